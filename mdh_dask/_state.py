@@ -32,6 +32,10 @@ class Stored(ABC):
     def n_features(self) -> int:
         """Return the number of columns that rows must have."""
 
+    def prepared(self) -> Self:
+        """Return the value with what it computes once for all rows, which workers then need not."""
+        return self
+
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return settings that JSON can represent, and arrays of numbers by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

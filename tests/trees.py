@@ -34,7 +34,7 @@ trees = st.builds(random_tree, st.integers(0, 2**32), st.integers(1, 12), st.int
 
 def grown_tree(rows, seed=0):
     """Grow a tree of random projections."""
-    return RandomProjectionTree(30, random_state=seed, min_cluster_size=20).fit(rows).tree_
+    return RandomProjectionTree(n_projections=30, random_state=seed, min_cluster_size=20).fit(rows).tree_
 
 
 def four_groups(n_rows=2000, seed=0):

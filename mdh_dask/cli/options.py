@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError, validate_para
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
 from ..estimators.docstrings import entries, sections
-from ..estimators.feature_maps import feature_map_names
+from ..estimators.mapped import feature_map_names
 from ..estimators.registry import all_methods, options_of
 from .names import MAP_OPTIONS, check_options, flag_of, flags_of, method_option, typed_names
 from .parameters import ParameterType

@@ -31,7 +31,7 @@ MODULES = {
     "BisectingKernelKMeans": "partition_trees",
     "ClusterabilityTree": "partition_trees",
     "NormalisedCutTree": "partition_trees",
-    "HierarchicalSpectral": "hierarchical_spectral",
+    "HierarchicalSpectral": "partition_trees",
     "SemiSupervisedMDH": "semi_supervised",
 }
 """Modules of the estimators of this package, for those who need one of them: the registry imports all."""

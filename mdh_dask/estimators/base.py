@@ -1,5 +1,6 @@
 """The base class of estimators, with fit, predict and save for models of any kind."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
@@ -8,20 +9,25 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._sparse import sources
 from .._state import State
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import merge_chunks, one_bar, run
+from .._words import full_count
+from ..chunks import one_bar
+from ..growth.exemplars import SAVED, Exemplars
 from ..io.models import save_model
-from .aligned import labels_like
 from .blocks import of_block, of_complete_rows
-from .described import Described
+from .frames import labels_like
+from .mapped import Mapped
 from .missing import without_missing
-from .validation import as_rows
+from .models import part
+from .weights import weighted_rows
 
 
-class ClusterEstimator(ClusterMixin, Described):
+class ClusterEstimator(ClusterMixin, Mapped):
     """Base of the estimators: the scikit-learn interface to a `State`, which a plan of passes computes.
 
     A subclass is a dataclass of parameters, `random_state` and `progress` among them, with scikit-learn's
@@ -51,10 +57,10 @@ class ClusterEstimator(ClusterMixin, Described):
     load_model : Load a saved model.
     """
 
-    state_type: ClassVar[type[State]]
-    """Class of the fitted states."""
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "never"
     """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
+    _ends: Integers | None = None
+    """Sums of the weights up to each row, during a fit with weights."""
     pixel_columns_: dict[str, Any] | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
@@ -85,14 +91,29 @@ class ClusterEstimator(ClusterMixin, Described):
         ValueError
             If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, weights: Any = None) -> Self:
+        """Fit to rows, which count as often as their weights say."""
         self._check_parameters()
         with one_bar(self.progress):
-            rows, learnt, n_passes = without_missing(self, as_rows(self, X, reset=True))
+            read = self._read(X, fits=True)
+            self._take_columns(read)
+            rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
             self._take_target(y, rows.shape[0])
-            self.pixel_columns_ = None
-            self.n_passes_ = self._input_passes + n_passes + self._learn(self._weighted(learnt), self._seed())
-            self._warn_of_fewer()
-            self._finish(rows, X)
+            check_length(y, rows.shape[0])
+            self.pixel_columns_ = self._exemplars = self._drawn = None
+            try:
+                learnt, self._ends = weighted_rows(self, learnt, weights)
+                self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
+                self._keep_exemplars(learnt)
+                self._warn_of_fewer()
+                self._finish(rows, X)
+                feature_map: Any = self.feature_map_
+                if hasattr(feature_map, "landmarks_"):
+                    feature_map.landmarks_ = self._original(feature_map.landmarks_)
+            finally:
+                self._ends = None
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
@@ -100,19 +121,14 @@ class ClusterEstimator(ClusterMixin, Described):
         labels: RowArray = self.fit(X, y, **kwargs).labels_  # scikit-learn's leaves out `y`, which may hold labels
         return labels
 
-    def _weighted(self, rows: RowArray) -> RowArray:
-        """Return the rows to learn from, each as often as its weight says in estimators that take weights."""
-        return rows
-
     def _take_target(self, y: Any, n_rows: int) -> None:
         """Check and keep the labels of so many rows, in estimators that learn from labels."""
 
-    def _learn(self, rows: RowArray, seed: int) -> int:
-        """Set the state and return the number of passes over the rows."""
-        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        state, n_passes = run(plan, merge_chunks(rows), announce=self._bar)
-        self._adopt(state)
-        return n_passes
+    def _original(self, numbers: Integers) -> Integers:
+        """Return the numbers of the rows of `fit` for those of rows that count several times."""
+        if self._ends is None:
+            return numbers
+        return np.where(numbers >= 0, sources(self._ends, numbers), numbers).astype(np.int64)
 
     @property
     def noise(self) -> bool:
@@ -135,30 +151,22 @@ class ClusterEstimator(ClusterMixin, Described):
 
     def _finish(self, rows: RowArray, X: Any) -> None:
         """Set the attributes that follow from the state, and the labels of the rows in the form of `X`."""
-        self.name_columns(getattr(self, "feature_names_in_", None))
-        self.labels_ = labels_like(X, self._labels_of(rows))
+        self._name_columns(getattr(self, "feature_names_in_", None))
+        self.labels_ = labels_like(X, self._labels_of_valid_rows(rows))
 
-    def name_columns(self, names: Sequence[str] | None) -> None:
+    def _name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns of the fitted rows."""
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def valid_rows(self, X: Any) -> RowArray:
-        """Return new rows as the fitted model uses them: coded by its levels, with means in place of missing values."""
-        check_is_fitted(self)
-        return as_rows(self, X, reset=False)
-
-    def labels_of_valid_rows(self, rows: RowArray) -> RowArray:
-        """Return the cluster of every row of `valid_rows`."""
-        return self._labels_of(rows)
+    def _labels_of_valid_rows(self, rows: RowArray) -> RowArray:
+        """Return the cluster of every row of the array of `_read`."""
+        return self._of_valid_rows(rows, "labels", "int32")
 
     def _fitted(self) -> State:
         return self.state_
 
-    def _labels_of(self, rows: RowArray) -> RowArray:
-        return self._of_valid_rows(rows, "labels", "int32")
-
-    def block_labels(self) -> Callable[[AnyArray], Integers]:
+    def _block_labels(self) -> Callable[[AnyArray], Integers]:
         """Return a function that labels a block of rows on the calling thread, small enough to be sent to workers."""
         check_is_fitted(self)
         return partial(of_complete_rows if self.missing == "drop" else of_block, "labels", "int32", self._fitted())
@@ -187,6 +195,89 @@ class ClusterEstimator(ClusterMixin, Described):
     def cluster_labels(self, X: Any) -> RowArray:
         """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
         return self._of_rows(X, "labels", "int32")
+
+    def why(self) -> str:
+        """Return in words why there are so many clusters, and by how much the best valley for one more failed.
+
+        Returns
+        -------
+        str
+            A sentence or two. If the number of clusters was given, it says so. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import SupportVectorClustering
+        >>> print(SupportVectorClustering().fit(np.random.default_rng(0).normal(size=(300, 2))).why().split(";")[0])
+        1 cluster: no valley shows among the rows that drew the contours
+        """
+        check_is_fitted(self)
+        sizes = self.state_.sizes
+        of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
+        return f"{full_count(self.n_clusters_, 'cluster')}{of}: {self._limit() or self._reason()}"
+
+    def _limit(self) -> str:
+        """Return which parameter gave the number of clusters, or an empty text."""
+        for name, said in (("n_clusters", "asked for"), ("max_clusters", "allowed")):
+            if getattr(self, name, None) == self.n_clusters_:
+                return f"as many as {name}={self.n_clusters_} {said}"
+        return ""
+
+    def _reason(self) -> str:
+        """Return in words why there are so many clusters, if no parameter says so."""
+        return f"{type(self).__name__} found no more"
+
+    def _warn_of_fewer(self) -> None:
+        """Warn if there are fewer clusters than were asked for, and say why."""
+        wanted = getattr(self, "n_clusters", None)
+        if wanted is not None and self.n_clusters_ < wanted:
+            said = f"found {self.n_clusters_} of n_clusters={wanted}: {self._why_fewer()}"
+            warnings.warn(said, ConvergenceWarning, stacklevel=3)
+
+    def _why_fewer(self) -> str:
+        """Return in words why there are fewer clusters than were asked for."""
+        return self._reason()
+
+    def report(self, path: str | Path, X: Any, *, title: str = "Clusters", overwrite: bool = False) -> Path | str:
+        """Write a report of the clusters as one HTML file, in one pass over the rows.
+
+        Parameters
+        ----------
+        path : path or URL
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+        title : str, default="Clusters"
+        overwrite : bool, default=False
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        Path or str
+            Path or URL of the file.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        FileExistsError
+            If the file exists and `overwrite` is False.
+        ValueError
+            If `X` is invalid.
+        ImportError
+            If Jinja2 is missing.
+        """
+        from .profiles import write_model_report  # reports are not needed to fit
+
+        return write_model_report(self, path, X, title, overwrite)
+
+    def report_pictures(self) -> dict[str, bytes]:
+        """Return PNG images for the report of the model by caption."""
+        return {}
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Save the model to a Zarr group, to be loaded by `load_model`.
@@ -228,17 +319,18 @@ class ClusterEstimator(ClusterMixin, Described):
 
     def _saved_arrays(self, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
         """Return the saved arrays, for those of the state."""
-        return arrays
+        return arrays if self._exemplars is None else arrays | self._exemplars.to_arrays()
 
     def _restore_all(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Set the state, and what mixins add to it, from checked saved values."""
-        self._restore(saved, arrays)
+        """Set the state and the exemplars from checked saved values."""
+        own = {name: array for name, array in arrays.items() if name in SAVED}
+        self._restore(saved, {name: array for name, array in arrays.items() if name not in own})
+        if own:
+            self._exemplars = Exemplars.from_arrays(own, self.n_clusters_)
 
     def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         """Set the state from checked saved values."""
-        if not isinstance(settings := saved.get("state"), dict):
-            raise ValueError(f"expected a dict for state, got a {type(settings).__name__}")
-        self._adopt(self.state_type.from_arrays(settings, arrays))
+        self._adopt(self.state_type.from_arrays(part(saved, "state", dict), arrays))
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         """Return the fewest and the most passes of `fit` over rows of a shape; None if unknown."""
@@ -247,3 +339,11 @@ class ClusterEstimator(ClusterMixin, Described):
     def _task_bytes(self, rows: RowArray) -> int:
         """Return the most bytes that a task of `fit` returns, or holds besides its rows."""
         return 0
+
+
+def check_length(y: Any, n_rows: int) -> None:
+    """Raise an error if there are labels, but not one for each row: those that are ignored, too."""
+    shape = getattr(y, "shape", None)
+    n = len(y) if shape is None and hasattr(y, "__len__") else shape[0] if shape else None
+    if n is not None and n == n and n != n_rows:  # the length of lazy labels may be unknown
+        raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape ({n},)")

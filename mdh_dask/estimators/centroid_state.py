@@ -10,7 +10,7 @@ from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..centroids.margins import CentroidMargins, centroid_margins, far_shares
 from ..centroids.passes import N_FAR, nearest_centroids
-from .mapped_state import MappedState
+from .tree_state import MappedState
 
 PREFIX = "cluster_"
 """Begins the names of the arrays of a model, so that they differ from those of its feature map."""

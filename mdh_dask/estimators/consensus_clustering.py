@@ -1,15 +1,15 @@
 """The consensus of many trees."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
+from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together, together
@@ -23,17 +23,14 @@ from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..tree.structure import Tree
-from .consensus_margins import ConsensusMargins
+from .base import ClusterEstimator
 from .consensus_state import MOST_TREES, ConsensusState
 from .docstrings import documented
-from .exemplary import WithExemplars
-from .margins import row_margins_of
+from .explaining import best_failed, why_not
 from .missing import MISSING
-from .rare import RareRows
-from .saved import part
-from .soft import SoftEstimator
+from .models import part
+from .random_projection_tree import RandomProjectionTree
 from .tree_estimator import TreeEstimator
-from .tree_members import TreeMembers
 from .tree_state import TreeState
 
 EXEMPLARY = 4096
@@ -42,7 +39,7 @@ EXEMPLARY = 4096
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
+class ConsensusClustering(ClusterEstimator):
     """The clustering that many trees agree on most.
 
     Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
@@ -137,7 +134,7 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
     }
     state_type = ConsensusState
 
-    estimator: TreeEstimator | Sequence[TreeEstimator] | None = field(default=None, kw_only=False)
+    estimator: TreeEstimator | Sequence[TreeEstimator] | None = None
     n_trees: int = 30
     n_clusters: int | None = None
     n_init: int = 10
@@ -147,6 +144,32 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
     missing: str = "error"
     random_state: Any = 0
     progress: bool = False
+
+    def _turns(self) -> list[TreeEstimator]:
+        given = RandomProjectionTree(n_projections=100) if self.estimator is None else self.estimator
+        return given if isinstance(given, list) else [given]  # type: ignore[list-item]
+
+    def _members(self, seed: int) -> list[tuple[TreeEstimator, int]]:
+        """Return the estimators of the trees, with their seeds."""
+        turns = self._turns()
+        if not turns or not all(isinstance(own, TreeEstimator) for own in turns):
+            names = [type(own).__name__ for own in turns]
+            raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
+        members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
+        return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
+
+    @property
+    def uses_types(self) -> bool:
+        """Return whether all trees use categorical columns and missing values as they are."""
+        return all(own.uses_types for own, _ in self._members(0)[: len(self._turns())])
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        parameters = super()._saved_parameters()
+        return parameters | {"estimator": _each(_taken_apart, parameters["estimator"])}
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        return super()._from_saved({**parameters, "estimator": _each(_put_together, parameters.get("estimator"))})
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
@@ -171,7 +194,6 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
         trees = tuple(own.state_ for own, _ in members)
         state, n_passes = run(self._combined(trees, seed, shape), merged, announce=self._bar, n_passes=n_passes)
         self._adopt(state)
-        self._take_drawn(rows)
         return n_passes
 
     def _combined(self, trees: tuple[TreeState, ...], seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
@@ -217,9 +239,9 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
             return ConsensusState.of(trees, found_by(combined, counted), combined)
         return ConsensusState.of(trees, combined)
 
-    def name_columns(self, names: Sequence[str] | None) -> None:
+    def _name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns, also in the trees without a feature map."""
-        super().name_columns(names)
+        super()._name_columns(names)
         if names is not None:
             self._adopt(self.state_.named(tuple(map(str, names))))
 
@@ -238,10 +260,6 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
         """Index of the tree that agrees most with the others."""
         return int(self.state_.representative)
 
-    def _judging(self) -> ConsensusMargins:
-        check_is_fitted(self)
-        return ConsensusMargins(self.state_, tuple(map(row_margins_of, self.state_.trees)))
-
     def _reason(self) -> str:
         found = np.bincount([tree.n_clusters for tree in self.trees_])
         told = " and ".join(f"{found[k]} found {full_count(k, 'cluster')}" for k in np.flatnonzero(found).tolist())
@@ -256,7 +274,7 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
             own.feature_map_ = own_map
         return (
             f"of {self.n_trees} trees, {told}; nearest to one more split is a branch of tree {j}, "
-            f"{own._why_not(own._best_failed())}"
+            f"{why_not(own, best_failed(own))}"
         )
 
     def report_pictures(self) -> dict[str, bytes]:
@@ -298,3 +316,25 @@ class ConsensusClustering(TreeMembers, WithExemplars, RareRows, SoftEstimator):
 
 def _best_evidence(tree: Tree) -> float:
     return max(np.nan_to_num([tree.evidence(int(leaf)) for leaf in tree.leaves], nan=-1.0))
+
+
+def _each(function: Callable[[Any], Any], given: Any) -> Any:
+    """Return what a function returns for an estimator or each of several; None for none."""
+    if isinstance(given, list):
+        return [function(own) for own in given]
+    return None if given is None else function(given)
+
+
+def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:
+    return {"estimator": type(estimator).__name__, "parameters": estimator._saved_parameters()}
+
+
+def _put_together(saved: Any) -> TreeEstimator:
+    from .registry import estimators  # imported late, as the registry imports this module
+
+    if not isinstance(saved, dict):
+        raise ValueError(f"expected a dict for an estimator of trees, got a {type(saved).__name__}")
+    known = {name: own for name, own in estimators().items() if issubclass(own, TreeEstimator)}
+    if (name := part(saved, "estimator", str)) not in known:
+        raise ValueError(f"expected an estimator of trees among {', '.join(sorted(known))}; got {name}")
+    return known[name]._from_saved(part(saved, "parameters", dict))

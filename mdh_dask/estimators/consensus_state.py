@@ -135,6 +135,22 @@ class ConsensusState(State):
         """Return the share of the trees that agree with the label of every row, or the probability of the label."""
         return self.rule.confidence(self.votes(rows))
 
+    def prepared(self) -> Self:
+        """Return the state with the margins of its trees."""
+        for tree in self.trees:
+            tree.prepared()
+        return self
+
+    def rarity(self, rows: AnyArray) -> Floats:
+        """Return twice the median of the trees, the lower one of an even number; at most 1.
+
+        If at most a share of p of the rows has less than p in each tree, at most a share of p has a lower value than p
+        here, whatever the trees have in common (N. Meinshausen, L. Meier and P. Buehlmann, P-values for
+        high-dimensional regression, JASA 104, 2009).
+        """
+        each = np.sort([np.minimum(tree.rarity(rows), 1.0) for tree in self.trees], axis=0)
+        return np.minimum(2 * each[(len(each) - 1) // 2], 1.0)
+
     def exemplars_among(self, sample: Sample) -> Exemplars:
         """Return the medoids of sample rows, in the features of the representative tree if it has some."""
         feature_map, rows = self.trees[self.representative].feature_map, sample.rows

@@ -10,7 +10,7 @@ from ..chunks import Plan
 from ..density_trees.comparison import recount, tree_of
 from ..density_trees.model import DensityModel
 from ..tree.structure import Tree
-from .mapped_state import MappedState
+from .tree_state import MappedState
 
 PREFIX = "density_"
 """Begins the names of the arrays of a model of features, so that they differ from those of its feature map."""

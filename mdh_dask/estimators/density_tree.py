@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from .._levels import NO_LEVELS
 from .._sparse import SparseRows
@@ -19,17 +20,16 @@ from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
-from .absent import Absent
-from .density_merges import MergedCells, table_of
+from ..tree.levels import Level
+from .base import ClusterEstimator
+from .checks import check_first_look, rows_of_share
+from .density_merges import cut_cells, table_of, why_merged
 from .density_state import PREFIX, DensityState
 from .docstrings import documented
-from .exemplary import WithExemplars
-from .mapped import CONSTRAINTS, Mapped, divided
-from .saved import part
-from .soft import Bounded
-from .transformer import FeatureTransformer
-from .validation import check_first_look, rows_of_share
-from .weighted import Weighted
+from .mapped import CONSTRAINTS, divided
+from .models import part
+from .planned import FeatureTransformer
+from .row_values import Absent
 
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""
@@ -37,7 +37,7 @@ MOST_SAMPLED = 20_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(MergedCells, Mapped, Weighted, WithExemplars, Bounded):
+class DensityTree(ClusterEstimator):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -169,6 +169,72 @@ class DensityTree(MergedCells, Mapped, Weighted, WithExemplars, Bounded):
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
         )
         return cluster(settings, shape, partial(check_first_look, names=self._names))
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster rows.
+
+        Parameters
+        ----------
+        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
+            As for `TreeEstimator.fit`.
+        y : ignored
+        sample_weight : array-like or Dask array of shape (n_samples,), or None
+            How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `sample_weight` is invalid; before any work if possible, otherwise in the first pass.
+        """
+        return self._fit(X, y, sample_weight)
+
+    @property
+    def levels_(self) -> tuple[Level, ...]:
+        """Numbers of clusters from one to all, with the least evidence that keeps so many apart; see `cut`."""
+        check_is_fitted(self)
+        return self._model.levels
+
+    def cut(self, n_clusters: int) -> Self:
+        """Return a model with fewer clusters, each a union of clusters of this one.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters, at most `n_clusters_`; those with the least evidence between them are united.
+
+        Returns
+        -------
+        DensityTree
+            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there are fewer clusters.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import DensityTree
+        >>> x = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0], [7], [20]], 300, axis=0)
+        >>> model = DensityTree().fit(x)
+        >>> [level.n_clusters for level in model.levels_]
+        [1, 2, 3]
+        >>> model.cut(2).n_clusters_
+        2
+        """
+        check_is_fitted(self)
+        model: Self = cut_cells(self, n_clusters)
+        return model
+
+    def _reason(self) -> str:
+        return why_merged(self._model)
 
     @property
     def noise(self) -> bool:

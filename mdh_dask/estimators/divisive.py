@@ -22,17 +22,16 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search
 from ..splits.stop_rule import StopRule
 from ..splits.stopping import COMPARES_SCORES, STOP_RULES
-from .directed import Directed
+from .checks import checked_proposal, rows_of_share
 from .docstrings import documented
 from .mapped import CONSTRAINTS
-from .transformer import FeatureTransformer
+from .planned import FeatureTransformer
 from .tree_estimator import TreeEstimator
-from .validation import checked_proposal, rows_of_share
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DivisiveClustering(Directed, TreeEstimator):
+class DivisiveClustering(TreeEstimator):
     """Divisive clustering by separators across projections, with a choice for every part.
 
     Every branch is projected on some directions. The best of them splits it, if the stop rule accepts this; the
@@ -269,6 +268,10 @@ class DivisiveClustering(Directed, TreeEstimator):
 
     def _bandwidth_rule(self) -> Bandwidth:
         return resolve_bandwidth(self.bandwidth)
+
+    def _least_depth(self) -> float:
+        """Return the least relative depth of the splits of the tree, zero if they need no valley."""
+        return self.min_relative_depth if self._rule().at.limits_depth else 0.0
 
     def _stop(self) -> StopRule:
         stop = STOP_RULES[self.stop_rule](self.quantile)

@@ -8,9 +8,9 @@ from .._state import ComparedState
 from .._typing import RowArray
 from ..chunks import Progress, merge_chunks, run_together
 from ..summaries.drift import Drift
+from .checks import finite_rows
 from .level_counts import compared_levels, level_plans, with_unseen_levels
-from .missing import complete_rows, filled_rows, rows_to_count
-from .validation import finite_rows, given_rows
+from .missing import complete_rows, rows_to_count
 
 
 def drift(
@@ -89,10 +89,10 @@ def drift(
         )
     tree = state.compared
     Drift(tree, tree, threshold, filled, false_alarms)  # checks the limits before any work
-    given = given_rows(model, X, reset=False)
-    rows, _ = complete_rows(model, filled_rows(model, given))
+    read = model._read(X)
+    rows, _ = complete_rows(model, read.array)
     plans = [state.recount(), *level_plans(model.columns, array=1)]
-    arrays = (_rows_of_tree(model, rows), rows_to_count(model, given, rows))[: len(plans)]
+    arrays = (_rows_of_tree(model, rows), rows_to_count(model, read.given, rows))[: len(plans)]
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()
     return with_unseen_levels(Drift(tree, counted, threshold, filled, false_alarms, levels), model, X)

@@ -18,9 +18,9 @@ from ..kernels.gower import Missing, Shift
 from ..kernels.gower_code import CodeProducts, GowerCode, gower_code
 from ..kernels.gower_map import GowerMap, gower_map
 from ..kernels.nystrom import NystromMap
+from .checks import categorical_columns, check_typed_look
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
-from .typed_columns import categorical_columns, check_typed_look
 
 MOST_LEVELS = 1000
 """Most levels of a categorical column in the explicit code."""

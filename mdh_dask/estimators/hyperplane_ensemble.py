@@ -1,6 +1,6 @@
 """Ensembles of minimum density hyperplanes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
@@ -16,19 +16,18 @@ from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import DEPTH_STOP_RULES
-from .absent import Absent
+from .base import ClusterEstimator
+from .checks import check_first_look
 from .docstrings import documented
-from .exemplary import WithExemplars
 from .missing import MISSING
-from .soft import SoftEstimator
-from .validation import check_first_look
+from .row_values import Absent
 
 MOST_HYPERPLANES = 1024
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class HyperplaneEnsemble(WithExemplars, SoftEstimator):
+class HyperplaneEnsemble(ClusterEstimator):
     """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
 
     From random directions, sequential quadratic programming turns and moves hyperplanes within random distances of the
@@ -129,7 +128,7 @@ class HyperplaneEnsemble(WithExemplars, SoftEstimator):
         "outliers: it keeps on which side of each hyperplane a row is, not how far: take ConsensusClustering or a tree"
     )
 
-    n_hyperplanes: int = field(default=30, kw_only=False)
+    n_hyperplanes: int = 30
     alpha_max: float = 1.0
     stop_rule: str = "hold-out"
     quantile: float = 0.975

@@ -5,30 +5,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import Interval
 
-from .._typing import AnyArray, RowArray
+from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
+from ..centroids.gap import gap_number_of_features, gap_sample
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
 from ..chunks import Plan
 from ..io.keeping import Cache
+from .base import ClusterEstimator
 from .centroid_state import PREFIX, CentroidState
+from .checks import categorical_columns, check_first_look
 from .docstrings import documented
-from .exemplary import WithExemplars
-from .feature_gap import FeatureGap
 from .mapped import CONSTRAINTS, divided
-from .rare import RareRows
-from .soft import Bounded
-from .transformer import FeatureTransformer
-from .validation import check_first_look
-from .weighted import Weighted
+from .planned import FeatureTransformer
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelKMeans(Weighted, WithExemplars, FeatureGap, RareRows, Bounded):
+class KernelKMeans(ClusterEstimator):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
 
     Clusters are compact in the feature space. The centroids of the best of several starts on a sample are moved by
@@ -97,6 +95,8 @@ class KernelKMeans(Weighted, WithExemplars, FeatureGap, RareRows, Bounded):
         "sample_size": [Interval(Integral, 2, None, closed="left")],
     }
     state_type = CentroidState
+    _number = None
+    """The `Number` that was found while the map was fitted, during a fit."""
 
     n_clusters: int | None = None
     max_clusters: int = 20
@@ -109,6 +109,56 @@ class KernelKMeans(Weighted, WithExemplars, FeatureGap, RareRows, Bounded):
     missing: str = "error"
     random_state: Any = 0
     progress: bool = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster rows.
+
+        Parameters
+        ----------
+        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
+            As for `TreeEstimator.fit`.
+        y : ignored
+        sample_weight : array-like or Dask array of shape (n_samples,), or None
+            How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `sample_weight` is invalid; before any work if possible, otherwise in the first pass.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        self._number = None
+        try:
+            return super()._learn(rows, seed)
+        finally:
+            self._number = None
+
+    @property
+    def _compares_features(self) -> bool:
+        """Whether the number is that of features; the many columns of texts have linear features."""
+        return self.n_clusters is None and not self._wide and not get_tags(self).input_tags.pairwise
+
+    def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
+        if not self._compares_features:
+            return super()._fit_map(feature_map, rows, seed)
+        [sample] = feature_map._fit_beside(self._typed(rows), gap_sample((rows.shape[0], rows.shape[1]), seed))
+        categorical, most = categorical_columns(self.columns, rows.shape[1]), self.max_clusters
+        self._number = gap_number_of_features(sample, categorical, partial(self._features, seed), most, seed)
+        return None
+
+    def _features(self, seed: int, rows: Floats) -> Floats:
+        """Return the features of rows by a map that is fitted to them."""
+        own = self._new_feature_map(seed)
+        assert own is not None
+        own.progress = False
+        own.fit(self._typed(rows))
+        return own.transform(self._typed(rows))
 
     def _wanted(self) -> int | None:
         """Return the number of clusters, or None to find it."""

@@ -28,11 +28,9 @@ from ..kernels import (
 )
 from ..kernels.landmarks import SAMPLE
 from ..splits.distances import distinct
+from .checks import categorical_columns, check_first_look, check_typed_look
 from .docstrings import documented
-from .transformer import FeatureTransformer
-from .typed_columns import categorical_columns, check_typed_look
-from .validation import check_first_look
-from .with_kernel import WithKernel
+from .planned import FeatureTransformer
 
 _Read = tuple[Kernel, Sample, Floats, Floats]
 """A kernel that knows the columns, a sample of the rows, and the shift and scale of the columns."""
@@ -50,7 +48,7 @@ class Chosen(NamedTuple):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelPCAFeatures(WithKernel, FeatureTransformer):
+class KernelPCAFeatures(FeatureTransformer):
     """Coordinates of rows along the leading principal components of a kernel's feature space.
 
     Clusters that no hyperplane separates may be separated by one in these coordinates. The components are computed from
@@ -125,6 +123,7 @@ class KernelPCAFeatures(WithKernel, FeatureTransformer):
     """
 
     map_type: ClassVar[type[FeatureMap]] = NystromMap
+    kernel_parameter: ClassVar[str | None] = "kernel"
 
     # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -174,7 +173,7 @@ class KernelPCAFeatures(WithKernel, FeatureTransformer):
     def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan[Chosen]:
         """Plan the choice of the landmarks from a sample of so many rows."""
         kernel = self._kernel()
-        read = self._read_typed if kernel.typed else self._read
+        read = self._first_read_typed if kernel.typed else self._first_read
         kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
         sample = sample.first(wanted)
         if kernel.of_neighbours:
@@ -194,7 +193,7 @@ class KernelPCAFeatures(WithKernel, FeatureTransformer):
     def _kernel(self) -> Kernel:
         return resolve_kernel(self.kernel)
 
-    def _read(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
+    def _first_read(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
         """Plan the first pass over columns of numbers."""
         look: FirstLook = yield Pass("reading", FirstPass(seed, limit))
         check_first_look(look, getattr(self, "feature_names_in_", None))
@@ -205,7 +204,7 @@ class KernelPCAFeatures(WithKernel, FeatureTransformer):
             sample = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))
         return kernel, sample, centre, scale
 
-    def _read_typed(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
+    def _first_read_typed(self, kernel: Kernel, seed: int, limit: int, wanted: int) -> Plan[_Read]:
         """Plan the first pass over mixed columns, which the kernel scales."""
         assert isinstance(kernel, Gower)
         look: TypedLook

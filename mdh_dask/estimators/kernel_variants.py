@@ -12,8 +12,8 @@ from ..projections.mdh import Starts
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 from .minimum_density import OF_THESIS, HierarchicalMDH
+from .planned import FeatureTransformer
 from .principal_directions import DePDDP
-from .transformer import FeatureTransformer
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from ..io.tables import LazyTable, is_lazy_table, lazy_table
 from ..summaries.drift import Drift
 from ..summaries.level_drift import LevelDrift
 from ..summaries.levels import LevelPass, UnseenPass
-from .saved import part
+from .models import part
 
 LevelCounts = tuple[Integers, ...]
 """Rows with each level, with an unknown one, and without a value, for every column with levels."""

@@ -1,11 +1,13 @@
-"""A mixin for estimators that cluster the features of rows: the map, the passes over features, and saving both."""
+"""The list of feature maps, and the base of estimators that may cluster the features of rows instead of the rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections import ChainMap
+from collections.abc import Callable, KeysView, Mapping, Sequence
 from functools import partial
 from typing import Any, Self, get_args
 
 from sklearn.base import clone
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import StrOptions
 
 from .._state import FeatureMap
@@ -13,12 +15,57 @@ from .._typing import AnyArray, RowArray
 from ..chunks import Announce, fit_chunks, is_dask, merge_chunks, run
 from ..columns.coding import TypedRows
 from ..io.keeping import Cache, kept
-from .base import ClusterEstimator
-from .feature_maps import KernelPCAFeatures, feature_map_named, feature_map_names, transformers
+from ..kernels import KERNELS
+from .gower_features import GowerFeatures as GowerFeatures
+from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .missing import MISSING
-from .saved import part
-from .sparse_input import MAP
-from .transformer import FeatureTransformer
+from .mixed_pca import MixedPCA as MixedPCA
+from .models import part
+from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
+from .planned import FeatureTransformer
+from .quadratic_features import QuadraticFeatures as QuadraticFeatures
+from .row_values import RowValues
+from .rows import MAP
+from .spectral_features import AffinityFeatures as AffinityFeatures
+from .spectral_features import SpectralFeatures as SpectralFeatures
+from .truncated_svd_features import TruncatedSVDFeatures as TruncatedSVDFeatures
+
+FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
+    "products": QuadraticFeatures,
+    "gower": GowerFeatures,
+    "mixed_pca": MixedPCA,
+    "scaling": MultidimensionalScaling,
+    "spectral": SpectralFeatures,
+    "affinities": AffinityFeatures,
+    "truncated_svd": TruncatedSVDFeatures,
+}
+"""Transformers by name, without those of kernels."""
+
+
+def feature_map_names() -> KeysView[str]:
+    """Return a view of all names, which includes names registered later."""
+    named: ChainMap[str, Any] = ChainMap(KERNELS, FEATURE_MAPS)
+    return named.keys()
+
+
+def transformers() -> dict[str, type[FeatureTransformer]]:
+    """Return the classes of feature maps by name."""
+    known: list[type[FeatureTransformer]] = [KernelPCAFeatures, *FEATURE_MAPS.values()]
+    return {cls.__name__: cls for cls in known}
+
+
+def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
+    """Return an unfitted feature map with those settings that it accepts.
+
+    Examples
+    --------
+    >>> feature_map_named("rbf", scale=False, colour="red")
+    KernelPCAFeatures(kernel='rbf', scale=False)
+    """
+    cls: Any = FEATURE_MAPS.get(name, KernelPCAFeatures)
+    own = {key: value for key, value in settings.items() if key in cls._get_param_names()}
+    return cls(**own) if name in FEATURE_MAPS else cls(kernel=name, **own)
+
 
 CLASS = "class"
 """Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
@@ -35,8 +82,8 @@ CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints of the parameters that all of these estimators have."""
 
 
-class Mapped(ClusterEstimator):
-    """A mixin for estimators with the parameter `feature_map`, which is None to cluster the rows themselves.
+class Mapped(RowValues):
+    """Base of the estimators, with or without the parameter `feature_map`: None to cluster the rows themselves.
 
     Parameters
     ----------
@@ -63,17 +110,27 @@ class Mapped(ClusterEstimator):
         Map fitted to the rows, to whose features centroids and the splits of trees belong.
     """
 
-    feature_map: Any
-    feature_map_: FeatureTransformer | None
-    cache: Cache | None
+    feature_map: Any = None
+    feature_map_: FeatureTransformer | None = None
+    cache: Cache | None = "auto"
     scale: bool
 
+    @property
+    def _takes_wide(self) -> bool:
+        """Return whether a feature map may be chosen for sparse rows of many columns."""
+        return "feature_map" in self._get_param_names()
+
     def _learn(self, rows: RowArray, seed: int) -> int:
+        """Set the state and return the number of passes over the rows."""
         self.feature_map_ = self._new_feature_map(seed)
         if self.feature_map_ is None:
             return self._settle(seed, merge_chunks(rows), self._bar)
         self._fit_map(self.feature_map_, rows, seed)
         return self._on_features(self.feature_map_, rows, partial(self._settle, seed))
+
+    @abstractmethod
+    def _adopt(self, state: Any) -> None:
+        """Set a fitted or loaded state."""
 
     def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
         """Fit the feature map to rows."""
@@ -88,23 +145,22 @@ class Mapped(ClusterEstimator):
 
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         """Return the unfitted feature map from the estimator's parameters, or None."""
-        given = MAP if self.feature_map is None and self._maps_sparse else self.feature_map
+        given = MAP if self.feature_map is None and self._wide else self.feature_map
         if isinstance(given, str):
             return feature_map_named(given, scale=self.scale, random_state=seed, progress=self.progress)
         return None if given is None else clone(given)
 
     @property
-    def _maps_sparse(self) -> bool:
-        """Whether sparse rows of many columns were given."""
-        return getattr(self, "_wide", False)
-
-    @property
     def takes_sparse(self) -> bool:
         """Return whether rows are mapped without becoming dense, and only their features are clustered."""
-        if getattr(self, "merge", False):
+        if not self._takes_wide or getattr(self, "merge", False):
             return False
         new = self._new_feature_map(seed=0)
-        return new is not None and new.takes_sparse
+        return new is None or new.takes_sparse  # None becomes the map for sparse rows
+
+    def _sparse_remedy(self) -> str:
+        mapped = "feature_map" in self._get_param_names() and not getattr(self, "merge", False)
+        return f"take feature_map={MAP!r}" if mapped else super()._sparse_remedy()
 
     @property
     def uses_types(self) -> bool:
@@ -189,7 +245,10 @@ class Mapped(ClusterEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = getattr(self.feature_map, "kernel", self.feature_map) == "precomputed"
+        if isinstance(self.feature_map, FeatureTransformer):
+            tags.input_tags.pairwise = get_tags(self.feature_map).input_tags.pairwise
+        elif self.feature_map is not None:
+            tags.input_tags.pairwise = self.feature_map == "precomputed"
         return tags
 
 

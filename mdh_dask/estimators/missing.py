@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, sel
 from ..columns import ColumnTypes
 from ..summaries.missing import CompleteRows, Missing, MissingPass
 from .blocks import complete, unmasked, with_means
-from .saved import part
+from .models import part
+
+if TYPE_CHECKING:
+    from .rows import Rows, RowSpec
 
 MISSING = frozenset({"error", "mean", "drop"})
 """Values of the parameter ``missing``."""
@@ -61,6 +64,7 @@ class WithoutMissing(NamedTuple):
     """All rows, to be labelled."""
     learnt: RowArray
     """The rows to learn from."""
+    values: MissingValues | None
     n_passes: int
 
 
@@ -72,34 +76,31 @@ def with_nan(X: Any) -> Any:
     return map_rows(unmasked, X, dtype=dtype, n_columns=X.shape[1], shared=dtype)
 
 
-def without_missing(estimator: Any, rows: RowArray) -> WithoutMissing:
-    """Return rows of `fit` as the parameter ``missing`` says, and set `missing_values_`.
+def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
+    """Return rows of `fit` as the parameter ``missing`` of an estimator says.
 
     Raises
     ------
     ValueError
         If means are wanted of categories, or of a column without values, or fewer than two rows are complete.
     """
-    estimator.missing_values_ = None
-    rule = getattr(estimator, "missing", "error")
+    rows, rule, names = read.array, estimator.missing, read.names
     if rule == "error":
-        return WithoutMissing(rows, rows, 0)
-    names = getattr(estimator, "feature_names_in_", None)
+        return WithoutMissing(rows, rows, None, 0)
     if rule == "mean":
-        _check_numbers(estimator.columns, names)
+        _check_numbers(read.types, names)
     found, learnt, n_passes = _read(estimator, rows)
     if (found.n_missing == rows.shape[0]).any():
         column = _named(int((found.n_missing == rows.shape[0]).argmax()), names)
         raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
-    estimator.missing_values_ = values = MissingValues(found.n_missing, found.n_incomplete, found.mean)
+    values = MissingValues(found.n_missing, found.n_incomplete, found.mean)
     logger.info(
         "%s values in %s of %s rows are missing: %s", int(values.n_missing.sum()), values.n_incomplete, rows.shape[0],
         "replaced by the means of their columns" if rule == "mean" else "these rows are left out",
     )  # fmt: skip
     if rule == "mean":
-        rows = filled_rows(estimator, rows)
-        return WithoutMissing(rows, rows, n_passes)
-    return WithoutMissing(rows, learnt, n_passes)
+        rows = learnt = _with_means(rows, values)
+    return WithoutMissing(rows, learnt, values, n_passes)
 
 
 def _check_numbers(columns: ColumnTypes | None, names: Any) -> None:
@@ -116,22 +117,25 @@ def _named(j: int, names: Any) -> str:
     return str(j) if names is None else repr(names[j])
 
 
-def filled_rows(estimator: Any, rows: RowArray) -> RowArray:
-    """Return rows with the means of `fit` in place of missing values, if the estimator is to replace them."""
-    if getattr(estimator, "missing", "error") != "mean" or rows.dtype.kind != "f":
+def filled(spec: "RowSpec", rows: RowArray) -> RowArray:
+    """Return new rows with the means of `fit` in place of missing values, if the rule says so."""
+    return rows if spec.missing != "mean" or spec.values is None else _with_means(rows, spec.values)
+
+
+def _with_means(rows: RowArray, values: MissingValues) -> RowArray:
+    if rows.dtype.kind != "f":
         return rows
-    fill = estimator.missing_values_.fill
-    return map_rows(with_means, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=fill)
+    return map_rows(with_means, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=values.fill)
 
 
 def rows_to_count(estimator: Any, given: RowArray, complete: RowArray) -> RowArray:
     """Return the rows whose levels are counted: a missing one is missing, though the mean takes its place."""
-    return given if getattr(estimator, "missing", "error") == "mean" else complete
+    return given if estimator.missing == "mean" else complete
 
 
 def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:
     """Return the rows that the estimator does not leave out for missing values, and the passes for finding them."""
-    if getattr(estimator, "missing", "error") != "drop":
+    if estimator.missing != "drop":
         return rows, 0
     _, learnt, n_passes = _read(estimator, rows)
     return learnt, n_passes

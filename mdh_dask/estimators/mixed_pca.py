@@ -15,9 +15,9 @@ from ..growth.passes import Sample, SamplePass, sample_limit
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
+from .checks import categorical_columns, check_typed_look
 from .docstrings import documented
-from .transformer import FeatureTransformer
-from .typed_columns import categorical_columns, check_typed_look
+from .planned import FeatureTransformer
 
 MOST_LEVELS = 1000
 """Most levels of a categorical column."""

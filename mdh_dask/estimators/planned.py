@@ -1,4 +1,4 @@
-"""The common base of estimators and feature maps, whose fitted values plans of passes compute."""
+"""The base of estimators and feature maps, whose fitted values plans of passes compute, and that of feature maps."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -8,20 +8,23 @@ from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._fields import nearest
-from .._state import Stored
-from .._typing import RowArray
-from ..chunks import Plan, Progress, announced, is_dask, map_rows
+from .._levels import LevelFeatures
+from .._state import FeatureMap, Stored
+from .._typing import AnyArray, RowArray
+from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, one_bar, run_together
 from ..columns import ColumnTypes
-from .aligned import like_rows
+from ..kernels import kernel_from_settings, kernel_settings
 from .blocks import check_finite, of_block, of_complete_rows
+from .frames import like_rows
 from .missing import MissingValues
-from .saved import refuse_others
-from .validation import as_rows
+from .models import refuse_others
+from .rows import Rows, RowSpec, read_rows
+from .tree_state import NYSTROM
 
 
 class Planned(BaseEstimator, ABC):
@@ -52,6 +55,8 @@ class Planned(BaseEstimator, ABC):
 
     saved_as: ClassVar[str] = "parameters"
     """Name of the parameters in errors about saved models."""
+    kernel_parameter: ClassVar[str | None] = None
+    """Name of the parameter that holds a kernel, which is saved by its settings; None without one."""
     random_state: Any
     progress: bool
     column_types: Any = "auto"
@@ -61,10 +66,15 @@ class Planned(BaseEstimator, ABC):
     missing_values_: MissingValues | None = None
     n_features_in_: int
     n_passes_: int
+    _wide: bool = False
+    """Whether the rows of `fit` are sparse, with more columns than samples may have as dense rows."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Raise an error that names the nearest parameter if there is none of that name."""
+        """Raise an error that names the parameters if they are given by position, or the nearest one."""
         known = signature(cls).parameters
+        if args and all(parameter.kind is parameter.KEYWORD_ONLY for parameter in known.values()):
+            named = ", ".join(f"{name}=" for name in [*known][:2])
+            raise TypeError(f"{cls.__name__}() takes parameters by name, such as {named}; got {args[0]!r} without one")
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
         for name in () if takes_any else parameters:
             if name not in known and (meant := nearest(name, known)):
@@ -76,9 +86,18 @@ class Planned(BaseEstimator, ABC):
         """Return whether categorical columns and missing values are used as they are."""
         return False
 
+    @property
+    def takes_sparse(self) -> bool:
+        """Return whether sparse rows may have any number of columns: none of them become dense."""
+        return False
+
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
         """Return the plan of the fitted value for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
         raise NotImplementedError(f"{type(self).__name__} needs a method _plan, or a _learn of its own")
+
+    @abstractmethod
+    def _fitted(self) -> Stored:
+        """Return the fitted value to send to workers."""
 
     def _check_parameters(self) -> None:
         """Raise an error for an invalid parameter, unless scikit-learn is configured not to check.
@@ -94,39 +113,42 @@ class Planned(BaseEstimator, ABC):
     def _bar(self, description: str) -> Progress | None:
         return announced(description, self.progress)
 
-    @property
-    def takes_sparse(self) -> bool:
-        """Return whether sparse rows may have any number of columns: none of them become dense."""
-        return False
+    def _read(self, X: Any, *, fits: bool = False) -> Rows:
+        """Return the valid rows of an input: those of `fit`, or new ones with the same columns."""
+        what: dict[str, Any] = {"estimator": type(self), "missing": self.missing, "progress": self.progress}
+        what["column_types"] = self.column_types
+        if fits:
+            what |= {"uses_types": self.uses_types, "takes_sparse": self.takes_sparse}
+            return read_rows(X, RowSpec(**what, sparse_remedy=self._sparse_remedy()))
+        names = getattr(self, "feature_names_in_", None)
+        what |= {"n_columns": self.n_features_in_, "types": self.columns, "values": self.missing_values_}
+        return read_rows(X, RowSpec(**what, names=names))
 
-    @abstractmethod
-    def _fitted(self) -> Stored:
-        """Return the fitted value to send to workers."""
+    def _sparse_remedy(self) -> str:
+        """Return what to do with sparse rows of too many columns."""
+        return "fit it to TruncatedSVDFeatures().fit_transform(X)"
 
-    def _of_rows(
-        self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None
-    ) -> Any:
+    def _take_columns(self, read: Rows) -> None:
+        """Set what is known of the columns of the rows of `fit`."""
+        self.n_features_in_, self._wide = read.array.shape[1], read.is_wide
+        for name, value in (("feature_names_in_", read.names), ("columns", read.types)):
+            self.__dict__.pop(name, None)
+            if value is not None:
+                setattr(self, name, value)
+
+    def _of_rows(self, X: Any, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> Any:
         """Return what a method of the fitted value returns for every row of valid input; a DataArray for a DataArray.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-        method : str
-            Name of a method of `_fitted` that maps a block of rows.
-        dtype : dtype of the result
-        columns : str, optional
-            Name of the attribute with the number of columns of the result; None for a one-dimensional result.
-        fitted : optional
-            A value to use instead of `_fitted`.
+        `columns` names the attribute with the number of columns of the result, None for a one-dimensional one.
         """
         check_is_fitted(self)
-        values = self._of_valid_rows(as_rows(self, X, reset=False), method, dtype, columns, fitted)
+        values = self._of_valid_rows(self._read(X).array, method, dtype, columns)
         return values if columns else like_rows(X, values, method)
 
-    def _of_valid_rows(
-        self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None, fitted: Any = None
-    ) -> RowArray:
-        fitted, n_columns = fitted or self._fitted(), None if columns is None else getattr(self, columns)
+    def _of_valid_rows(self, rows: RowArray, method: str, dtype: npt.DTypeLike, columns: str | None = None) -> RowArray:
+        fitted, n_columns = self._fitted(), None if columns is None else getattr(self, columns)
+        if method not in ("labels", "__call__"):
+            fitted = fitted.prepared()
         drop = self.missing == "drop"
         if not is_dask(rows):
             # Before the blocks are divided, so that row numbers in errors are those of all rows.
@@ -137,16 +159,131 @@ class Planned(BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if self.kernel_parameter is not None:
+            tags.input_tags.pairwise = getattr(self, self.kernel_parameter) == "precomputed"
         return tags
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters to save with the fitted value."""
-        return self.get_params(deep=False)
+        parameters = self.get_params(deep=False)
+        return {n: kernel_settings(value) if n == self.kernel_parameter else value for n, value in parameters.items()}
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         """Return an unfitted object with checked saved parameters."""
+        if (name := cls.kernel_parameter) is not None:
+            parameters = {**parameters, name: kernel_from_settings(parameters.get(name))}
         refuse_others(cls, parameters, cls.saved_as)
         made = cls(**parameters)
         made._validate_params()
         return made
+
+
+class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Planned):
+    """Base of the feature maps: the scikit-learn interface to a `FeatureMap`, which a plan of passes computes.
+
+    A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``.
+    It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of features.
+    """
+
+    map_type: ClassVar[type[FeatureMap]]
+    """Class of the fitted maps."""
+    saved_as = "parameters of the feature map"
+    n_components_: int
+
+    @property
+    def levels(self) -> LevelFeatures | None:
+        """Return where the levels lie that trees do not take for clusters, or None before `fit` and for numbers."""
+        return self.map_.levels if hasattr(self, "map_") else None
+
+    def _check_rows(self, rows: RowArray) -> None:
+        """Raise an error if rows of this shape cannot be mapped, before any work."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the map.
+
+        Parameters
+        ----------
+        X : array-like, frame, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
+            Numbers without NaN and infinities, unless the parameters allow others. Dask arrays need known row chunks;
+            Dask DataFrames, and texts or categories of lazy rows, take one more pass.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
+        """
+        with one_bar(self.progress):
+            self._fit_beside(X)
+        return self
+
+    def _fit_beside(self, X: Any, *others: Plan[Any]) -> list[Any]:
+        """Fit the map, advance other plans in the same passes, and return their results."""
+        self._check_parameters()
+        read = self._read(X, fits=True)
+        self._take_columns(read)
+        rows = read.array
+        self._check_rows(rows)
+        plans = [self._plan(self._seed(), (rows.shape[0], rows.shape[1])), *others]
+        outcome = run_together(plans, merge_chunks(rows), announce=self._bar, n_passes=read.n_passes)
+        (feature_map, *results), self.n_passes_ = outcome
+        self._adopt(feature_map)
+        return results
+
+    def transform(self, X: Any) -> RowArray:
+        """Return the features of every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples, n_components_), float32
+            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        """
+        return self._of_rows(X, "__call__", "float32", "n_components_")
+
+    def _adopt(self, feature_map: Any) -> None:
+        """Set a fitted or loaded map."""
+        self.map_ = feature_map
+        self.n_components_ = self._n_features_out = feature_map.n_components
+
+    def _restore(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        """Set the map from checked saved values."""
+        map_type = self._map_type()
+        if (kind := settings.get("map", NYSTROM)) != map_type.kind:
+            raise ValueError(f"expected a map of the kind {map_type.kind}, got {kind!r}")
+        own = {name: value for name, value in settings.items() if name != "map"}
+        self._adopt(map_type.from_arrays(own, arrays))
+        self.n_features_in_ = self.map_.n_features
+
+    def _map_type(self) -> type[FeatureMap]:
+        """Return the class of the maps that these parameters give."""
+        return self.map_type
+
+    def _fitted(self) -> FeatureMap:
+        return self.map_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Features are float32 for every dtype of the rows.
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,5 +1,6 @@
-"""Profiles of the rows in every cluster."""
+"""Profiles of the rows in every cluster, and reports of fitted models."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,12 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Progress, Statistic, Together, is_dask, merge_chunks, reduce_rows
+from ..chunks import Progress, Statistic, Together, announced, is_dask, merge_chunks, reduce_rows
 from ..growth.passes import SamplePass, sample_limit
+from ..io.staging import check_file
+from ..report import write_report
 from ..summaries.frequencies import FrequencyPass
 from ..summaries.moments import MomentPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
-from .validation import as_rows
 
 
 def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) -> Profiles:
@@ -63,9 +65,9 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
           1  1,500       x0    7.0   1.0           -0.13       +7.07
     """
     check_is_fitted(model)
-    rows = as_rows(model, X, reset=False)
+    rows = model._read(X).array
     of_clusters, merged = moments_of(model, rows), merge_chunks(rows)
-    return profiles_of(model, reduce_rows(of_clusters, model._labels_of(merged), merged, progress=progress))
+    return profiles_of(model, reduce_rows(of_clusters, model._labels_of_valid_rows(merged), merged, progress=progress))
 
 
 def moments_of(model: Any, rows: RowArray) -> Statistic:
@@ -118,7 +120,7 @@ def story_of(model: Any, value: Any) -> Story:
     """Return the story from the value of `story_pass`."""
     moments, drawn = value
     sample, profiles = drawn.first(DRAWN_ROWS), profiles_of(model, moments)
-    labels = model.block_labels()(sample.rows)
+    labels = model._block_labels()(sample.rows)
     if model.columns is None and model.missing != "drop":
         return Story(profiles, sample.rows, labels)
     return Story(profiles, entries_of_rows(sample.rows, profiles, _names(model), model.columns), labels)
@@ -127,4 +129,28 @@ def story_of(model: Any, value: Any) -> Story:
 def model_story(model: Any, rows: RowArray, *, progress: Progress | None = None) -> Story:
     """Return the story of a model and its valid rows, in one pass after reading the first row."""
     told, merged = story_pass(model, rows), merge_chunks(rows)
-    return story_of(model, reduce_rows(told, model._labels_of(merged), merged, progress=progress))
+    return story_of(model, reduce_rows(told, model._labels_of_valid_rows(merged), merged, progress=progress))
+
+
+def why_one(model: Any) -> dict[str, str]:
+    """Return the fact why there is one cluster, if there is."""
+    return {"Why one cluster": model.why()} if model.n_clusters_ == 1 else {}
+
+
+def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwrite: bool) -> Path | str:
+    """Write the report of a model and rows; see `ClusterEstimator.report`."""
+    check_is_fitted(model)
+    check_file(path, overwrite, "report.html")
+    rows = model._read(X).array
+    story = model_story(model, rows, progress=announced("profiling", model.progress))
+    facts: dict[str, str | dict[str, str]] = {
+        "Rows": f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",
+        "Method": type(model).__name__,
+        "Parameters": {name: str(value) for name, value in model.get_params(deep=False).items() if name != "progress"},
+        **why_one(model),
+        "Passes of the fit": str(model.n_passes_),
+    }
+    return write_report(
+        path, model.state_.tree, title=title, facts=facts, profiles=story.profiles, sample=(story.rows, story.labels),
+        feature_map=getattr(model.state_, "feature_map", None), images=model.report_pictures(), overwrite=overwrite,
+    )  # fmt: skip

@@ -11,9 +11,9 @@ from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Plan
 from ..growth.passes import first_read
 from ..growth.scaling import standardiser, to_few_bits
+from .checks import check_first_look
 from .docstrings import documented
-from .transformer import FeatureTransformer
-from .validation import check_first_look
+from .planned import FeatureTransformer
 
 MOST_COLUMNS = 60
 """Most columns, which have 1890 features; with more, a kernel needs fewer features."""

@@ -1,6 +1,6 @@
 """Trees of separators on random projections."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -65,7 +65,7 @@ class RandomProjectionTree(DivisiveClustering):
         "fixed_directions": ["boolean"],
     }
 
-    n_projections: int = field(default=1000, kw_only=False)
+    n_projections: int = 1000
     criterion_first: bool = False
     fixed_directions: bool = False
 

@@ -15,17 +15,17 @@ from .components import PCATree as PCATree
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
 from .density_tree import DensityTree as DensityTree
 from .divisive import DivisiveClustering as DivisiveClustering
-from .feature_maps import *
-from .feature_maps import transformers
-from .hierarchical_spectral import HierarchicalSpectral as HierarchicalSpectral
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
 from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
 from .kernel_k_means import KernelKMeans as KernelKMeans
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .kernel_variants import KernelDePDDP as KernelDePDDP
+from .mapped import *
+from .mapped import transformers
 from .minimum_density import HierarchicalMDH as HierarchicalMDH
 from .partition_trees import BisectingKernelKMeans as BisectingKernelKMeans
 from .partition_trees import ClusterabilityTree as ClusterabilityTree
+from .partition_trees import HierarchicalSpectral as HierarchicalSpectral
 from .partition_trees import NormalisedCutTree as NormalisedCutTree
 from .principal_directions import IPDDP as IPDDP
 from .principal_directions import PDDP as PDDP

@@ -9,28 +9,29 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, RowArray
-from ..chunks import Announce, run
+from ..chunks import Announce, is_dask, run
 from ..density.bandwidth import resolve_bandwidth
 from ..growth.growth import split_by_labels
 from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from ..splits.rules import SplitRule
+from .checks import check_first_look
 from .docstrings import documented
+from .frames import plain_labels, with_values
 from .hyperplane import MinimumDensityHyperplane
 from .missing import MISSING
-from .saved import part
+from .models import part
 from .targets import encoded
-from .two_classes import TwoClasses
-from .validation import check_first_look
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SemiSupervisedMDH(TwoClasses, MinimumDensityHyperplane):
+class SemiSupervisedMDH(MinimumDensityHyperplane):
     """The hyperplane of least density that leaves the labelled rows on their sides: a classifier for two classes.
 
     Few rows are labelled, but all rows contribute to the density, so the hyperplane follows both the labels and the
@@ -138,7 +139,77 @@ class SemiSupervisedMDH(TwoClasses, MinimumDensityHyperplane):
         ValueError
             If a parameter, `X` or `y` is invalid, or the labelled rows do not have two classes.
         """
-        return super().fit(X, y)
+        return self._fit(X, y)
+
+    def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
+        """Fit the hyperplane and return the class of every row; see `fit` and `predict`."""
+        return self.fit(X, y, **kwargs).predict(X)
+
+    def predict(self, X: Any) -> RowArray:
+        """Return the class of every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,)
+            Entries of `classes_`; NumPy for NumPy input, otherwise lazy with one pass to compute.
+        """
+        found = self.cluster_labels(X)
+        places = plain_labels(found)
+        if is_dask(places):
+            return with_values(found, places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype))
+        return with_values(found, self.classes_[places])
+
+    def decision_function(self, X: Any) -> RowArray:
+        """Return the signed distance of every row from the hyperplane, in units of the projections; positive above.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
+        """
+        return self._of_rows(X, "decision", "float64")
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the share of rows whose class is predicted correctly.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            The classes.
+
+        Returns
+        -------
+        float
+        """
+        from sklearn.metrics import accuracy_score  # imported late: predictions do not need it
+
+        return float(accuracy_score(np.asarray(y), np.asarray(self.predict(X))))
+
+    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return super()._saved_state(settings) | {"classes": self.classes_.tolist()}
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        super()._restore(saved, arrays)
+        self.classes_ = np.array(part(saved, "classes", list))
+        if self.classes_.shape != (2,) or self.classes_.dtype.kind not in "iuU":
+            raise ValueError(f"expected two integers or texts for classes, got {self.classes_.tolist()}")
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return what scikit-learn's checks need to know."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.target_tags.required = True
+        return tags
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -216,3 +287,7 @@ def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
         normal = LinearSVC(random_state=0).fit(labelled, signs).coef_[0]
     return [normal] if np.linalg.norm(normal) > 0 else []
+
+
+def _named(places: AnyArray, classes: AnyArray) -> AnyArray:
+    return classes[places]

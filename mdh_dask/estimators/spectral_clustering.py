@@ -14,12 +14,11 @@ from ..kernels.registry import AFFINITIES
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans
 from .spectral_features import SpectralFeatures
-from .with_kernel import WithKernel
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralClustering(WithKernel, KernelKMeans):
+class SpectralClustering(KernelKMeans):
     """K-means of the leading eigenvectors of the normalised affinities among rows, for any number of rows.
 
     Parameters
@@ -78,6 +77,7 @@ class SpectralClustering(WithKernel, KernelKMeans):
         "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
 
+    kernel_parameter: ClassVar[str | None] = "kernel"
     feature_map: Any = field(init=False, default=None)
     kernel: str | Kernel | Callable = "local_scaling"
     n_landmarks: int = 1000

@@ -1,4 +1,4 @@
-"""The spectral embedding of rows by their affinities to landmarks, as a scikit-learn transformer."""
+"""Features of rows from their affinities to landmarks, as scikit-learn transformers."""
 
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -12,10 +12,10 @@ from ..chunks import Pass, Plan
 from ..kernels import NystromMap, nystrom_map
 from ..kernels.landmarks import SAMPLE
 from ..kernels.numbers import NUMBER_RULES
-from ..kernels.spectral import AffinitySums, SpectralMap, spectral_map
+from ..kernels.spectral import AffinitySums, SpectralMap, affinity_map, spectral_map
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
-from .transformer import FeatureTransformer
+from .planned import FeatureTransformer
 
 
 @documented
@@ -100,3 +100,60 @@ class SpectralFeatures(KernelPCAFeatures):
     def _adopt(self, feature_map: Any) -> None:
         FeatureTransformer._adopt(self, feature_map)
         self.eigenvalues_ = feature_map.eigenvalues
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class AffinityFeatures(SpectralFeatures):
+    """Features whose inner products approximate the affinities of rows, for trees that divide these.
+
+    Those of `KernelPCAFeatures` are centred, so that their inner products are differences from means.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Number of leading eigenvectors of the normalised affinities that are kept; more than there are clusters.
+
+    Attributes
+    ----------
+    map_ : NystromMap
+        The function from a block of rows to their features.
+
+    See Also
+    --------
+    SpectralFeatures : The entries in the same eigenvectors, scaled to length one for every row.
+
+    Notes
+    -----
+    Passes: as for `SpectralFeatures`. The first eigenvector is that of the degrees of rows, so these do not change with
+    `n_components`.
+
+    References
+    ----------
+    C. Fowlkes, S. Belongie, F. Chung and J. Malik, Spectral grouping using the Nyström method, IEEE TPAMI 26, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import AffinityFeatures
+    >>> rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 100, axis=0)
+    >>> features = AffinityFeatures(kernel="rbf").fit_transform(rows)
+    >>> affinities = features @ features.T
+    >>> bool(affinities[:100, :100].mean() > 0.05), bool(abs(affinities[:100, 100:]).max() < 1e-3)
+    (True, True)
+    """
+
+    map_type: ClassVar[type[FeatureMap]] = NystromMap
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: constraint
+        for name, constraint in SpectralFeatures._parameter_constraints.items()
+        if name not in ("max_components", "number_rule")
+    } | {"n_components": [Interval(Integral, 1, None, closed="left")]}
+
+    n_components: int = 100
+    max_components: int = field(init=False, default=100)
+    number_rule: str = field(init=False, default="alignment")
+
+    def _of_sample(self, base: NystromMap, sample: Floats, sums: Floats | None) -> FeatureMap:
+        return affinity_map(base, sample, sums, self.n_components)

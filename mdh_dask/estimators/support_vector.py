@@ -19,11 +19,10 @@ from ..support_vectors.model import Contours
 from ..support_vectors.passes import N_BINS
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
+from .base import ClusterEstimator
+from .checks import check_first_look, rows_of_share
 from .docstrings import documented
-from .exemplary import WithExemplars
 from .missing import MISSING
-from .soft import Bounded
-from .validation import check_first_look, rows_of_share
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""
@@ -31,7 +30,7 @@ MOST_LANDMARKS = 10_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SupportVectorClustering(WithExemplars, Bounded):
+class SupportVectorClustering(ClusterEstimator):
     """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
 
     The smallest sphere around the rows in the feature space of a Gaussian kernel is a contour in the space of the rows,

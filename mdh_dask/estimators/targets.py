@@ -13,8 +13,8 @@ from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
 from ..columns.values import is_missing
 from ..growth.labelled import UNLABELLED
-from .aligned import plain_labels
-from .saved import part
+from .frames import plain_labels
+from .models import part
 
 NO_LABEL = ("", "-1")
 """Texts of rows without a label."""

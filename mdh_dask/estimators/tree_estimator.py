@@ -1,58 +1,25 @@
-"""The base class of estimators of one tree."""
+"""The public methods of fitted trees, which plain functions carry out."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
-from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Announce, Plan, merge_chunks, run_together, together
-from ..growth.branches import GrowthSettings
-from ..growth.growth import Grown, grow, grow_by_labels
-from ..growth.labelled import Guides
-from ..growth.merging import merged, merging_sample, rows_drawn
-from ..growth.refine import ROUNDS, refine
-from ..growth.sampling import rows_held
-from ..growth.scaling import Standardiser
-from ..kernels.landmarks import SAMPLE
+from .._typing import Floats, Integers
+from ..tree.extraction import Quality
+from ..tree.levels import Level
 from ..tree.structure import Tree
-from .editing import Editing
-from .exemplary import Exemplary
-from .explaining import Explaining
-from .level_counts import counts_as_given, level_plans
-from .mapped_state import ROWS_AT_ONCE
-from .regrowing import Regrowing
-from .suggesting import Suggesting
-from .targets import Target, partial_target
-from .tree_saving import TreeSaving
-from .tree_state import TreeState
-from .validation import check_first_look
-
-BINS, BRANCHES = 1024, 16
-"""Bytes of the histograms of one pass for a large tree."""
+from .editing import check_fewer, united, with_tree
+from .explaining import directions_of, rows_to_label, why_clusters, why_fewer, why_no_valley
+from .grown_tree import GrownTree
+from .updating import regrown, update_by
 
 
-class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeSaving):
-    """Base of the estimators that grow one tree of separators."""
+class TreeEstimator(GrownTree):
+    """Base of the estimators of one tree: methods that explain, edit, update and use it."""
 
-    state_type = TreeState
-    uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
-    sample_size: int | None
-    n_candidates: int
-    max_clusters: int | None
-    n_clusters: int | None
-    min_cluster_size: float | None
-    min_relative_depth: float
-    max_levels: int | None
-    refine: bool
-    merge: bool
-    known_labels_: AnyArray | None = None
-    label_counts_: Integers | None = None
-    _target: Target | None = None
-    _guides: Guides | None = None
-    _grown_from: Grown | None = None
+    updates: ClassVar[bool] = True
+    """Whether fitted trees can be updated and grown further."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster rows, guided by the labels of some of them if there are any.
@@ -99,146 +66,339 @@ class TreeEstimator(Explaining, Suggesting, Exemplary, Editing, Regrowing, TreeS
         >>> model.n_clusters_, model.known_labels_.tolist(), sorted(model.label_counts_.tolist())
         (2, [5, 7], [[0, 2], [4, 0]])
         """
-        return super().fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
 
-    @property
-    def state_(self) -> TreeState:
-        """The tree and the map of the rows, which together label rows."""
-        return TreeState(self.tree_, self._map)
+    @available_if(lambda model: model.updates)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Update the tree with a batch of new rows; the first batch is fitted.
 
-    def _learn(self, rows: RowArray, seed: int) -> int:
-        wanted = self._wanted_clusters()
-        if wanted is not None and self.max_clusters is not None:
-            raise ValueError(f"expected n_clusters or max_clusters, got {wanted} and {self.max_clusters}: give one")
-        try:
-            n_passes = self._learn_tree(rows, seed)
-            self._count_labels()
-            self._choose_exemplars(rows)
-        finally:
-            self._target = self._guides = self._grown_from = None
-        self.n_batches_ = 1
-        return n_passes
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            As for `fit`, with the same columns as before.
+        y : ignored
 
-    def _take_target(self, y: Any, n_rows: int) -> None:
-        self._target = partial_target(y, n_rows)
-        if self._target is not None and self.missing == "drop":
-            raise ValueError("expected missing='error' or 'mean' with labels of some rows; got 'drop'")
+        Returns
+        -------
+        self
+            `tree_` and `n_clusters_` are updated, `labels_` are those of the batch, and `n_passes_` is 1.
 
-    def _count_labels(self) -> None:
-        """Set the number of labelled rows in each cluster, if some rows had labels."""
-        self.known_labels_ = self.label_counts_ = None
-        if self._guides is not None and self._target is not None:
-            self.known_labels_ = self._target.named(self._guides.labels)
-            self.label_counts_ = self._guides.counts(self.tree_)
+        Raises
+        ------
+        ValueError
+            As for `fit`; the model then stays unchanged.
 
-    def _wanted_clusters(self) -> int | None:
-        """Return `n_clusters`, which a single hyperplane does not have."""
-        return getattr(self, "n_clusters", None)
+        Notes
+        -----
+        One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
+        holds their counts along its directions, but none of the rows. A split stays while old and new rows together
+        show it, and follows its valley. A split whose valley has filled is removed, and the branch is grown anew from
+        a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
+        a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 
-    def _most_clusters(self) -> int | None:
-        wanted = self._wanted_clusters()
-        return self.max_clusters if wanted is None else wanted
+        The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters are numbered by their
+        first leaves from left to right, so labels change when clusters are added or removed. With `merge`, clusters
+        are never split by an update.
 
-    def _bounds(self) -> tuple[int | None, int]:
-        """Return the largest and the smallest number of clusters that merging may leave."""
-        return self._most_clusters(), self._wanted_clusters() or 1
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> rng = np.random.default_rng(0)
+        >>> def night(*centres):
+        ...     return np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in centres])
+        >>> model = RandomProjectionTree().fit(night(0, 8))
+        >>> model.partial_fit(night(0, 8)).n_clusters_, model.partial_fit(night(0, 8, 16)).n_clusters_
+        (2, 3)
+        """
+        if not hasattr(self, "tree_"):
+            return self.fit(X, y)
+        update_by(self, X)
+        return self
 
-    def _learn_tree(self, rows: RowArray, seed: int) -> int:
-        self.feature_map_ = self._new_feature_map(seed)
-        if self.feature_map_ is None:
-            n_passes = self._grow(seed, merge_chunks(rows), self._bar)
-        else:
-            # A precomputed kernel has no points, which only its fitted map knows.
-            samples = self.merge and not get_tags(self).input_tags.pairwise
-            shape = (rows.shape[0], rows.shape[1])
-            beside: list[Plan[Any]] = [merging_sample(shape, seed)] if samples else []
-            counting = level_plans(self.columns, array=0)
-            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting)
-            self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
-            n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
-            if self._merges():
-                leaf_of, points = self.state_.labels, self.feature_map_.map_.points
-                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), self._apart(self.tree_))
-        return n_passes
+    @available_if(lambda model: model.updates)
+    def regrow(self, node: int, X: Any, **parameters: Any) -> Self:
+        """Return a model in which one branch of the tree is grown again, with other parameters.
 
-    def _apart(self, tree: Tree) -> set[tuple[int, int]]:
-        """Return the pairs of leaves that labels keep apart."""
-        return set() if self._guides is None else self._guides.apart(tree)
+        Parameters
+        ----------
+        node : int
+            Node of `tree_`, a leaf or a split; ``tree_.leaves`` are those of the clusters.
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows that `tree_` counts, as in `fit`.
+        **parameters
+            Parameters to change in this branch, such as ``min_relative_depth=0.02``. `max_clusters` and `n_clusters`
+            are numbers of clusters in the branch, without a bound by default.
 
-    def _merges(self) -> bool:
-        return self.merge and (self.feature_map_ is None or self.feature_map_.map_.points is not None)
+        Returns
+        -------
+        estimator
+            A fitted model with the other branches as they are; clusters keep their labels but for gaps and new ones.
 
-    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
-        """Grow the tree and return the number of passes, including the earlier ones."""
-        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        labels = () if self._target is None else (self._target.labels,)
-        # With a feature map, the levels are counted while it is fitted.
-        counting = level_plans(self.columns, array=0) if self.feature_map_ is None else []
-        (grown, *levels), n_passes = run_together(
-            [plan, *counting], rows, *labels, announce=announce, n_passes=n_passes
-        )
-        if self.feature_map_ is None:
-            self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
-        self.tree_, self._grown_from = grown.tree, grown
-        self._keep(grown.standardise)
-        return n_passes
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such node, a parameter is invalid or is `feature_map`, or `X` has other columns or another
+            number of rows; before any work.
 
-    def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
-        """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
-        settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
-        if self.feature_map_ is not None:
-            settings = replace(settings, scale=False)  # features are not scaled
-        plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=self._names))]
-        if merges := self._merges() and self.feature_map_ is None:
-            plans.append(merging_sample(shape, seed))
-        grown, *drawn = yield from together(plans)
-        tree, standardise = grown.tree, grown.standardise
-        # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
-        tree = tree if (most := self._most_clusters()) is None or self._merges() else tree.cut(most)
-        if self.refine:
-            refined = yield from refine(tree, standardise)
-            # The densest rows may turn a hyperplane into a group of labelled ones.
-            tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
-        if merges:
-            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree))
-        return Grown(tree, standardise, grown.sample)
+        Notes
+        -----
+        One pass to draw a sample of the rows in the branch, and further ones as in `fit`; with `merge`, one more.
 
-    def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
-        if self._target is None:
-            return (yield from grow(settings, shape, check))
-        grown, self._guides = yield from grow_by_labels(settings, shape, check, self._target.apart)
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in (0, 8, 16)])
+        >>> coarse = RandomProjectionTree(max_levels=1).fit(X)
+        >>> fine = coarse.regrow(coarse.tree_.leaves[coarse.tree_.cluster_rows.argmax()], X, max_levels=None)
+        >>> coarse.n_clusters_, fine.n_clusters_
+        (2, 3)
+        """
+        check_is_fitted(self)
+        grown: Self = regrown(self, node, X, parameters)
         return grown
 
-    def name_columns(self, names: Sequence[str] | None) -> None:
-        """Set the names of the columns of the fitted rows; features have no names."""
-        super().name_columns(names)
-        if names is not None and self.feature_map_ is None:
-            self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
+    @property
+    def levels_(self) -> tuple[Level, ...]:
+        """Cuts of the tree at several depths of its valleys, from one cluster to all; `cut` makes models of them."""
+        return self.tree_.levels()
 
-    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        """Set the attributes besides the tree after a fit or an update."""
+    def cut(self, n_clusters: int) -> Self:
+        """Return a model with fewer clusters, each a union of clusters of this one.
 
-    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-        most: int | None
-        if self.sample_size is None:
-            fewest, most = 2, None if self.max_levels is None else self.max_levels + 2
-        elif n_rows <= rows_held(self.sample_size, n_columns):
-            fewest = most = 1
-        else:
-            fewest, most = 2, 4
-        if self.refine:
-            most = None if most is None else most + ROUNDS + 2
-        return self._passes_on_features(fewest, most)
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters, at most `n_clusters_`; the splits with the largest relative depth stay, each after its
+            parent.
 
-    def _task_bytes(self, rows: RowArray) -> int:
-        row_bytes = rows.dtype.itemsize * rows.shape[1]
-        sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
-        directions = getattr(self, "n_projections", 1) if self.sample_size is None else self.n_candidates
-        counts = directions * BRANCHES * 2 * BINS * 8
-        if (feature_map := self._new_feature_map(seed=0)) is not None:
-            landmarks = getattr(feature_map, "n_landmarks", 0)
-            counts += 2 * 8 * ROWS_AT_ONCE * landmarks
-            sample = max(sample, SAMPLE * landmarks * row_bytes)
-        if self.merge:
-            sample += rows_drawn(rows.shape[1]) * row_bytes
-        return max(min(sample, rows.nbytes), counts)
+        Returns
+        -------
+        estimator
+            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there are fewer clusters.
+
+        Examples
+        --------
+        >>> from mdh_dask import RandomProjectionTree
+        >>> from mdh_dask.simulate import gaussian_mixture
+        >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+        >>> model = RandomProjectionTree(n_projections=100).fit(X)
+        >>> model.levels_[-1].n_clusters
+        4
+        >>> model.cut(2).n_clusters_
+        2
+        """
+        check_is_fitted(self)
+        check_fewer(n_clusters, self.n_clusters_)
+        model: Self = united(self, self.tree_.cut(n_clusters))
+        return model
+
+    def extract(self, quality: str | Quality = "stability") -> Self:
+        """Return a model with the best clusters among all nodes of the tree, each a union of clusters of this one.
+
+        Unlike those of `cut`, the splits above them need not be the deepest: a cluster that stands out is kept where
+        another is divided by shallower valleys.
+
+        Parameters
+        ----------
+        quality : "stability" or callable
+            ``"stability"``: the rows of a node, times how long it is a cluster as the least depth of splits falls; or a
+            function of `tree_` that returns the quality of each node as a cluster, shape (tree_.n_nodes,). The sum over
+            the clusters is the largest there is.
+
+        Returns
+        -------
+        estimator
+            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such quality, or it is not a finite number for each node.
+
+        Examples
+        --------
+        >>> from mdh_dask import RandomProjectionTree
+        >>> from mdh_dask.simulate import gaussian_mixture
+        >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+        >>> model = RandomProjectionTree(n_projections=100).fit(X)
+        >>> model.extract(lambda tree: tree.n_rows > 1000).n_clusters_ < model.extract().n_clusters_
+        True
+        """
+        check_is_fitted(self)
+        model: Self = united(self, self.tree_.extract(quality))
+        return model
+
+    def with_tree(self, tree: Tree, X: Any = None) -> Self:
+        """Return a model with another tree, such as `tree_` after `Tree.prune` and `Tree.split`.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree for the same columns, or features of the map.
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features), optional
+            Rows to count in the nodes of the tree, in one pass, and to label. Without them counts stay as they are.
+
+        Returns
+        -------
+        estimator
+            A fitted model, with `labels_` for `X` only.
+
+        Raises
+        ------
+        ValueError
+            If the tree has another number of columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> X = np.random.default_rng(0).normal(size=(400, 2))
+        >>> model = RandomProjectionTree().fit(X)
+        >>> halves = model.with_tree(model.tree_.split(0, [1.0, 0.0], 0.0), X)
+        >>> halves.n_clusters_, halves.tree_.n_rows.tolist() == [400, *np.bincount(halves.labels_)]
+        (2, True)
+        """
+        check_is_fitted(self)
+        model: Self = with_tree(self, tree, X)
+        return model
+
+    def directions(self, X: Any, n: int = 2) -> Floats:
+        """Return several directions along which rows fall into clusters, to look at them in few dimensions.
+
+        The first is the best direction of all rows, as at the root of the tree; each further one is the best of the
+        rows without their components along those before (deflation).
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+        n : int, default=2
+            Number of directions.
+
+        Returns
+        -------
+        ndarray of shape (at most n, n_features), float64
+            Directions for raw rows, orthogonal and of length one in units of the scaled columns; ``X @ directions.T``
+            are the coordinates. With a feature map, directions of the features. Fewer than `n` if the rows do not vary
+            across those before.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`; also if `n` is not a positive integer.
+
+        Notes
+        -----
+        One pass, and with a feature map one that maps the rows; directions are those of `sample_size` rows. Source: D.
+        Hofmeyr and N. Pavlidis, PPCI: an R package for cluster identification using projection pursuit, The R Journal
+        11, 2019.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import ClusterabilityTree
+        >>> rng = np.random.default_rng(0)
+        >>> corners = np.array([[0, 0], [9, 0], [0, 12], [9, 12]]) @ np.eye(2, 5)
+        >>> X = rng.normal(size=(800, 5)) + np.repeat(corners, 200, axis=0)
+        >>> model = ClusterabilityTree(scale=False).fit(X)
+        >>> V = model.directions(X, 2)
+        >>> bool(np.abs(V @ V.T - np.eye(2)).max() < 1e-6), bool(np.abs(V[:, 2:]).max() < 0.1)
+        (True, True)
+        """
+        check_is_fitted(self)
+        return directions_of(self, X, n)
+
+    def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:
+        """Return the numbers of rows whose labels are worth asking for: those nearest to the separators.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+        n : int, default=10
+            Number of rows.
+        y : array-like or Dask array of shape (n_samples,), optional
+            Labels as for `fit`; rows that have one are not suggested.
+
+        Returns
+        -------
+        ndarray of shape (at most n,), int64
+            Row numbers from 0: of each cluster in turn, the nearest to a separator first; see `boundary_distance`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`; also if `n` is not positive.
+
+        Notes
+        -----
+        One pass.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> x = np.concatenate([np.linspace(0, 4, 200), np.linspace(6, 10, 200)])[:, None]
+        >>> np.sort(RandomProjectionTree().fit(x).suggest_labels(x, 4))
+        array([198, 199, 200, 201])
+        """
+        return rows_to_label(self, X, n, y)
+
+    def why(self, cluster: int | None = None) -> str:
+        """Return in words which splits bound each cluster, and why it is not split further.
+
+        Parameters
+        ----------
+        cluster : int, optional
+            Label of the only cluster to explain; all by default.
+
+        Returns
+        -------
+        str
+            Of the best valley that was not split: its relative depth, its evidence in standard errors, and the share of
+            samples from the closest distribution with a single mode that have one as deep there. No pass.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such cluster.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> print(RandomProjectionTree(n_projections=100).fit(X).why().split(":")[0])
+        1 cluster of 500 rows
+        """
+        check_is_fitted(self)
+        return why_clusters(self, cluster)
+
+    def _why_no_valley(self, leaf: int, least: str) -> str:
+        """Return why no valley of a leaf is known."""
+        return why_no_valley(self, leaf, least)
+
+    def _why_fewer(self) -> str:
+        return why_fewer(self)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and a map of the tree if there is one."""
+        diagram = str(super()._html_repr())
+        tree = getattr(self, "tree_", None)
+        return diagram if tree is None else f"{diagram}{tree._repr_html_()}"

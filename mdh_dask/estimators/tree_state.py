@@ -1,24 +1,74 @@
-"""The state of models of one tree: the tree and the feature map, if there is one."""
+"""States of models with a feature map, and that of models of one tree: no scikit-learn, as workers load them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from .._state import ComparedState, FeatureMap
+from .._state import ComparedState, FeatureMap, State
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..growth.trees import recount
+from ..tree.margins import Margins, margins_of
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
-from .mapped_state import MappedState
+
+NYSTROM = "nystrom"
+"""The kind of saved maps without a kind."""
+
+ROWS_AT_ONCE = 8192
+"""Rows whose features are in memory at once while rows are labelled."""
 
 OWN = {*FIELDS}
 """Arrays of a tree in saved models; others belong to its feature map."""
 
 OF_MAP = "map_"
 """Begins the names of those arrays of a map that a tree has, too."""
+
+
+class MappedState(State):
+    """A state of the features of rows, or of the rows themselves if `feature_map` is None."""
+
+    feature_map: FeatureMap | None
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Return the number of features, or of columns without a map."""
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return self.n_columns if self.feature_map is None else self.feature_map.n_features
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Return whether the map takes sparse rows."""
+        return self.feature_map is not None and self.feature_map.takes_sparse
+
+    @property
+    def missing(self) -> bool:
+        """Return whether the map accepts missing values."""
+        return self.feature_map is not None and self.feature_map.missing
+
+    def by_features(self, function: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
+        """Return what a function returns for the features of rows, or for the rows themselves without a map."""
+        if self.feature_map is None:
+            return function(rows)
+        # The features of a long block of rows may not fit into memory at once.
+        starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
+        return np.concatenate([function(self.feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
+
+    def map_to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings of the map, or None, as ``feature_map``, and its arrays, for a saved model."""
+        if self.feature_map is None:
+            return {"feature_map": None}, {}
+        settings, arrays = self.feature_map.to_arrays()
+        named = settings if self.feature_map.kind == NYSTROM else {"map": self.feature_map.kind, **settings}
+        return {"feature_map": named}, arrays
 
 
 @dataclass(frozen=True)
@@ -68,10 +118,36 @@ class TreeState(MappedState, ComparedState):
         """Plan the count of other rows, or their features, in the nodes of the tree; one pass."""
         return recount(self.tree)
 
-    def distances(self, rows: AnyArray) -> Floats:
+    def decision(self, rows: AnyArray) -> Floats:
         """Return the signed distance of every row from the first hyperplane, positive on the upper side."""
         features = rows if self.feature_map is None else self.feature_map(rows)
         return np.asarray(features @ self.tree.planes[0] - self.tree.thresholds[0])
+
+    @cached_property
+    def margins(self) -> Margins:
+        """The tables by which the tree judges single rows."""
+        tree = self.tree
+        if self.feature_map is not None:
+            # With a map, the directions of the splits alone say how rare a row is, not those of leaves.
+            tree = replace(tree, planes=np.where(tree.left[:, None] >= 0, tree.planes, 0.0))
+        return margins_of(tree)
+
+    def prepared(self) -> Self:
+        """Return the state with its margins, which workers need not compute."""
+        _ = self.margins
+        return self
+
+    def distances(self, rows: AnyArray) -> Floats:
+        """Return the distances to the nearest separator, in standard errors."""
+        return self.by_features(self.margins.of_rows, rows)[:, 0]
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the probabilities that the labels stay when the separators move by their standard errors."""
+        return self.by_features(self.margins.of_rows, rows)[:, 1]
+
+    def rarity(self, rows: AnyArray) -> Floats:
+        """Return the shares of rows at places that are not denser, times the number of directions."""
+        return self.by_features(self.margins.of_rows, rows)[:, 2]
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         """Return the settings of the map, and the arrays of the tree and of the map."""

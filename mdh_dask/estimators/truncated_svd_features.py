@@ -12,9 +12,9 @@ from .._typing import Floats
 from ..chunks import Pass, Plan
 from ..growth.passes import sample_limit
 from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, truncated_svd_map
+from .checks import LARGEST_BEFORE_OVERFLOW
 from .docstrings import documented
-from .transformer import FeatureTransformer
-from .validation import LARGEST_BEFORE_OVERFLOW
+from .planned import FeatureTransformer
 
 SAMPLED = 10_000
 """Rows that are decomposed, or fewer with many values."""

@@ -1,138 +1,121 @@
-"""Updates of fitted trees by batches of new rows."""
+"""Updates of fitted trees by batches of new rows, and single branches that are grown again."""
 
-from abc import abstractmethod
+from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 
 from .._random import generator
-from .._typing import AnyArray, Integers
-from ..chunks import merge_chunks, run_together
-from ..growth.branches import GrowthSettings
-from ..growth.exemplars import Exemplars
-from ..growth.scaling import Standardiser
-from ..growth.update import update
+from .._typing import AnyArray, Floats, RowArray
+from ..chunks import merge_chunks, run, run_together
+from ..growth.growth import Grown
+from ..growth.merging import merged, merging_sample
+from ..growth.update import regrow, update
 from ..summaries.level_drift import weighted
 from ..tree.structure import Tree
-from .base import ClusterEstimator
-from .level_counts import LevelCounts, level_plans
-from .missing import complete_rows, filled_rows, rows_to_count
-from .transformer import FeatureTransformer
-from .validation import check_first_look, given_rows
+from .checks import check_first_look
+from .level_counts import level_plans
+from .missing import complete_rows, rows_to_count
+
+OF_ROWS = ("feature_map_", "n_features_in_", "columns", "missing_values_")
+"""Attributes of a fitted model that another one of the same rows shares."""
 
 
-class Updating(ClusterEstimator):
-    """A mixin for estimators of one tree that adds `partial_fit`."""
+def update_by(model: Any, X: Any) -> None:
+    """Update the tree of a model with a batch of new rows; see `TreeEstimator.partial_fit`."""
+    read = model._read(X)
+    n_batches, first = model.n_batches_ + 1, model._seed()
+    seed = int(generator(first, n_batches).integers(2**31))
+    n_old = round(model.decay * int(model.tree_.n_rows[0]))
+    complete, n_passes = complete_rows(model, read.array)
+    there = complete
+    settings = model._settings(n_old + there.shape[0], seed)
+    if settings.direction_seed is not None:
+        settings = replace(settings, direction_seed=first)
+    if model.feature_map_ is not None:
+        settings = replace(settings, scale=False)
+        there = model._features_of(there, model.feature_map_)
+    check = partial(check_first_look, names=model._names)
+    shape = (there.shape[0], there.shape[1])
+    plan = update(model.tree_, settings, shape, model.decay, check, merged=model._merges())
+    plans = [plan, *level_plans(model.columns, array=1)]
+    arrays = (merge_chunks(there), rows_to_count(model, read.given, complete))
+    outcome = run_together(plans, *arrays[: len(plans)], announce=model._bar, n_passes=n_passes + read.n_passes)
+    (grown, *levels), model.n_passes_ = outcome
+    model.tree_ = grown.tree if (most := model._most_clusters()) is None else grown.tree.cut(most)
+    model.n_batches_ = n_batches
+    model.known_labels_ = model.label_counts_ = None  # of other clusters
+    model._exemplars = None
+    if model.level_counts_ is not None and levels:
+        old = weighted(model.level_counts_, model.decay)
+        model.level_counts_ = tuple(map(np.add, old, levels[0]))
+    model._keep(grown.standardise, updated=True)
+    model._finish(read.array, X)
 
-    decay: float
-    feature_map_: FeatureTransformer | None
-    tree_: Tree
-    n_batches_: int
-    level_counts_: LevelCounts | None = None
-    known_labels_: AnyArray | None
-    label_counts_: Integers | None
-    _exemplars: Exemplars | None
-    updates: ClassVar[bool] = True
-    """Whether the estimator has the method `partial_fit`."""
 
-    @abstractmethod
-    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        """Return how the tree is grown, from the estimator's parameters."""
-
-    @abstractmethod
-    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        """Set what an estimator keeps besides the tree of a fit, or of an update."""
-
-    @abstractmethod
-    def _most_clusters(self) -> int | None:
-        """Return the largest number of clusters, if it is limited."""
-
-    @abstractmethod
-    def _merges(self) -> bool:
-        """Return whether the leaves of a grown tree are merged."""
-
-    @available_if(lambda estimator: estimator.updates)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the tree with a batch of new rows; the first batch is fitted.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-            As for `fit`, with the same columns as before.
-        y : ignored
-
-        Returns
-        -------
-        self
-            `tree_` and `n_clusters_` are updated, `labels_` are those of the batch, and `n_passes_` is 1.
-
-        Raises
-        ------
-        ValueError
-            As for `fit`; the model then stays unchanged.
-
-        Notes
-        -----
-        One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
-        holds their counts along its directions, but none of the rows. A split stays while old and new rows together
-        show it, and follows its valley. A split whose valley has filled is removed, and the branch is grown anew from
-        a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
-        a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
-
-        The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters are numbered by their
-        first leaves from left to right, so labels change when clusters are added or removed. With `merge`, clusters
-        are never split by an update.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> rng = np.random.default_rng(0)
-        >>> def night(*centres):
-        ...     return np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in centres])
-        >>> model = RandomProjectionTree().fit(night(0, 8))
-        >>> model.partial_fit(night(0, 8)).n_clusters_, model.partial_fit(night(0, 8, 16)).n_clusters_
-        (2, 3)
-        """
-        if not hasattr(self, "tree_"):
-            return self.fit(X, y)
-        given = given_rows(self, X, reset=False)
-        rows = filled_rows(self, given)
-        n_batches = self.n_batches_ + 1
-        first = self._seed()
-        seed = int(generator(first, n_batches).integers(2**31))
-        n_old = round(self.decay * int(self.tree_.n_rows[0]))
-        complete, n_passes = complete_rows(self, rows)
-        there = complete
-        settings = self._settings(n_old + there.shape[0], seed)
-        if settings.direction_seed is not None:
-            settings = replace(settings, direction_seed=first)
-        if (feature_map := self.feature_map_) is not None:
-            settings = replace(settings, scale=False)
-            there = self._features_of(there, feature_map)
-        plan = update(
-            self.tree_,
-            settings,
-            (there.shape[0], there.shape[1]),
-            self.decay,
-            partial(check_first_look, names=self._names),
-            merged=self._merges(),
+def regrown(model: Any, node: Any, X: Any, parameters: dict[str, Any]) -> Any:
+    """Return a model in which one branch is grown again; see `TreeEstimator.regrow`."""
+    if "feature_map" in parameters:
+        raise ValueError("expected other parameters than feature_map, which all branches share; fit a new model")
+    check_node(model, node)
+    free = {name: None for name in ("max_clusters", "n_clusters") if name in model.get_params(deep=False)}
+    other = clone(model).set_params(**free | parameters)
+    other._validate_params()
+    read = model._read(X)
+    there, n_passes = complete_rows(model, read.array)
+    if there.shape[0] != (n_rows := int(model.tree_.n_rows[0])):
+        raise ValueError(
+            f"expected the {n_rows} rows that the tree counts; got {there.shape[0]}: count others first, by "
+            "with_tree(model.tree_, X)"
         )
-        n_passes += self._input_passes
-        plans = [plan, *level_plans(self.columns, array=1)]
-        arrays = (merge_chunks(there), rows_to_count(self, given, complete))
-        outcome = run_together(plans, *arrays[: len(plans)], announce=self._bar, n_passes=n_passes)
-        (grown, *levels), self.n_passes_ = outcome
-        self.tree_ = grown.tree if (most := self._most_clusters()) is None else grown.tree.cut(most)
-        self.n_batches_ = n_batches
-        self.known_labels_ = self.label_counts_ = None  # of other clusters
-        self._exemplars = None
-        if self.level_counts_ is not None and levels:
-            old = weighted(self.level_counts_, self.decay)
-            self.level_counts_ = tuple(map(np.add, old, levels[0]))
-        self._keep(grown.standardise, updated=True)
-        self._finish(rows, X)
-        return self
+    for name in OF_ROWS:
+        setattr(other, name, getattr(model, name))
+    new = copy(model)
+    new._exemplars = None
+    twig, new.n_passes_ = _grown_again(other, model.tree_, int(node), there, n_passes + read.n_passes)
+    new.tree_ = model.tree_.graft(int(node), twig)
+    new._finish(read.array, X)
+    return new
+
+
+def check_node(model: Any, node: Any) -> None:
+    """Raise an error unless a value is the number of a node of the tree."""
+    n = model.tree_.n_nodes
+    if not isinstance(node, Integral) or isinstance(node, bool) or not 0 <= int(node) < n:
+        leaves = ", ".join(map(str, model.tree_.leaves[:20]))
+        raise ValueError(
+            f"expected a node of tree_ from 0 to {n - 1}; got {node!r}: clusters have the nodes tree_.leaves, {leaves}"
+        )
+
+
+def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:
+    """Return the tree of a node with the parameters of a model, and the passes, with the earlier ones."""
+    seed = model._seed()
+    settings, there = model._settings(rows.shape[0], seed), rows
+    if model.feature_map_ is not None:
+        settings, there = replace(settings, scale=False), model._features_of(rows, model.feature_map_)
+    shape = (there.shape[0], there.shape[1])
+    plan = regrow(tree, node, settings, shape, partial(check_first_look, names=model._names))
+    grown, n_passes = run(plan, merge_chunks(there), announce=model._bar, n_passes=n_passes)
+    if not model._merges():
+        most, _ = model._bounds()
+        return grown.tree if most is None else grown.tree.cut(most), n_passes
+    return _merged_again(model, tree.prune(node), node, grown, rows, seed), n_passes + 1
+
+
+def _merged_again(model: Any, bare: Tree, node: int, grown: Grown, rows: RowArray, seed: int) -> Tree:
+    """Return the tree of a node with merged leaves, by a pass over all rows."""
+    map_ = model._map
+
+    def features(rows: AnyArray) -> Floats:
+        return rows if map_ is None else map_(rows)
+
+    plan = merging_sample((rows.shape[0], rows.shape[1]), seed)
+    sample, _ = run(plan, merge_chunks(rows), announce=model._bar)
+    sample = sample.take(np.flatnonzero(bare.apply(features(sample.rows)) == node))
+    points = grown.standardise if map_ is None else map_.points
+    return merged(grown.tree, lambda rows: grown.tree.labels(features(rows)), points, sample, *model._bounds())

@@ -12,9 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions, make_constrain
 from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
-from ..estimators.feature_maps import FEATURE_MAPS
+from ..estimators.mapped import FEATURE_MAPS
+from ..estimators.planned import FeatureTransformer
 from ..estimators.registry import all_methods, options_of
-from ..estimators.transformer import FeatureTransformer
 from ..kernels import KERNELS, Kernel
 from .early import checked_method
 

@@ -176,8 +176,8 @@ def fit_rows(
     story = counts = None
     with suited(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(table.source, target, **({} if weights is None else {"sample_weight": weights.values}))
-        estimator.name_columns(table.names)
-        rows = estimator.valid_rows(table.source)
+        estimator._name_columns(table.names)
+        rows = estimator._read(table.source).array
         n_clusters = full_count(estimator.n_clusters_, "cluster")
         logger.info("%s in %s", n_clusters, full_count(estimator.n_passes_, "pass"))
         if estimator.n_clusters_ == 1:
@@ -235,7 +235,7 @@ def write_labels(
         value = write(told)
     else:
         # Of as many bytes as labels, so that both have the same chunks.
-        sure = estimator.confidence_of_valid_rows(rows).astype(np.float32)
+        sure = estimator._confidence_of_valid_rows(rows).astype(np.float32)
         value = write_companion(
             sure, outputs.confidence, labels, lambda both: write(both, sure), told, index=1 + len(beside),
             chunk_rows=chunk_rows, overwrite=outputs.may_replace(outputs.confidence),
@@ -256,7 +256,7 @@ def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, 
     # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     told = write_labels(
-        estimator, estimator.labels_of_valid_rows(merged), outputs, estimator.progress, resume,
+        estimator, estimator._labels_of_valid_rows(merged), outputs, estimator.progress, resume,
         also=story_pass(estimator, rows), beside=(merged,), chunk_rows=chunk_rows, rows=merged,
     )  # fmt: skip
     return story_of(estimator, told)

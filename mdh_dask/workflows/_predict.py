@@ -111,7 +111,7 @@ def _rows(
 ) -> str:
     rows = rows_for_model(estimator, model, path, reading)
     with suited(cluster, rows.nbytes), telling_of_memory(rows, estimator):
-        counts = write_labels(estimator, estimator.labels_of_valid_rows(rows), outputs, progress, rows=rows)
+        counts = write_labels(estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows)
     return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
 

@@ -55,4 +55,4 @@ def segment_data_arrays(
 def _labels(array: Any, image: Image, estimator: Any) -> Any:
     features = PixelColumns.from_dict(estimator.pixel_columns_).features
     noise = int(estimator.noise)
-    return labels_like(array, image, features, estimator.block_labels(), int(estimator.n_clusters_) + noise, -noise)
+    return labels_like(array, image, features, estimator._block_labels(), int(estimator.n_clusters_) + noise, -noise)

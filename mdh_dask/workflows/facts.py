@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from ..estimators.reporting import why_one
+from ..estimators.profiles import why_one
 from .estimates import format_bytes
 
 PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")

@@ -190,7 +190,7 @@ def labelled(
 
     The labels have the number of clusters as an attribute, and those in `about`.
     """
-    label, n_clusters, noise = estimator.block_labels(), int(estimator.n_clusters_), int(estimator.noise)
+    label, n_clusters, noise = estimator._block_labels(), int(estimator.n_clusters_), int(estimator.noise)
     attributes = {"n_clusters": n_clusters, **(about or {})}
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
     if sieve is not None or outputs.connected or outputs.regions:

@@ -120,7 +120,7 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
             f"expected the columns {','.join(fitted)}, as {model} was fitted to; got {','.join(names)}: leave out "
             "columns=..., or fit a model to these"
         )
-    return estimator.valid_rows(table.source)
+    return estimator._read(table.source).array
 
 
 def source_for_model(estimator: Any, path: str, reading: Reading) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._errors import SettingError
 from .._typing import Integers, RowArray
-from ..estimators.weighted import whole_weights
+from ..estimators.weights import whole_weights
 from ..io import inputs, open_rows
 from ..io.npy import load_npy
 from .reading import MissingChunks

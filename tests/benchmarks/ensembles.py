@@ -68,8 +68,10 @@ def _times(n_rows: int) -> Table:
     with TemporaryDirectory() as name, two_threads():
         rows = open_rows(store_mixture(Path(name) / "rows.zarr", n_rows, 10))
         models = {
-            "one tree": RandomProjectionTree(N_PROJECTIONS),
-            f"{N_TREES} trees": ConsensusClustering(RandomProjectionTree(N_PROJECTIONS), n_trees=N_TREES),
+            "one tree": RandomProjectionTree(n_projections=N_PROJECTIONS),
+            f"{N_TREES} trees": ConsensusClustering(
+                estimator=RandomProjectionTree(n_projections=N_PROJECTIONS), n_trees=N_TREES
+            ),
         }
         times = interleaved(1, {name: lambda model=model: model.fit(rows) for name, model in models.items()})
     one, many = (float(found.wall[0]) for found in times.values())

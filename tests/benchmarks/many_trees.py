@@ -73,8 +73,10 @@ def rows_of_set(name: str, seed: int, folder: str | None) -> tuple[Any, Any]:
 def score_of_trees(name: str, seed: int, folder: str | None) -> list[Any]:
     """Return the scores of one consensus and of its mixture; and the labels of both and of its first tree."""
     X, y = rows_of_set(name, seed, folder)
-    trees = RandomProjectionTree(N_PROJECTIONS)
-    model = ConsensusClustering(trees, n_trees=N_TREES, combine="votes", merge=False, random_state=seed).fit(X)
+    trees = RandomProjectionTree(n_projections=N_PROJECTIONS)
+    model = ConsensusClustering(estimator=trees, n_trees=N_TREES, combine="votes", merge=False, random_state=seed).fit(
+        X
+    )
     leaves = [tree.labels(X) for tree in model.trees_]
     known = np.asarray(y) >= 0
     own = [_nmi(y, labels, known) for labels in leaves]

@@ -23,7 +23,9 @@ def rows():
 
 @pytest.fixture(scope="module")
 def models():
-    return [RandomProjectionTree(50, sample_size=500) for _ in range(4)] + [PCATree(sample_size=500, refine=True)]
+    return [RandomProjectionTree(n_projections=50, sample_size=500) for _ in range(4)] + [
+        PCATree(sample_size=500, refine=True)
+    ]
 
 
 def plan_of(model, rows, seed=0):
@@ -95,14 +97,16 @@ def nothing():
 
 class TestByHand:
     def test_growth_asks_for_a_sample_and_then_for_counts(self, rows):
-        asked, (tree, standardise, *_) = fed_by_hand(plan_of(RandomProjectionTree(50, sample_size=500), rows), rows)
+        asked, (tree, standardise, *_) = fed_by_hand(
+            plan_of(RandomProjectionTree(n_projections=50, sample_size=500), rows), rows
+        )
         assert [wanted.verb for wanted in asked[:2]] == ["reading", "counting"]
         assert [type(wanted.statistic) for wanted in asked[:2]] == [FirstPass, BranchPass]
         assert tree.n_leaves == 5
         assert standardise.scale.shape == (4,)
 
     @pytest.mark.parametrize(
-        "model", [RandomProjectionTree(50, sample_size=500, refine=True), PCATree(sample_size=None)]
+        "model", [RandomProjectionTree(n_projections=50, sample_size=500, refine=True), PCATree(sample_size=None)]
     )
     def test_the_tree_is_the_one_that_the_driver_grows(self, model, rows):
         asked, (tree, *_) = fed_by_hand(plan_of(model, rows), rows)
@@ -190,7 +194,7 @@ class TestTogether:
         assert [type(wanted.statistic) for wanted in asked] == [Sum, Sum]
 
     def test_trees_that_share_a_first_sample_of_all_rows_are_those_that_grow_alone(self, rows):
-        model = RandomProjectionTree(50)
+        model = RandomProjectionTree(n_projections=50)
         model.n_features_in_ = rows.shape[1]
         alone = [model._settings(len(rows), seed) for seed in range(3)]
         asked = []

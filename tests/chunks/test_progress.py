@@ -127,7 +127,9 @@ def test_the_bar_of_a_fit_that_fails_is_not_full(capsys):
 
 def test_a_fit_with_a_feature_map_is_one_bar(capsys):
     rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0.0, 0.0], [9.0, 0.0]], 450, axis=0)
-    RandomProjectionTree(20, sample_size=200, feature_map="quadratic", progress=True).fit(da.from_array(rows, (300, 2)))
+    RandomProjectionTree(n_projections=20, sample_size=200, feature_map="quadratic", progress=True).fit(
+        da.from_array(rows, (300, 2))
+    )
     text = capsys.readouterr().err
     assert text.count("\n") == 1
     assert shares(text)[-1] == 100

@@ -25,11 +25,11 @@ from mdh_dask.jobs.job import read_job
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
-QUICK = RandomProjectionTree(40, sample_size=500)
+QUICK = RandomProjectionTree(n_projections=40, sample_size=500)
 MODELS = {
-    "votes": ConsensusClustering(QUICK, n_trees=4, combine="votes"),
-    "mixture of leaves": ConsensusClustering(QUICK, n_trees=4),
-    "mixture of hyperplanes": HyperplaneEnsemble(8, sample_size=500),
+    "votes": ConsensusClustering(estimator=QUICK, n_trees=4, combine="votes"),
+    "mixture of leaves": ConsensusClustering(estimator=QUICK, n_trees=4),
+    "mixture of hyperplanes": HyperplaneEnsemble(n_hyperplanes=8, sample_size=500),
 }
 
 OPTIONS = {
@@ -173,7 +173,7 @@ class TestConsensusClustering:
         lazy = da.from_array(rows, chunks=(1000, 5)).map_blocks(
             lambda block: read.append(len(block)) or block, dtype=rows.dtype, meta=np.empty((0, 0))
         )
-        many = ConsensusClustering(QUICK, n_trees=30).fit(lazy)
+        many = ConsensusClustering(estimator=QUICK, n_trees=30).fit(lazy)
         assert alone > 1
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
 
@@ -181,7 +181,7 @@ class TestConsensusClustering:
     def test_of_equal_trees_is_the_tree(self, rows, combine, least):
         # Directions that do not depend on chance make every tree the same.
         tree = PCATree().fit(rows)
-        many = ConsensusClustering(PCATree(), n_trees=3, combine=combine).fit(rows)
+        many = ConsensusClustering(estimator=PCATree(), n_trees=3, combine=combine).fit(rows)
         assert adjusted_rand_index(tree.labels_, many.labels_) == 1
         assert (many.confidence(rows) >= least).all()
         assert (many.agreement_ == 1).all()
@@ -189,21 +189,25 @@ class TestConsensusClustering:
 
     def test_is_nearer_to_the_groups_than_the_median_tree(self, overlapping):
         X, y = overlapping
-        model = ConsensusClustering(RandomProjectionTree(20), n_trees=15).fit(X)
+        model = ConsensusClustering(estimator=RandomProjectionTree(n_projections=20), n_trees=15).fit(X)
         single = [normalized_mutual_information(y, tree.labels(X)) for tree in model.trees_]
         assert len(set(single)) > 5
         assert normalized_mutual_information(y, model.labels_) > np.median(single)
 
     def test_estimators_take_turns(self, rows, mixture, tmp_path):
-        turns = [RandomProjectionTree(40), PCATree(), HierarchicalKernelMDH(starts="pca2", feature_map="quadratic")]
+        turns = [
+            RandomProjectionTree(n_projections=40),
+            PCATree(),
+            HierarchicalKernelMDH(starts="pca2", feature_map="quadratic"),
+        ]
         with keeping(FolderJournal(tmp_path, "job")):
-            model = ConsensusClustering(turns, n_trees=4).fit(rows)
+            model = ConsensusClustering(estimator=turns, n_trees=4).fit(rows)
         assert [state.feature_map is not None for state in model.state_.trees] == [False, False, True, False]
         assert adjusted_rand_index(mixture[1], model.labels_) == 1
         assert not hasattr(turns[0], "tree_")
 
     def test_estimators_are_saved_with_their_parameters(self, rows, tmp_path):
-        model = ConsensusClustering([PCATree(n_projections=3), QUICK], n_trees=2).fit(rows)
+        model = ConsensusClustering(estimator=[PCATree(n_projections=3), QUICK], n_trees=2).fit(rows)
         model.save(tmp_path / "model.zarr")
         first, second = load_model(tmp_path / "model.zarr").estimator
         assert (first.n_projections, second.sample_size) == (3, 500)
@@ -211,14 +215,14 @@ class TestConsensusClustering:
     @pytest.mark.parametrize(
         "turns",
         [
-            [RandomProjectionTree(5, feature_map="products"), QUICK],
-            [HierarchicalKernelMDH(), RandomProjectionTree(5, feature_map="scaling")],
+            [RandomProjectionTree(n_projections=5, feature_map="products"), QUICK],
+            [HierarchicalKernelMDH(), RandomProjectionTree(n_projections=5, feature_map="scaling")],
         ],
         ids=["products and rows", "kernel and scaling"],
     )
     def test_loaded_trees_split_the_features_of_their_maps(self, mixture, turns, tmp_path):
         rows = mixture[0][:500]
-        model = ConsensusClustering(turns, n_trees=3).fit(rows)
+        model = ConsensusClustering(estimator=turns, n_trees=3).fit(rows)
         model.save(tmp_path / "model.zarr")
         loaded = load_model(tmp_path / "model.zarr")
         np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
@@ -226,13 +230,13 @@ class TestConsensusClustering:
     @pytest.mark.parametrize("combine", ["votes", "mixture"])
     def test_clusters_may_be_few(self, overlapping, combine):
         X, _ = overlapping
-        free = ConsensusClustering(QUICK, n_trees=5, combine=combine).fit(X)
-        few = ConsensusClustering(QUICK, n_trees=5, n_clusters=2, combine=combine).fit(X)
+        free = ConsensusClustering(estimator=QUICK, n_trees=5, combine=combine).fit(X)
+        few = ConsensusClustering(estimator=QUICK, n_trees=5, n_clusters=2, combine=combine).fit(X)
         assert few.n_clusters_ == 2 < free.n_clusters_
 
     def test_mixture_is_that_of_the_labels_of_its_trees(self, overlapping):
         X, _ = overlapping
-        model = ConsensusClustering(QUICK, n_trees=6, combine="mixture", merge=False).fit(X)
+        model = ConsensusClustering(estimator=QUICK, n_trees=6, combine="mixture", merge=False).fit(X)
         found = consensus(*(tree.labels(X) for tree in model.trees_), method="mixture", random_state=model._seed())
         np.testing.assert_array_equal(model.labels_, found.labels)
         np.testing.assert_array_equal(model.predict_proba(X), found.shares)
@@ -246,8 +250,8 @@ class TestConsensusClustering:
             0, 0.08, (1500, 2)
         )
         options = {"n_trees": 6, "combine": combine}
-        pieces = ConsensusClustering(QUICK, merge=False, **options).fit(moons)
-        model = ConsensusClustering(QUICK, **options).fit(moons)
+        pieces = ConsensusClustering(estimator=QUICK, merge=False, **options).fit(moons)
+        model = ConsensusClustering(estimator=QUICK, **options).fit(moons)
         assert pieces.n_clusters_ > model.n_clusters_ == 2
         assert adjusted_rand_index(y, model.labels_) > max(adjusted_rand_index(y, pieces.labels_), 0.8)
         known = pieces.predict_proba(moons)
@@ -255,14 +259,14 @@ class TestConsensusClustering:
         shares = np.column_stack([known[:, np.equal(of_piece, c)].sum(axis=1) for c in (0, 1)])
         np.testing.assert_allclose(model.predict_proba(moons), shares, atol=1e-9)
         ring = np.column_stack([np.cos(2 * angle), np.sin(2 * angle)]) + rng.normal(0, 0.08, (1500, 2))
-        alone = ConsensusClustering(QUICK, **options).fit(ring)
+        alone = ConsensusClustering(estimator=QUICK, **options).fit(ring)
         assert alone.n_clusters_ == 1
         assert ("pieces were merged" in alone.why()) == (combine == "mixture")
 
     @pytest.mark.parametrize("combine", ["votes", "mixture"])
     def test_agreement_counts_rows_of_equal_clusters_after_merging(self, overlapping, combine):
         X, _ = overlapping
-        state = ConsensusClustering(QUICK, n_trees=3, combine=combine).fit(X).state_
+        state = ConsensusClustering(estimator=QUICK, n_trees=3, combine=combine).fit(X).state_
         first, second, third = (own[tree.labels(X)] for tree, own in zip(state.trees, state.clusters))
         pairs = [(first == second).mean(), (first == third).mean(), (second == third).mean()]
         expected = [pairs[0] + pairs[1], pairs[0] + pairs[2], pairs[1] + pairs[2]]
@@ -281,7 +285,7 @@ class TestConsensusClustering:
     )
     def test_other_estimators_are_refused(self, rows, estimator, error, message):
         with pytest.raises(error, match=message):
-            ConsensusClustering(estimator).fit(rows)
+            ConsensusClustering(estimator=estimator).fit(rows)
 
     @pytest.mark.parametrize(
         ("name", "change", "message"),
@@ -295,7 +299,7 @@ class TestConsensusClustering:
         ],
     )
     def test_a_mixture_that_no_fit_gives_is_refused(self, rows, name, change, message):
-        state = ConsensusClustering(PCATree(), n_trees=2, combine="mixture").fit(rows).state_
+        state = ConsensusClustering(estimator=PCATree(), n_trees=2, combine="mixture").fit(rows).state_
         settings, arrays = state.to_arrays()
         array = arrays.pop(name)
         changed = {} if change is None else {name: change(array)}
@@ -312,7 +316,7 @@ class TestConsensusClustering:
         ],
     )
     def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
-        state = ConsensusClustering(PCATree(), n_trees=2, combine="votes").fit(rows).state_
+        state = ConsensusClustering(estimator=PCATree(), n_trees=2, combine="votes").fit(rows).state_
         settings, arrays = state.to_arrays()
         if message.startswith("expected votes"):
             arrays["1_clusters"] = change(arrays["1_clusters"])
@@ -322,11 +326,11 @@ class TestConsensusClustering:
 
 class TestHyperplaneEnsemble:
     def test_takes_two_passes_or_one(self, rows):
-        assert HyperplaneEnsemble(8, sample_size=500).fit(rows).n_passes_ == 2
-        assert HyperplaneEnsemble(8).fit(rows).n_passes_ == 1
+        assert HyperplaneEnsemble(n_hyperplanes=8, sample_size=500).fit(rows).n_passes_ == 2
+        assert HyperplaneEnsemble(n_hyperplanes=8).fit(rows).n_passes_ == 1
 
     def test_partitions_are_distinct_and_apart_from_each_other(self, rows):
-        model = HyperplaneEnsemble(20).fit(rows)
+        model = HyperplaneEnsemble(n_hyperplanes=20).fit(rows)
         sides = np.where(rows @ model.directions_.T > model.offsets_, 1, -1)
         alike = np.abs(sides.T @ sides) / len(rows)
         assert len(model.offsets_) > 2
@@ -334,7 +338,7 @@ class TestHyperplaneEnsemble:
         assert model.probabilities_.shape == (4, len(model.offsets_))
 
     def test_a_known_number_of_clusters_is_not_sought(self, rows):
-        model = HyperplaneEnsemble(20, n_clusters=2).fit(rows)
+        model = HyperplaneEnsemble(n_hyperplanes=20, n_clusters=2).fit(rows)
         assert model.n_clusters_ == 2
         assert len(model.scores_) == 1
 
@@ -353,7 +357,7 @@ class TestHyperplaneEnsemble:
         ],
     )
     def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
-        state = HyperplaneEnsemble(8).fit(rows).state_
+        state = HyperplaneEnsemble(n_hyperplanes=8).fit(rows).state_
         settings, arrays = state.to_arrays()
         with pytest.raises(ValueError, match=message):
             type(state).from_arrays(settings, arrays | {name: change(arrays[name])})

@@ -9,7 +9,7 @@ from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
 from mdh_dask.estimators.docstrings import documented, entries, sections
-from mdh_dask.estimators.feature_maps import transformers
+from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import all_estimators
 
 

@@ -23,8 +23,8 @@ from mdh_dask import (
     RandomProjectionTree,
     load_model,
 )
+from mdh_dask.estimators.checks import rows_of_share
 from mdh_dask.estimators.registry import estimators
-from mdh_dask.estimators.validation import rows_of_share
 from mdh_dask.io import write_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
@@ -196,7 +196,7 @@ def test_few_rows_are_one_cluster(n):
 
 
 @pytest.mark.parametrize(
-    "model", [RandomProjectionTree(20), PCATree(), PDDP(), MinimumDensityHyperplane(starts="pca2")]
+    "model", [RandomProjectionTree(n_projections=20), PCATree(), PDDP(), MinimumDensityHyperplane(starts="pca2")]
 )
 def test_memory_grows_with_the_columns_and_not_with_their_square(model):
     rows = np.random.default_rng(0).normal(size=(60, 20_000)).astype(np.float32)

@@ -27,7 +27,9 @@ def test_medoids_have_the_least_sum_of_distances():
         assert found[label] == own[sums[own, label].argmin()]
 
 
-@pytest.mark.parametrize("estimator", [RandomProjectionTree(50, sample_size=100), PCATree(feature_map="quadratic")])
+@pytest.mark.parametrize(
+    "estimator", [RandomProjectionTree(n_projections=50, sample_size=100), PCATree(feature_map="quadratic")]
+)
 def test_exemplars_are_rows_in_the_middle_of_their_clusters_and_are_saved(groups, estimator, tmp_path):
     model = estimator.fit(groups)
     assert model.n_clusters_ == 3
@@ -43,14 +45,16 @@ def test_exemplars_are_rows_in_the_middle_of_their_clusters_and_are_saved(groups
 
 def test_exemplars_are_the_same_for_any_chunks(groups):
     indices = [
-        RandomProjectionTree(50, sample_size=100).fit(da.from_array(groups, chunks=(n, 2))).exemplar_indices_
+        RandomProjectionTree(n_projections=50, sample_size=100)
+        .fit(da.from_array(groups, chunks=(n, 2)))
+        .exemplar_indices_
         for n in (1600, 97)
     ]
     assert_array_equal(*indices)
 
 
 def test_a_union_of_clusters_keeps_the_exemplar_of_the_largest(groups):
-    model = RandomProjectionTree(50).fit(groups)
+    model = RandomProjectionTree(n_projections=50).fit(groups)
     cut = model.cut(1)
     assert cut.exemplar_indices_.tolist() == [model.exemplar_indices_[model.tree_.cluster_rows.argmax()]]
     some = Exemplars(None, np.array([-1, 7, 9])).united(np.array([0, 0, 1]), np.array([90, 5, 1]))
@@ -58,7 +62,7 @@ def test_a_union_of_clusters_keeps_the_exemplar_of_the_largest(groups):
 
 
 def test_changed_clusters_and_lazy_rows_with_a_map_have_no_exemplars_in_memory(groups):
-    model = RandomProjectionTree(50).fit(groups)
+    model = RandomProjectionTree(n_projections=50).fit(groups)
     assert not hasattr(model.with_tree(model.tree_), "exemplars_")
     assert not hasattr(model.partial_fit(groups), "exemplars_")
     lazy = PCATree(feature_map="quadratic").fit(da.from_array(groups, chunks=(400, 2)))

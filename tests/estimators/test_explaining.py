@@ -85,7 +85,7 @@ class TestWhy:
     def test_the_splits_that_bound_a_cluster_are_named(self, groups):
         model = PCATree(random_state=0).fit(groups)
         label = int(model.predict([[9.0, 9.0]])[0])
-        model.name_columns(["length", "width"])
+        model._name_columns(["length", "width"])
         lines = model.why().splitlines()
         assert lines[0] == "3 clusters of 900 rows"
         assert "high" in model.why(label)
@@ -98,7 +98,7 @@ class TestWhy:
     def test_a_valley_that_failed_is_described_with_how_much_it_lacks(self):
         rng = np.random.default_rng(0)
         rows = rng.normal(size=(1600, 2)) + np.repeat([[0.0, 0.0], [2.3, 0.0]], 800, axis=0)
-        why = RandomProjectionTree(200, min_relative_depth=0.0).fit(rows).why()
+        why = RandomProjectionTree(n_projections=200, min_relative_depth=0.0).fit(rows).why()
         assert why.startswith("1 cluster of 1,600 rows: not split: the best valley, along ")
         assert "standard errors; " in why
         assert "and a split needs 0.0031" in why

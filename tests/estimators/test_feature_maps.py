@@ -38,7 +38,7 @@ MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
 CACHES = ["auto", "memory", "disk", None]
 METHODS = [
     DivisiveClustering(n_projections=30),
-    RandomProjectionTree(30),
+    RandomProjectionTree(n_projections=30),
     PCATree(),
     ICATree(n_projections=3),
     PDDP(max_clusters=2),
@@ -388,7 +388,7 @@ def test_parameters_of_the_map_are_parameters_of_the_tree(rows):
 
 
 def test_a_tree_without_a_map_says_so(rows):
-    assert RandomProjectionTree(10).fit(rows).feature_map_ is None
+    assert RandomProjectionTree(n_projections=10).fit(rows).feature_map_ is None
 
 
 def test_fitting_again_without_the_map_forgets_it(rows):

@@ -18,8 +18,8 @@ from mdh_dask._state import State, checked_array
 from mdh_dask.chunks import Pass
 from mdh_dask.cli import mdh
 from mdh_dask.estimators.base import ClusterEstimator
+from mdh_dask.estimators.checks import check_first_look
 from mdh_dask.estimators.registry import METHODS
-from mdh_dask.estimators.validation import check_first_look
 from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows
 from mdh_dask.io.models import MODEL_MARK
@@ -131,7 +131,7 @@ def test_a_model_that_is_no_tree_fits_and_predicts_rows_of_any_kind(model, rows)
     assert isinstance(lazy.labels_, da.Array)
     np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
     np.testing.assert_array_equal(lazy.state_.points, model.state_.points)
-    np.testing.assert_array_equal(model.block_labels()(rows), model.predict(rows))
+    np.testing.assert_array_equal(model._block_labels()(rows), model.predict(rows))
     with pytest.raises(ValueError, match="The 'n_points' parameter of NearestPoints must be an int"):
         NearestPoints(n_points=0).fit(rows)
     with pytest.raises(ValueError, match="expected finite values; got 1 NaN"):
@@ -139,7 +139,7 @@ def test_a_model_that_is_no_tree_fits_and_predicts_rows_of_any_kind(model, rows)
 
 
 def test_it_is_saved_and_loaded_to_the_last_bit(model, rows, tmp_path):
-    model.name_columns(["a", "b"])
+    model._name_columns(["a", "b"])
     model.save(tmp_path / "m.zarr")
     loaded = load_model(tmp_path / "m.zarr")
     assert type(loaded) is NearestPoints
@@ -147,7 +147,7 @@ def test_it_is_saved_and_loaded_to_the_last_bit(model, rows, tmp_path):
     assert loaded.feature_names_in_.tolist() == ["a", "b"]
     assert (loaded.n_clusters_, loaded.n_passes_) == (2, 1)
     np.testing.assert_array_equal(loaded.state_.points, model.state_.points)
-    np.testing.assert_array_equal(loaded.block_labels()(rows), model.block_labels()(rows))
+    np.testing.assert_array_equal(loaded._block_labels()(rows), model._block_labels()(rows))
     with pytest.raises(FileExistsError):
         model.save(tmp_path / "m.zarr")
 

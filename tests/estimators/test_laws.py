@@ -28,9 +28,9 @@ ANY = {"stop_rule": "none", "min_cluster_size": 20}
 """Every split that can be placed is made, so that there are many."""
 
 MODELS = {
-    "random": RandomProjectionTree(30, **ANY),
-    "random, refined": RandomProjectionTree(30, refine=True, **ANY),
-    "random, exact": RandomProjectionTree(20, sample_size=None, min_cluster_size=20),
+    "random": RandomProjectionTree(n_projections=30, **ANY),
+    "random, refined": RandomProjectionTree(n_projections=30, refine=True, **ANY),
+    "random, exact": RandomProjectionTree(n_projections=20, sample_size=None, min_cluster_size=20),
     "sphere, by variance": DivisiveClustering(projection="achlioptas", n_projections=20, criterion="variance", **ANY),
     "at the mean, by scatter": DivisiveClustering(
         projection="pca", n_projections=2, threshold_rule="mean", order="scatter", max_clusters=9, **ANY

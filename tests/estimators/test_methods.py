@@ -29,8 +29,8 @@ from mdh_dask import (
     RandomProjectionTree,
     load_model,
 )
+from mdh_dask.estimators.checks import rows_of_share
 from mdh_dask.estimators.registry import all_estimators, estimators
-from mdh_dask.estimators.validation import rows_of_share
 from mdh_dask.projections import FROM_ORIGIN, PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 
@@ -169,10 +169,9 @@ def test_the_composable_class_has_the_defaults_of_random_projection_trees():
     assert whole == whole | {name: value for name, value in random.items() if name in whole}
 
 
-def test_only_the_number_of_random_projections_may_be_given_without_a_name():
-    assert RandomProjectionTree(77).n_projections == 77
+def test_parameters_have_names_in_every_call_and_the_error_says_so():
     for cls in estimators().values():
-        with pytest.raises(TypeError, match="positional argument"):
+        with pytest.raises(TypeError, match="takes parameters by name, such as"):
             cls(5, 5)
 
 
@@ -283,7 +282,7 @@ def test_workers_label_rows_without_scikit_learn(rows):
         "import pickle, sys; label, rows = pickle.load(sys.stdin.buffer);"
         "pickle.dump(([one(rows) for one in label], 'sklearn' in sys.modules), sys.stdout.buffer)"
     )
-    sent = pickle.dumps(([model.block_labels() for model in models], rows))
+    sent = pickle.dumps(([model._block_labels() for model in models], rows))
     done = subprocess.run([sys.executable, "-c", program], input=sent, capture_output=True)
     assert done.returncode == 0, done.stderr
     labels, imported = pickle.loads(done.stdout)

@@ -31,7 +31,7 @@ def groups():
 @pytest.mark.parametrize(
     "estimator",
     [
-        RandomProjectionTree(100),
+        RandomProjectionTree(n_projections=100),
         HierarchicalMDH(starts="pca2"),
         PCATree(),
         DePDDP(),
@@ -49,20 +49,22 @@ def test_trees_find_as_many_clusters_as_asked_for(groups, estimator, n_clusters)
 
 
 def test_a_number_that_is_found_anyway_changes_no_label(groups):
-    found = RandomProjectionTree(100).fit(groups[0])
+    found = RandomProjectionTree(n_projections=100).fit(groups[0])
     assert found.n_clusters_ == 3
-    assert RandomProjectionTree(100, n_clusters=3).fit(groups[0]).tree_ == found.tree_
+    assert RandomProjectionTree(n_projections=100, n_clusters=3).fit(groups[0]).tree_ == found.tree_
 
 
 def test_the_next_cluster_is_the_valley_that_failed_the_test(groups):
     X, y = groups
-    four = RandomProjectionTree(100, n_clusters=4).fit(X)
+    four = RandomProjectionTree(n_projections=100, n_clusters=4).fit(X)
     assert adjusted_rand_index(y, four.labels_) > 0.75 > adjusted_rand_index(y, four.cut(3).labels_)
 
 
 def test_the_tree_for_a_number_is_the_same_for_any_chunks(groups):
     trees = [
-        RandomProjectionTree(50, n_clusters=4, sample_size=100).fit(da.from_array(groups[0], chunks=(chunk, 2))).tree_
+        RandomProjectionTree(n_projections=50, n_clusters=4, sample_size=100)
+        .fit(da.from_array(groups[0], chunks=(chunk, 2)))
+        .tree_
         for chunk in (1600, 137)
     ]
     assert trees[0] == trees[1]
@@ -74,7 +76,7 @@ def test_a_warning_says_why_there_are_fewer():
     with pytest.warns(
         UserWarning, match=r"found \d+ of n_clusters=40: .* min_relative_depth=0.1 with 20 rows \(min_cluster_size\)"
     ):
-        RandomProjectionTree(20, n_clusters=40, min_cluster_size=20).fit(X)
+        RandomProjectionTree(n_projections=20, n_clusters=40, min_cluster_size=20).fit(X)
 
 
 @pytest.mark.parametrize("cls", [RandomProjectionTree, DensityTree])
@@ -86,7 +88,7 @@ def test_two_limits_are_refused(cls, groups):
 @pytest.mark.parametrize("lazy", [False, True])
 def test_cut_models_predict_save_and_name_clusters_like_their_labels(groups, tmp_path, lazy):
     X = da.from_array(groups[0], chunks=(300, 2)) if lazy else groups[0]
-    model = RandomProjectionTree(100).fit(X)
+    model = RandomProjectionTree(n_projections=100).fit(X)
     cut = model.cut(2)
     assert cut.n_clusters_ == 2
     assert model.n_clusters_ == 3
@@ -113,7 +115,7 @@ def test_merged_leaves_of_kernel_trees_reach_a_number_and_can_be_cut(groups):
 
 
 def test_extracted_models_predict_save_and_name_clusters_like_their_labels(groups, tmp_path):
-    model = RandomProjectionTree(100).fit(groups[0])
+    model = RandomProjectionTree(n_projections=100).fit(groups[0])
     found = model.extract(lambda tree: np.where(tree.level == 1, 2.0, 0.0))
     assert found.n_clusters_ == 2
     assert_array_equal(found.labels_, found.predict(groups[0]))
@@ -124,11 +126,11 @@ def test_extracted_models_predict_save_and_name_clusters_like_their_labels(group
 
 def test_rows_are_counted_in_a_tree_that_was_edited_by_hand(groups):
     X = groups[0]
-    model = RandomProjectionTree(100).fit(X)
+    model = RandomProjectionTree(n_projections=100).fit(X)
     edited = model.with_tree(model.tree_.split(int(model.tree_.leaves[-1]), [1.0, 0.0], 1.3), X)
     assert edited.n_clusters_ == 4
     assert_array_equal(edited.tree_.cluster_rows, np.bincount(edited.labels_))
     assert_array_equal(edited.predict(X), edited.labels_)
     assert not hasattr(model.with_tree(model.tree_.prune(0)), "labels_")
     with pytest.raises(ValueError, match="a tree for 2 columns, got one for 3"):
-        model.with_tree(RandomProjectionTree(10).fit(np.c_[X, X[:, 0]]).tree_)
+        model.with_tree(RandomProjectionTree(n_projections=10).fit(np.c_[X, X[:, 0]]).tree_)

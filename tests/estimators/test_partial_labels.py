@@ -16,7 +16,7 @@ from mdh_dask.estimators.targets import encoded, partial_target
 
 def trees(**parameters):
     """Return estimators of both kinds of trees, quick ones."""
-    return RandomProjectionTree(50, **parameters), HierarchicalMDH(**parameters)
+    return RandomProjectionTree(n_projections=50, **parameters), HierarchicalMDH(**parameters)
 
 
 def three_groups(n=900, seed=0):
@@ -76,7 +76,7 @@ def test_whatever_the_labels_no_class_is_cut(seed, n_labelled, n_classes):
     X, _ = three_groups(400, seed % 5)
     X = X.astype(np.float32) if seed % 2 else X
     y = partial(np.random.default_rng(seed).integers(0, n_classes, 400), n_labelled, seed)
-    assert cut(RandomProjectionTree(20, sample_size=200).fit(X, y), X, y) == []
+    assert cut(RandomProjectionTree(n_projections=20, sample_size=200).fit(X, y), X, y) == []
 
 
 def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_labels():
@@ -85,7 +85,7 @@ def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_la
     texts = np.array(["", "a", "b"])[y + 1]
     for sample_size in (10_000, 300):
         first, *others = (
-            RandomProjectionTree(50, sample_size=sample_size).fit(rows, target)
+            RandomProjectionTree(n_projections=50, sample_size=sample_size).fit(rows, target)
             for rows, target in (
                 (X, y),
                 (da.from_array(X, chunks=(97, 3)), da.from_array(y, chunks=200)),
@@ -106,14 +106,14 @@ def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_la
 )
 def test_classes_of_all_rows_as_a_pipeline_passes_them_change_nothing(classes):
     X, _ = three_groups()
-    alone, given = (RandomProjectionTree(50).fit(X, y) for y in (None, classes))
+    alone, given = (RandomProjectionTree(n_projections=50).fit(X, y) for y in (None, classes))
     np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
     assert given.label_counts_ is None
 
 
 def test_lazy_classes_of_all_rows_are_ignored_after_the_first_pass():
     X, truth = three_groups()
-    alone, given = (RandomProjectionTree(50).fit(X, y) for y in (None, da.from_array(truth, chunks=300)))
+    alone, given = (RandomProjectionTree(n_projections=50).fit(X, y) for y in (None, da.from_array(truth, chunks=300)))
     np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
     assert (given.n_passes_, given.label_counts_) == (alone.n_passes_, None)
 
@@ -122,7 +122,7 @@ def test_links_hold_rows_together_and_apart():
     X, truth = three_groups()
     first, second, third = (np.flatnonzero(truth == c)[:2] for c in range(3))
     must = [(first[0], second[0]), (second[0], second[1])]
-    model = RandomProjectionTree(50).fit(X, Links(must=must, cannot=[(first[1], third[0])]))
+    model = RandomProjectionTree(n_projections=50).fit(X, Links(must=must, cannot=[(first[1], third[0])]))
     labels = np.asarray(model.labels_)
     assert len(set(labels[[first[0], *second]])) == 1
     assert labels[first[1]] != labels[third[0]]
@@ -132,7 +132,7 @@ def test_links_hold_rows_together_and_apart():
 def test_groups_without_a_link_that_keeps_them_apart_are_not_split():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
-    assert RandomProjectionTree(50).fit(X, Links(must=[(0, 1), (2, 3), (4, 5)])).n_clusters_ == 1
+    assert RandomProjectionTree(n_projections=50).fit(X, Links(must=[(0, 1), (2, 3), (4, 5)])).n_clusters_ == 1
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,13 @@ def test_groups_without_a_link_that_keeps_them_apart_are_not_split():
 def test_links_that_cannot_be_are_refused(links, message):
     X, _ = three_groups()
     with pytest.raises(ValueError, match=message):
-        RandomProjectionTree(50).fit(X, links)
+        RandomProjectionTree(n_projections=50).fit(X, links)
 
 
 def test_refinement_and_merging_respect_the_labels():
     X, truth = three_groups()
     y = partial(np.minimum(truth, 1))
-    assert cut(RandomProjectionTree(50, refine=True).fit(X, y), X, y) == []
+    assert cut(RandomProjectionTree(n_projections=50, refine=True).fit(X, y), X, y) == []
     kernel = HierarchicalMDH(feature_map="rbf", merge=True, sample_size=300).fit(X, y)
     assert cut(kernel, X, y) == []
     assert ((kernel.label_counts_ > 0).sum(axis=1) <= 1).all()
@@ -162,7 +162,7 @@ def test_refinement_and_merging_respect_the_labels():
 
 def test_counts_of_labels_are_saved(tmp_path):
     X, truth = three_groups()
-    model = RandomProjectionTree(50).fit(X, np.array(["", "a", "b"])[partial(np.minimum(truth, 1)) + 1])
+    model = RandomProjectionTree(n_projections=50).fit(X, np.array(["", "a", "b"])[partial(np.minimum(truth, 1)) + 1])
     model.save(tmp_path / "model.zarr")
     loaded = load_model(tmp_path / "model.zarr")
     np.testing.assert_array_equal(loaded.label_counts_, model.label_counts_)
@@ -190,7 +190,7 @@ def test_masks_of_groups_are_those_of_rows_one_by_one(seed, n_groups, n_directio
 def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_label():
     X, truth = three_groups()
     y = partial(truth)
-    model = RandomProjectionTree(50).fit(X, y)
+    model = RandomProjectionTree(n_projections=50).fit(X, y)
     found = model.suggest_labels(X, 12, y)
     distance, labels = model.boundary_distance(X), np.asarray(model.labels_)
     for cluster in range(3):
@@ -205,7 +205,7 @@ def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_
 
 def test_rows_without_a_separator_are_suggested_whatever_the_chunks():
     X = np.random.default_rng(0).normal(size=(300, 2))
-    model = RandomProjectionTree(50).fit(X)
+    model = RandomProjectionTree(n_projections=50).fit(X)
     assert model.n_clusters_ == 1
     found = model.suggest_labels(X, 5)
     assert len(set(found.tolist())) == 5

@@ -118,7 +118,7 @@ def test_tables_with_levels_and_missing_values_are_grown_again(rule):
 @pytest.mark.parametrize(
     ("node", "X", "parameters", "message"),
     [
-        (9, slice(None), {}, "expected a node from 0 to 2, got 9"),
+        (9, slice(None), {}, "expected a node of tree_ from 0 to 2; got 9: clusters have the nodes tree_.leaves, 1, 2"),
         (1, slice(500), {}, r"expected the 3000 rows that the tree counts; got 500: count others first, by with_tree"),
         (1, slice(None), {"feature_map": "rbf"}, "expected other parameters than feature_map"),
         (1, slice(None), {"max_levels": -1}, "The 'max_levels' parameter of RandomProjectionTree must be"),

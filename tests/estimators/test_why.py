@@ -25,15 +25,19 @@ from mdh_dask import (
 
 NUMBER = r"[0-9][0-9.e-]*"
 
+ENSEMBLE = HyperplaneEnsemble(n_hyperplanes=8)
+FEATURES = ConsensusClustering(estimator=PCATree(feature_map="rbf"), n_trees=2)
+BY_LEVEL = HyperplaneEnsemble(n_hyperplanes=8, stop_rule="level")
+VOTES = ConsensusClustering(estimator=PCATree(), n_trees=3, combine="votes")
 METHODS = {
     "svc": (SupportVectorClustering(n_landmarks=300), rf"best has -?{NUMBER} standard errors, .* needs {NUMBER}$"),
-    "ensemble": (HyperplaneEnsemble(8), rf"relative depth .*, and {NUMBER} of samples .* hyperplane needs {NUMBER}$"),
-    "ensemble, level": (HyperplaneEnsemble(8, stop_rule="level"), "relative depth .* stop_rule='level' rejected it$"),
-    "votes": (ConsensusClustering(PCATree(), n_trees=3, combine="votes"), "of 3 trees, 3 found 1 cluster; .* of tree "),
-    "votes, features": (ConsensusClustering(PCATree(feature_map="rbf"), n_trees=2), "nearest .* not split: the best"),
+    "ensemble": (ENSEMBLE, rf"relative depth .*, and {NUMBER} of samples .* hyperplane needs {NUMBER}$"),
+    "ensemble, level": (BY_LEVEL, "relative depth .* stop_rule='level' rejected it$"),
+    "votes": (VOTES, "of 3 trees, 3 found 1 cluster; .* of tree "),
+    "votes, features": (FEATURES, "nearest .* not split: the best"),
     "k-means": (KernelKMeans(feature_map=None), rf"is -?{NUMBER} for 1 cluster and -?{NUMBER} for 2, and one more"),
     "density": (DensityTree(), rf"for two clusters has -?{NUMBER} standard errors, and a cluster needs {NUMBER}"),
-    "tree": (RandomProjectionTree(50), "the best valley, along .*, and a split needs|no valley with"),
+    "tree": (RandomProjectionTree(n_projections=50), "the best valley, along .*, and a split needs|no valley with"),
 }  # fmt: skip
 
 
@@ -61,12 +65,12 @@ def test_one_cluster_says_what_failed_and_by_how_much_also_after_loading(cloud, 
 @pytest.mark.parametrize(
     "estimator",
     [
-        HyperplaneEnsemble(8, n_clusters=1),
+        HyperplaneEnsemble(n_hyperplanes=8, n_clusters=1),
         KernelKMeans(n_clusters=2, feature_map=None),
         SpectralClustering(n_clusters=2, n_landmarks=100),
         DensityTree(n_clusters=1),
         SupportVectorClustering(width=0.5, max_clusters=1),
-        RandomProjectionTree(20, max_clusters=1),
+        RandomProjectionTree(n_projections=20, max_clusters=1),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -99,7 +103,7 @@ def test_a_number_by_the_gap_statistic_says_that_it_is_no_test(cloud):
 
 def test_two_clusters_say_what_a_third_one_lacked(cloud):
     rows = np.vstack([cloud, cloud + 12])
-    for model in (SupportVectorClustering(n_landmarks=300), HyperplaneEnsemble(8)):
+    for model in (SupportVectorClustering(n_landmarks=300), HyperplaneEnsemble(n_hyperplanes=8)):
         assert model.fit(rows).why().startswith("2 clusters"), model.why()
     assert "of 1,200 rows: the sides of" in model.why()
 
@@ -117,7 +121,13 @@ def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):
     why = PDDP(max_clusters=2).fit(rows).why()
     assert why.startswith("2 clusters of 1,200 rows, as many as max_clusters=2 allowed\n")
     assert why.count("not split: its turn did not come, or no split with 35 rows on") == 2
-    assert RandomProjectionTree(20, max_levels=1).fit(rows).why().count("not split: it lies under max_levels=1") == 2
+    assert (
+        RandomProjectionTree(n_projections=20, max_levels=1)
+        .fit(rows)
+        .why()
+        .count("not split: it lies under max_levels=1")
+        == 2
+    )
 
 
 def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
@@ -130,13 +140,15 @@ def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
 
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
     limits = {"stop_rule": "none", "max_levels": 1, "min_relative_depth": 0.0}
-    why = RandomProjectionTree(50, merge=True, **limits).fit(near).why()
+    why = RandomProjectionTree(n_projections=50, merge=True, **limits).fit(near).why()
     assert why.endswith("standard errors, and merging rejected it")
 
 
 @pytest.mark.parametrize("sample_size", [None, 300, 10_000])
 @pytest.mark.parametrize(
-    "estimator", [RandomProjectionTree(100), PCATree(), HierarchicalMDH()], ids=lambda model: type(model).__name__
+    "estimator",
+    [RandomProjectionTree(n_projections=100), PCATree(), HierarchicalMDH()],
+    ids=lambda model: type(model).__name__,
 )
 def test_a_valley_that_is_too_shallow_is_named_with_its_depth_and_the_least_one(estimator, sample_size, tmp_path):
     rows = np.random.default_rng(0).normal(size=(1200, 2))
@@ -158,7 +170,7 @@ def test_a_valley_that_is_too_shallow_is_not_split_for_a_number_of_clusters():
     rows = np.random.default_rng(0).normal(size=(1200, 2))
     rows[:600, 0] += 6
     with pytest.warns(ConvergenceWarning, match="no valley of min_relative_depth=1000"):
-        model = RandomProjectionTree(100, min_relative_depth=1e3, n_clusters=2).fit(rows)
+        model = RandomProjectionTree(n_projections=100, min_relative_depth=1e3, n_clusters=2).fit(rows)
     assert model.n_clusters_ == 1
 
 

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_wine
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
-from mdh_dask.estimators.validation import checked_proposal
+from mdh_dask.estimators.checks import checked_proposal
 from mdh_dask.growth.cross_fitting import (
     FEW_ROWS,
     LEAD,
@@ -179,11 +179,11 @@ class TestWhoVotes:
         return asked
 
     def test_few_rows_that_one_half_leaves_whole(self, asked):
-        RandomProjectionTree(10).fit(two_normals(200, 2, 0.0, 0))
+        RandomProjectionTree(n_projections=10).fit(two_normals(200, 2, 0.0, 0))
         assert asked == [200]
 
     def test_few_rows_that_one_half_splits(self, asked):
-        assert RandomProjectionTree(100).fit(two_normals(200, 2, 9.0, 0)).n_clusters_ == 2
+        assert RandomProjectionTree(n_projections=100).fit(two_normals(200, 2, 9.0, 0)).n_clusters_ == 2
         assert asked == [200, 100, 100]
 
     @pytest.mark.parametrize("stop_rule", ["hold-out-uniform", "level", "fixed", "none"])
@@ -192,6 +192,6 @@ class TestWhoVotes:
         assert not asked
 
     def test_nobody_where_rows_are_many_or_the_sample_holds_some_of_them(self, asked):
-        RandomProjectionTree(100).fit(np.tile(two_normals(FEW_ROWS // 2 + 1, 2, 8.0, 0), (2, 1)))
-        RandomProjectionTree(10, sample_size=200).fit(two_normals(FEW_ROWS, 2, 0.0, 0))
+        RandomProjectionTree(n_projections=100).fit(np.tile(two_normals(FEW_ROWS // 2 + 1, 2, 8.0, 0), (2, 1)))
+        RandomProjectionTree(n_projections=10, sample_size=200).fit(two_normals(FEW_ROWS, 2, 0.0, 0))
         assert not asked

@@ -18,7 +18,13 @@ from mdh_dask import (
 )
 from mdh_dask.report import write_report
 
-MODELS = [RandomProjectionTree(100), HierarchicalMDH(), PCATree(), PDDP(max_clusters=2), MinimumDensityHyperplane()]
+MODELS = [
+    RandomProjectionTree(n_projections=100),
+    HierarchicalMDH(),
+    PCATree(),
+    PDDP(max_clusters=2),
+    MinimumDensityHyperplane(),
+]
 
 
 def people(n=2000, seed=0):
@@ -37,7 +43,9 @@ def rows_of_nodes(tree, rows):
         yield rows[(leaf >= node) & (leaf < after)]
 
 
-@pytest.mark.parametrize("model", [RandomProjectionTree(100), HierarchicalMDH(), MinimumDensityHyperplane()])
+@pytest.mark.parametrize(
+    "model", [RandomProjectionTree(n_projections=100), HierarchicalMDH(), MinimumDensityHyperplane()]
+)
 def test_the_cause_of_a_split_is_named_first_whatever_its_unit(model, tmp_path):
     frame = people()
     model = clone(model).fit(frame)
@@ -60,7 +68,7 @@ def test_deviations_are_those_of_the_rows_of_the_node(model):
 @pytest.mark.parametrize("options", [{"sample_size": 500}, {"sample_size": None}, {"sample_size": 500, "refine": True}])
 def test_deviations_of_many_rows_come_from_samples_without_a_pass(options):
     rows = four_groups(40_000)
-    model = RandomProjectionTree(30, **options).fit(rows)
+    model = RandomProjectionTree(n_projections=30, **options).fit(rows)
     assert model.n_clusters_ == 4
     for deviation, own in zip(model.tree_.deviations, rows_of_nodes(model.tree_, rows)):
         np.testing.assert_allclose(deviation, own.std(axis=0), rtol=0.15)
@@ -72,13 +80,17 @@ def test_deviations_of_many_rows_come_from_samples_without_a_pass(options):
 @pytest.mark.parametrize("size", [1e150, 1e-150])
 def test_deviations_of_the_largest_and_smallest_numbers_are_finite(size):
     rows = np.random.default_rng(0).uniform(-1, 1, (500, 2)) * [1, size]
-    tree = RandomProjectionTree(20, scale=False).fit(rows * [1, 1]).tree_ if size < 1 else PCATree().fit(rows).tree_
+    tree = (
+        RandomProjectionTree(n_projections=20, scale=False).fit(rows * [1, 1]).tree_
+        if size < 1
+        else PCATree().fit(rows).tree_
+    )
     np.testing.assert_allclose(tree.deviations[0] / [1, size], rows.std(axis=0) / [1, size], rtol=1e-3)
 
 
 def test_names_and_weights_in_a_report_are_escaped(tmp_path):
     names = ["a & b", "c", "d", "<script>"]
-    model = RandomProjectionTree(100).fit(people().rename_columns(names))
+    model = RandomProjectionTree(n_projections=100).fit(people().rename_columns(names))
     report = write_report(tmp_path / "r.html", model.tree_, title="t", facts={}).read_text(encoding="utf-8")
     assert "<script>" not in report
     assert "*&lt;script&gt;" in report
@@ -86,7 +98,7 @@ def test_names_and_weights_in_a_report_are_escaped(tmp_path):
 
 def test_names_of_a_frame_reach_the_tree_the_profiles_and_the_saved_model(tmp_path):
     frame = people()
-    model = RandomProjectionTree(100).fit(frame)
+    model = RandomProjectionTree(n_projections=100).fit(frame)
     assert "*income" in model.tree_.to_text()
     assert cluster_profiles(model, frame).names == ("age", "height", "rooms", "income")
     model.save(tmp_path / "m.zarr")
@@ -104,7 +116,7 @@ def test_names_of_columns_are_not_those_of_their_features():
 
 
 def test_names_are_forgotten_when_rows_without_names_are_fitted():
-    model = RandomProjectionTree(100).fit(people())
+    model = RandomProjectionTree(n_projections=100).fit(people())
     model.fit(np.asarray(people()))
     assert model.tree_.feature_names is None
     assert not hasattr(model, "feature_names_in_")

@@ -27,11 +27,11 @@ from mdh_dask.growth.scaling import standardiser
 from mdh_dask.metrics import adjusted_rand_index
 
 MODELS = {
-    "random": RandomProjectionTree(100),
-    "random, raw columns": RandomProjectionTree(100, scale=False),
-    "random, several passes": RandomProjectionTree(100, sample_size=500),
-    "random, exact": RandomProjectionTree(30, sample_size=None),
-    "random, refined": RandomProjectionTree(100, refine=True),
+    "random": RandomProjectionTree(n_projections=100),
+    "random, raw columns": RandomProjectionTree(n_projections=100, scale=False),
+    "random, several passes": RandomProjectionTree(n_projections=100, sample_size=500),
+    "random, exact": RandomProjectionTree(n_projections=30, sample_size=None),
+    "random, refined": RandomProjectionTree(n_projections=100, refine=True),
     "mdh": HierarchicalMDH(starts="pca2"),
     "pca": PCATree(),
     "ica": ICATree(),
@@ -105,7 +105,7 @@ def test_only_values_very_far_from_the_bulk_are_clipped(scaled):
 def test_a_group_as_large_as_the_smallest_cluster_is_a_cluster_however_far_it_is():
     rows = blobs()
     group = 1000 + np.random.default_rng(2).normal(size=(80, 4))
-    for model in (RandomProjectionTree(100), HierarchicalMDH()):
+    for model in (RandomProjectionTree(n_projections=100), HierarchicalMDH()):
         labels = model.fit(np.concatenate([group, rows])).labels_
         assert len(set(labels[:80])) == 1
         assert labels[0] not in labels[80:]
@@ -116,15 +116,17 @@ def test_a_group_as_large_as_the_smallest_cluster_is_a_cluster_however_far_it_is
 def test_trees_of_rows_with_far_ones_do_not_depend_on_the_chunks(sample_size):
     rows = np.concatenate([blobs(), far_rows("three at 1000", blobs()), np.full((1, 4), 1e6)])
     rows = rows[np.random.default_rng(3).permutation(len(rows))]
-    model = RandomProjectionTree(100, sample_size=sample_size).fit(rows)
+    model = RandomProjectionTree(n_projections=100, sample_size=sample_size).fit(rows)
     for chunks in (701, (1, 2000, 3)):
-        lazy = RandomProjectionTree(100, sample_size=sample_size).fit(da.from_array(rows, chunks=(chunks, 4)))
+        lazy = RandomProjectionTree(n_projections=100, sample_size=sample_size).fit(
+            da.from_array(rows, chunks=(chunks, 4))
+        )
         assert lazy.tree_ == model.tree_
 
 
 def test_far_rows_are_counted_and_labelled_like_any():
     rows = np.concatenate([blobs(), far_rows("one in a hundred in a box ten times as wide", blobs())])
-    model = RandomProjectionTree(100, sample_size=500).fit(rows)
+    model = RandomProjectionTree(n_projections=100, sample_size=500).fit(rows)
     assert_array_equal(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.labels_))
     assert model.tree_.histogram(0).sum() == len(rows)
 
@@ -221,6 +223,6 @@ def test_few_rows_that_are_divided_again_and_again_do_not_see_far_ones_either():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(120, 2)) + np.repeat([[0.0, 0.0], [4.8, 0.0]], 60, axis=0)
-        model = RandomProjectionTree(200, random_state=seed)
+        model = RandomProjectionTree(n_projections=200, random_state=seed)
         found.append((model.fit(rows).n_clusters_, model.fit(np.concatenate([rows, [[1e6, -1e6]]])).n_clusters_))
     assert found == [(2, 2)] * len(found)

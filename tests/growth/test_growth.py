@@ -152,14 +152,14 @@ def assert_counts_are_those_of_labels(model):
 
 def test_clusters_that_share_a_small_branch_are_found_in_two_passes(monkeypatch):
     X, _ = many_clusters(24, 3000, 16, seed=0)
-    model = RandomProjectionTree(50, sample_size=500, random_state=0)
+    model = RandomProjectionTree(n_projections=50, sample_size=500, random_state=0)
     assert passes_of(monkeypatch, model, X) == 2
     assert model.n_clusters_ == 24  # 13: branches with few sample rows were not examined, though nearly all were in it
 
 
 def test_splits_that_settle_keep_what_was_grown_below_them(monkeypatch):
     X, labels = many_clusters(100, 25_000, 24, seed=0)
-    model = RandomProjectionTree(20, sample_size=5000, random_state=0)
+    model = RandomProjectionTree(n_projections=20, sample_size=5000, random_state=0)
     monkeypatch.setattr(growth, "MOVING_COUNTS", 0)
     assert passes_of(monkeypatch, model, X) == 2  # 4: all splits below one that moved were sought again
     assert normalized_mutual_information(labels, model.labels_) > 0.95
@@ -170,7 +170,7 @@ def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
     monkeypatch.setattr(growth, "MOVING_COUNTS", 0)
     X, _ = many_clusters(50, 6000, 16, seed=4)
     whole, lazy = (
-        RandomProjectionTree(50, sample_size=1000, min_cluster_size=100, random_state=0).fit(rows)
+        RandomProjectionTree(n_projections=50, sample_size=1000, min_cluster_size=100, random_state=0).fit(rows)
         for rows in (X, da.from_array(X, chunks=(1701, 16)))
     )
     assert lazy.tree_ == whole.tree_
@@ -179,7 +179,7 @@ def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
 
 def test_a_bound_on_the_reads_ends_growth_and_the_log_says_what_is_not_settled(monkeypatch, caplog):
     X, _ = many_clusters(50, 6000, 16, seed=4)
-    model = RandomProjectionTree(50, sample_size=1000, min_cluster_size=100, random_state=0)
+    model = RandomProjectionTree(n_projections=50, sample_size=1000, min_cluster_size=100, random_state=0)
     assert passes_of(monkeypatch, model, X) > 3
     monkeypatch.setattr(growth, "MOST_COUNTS", 2)
     caplog.clear()
@@ -196,7 +196,7 @@ def test_rows_that_fit_the_sample_are_read_once(monkeypatch, mixture):
 
 def test_separated_clusters_take_two_passes_and_a_third_for_the_labels(monkeypatch, mixture):
     X, y = mixture
-    model = RandomProjectionTree(200, sample_size=2500)
+    model = RandomProjectionTree(n_projections=200, sample_size=2500)
     assert passes_of(monkeypatch, model, X) == 2
     assert adjusted_rand_index(y, model.labels_) > 0.95
 
@@ -215,7 +215,7 @@ def test_directions_that_workers_can_make_are_not_sent(monkeypatch, mixture, pro
         return reduce_rows(statistic, *args, **kwargs)
 
     monkeypatch.setattr(plans, "reduce_rows", counted)
-    RandomProjectionTree(2000, sample_size=None, projection=projection, max_levels=1).fit(mixture[0])
+    RandomProjectionTree(n_projections=2000, sample_size=None, projection=projection, max_levels=1).fit(mixture[0])
     directions = 2000 * 8 * 8
     bins = 2000 * 2 * 8
     assert (max(sent) > directions + bins) == shipped
@@ -225,7 +225,7 @@ def test_a_split_that_the_sample_misplaced_is_moved_by_the_counts_of_all_rows():
     # On the sample (few rows of the small cluster) the valley is vague; the counts of all rows decide.
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(0, 1, (57_000, 2)), rng.normal([6, 0], 1, (3000, 2))])[rng.permutation(60_000)]
-    model = RandomProjectionTree(100, sample_size=300, random_state=0).fit(X)
+    model = RandomProjectionTree(n_projections=100, sample_size=300, random_state=0).fit(X)
     assert model.n_clusters_ == 2
     assert abs(model.tree_.n_rows[model.tree_.leaves].min() - 3000) < 100
 
@@ -243,16 +243,16 @@ def test_the_tree_does_not_depend_on_scale_or_shift_of_the_columns(mixture):
 def test_another_order_of_the_rows_gives_nearly_the_same_partition(mixture):
     X, _ = mixture
     order = np.random.default_rng(0).permutation(len(X))
-    first, second = (RandomProjectionTree(300).fit(rows) for rows in (X, X[order]))
+    first, second = (RandomProjectionTree(n_projections=300).fit(rows) for rows in (X, X[order]))
     assert adjusted_rand_index(first.labels_[order], second.labels_) > 0.95
 
 
 def test_max_levels_and_max_clusters_bound_the_tree(mixture):
     X, _ = mixture
-    full = RandomProjectionTree(200).fit(X)
-    assert RandomProjectionTree(200, max_levels=1).fit(X).n_clusters_ == 2
-    assert RandomProjectionTree(200, max_levels=0).fit(X).n_clusters_ == 1
-    pruned = RandomProjectionTree(200, max_clusters=3).fit(X)
+    full = RandomProjectionTree(n_projections=200).fit(X)
+    assert RandomProjectionTree(n_projections=200, max_levels=1).fit(X).n_clusters_ == 2
+    assert RandomProjectionTree(n_projections=200, max_levels=0).fit(X).n_clusters_ == 1
+    pruned = RandomProjectionTree(n_projections=200, max_clusters=3).fit(X)
     assert pruned.n_clusters_ == 3
     assert pruned.tree_ == full.tree_.cut(3)
 
@@ -260,19 +260,19 @@ def test_max_levels_and_max_clusters_bound_the_tree(mixture):
 def test_clusters_hold_at_least_the_rows_asked_for(mixture):
     X, _ = mixture
     for size, least in ((2500, 2500), (0.1, 2000)):
-        tree = RandomProjectionTree(200, min_cluster_size=size).fit(X).tree_
+        tree = RandomProjectionTree(n_projections=200, min_cluster_size=size).fit(X).tree_
         assert tree.n_rows[tree.leaves].min() >= least
 
 
 def test_no_split_is_shallower_than_the_least_depth(mixture):
-    free = RandomProjectionTree(200, min_relative_depth=0.0).fit(mixture[0]).tree_
+    free = RandomProjectionTree(n_projections=200, min_relative_depth=0.0).fit(mixture[0]).tree_
     bound = free.relative_depth[free.left >= 0].min()
-    tree = RandomProjectionTree(200, min_relative_depth=bound).fit(mixture[0]).tree_
+    tree = RandomProjectionTree(n_projections=200, min_relative_depth=bound).fit(mixture[0]).tree_
     assert tree != free
     assert (tree.relative_depth[tree.left >= 0] > bound).all()
 
 
 def test_rounded_columns_do_not_split_between_their_levels():
     X = np.random.default_rng(0).normal(100, 6, size=(20_000, 3)).round().astype(np.uint8)
-    assert RandomProjectionTree(100).fit(X).n_clusters_ == 1
-    assert RandomProjectionTree(100).fit(X.astype(float)).n_clusters_ == 1
+    assert RandomProjectionTree(n_projections=100).fit(X).n_clusters_ == 1
+    assert RandomProjectionTree(n_projections=100).fit(X.astype(float)).n_clusters_ == 1

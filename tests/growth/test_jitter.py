@@ -21,7 +21,7 @@ CLOUDS = {
     "geometric": lambda rng, shape: rng.geometric(0.4, shape).astype(np.uint8),
 }
 
-METHODS = {"random": RandomProjectionTree(100), "mdh": HierarchicalMDH(starts="pca2")}
+METHODS = {"random": RandomProjectionTree(n_projections=100), "mdh": HierarchicalMDH(starts="pca2")}
 
 
 def fitted_jitter(rows):
@@ -53,11 +53,13 @@ def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, metho
 def test_clusters_of_integers_are_found_and_counted_as_they_are_labelled_in_every_chunking():
     rows, labels = two_groups(6000)
     for sample_size in (1000, 10_000):
-        model = RandomProjectionTree(100, sample_size=sample_size).fit(rows)
+        model = RandomProjectionTree(n_projections=100, sample_size=sample_size).fit(rows)
         assert adjusted_rand_index(labels, model.labels_) > 0.98
         assert_law(model)
         for chunks in (6000, 1001, (1, 2999, 3000)):
-            lazy = RandomProjectionTree(100, sample_size=sample_size).fit(da.from_array(rows, chunks=(chunks, 3)))
+            lazy = RandomProjectionTree(n_projections=100, sample_size=sample_size).fit(
+                da.from_array(rows, chunks=(chunks, 3))
+            )
             assert lazy.tree_ == model.tree_
             assert_array_equal(lazy.labels_.compute(), model.labels_)
 
@@ -135,7 +137,7 @@ def test_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
 
 def test_a_model_of_integers_keeps_their_steps_and_sees_no_drift_in_rows_like_its_own(tmp_path):
     rows, labels = two_groups(3000)
-    model = RandomProjectionTree(100).fit(rows)
+    model = RandomProjectionTree(n_projections=100).fit(rows)
     assert_array_equal(model.tree_.steps, [1, 1, 1])
     model.save(tmp_path / "model.zarr")
     loaded = load_model(tmp_path / "model.zarr")
@@ -182,14 +184,17 @@ def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
 
 def test_refined_splits_of_integers_do_not_depend_on_the_chunks():
     rows, labels = two_groups(3000)
-    model = RandomProjectionTree(30, refine=True).fit(rows)
+    model = RandomProjectionTree(n_projections=30, refine=True).fit(rows)
     assert adjusted_rand_index(labels, model.labels_) > 0.98
     assert_law(model)
-    assert RandomProjectionTree(30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_ == model.tree_
+    assert (
+        RandomProjectionTree(n_projections=30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_
+        == model.tree_
+    )
 
 
 @pytest.mark.parametrize("far", [False, True])
-@pytest.mark.parametrize("method", [RandomProjectionTree(100), HierarchicalMDH()], ids=["random", "mdh"])
+@pytest.mark.parametrize("method", [RandomProjectionTree(n_projections=100), HierarchicalMDH()], ids=["random", "mdh"])
 def test_permuted_shifted_multiplied_and_constant_columns_change_no_cluster(method, far):
     rows, _ = two_groups(1500)
     if far:

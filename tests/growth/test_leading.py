@@ -22,8 +22,8 @@ MODELS = [
     ClusterabilityTree(),
     NormalisedCutTree(),
     MinimumDensityHyperplane(starts="pca2"),
-    RandomProjectionTree(60),
-    RandomProjectionTree(60, projection="uniform_sphere", sample_size=400),
+    RandomProjectionTree(n_projections=60),
+    RandomProjectionTree(n_projections=60, projection="uniform_sphere", sample_size=400),
 ]
 
 

@@ -51,7 +51,9 @@ def mixture():
 @pytest.fixture(scope="module")
 def models(mixture):
     rows = mixture[0]
-    return tuple(RandomProjectionTree(300, sample_size=1000, refine=refine).fit(rows) for refine in (False, True))
+    return tuple(
+        RandomProjectionTree(n_projections=300, sample_size=1000, refine=refine).fit(rows) for refine in (False, True)
+    )
 
 
 def test_every_hyperplane_comes_to_a_lower_density(models):
@@ -78,7 +80,9 @@ def test_the_counts_of_the_tree_are_those_of_the_labels(models, mixture):
 
 def test_rows_far_from_zero_are_counted_in_bins_along_the_turned_directions(mixture):
     rows = mixture[0].astype(np.float64)  # in float32 the shift would cost digits
-    near, far = (RandomProjectionTree(300, sample_size=1000, refine=True).fit(rows + shift) for shift in (0, -1e4))
+    near, far = (
+        RandomProjectionTree(n_projections=300, sample_size=1000, refine=True).fit(rows + shift) for shift in (0, -1e4)
+    )
     np.testing.assert_array_equal(far.labels_, near.labels_)
     np.testing.assert_allclose(far.tree_.relative_depth, near.tree_.relative_depth, rtol=1e-6)
     assert all(far.tree_.histogram(node)[[0, -1]].sum() == 0 for node in np.flatnonzero(far.tree_.left >= 0))
@@ -93,7 +97,9 @@ def test_refining_takes_at_most_so_many_passes_more(models):
 
 @pytest.mark.parametrize("chunks", [999, 5000])
 def test_chunks_do_not_change_a_bit(chunks, models, mixture):
-    lazy = RandomProjectionTree(300, sample_size=1000, refine=True).fit(da.from_array(mixture[0], chunks=(chunks, -1)))
+    lazy = RandomProjectionTree(n_projections=300, sample_size=1000, refine=True).fit(
+        da.from_array(mixture[0], chunks=(chunks, -1))
+    )
     assert lazy.tree_ == models[1].tree_
 
 

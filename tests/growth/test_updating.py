@@ -55,7 +55,9 @@ def test_branches_of_a_tree_make_the_same_tree(tree):
 
 
 class TestStream:
-    @pytest.mark.parametrize("model", [RandomProjectionTree(200), PCATree(), HierarchicalMDH(starts="pca2")])
+    @pytest.mark.parametrize(
+        "model", [RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")]
+    )
     def test_ten_nights_of_a_stable_mixture_give_the_tree_of_all_rows_but_for_two_percent(self, model):
         X = gaussian_mixture(10_000, 6, 5, sd=1.8, random_state=2)[0].compute()
         X = X[np.random.default_rng(0).permutation(len(X))]
@@ -66,7 +68,9 @@ class TestStream:
         assert model.n_batches_ == 10
         assert labels_that_differ(whole.labels_, model.predict(X)) <= 0.02
 
-    @pytest.mark.parametrize("model", [RandomProjectionTree(200), PCATree(), HierarchicalMDH(starts="pca2")])
+    @pytest.mark.parametrize(
+        "model", [RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")]
+    )
     def test_a_cluster_that_appears_in_batch_six_is_found_by_batch_seven(self, model):
         found = after_nights(model, [night(i, 0, 1, 2) for i in range(5)] + [night(i, 0, 1, 2, 3) for i in (5, 6)])
         assert found[:5] == [3] * 5
@@ -75,7 +79,7 @@ class TestStream:
         assert adjusted_rand_index(of, model.predict(rows)) > 0.97
 
     def test_the_split_of_a_cluster_that_vanishes_goes_and_the_others_stay(self):
-        model = RandomProjectionTree(200)
+        model = RandomProjectionTree(n_projections=200)
         after_nights(model, [night(i, 0, 1, 2, 3) for i in range(3)])
         found = after_nights(model, [night(i, 0, 2, 3) for i in range(10, 20)])
         assert found[0] == 4
@@ -86,19 +90,19 @@ class TestStream:
 
     def test_without_decay_nothing_is_forgotten_and_with_decay_zero_all_is(self):
         for decay, left in ((1.0, 3), (0.0, 2)):
-            model = RandomProjectionTree(100, decay=decay)
+            model = RandomProjectionTree(n_projections=100, decay=decay)
             assert after_nights(model, [night(0, 0, 1, 2), *(night(i, 0, 2) for i in range(1, 5))])[-1] == left
             assert model.tree_.n_rows[0] == (4500 if decay else 900)
 
     def test_two_clusters_that_drift_together_are_merged(self):
-        model, found = RandomProjectionTree(200), []
+        model, found = RandomProjectionTree(n_projections=200), []
         for i, gap in enumerate([7, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0]):
             rows, _ = night(i, 0, 1, centres=np.array([[0.0, 0.0, 0.0], [gap, 0.0, 0.0]]))
             found.append(model.partial_fit(rows).n_clusters_)
         assert (found[0], found[-1]) == (2, 1)
 
     def test_a_split_moves_with_its_valley(self):
-        model, step = RandomProjectionTree(200), np.array([0.4, 0, 0])
+        model, step = RandomProjectionTree(n_projections=200), np.array([0.4, 0, 0])
         for i in range(12):
             model.partial_fit(night(i, 0, 1)[0] + i * step)
         rows, of = night(99, 0, 1)
@@ -106,7 +110,7 @@ class TestStream:
 
     @pytest.mark.parametrize("draw", ["normal", "lognormal", "standard_exponential"])
     def test_nights_without_clusters_are_not_split(self, draw):
-        model = RandomProjectionTree(100)
+        model = RandomProjectionTree(n_projections=100)
         rng = np.random.default_rng(3)
         nights = [(getattr(rng, draw)(size=(600, 4)), None) for _ in range(8)]
         assert after_nights(model, nights) == [1] * 8
@@ -116,7 +120,7 @@ class TestBatch:
     @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}])
     def test_a_batch_costs_one_pass(self, settings):
         read = []
-        model = RandomProjectionTree(50, **settings).fit(FIRST)
+        model = RandomProjectionTree(n_projections=50, **settings).fit(FIRST)
         lazy = da.from_array(SECOND, chunks=(400, 3))
         model.partial_fit(lazy.map_blocks(lambda block: read.append(len(block)) or block, meta=np.empty((0, 0))))
         assert sum(read) == len(SECOND)
@@ -124,21 +128,24 @@ class TestBatch:
 
     @pytest.mark.parametrize("chunks", [1500, 700, 333])
     def test_chunks_do_not_change_a_bit(self, chunks):
-        models = [RandomProjectionTree(100).fit(FIRST) for _ in range(2)]
+        models = [RandomProjectionTree(n_projections=100).fit(FIRST) for _ in range(2)]
         models[0].partial_fit(SECOND)
         models[1].partial_fit(da.from_array(SECOND, chunks=(chunks, 3)))
         assert models[0].tree_ == models[1].tree_
         np.testing.assert_array_equal(models[0].labels_, models[1].labels_.compute())
 
     def test_the_first_batch_is_fitted(self):
-        first, fitted = RandomProjectionTree(50).partial_fit(FIRST), RandomProjectionTree(50).fit(FIRST)
+        first, fitted = (
+            RandomProjectionTree(n_projections=50).partial_fit(FIRST),
+            RandomProjectionTree(n_projections=50).fit(FIRST),
+        )
         assert first.tree_ == fitted.tree_
         assert first.n_batches_ == fitted.n_batches_ == 1
         assert fitted.partial_fit(SECOND).fit(FIRST).tree_ == first.tree_
 
     @pytest.mark.parametrize("decay", [0.0, 0.5, 1.0])
     def test_numbers_of_rows_add_up_at_all_nodes_and_in_their_bins(self, decay):
-        tree = RandomProjectionTree(100, decay=decay).fit(FIRST).partial_fit(SECOND).tree_
+        tree = RandomProjectionTree(n_projections=100, decay=decay).fit(FIRST).partial_fit(SECOND).tree_
         assert tree.n_rows[0] == round(decay * 900) + 1500
         for node in range(tree.n_nodes):
             if tree.left[node] >= 0:
@@ -163,7 +170,7 @@ class TestBatch:
         np.testing.assert_allclose(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.predict(both)), atol=2)
 
     def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(self, tmp_path):
-        model = RandomProjectionTree(50, decay=0.6).fit(FIRST).partial_fit(FIRST[::2])
+        model = RandomProjectionTree(n_projections=50, decay=0.6).fit(FIRST).partial_fit(FIRST[::2])
         model.save(tmp_path / "m.zarr")
         loaded = load_model(tmp_path / "m.zarr")
         assert (loaded.n_batches_, loaded.decay) == (2, 0.6)
@@ -171,7 +178,7 @@ class TestBatch:
         assert loaded.n_batches_ == 3
 
     def test_rows_that_cannot_be_learned_from_leave_the_model_as_it_was(self):
-        model = RandomProjectionTree(50).fit(FIRST)
+        model = RandomProjectionTree(n_projections=50).fit(FIRST)
         tree, bad = model.tree_, SECOND.copy()
         bad[7, 1] = np.nan
         for rows in (bad, da.from_array(bad, chunks=(200, 3))):
@@ -183,7 +190,7 @@ class TestBatch:
         assert model.n_batches_ == 1
 
     def test_a_single_row_changes_no_cluster(self):
-        model = RandomProjectionTree(50).fit(FIRST)
+        model = RandomProjectionTree(n_projections=50).fit(FIRST)
         before = model.predict(FIRST)
         np.testing.assert_array_equal(model.partial_fit(FIRST[:1]).predict(FIRST), before)
 
@@ -202,7 +209,7 @@ class TestBatch:
         for _ in range(2):
             journal = FolderJournal(tmp_path, "job")
             with keeping(journal):
-                found.append(RandomProjectionTree(50).fit(FIRST).partial_fit(SECOND).tree_)
+                found.append(RandomProjectionTree(n_projections=50).fit(FIRST).partial_fit(SECOND).tree_)
         assert found[0] == found[1]
         assert [made.statistic for made in journal.passes] == ["FirstPass", "UpdatePass"]
         assert all(made.replayed for made in journal.passes)

@@ -11,8 +11,8 @@ import zarr
 
 from mdh_dask import __version__, load_model
 from mdh_dask._journal import keeping
+from mdh_dask.estimators.grown_tree import NAMES_OF_0_1_0
 from mdh_dask.estimators.registry import estimators
-from mdh_dask.estimators.tree_saving import NAMES_OF_0_1_0
 from mdh_dask.io import codec
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.io.models import MODEL_MARK

@@ -527,7 +527,7 @@ KERNELS_THAT_FIT = ("rbf", "local_scaling", "nearest_neighbors", "heat", "polyno
 def fitted(kernel):
     rows = ROWS @ ROWS.T if kernel == "precomputed" else ROWS
     if kernel is None:
-        return RandomProjectionTree(10, random_state=0).fit(rows), rows
+        return RandomProjectionTree(n_projections=10, random_state=0).fit(rows), rows
     return PCATree(feature_map=KernelPCAFeatures(kernel=kernel, n_landmarks=40, random_state=0)).fit(rows), rows
 
 

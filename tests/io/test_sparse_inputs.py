@@ -108,7 +108,7 @@ def test_a_file_that_has_changed_on_a_server_is_read_again(rows, tmp_path):
 
 @pytest.fixture(scope="module")
 def labels(rows):
-    model = RandomProjectionTree(50).fit(rows)
+    model = RandomProjectionTree(n_projections=50).fit(rows)
     assert model.n_clusters_ == 2
     return model.labels_
 
@@ -159,7 +159,7 @@ def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
     monkeypatch.setattr(sparse, "_HELD", sparse._Held())
     rows = open_features(written / "x.npz", block_bytes=4000).rows
     assert rows.numblocks[0] > 9
-    RandomProjectionTree(50).fit(rows)
+    RandomProjectionTree(n_projections=50).fit(rows)
     assert len(reads) == 1
 
 

@@ -189,7 +189,9 @@ def test_a_column_without_a_value_among_the_landmarks_has_no_levels():
 class TestLevels:
     """Clusters differ in several columns: levels of one column, however many rows have each, are none."""
 
-    @pytest.mark.parametrize("method", [HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(100)])
+    @pytest.mark.parametrize(
+        "method", [HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(n_projections=100)]
+    )
     @pytest.mark.parametrize("explicit", [False, True])
     def test_independent_columns_of_few_levels_are_one_cluster_and_dependent_ones_are_not(self, method, explicit):
         rng = np.random.default_rng(0)
@@ -208,7 +210,7 @@ class TestLevels:
         feature_map = GowerFeatures(single_levels=True)
         assert DePDDP(feature_map=feature_map, column_types={"categorical": list(range(6))}).fit(levels).n_clusters_ > 1
 
-    @pytest.mark.parametrize("method", [HierarchicalMDH(), RandomProjectionTree(100)])
+    @pytest.mark.parametrize("method", [HierarchicalMDH(), RandomProjectionTree(n_projections=100)])
     @pytest.mark.parametrize("explicit", [False, True])
     def test_uniform_columns_are_one_cluster_though_their_curves_bend(self, method, explicit):
         rows = np.random.default_rng(0).uniform(size=(400, 4))
@@ -266,7 +268,9 @@ class TestLevels:
             change = (made(without) - made(own)).mean(axis=0, dtype=np.float64)
             size = np.linalg.norm(change)
             assert 0.99 * size < made.levels.widths_along(change[None] / size)[0] < 1.05 * size
-        assert RandomProjectionTree(100, feature_map=GowerFeatures(method=method)).fit(rows).n_clusters_ == 3
+        assert (
+            RandomProjectionTree(n_projections=100, feature_map=GowerFeatures(method=method)).fit(rows).n_clusters_ == 3
+        )
 
     def test_a_straight_curve_has_no_bend_and_both_methods_measure_the_same(self):
         values = np.sort(np.random.default_rng(0).uniform(size=33))

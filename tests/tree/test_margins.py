@@ -60,7 +60,7 @@ def test_the_standard_error_of_a_threshold_is_its_spread_over_samples():
 
 @pytest.fixture(scope="module")
 def model():
-    return RandomProjectionTree(100).fit(two_groups(2000, 0))
+    return RandomProjectionTree(n_projections=100).fit(two_groups(2000, 0))
 
 
 class TestModels:
@@ -75,7 +75,7 @@ class TestModels:
 
     def test_labels_that_another_sample_changes_have_low_confidence(self, model):
         new, sure = two_groups(4000, 9), []
-        other = RandomProjectionTree(100).fit(two_groups(2000, 1))
+        other = RandomProjectionTree(n_projections=100).fit(two_groups(2000, 1))
         swap = np.array([0, 1]) if np.mean(other.predict(new) == model.predict(new)) > 0.5 else np.array([1, 0])
         changed = swap[other.predict(new)] != model.predict(new)
         sure = model.confidence(new)
@@ -91,7 +91,7 @@ class TestModels:
         with pytest.raises(ValueError, match="a level from 0 to 1"):
             model.outliers(rows, 2)
 
-    @pytest.mark.parametrize("estimator", [RandomProjectionTree(50), PCATree(feature_map="quadratic")])
+    @pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50), PCATree(feature_map="quadratic")])
     def test_lazy_results_are_the_same_to_the_bit_and_survive_saving(self, estimator, tmp_path):
         rows = two_groups(900, 3).astype(np.float32)
         model = estimator.fit(rows)

@@ -37,9 +37,9 @@ def store(tmp_path_factory):
     pq.write_table(table, folder / "x.parquet")
     np.save(folder / "x.npy", np.column_stack([rows, weights]))
     sp.save_npz(folder / "x.npz", sp.csr_array(np.column_stack([rows, weights])))
-    model = RandomProjectionTree(30).fit(rows, sample_weight=weights)
+    model = RandomProjectionTree(n_projections=30).fit(rows, sample_weight=weights)
     assert model.n_clusters_ == 2
-    assert model.tree_ != RandomProjectionTree(30).fit(rows).tree_
+    assert model.tree_ != RandomProjectionTree(n_projections=30).fit(rows).tree_
     return folder, model
 
 

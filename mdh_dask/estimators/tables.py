@@ -1,7 +1,7 @@
 """Tables with typed columns, and Dask DataFrames, as rows of codes."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,28 +14,30 @@ from ..columns.levels import Found, array_of_table
 from ..columns.values import dtype_of, is_categorical, is_single, kind_of
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
 
+if TYPE_CHECKING:
+    from .rows import RowSpec
 
-def is_typed(estimator: Any, X: Any, *, reset: bool) -> bool:
+
+def is_typed(X: Any, spec: "RowSpec") -> bool:
     """Return whether rows are read by their types of columns, and not as an array of numbers."""
-    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names") or _is_polars(X):
+    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names") or is_polars(X):
         return True
-    if not reset:
-        return getattr(estimator, "columns", None) is not None
-    if getattr(estimator, "column_types", "auto") != "auto":
+    if not spec.fits:
+        return spec.types is not None
+    if spec.column_types != "auto":
         return True
-    if not is_table(X):
-        return False
-    return any(not _is_number(X[key], estimator) for key in keys_of(X))
+    return is_table(X) and any(not _is_number(X[key], spec.uses_types) for key in keys_of(X))
 
 
-def _is_polars(X: Any) -> bool:
+def is_polars(X: Any) -> bool:
+    """Return whether an object is a table of polars, which becomes one of Arrow."""
     return hasattr(X, "to_arrow") and not hasattr(X, "iloc")
 
 
-def _is_number(column: Any, estimator: Any) -> bool:
+def _is_number(column: Any, uses_types: bool) -> bool:
     """Return whether an array of numbers holds a column unchanged."""
     dtype = dtype_of(column)
-    numeric = kind_of(dtype) in ("iufO" if uses_types(estimator) else "biufO")
+    numeric = kind_of(dtype) in ("iufO" if uses_types else "biufO")
     return isinstance(dtype, np.dtype) and numeric and (kind_of(dtype) != "O" or not _has_texts(column))
 
 
@@ -43,21 +45,8 @@ def _has_texts(column: Any) -> bool:
     return any(isinstance(value, str) for value in np.asarray(column))
 
 
-def uses_types(estimator: Any) -> bool:
-    """Return whether an estimator or map distinguishes kinds of columns."""
-    return bool(getattr(estimator, "uses_types", False))
-
-
-def typed_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[TypedRows, int]:
+def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
     """Return rows of codes with their types, and the number of passes that this took over lazy rows.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its parameter `column_types` gives the kinds of the columns; if not `reset`, its attribute `columns` gives the
-        types that rows are coded by.
-    X : frame of pandas, Dask or Arrow, array, or TypedRows
-    reset : bool
 
     Raises
     ------
@@ -67,64 +56,60 @@ def typed_rows(estimator: Any, X: Any, *, reset: bool) -> tuple[TypedRows, int]:
     if isinstance(X, TypedRows):
         return X, 0
     keys_of(X)  # raises the error for columns of the same name
-    X = X.to_arrow() if _is_polars(X) else X
+    X = X.to_arrow() if is_polars(X) else X
     X = lazy_table(X) if is_lazy_table(X) else X
-    if reset:
-        asked: Any = estimator.column_types
-        draft = draft_of(X, asked, booleans="categorical" if uses_types(estimator) else "continuous")
-        _check_kinds(estimator, draft, X)
-        found, n_passes = _found(estimator, X, draft)
+    if spec.fits:
+        booleans: Any = "categorical" if spec.uses_types else "continuous"
+        draft = draft_of(X, spec.column_types, booleans=booleans)
+        _check_kinds(spec, draft, X)
+        found, n_passes = _found(spec, X, draft)
         types = draft.types(found)
         return TypedRows(_coded(X, draft.coder(types), found), types), n_passes
-    types = estimator.columns or _numeric(estimator)
-    coder = _coder_of(estimator, X, types)
-    found, n_passes = _found(estimator, X, None)
+    names = None if spec.names is None else list(spec.names)
+    types = spec.types or ColumnTypes.continuous(spec.n_columns or 0, names)
+    coder = _coder_of(spec, X, types)
+    found, n_passes = _found(spec, X, None)
     return TypedRows(_coded(X, coder, found), types), n_passes
 
 
-def _numeric(estimator: Any) -> ColumnTypes:
-    names = getattr(estimator, "feature_names_in_", None)
-    return ColumnTypes.continuous(estimator.n_features_in_, None if names is None else list(names))
-
-
-def _check_kinds(estimator: Any, draft: Draft, X: Any) -> None:
+def _check_kinds(spec: "RowSpec", draft: Draft, X: Any) -> None:
     """Raise an error for categories, unless the estimator distinguishes kinds of columns."""
-    if uses_types(estimator) or "categorical" not in draft.kinds:
+    if spec.uses_types or "categorical" not in draft.kinds:
         return
     found = [draft.keys[j] for j, kind in enumerate(draft.kinds) if kind == "categorical"]
     raise ValueError(not_numbers([(key, dtype_of(X[key]) if is_table(X) else X.dtype) for key in found]))
 
 
-def _found(estimator: Any, X: Any, draft: Draft | None) -> tuple[Found, int]:
+def _found(spec: "RowSpec", X: Any, draft: Draft | None) -> tuple[Found, int]:
     """Return the levels that a draft lacks, and the numbers of rows of partitions, with the passes that this took."""
     statistic = Draft((), (), (), (), None, np.dtype("f4")).levels_pass if draft is None else draft.levels_pass
     if isinstance(X, LazyTable):
         if not statistic.keys and X.n_rows is not None:
             return Found((), np.array(X.n_rows)), 0
         verb = "finding levels" if statistic.keys else "counting rows"
-        bar = announced(f"pass 1: {verb}", estimator.progress, "partitions")
+        bar = announced(f"pass 1: {verb}", spec.progress, "partitions")
         return reduce_rows(statistic, X.tables(statistic.keys), progress=bar), 1
     if is_table(X):
         return statistic.chunk(0, array_of_table(X)), 0
     if not statistic.keys:
         return Found((), np.array([], dtype=np.int64)), 0
-    bar = announced("pass 1: finding levels", estimator.progress)
+    bar = announced("pass 1: finding levels", spec.progress)
     return reduce_rows(statistic, X, progress=bar), int(is_dask(X))
 
 
-def _coder_of(estimator: Any, X: Any, types: ColumnTypes) -> Coder:
+def _coder_of(spec: "RowSpec", X: Any, types: ColumnTypes) -> Coder:
     """Return the function that codes new rows by the types of a fitted estimator."""
     keys = keys_of(X)
     if types.names is not None and is_table(X):
-        _check_names(estimator, types.names, keys)
+        _check_names(spec, types.names, keys)
         keys = types.names
     elif types.names is not None and any(own is not None for own in types.levels):
         raise ValueError(
-            f"expected a table with the columns {', '.join(types.names[:20])}, as {type(estimator).__name__} was "
+            f"expected a table with the columns {', '.join(types.names[:20])}, as {spec.estimator.__name__} was "
             "fitted to; got an array, which has no levels: pass a frame"
         )
     if len(keys) != types.n_columns:
-        name = type(estimator).__name__
+        name = spec.estimator.__name__
         raise ValueError(f"X has {len(keys)} features, but {name} is expecting {types.n_columns} features as input.")
     columns = [X[key] if is_table(X) else X[:, key] for key in keys]
     if bad := [(k, dtype_of(c)) for k, c in zip(keys, columns) if kind_of(dtype_of(c)) in "Mmc"]:
@@ -144,13 +129,13 @@ def _is_text(column: Any) -> bool:
     return is_categorical(dtype) or (kind_of(dtype) in "OUST" and not isinstance(dtype, np.dtype))
 
 
-def _check_names(estimator: Any, fitted: Sequence[str], given: Sequence[Any]) -> None:
+def _check_names(spec: "RowSpec", fitted: Sequence[str], given: Sequence[Any]) -> None:
     missing = [name for name in fitted if name not in given]
     others = [str(key) for key in given if key not in fitted]
     if missing or others:
         what = [f"no {', '.join(missing[:20])}"] * bool(missing) + [f"also {', '.join(others[:20])}"] * bool(others)
         raise ValueError(
-            f"expected the columns that {type(estimator).__name__} was fitted to, {', '.join(fitted[:20])}; got "
+            f"expected the columns that {spec.estimator.__name__} was fitted to, {', '.join(fitted[:20])}; got "
             f"{' and '.join(what)}: select those columns"
         )
 

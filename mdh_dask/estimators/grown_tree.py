@@ -1,0 +1,250 @@
+"""Estimators of one tree: how they learn, and how they are saved."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from .._typing import AnyArray, Integers, RowArray
+from ..chunks import Announce, Plan, merge_chunks, run_together, together
+from ..growth.branches import GrowthSettings
+from ..growth.exemplars import Exemplars, medoids
+from ..growth.growth import Grown, grow, grow_by_labels
+from ..growth.labelled import Guides
+from ..growth.merging import merged, merging_sample, rows_drawn
+from ..growth.refine import ROUNDS, refine
+from ..growth.sampling import rows_held
+from ..growth.scaling import Standardiser
+from ..kernels.landmarks import SAMPLE
+from ..tree.structure import Tree
+from .base import ClusterEstimator
+from .checks import check_first_look
+from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts, saved_counts
+from .mapped import divided, with_feature_map
+from .models import count, part, refuse_others
+from .targets import Target, partial_target, restored_counts
+from .tree_state import OF_MAP, OWN, ROWS_AT_ONCE, TreeState
+
+BINS, BRANCHES = 1024, 16
+"""Bytes of the histograms of one pass for a large tree."""
+
+
+NAMES_OF_0_1_0 = {
+    "split_rule": "threshold_rule",
+    "min_depth": "min_relative_depth",
+    "max_depth": "max_levels",
+    "polish": "refine",
+}
+"""Current names of parameters that have other names in models of 0.1.0."""
+
+
+class GrownTree(ClusterEstimator):
+    """Base of the estimators that grow one tree of separators: its growth, refinement, merging and saving."""
+
+    state_type = TreeState
+    uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
+    sample_size: int | None
+    n_candidates: int
+    max_clusters: int | None
+    max_levels: int | None
+    refine: bool
+    merge: bool
+    tree_: Tree
+    n_batches_: int
+    level_counts_: LevelCounts | None = None
+    known_labels_: AnyArray | None = None
+    label_counts_: Integers | None = None
+    _target: Target | None = None
+    _guides: Guides | None = None
+    _grown_from: Grown | None = None
+
+    @abstractmethod
+    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
+        """Return how the tree is grown, from the estimator's parameters."""
+
+    @property
+    def state_(self) -> TreeState:
+        """The tree and the map of the rows, which together label rows."""
+        return TreeState(self.tree_, self._map)
+
+    def _learn(self, rows: RowArray, seed: int) -> int:
+        wanted = self._wanted_clusters()
+        if wanted is not None and self.max_clusters is not None:
+            raise ValueError(f"expected n_clusters or max_clusters, got {wanted} and {self.max_clusters}: give one")
+        try:
+            n_passes = self._learn_tree(rows, seed)
+            self._count_labels()
+        finally:
+            self._target = self._guides = None
+        self.n_batches_ = 1
+        return n_passes
+
+    def _take_target(self, y: Any, n_rows: int) -> None:
+        self._target = partial_target(y, n_rows)
+        if self._target is not None and self.missing == "drop":
+            raise ValueError("expected missing='error' or 'mean' with labels of some rows; got 'drop'")
+
+    def _count_labels(self) -> None:
+        """Set the number of labelled rows in each cluster, if some rows had labels."""
+        self.known_labels_ = self.label_counts_ = None
+        if self._guides is not None and self._target is not None:
+            self.known_labels_ = self._target.named(self._guides.labels)
+            self.label_counts_ = self._guides.counts(self.tree_)
+
+    def _wanted_clusters(self) -> int | None:
+        """Return `n_clusters`, which a single hyperplane does not have."""
+        return getattr(self, "n_clusters", None)
+
+    def _most_clusters(self) -> int | None:
+        wanted = self._wanted_clusters()
+        return self.max_clusters if wanted is None else wanted
+
+    def _bounds(self) -> tuple[int | None, int]:
+        """Return the largest and the smallest number of clusters that merging may leave."""
+        return self._most_clusters(), self._wanted_clusters() or 1
+
+    def _learn_tree(self, rows: RowArray, seed: int) -> int:
+        self.feature_map_ = self._new_feature_map(seed)
+        if self.feature_map_ is None:
+            n_passes = self._grow(seed, merge_chunks(rows), self._bar)
+        else:
+            # A precomputed kernel has no points, which only its fitted map knows.
+            samples = self.merge and not get_tags(self).input_tags.pairwise
+            shape = (rows.shape[0], rows.shape[1])
+            beside: list[Plan[Any]] = [merging_sample(shape, seed)] if samples else []
+            counting = level_plans(self.columns, array=0)
+            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting)
+            self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
+            n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
+            if self._merges():
+                leaf_of, points = self.state_.labels, self.feature_map_.map_.points
+                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), self._apart(self.tree_))
+        return n_passes
+
+    def _apart(self, tree: Tree) -> set[tuple[int, int]]:
+        """Return the pairs of leaves that labels keep apart."""
+        return set() if self._guides is None else self._guides.apart(tree)
+
+    def _merges(self) -> bool:
+        return self.merge and (self.feature_map_ is None or self.feature_map_.map_.points is not None)
+
+    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+        """Grow the tree and return the number of passes, including the earlier ones."""
+        plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
+        labels = () if self._target is None else (self._target.labels,)
+        # With a feature map, the levels are counted while it is fitted.
+        counting = level_plans(self.columns, array=0) if self.feature_map_ is None else []
+        (grown, *levels), n_passes = run_together(
+            [plan, *counting], rows, *labels, announce=announce, n_passes=n_passes
+        )
+        if self.feature_map_ is None:
+            self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
+        self.tree_, self._grown_from = grown.tree, grown
+        self._keep(grown.standardise)
+        return n_passes
+
+    def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
+        """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
+        settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
+        if self.feature_map_ is not None:
+            settings = replace(settings, scale=False)  # features are not scaled
+        plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=self._names))]
+        if merges := self._merges() and self.feature_map_ is None:
+            plans.append(merging_sample(shape, seed))
+        grown, *drawn = yield from together(plans)
+        tree, standardise = grown.tree, grown.standardise
+        # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
+        tree = tree if (most := self._most_clusters()) is None or self._merges() else tree.cut(most)
+        if self.refine:
+            refined = yield from refine(tree, standardise)
+            # The densest rows may turn a hyperplane into a group of labelled ones.
+            tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
+        if merges:
+            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree))
+        return Grown(tree, standardise, grown.sample)
+
+    def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
+        if self._target is None:
+            return (yield from grow(settings, shape, check))
+        grown, self._guides = yield from grow_by_labels(settings, shape, check, self._target.apart)
+        return grown
+
+    def _keep_exemplars(self, rows: RowArray) -> None:
+        """Set the medoids of the sample on which the tree was grown."""
+        grown, self._grown_from = self._grown_from, None
+        if grown is None or grown.sample is None:
+            return
+        sample, mapped = grown.sample, self.feature_map_ is not None
+        points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
+        best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
+        chosen = Exemplars.among(sample, best)
+        assert chosen.rows is not None
+        self._exemplars = self._exemplars_among(rows, chosen.rows, chosen.numbers)
+
+    def _name_columns(self, names: Sequence[str] | None) -> None:
+        """Set the names of the columns of the fitted rows; features have no names."""
+        super()._name_columns(names)
+        if names is not None and self.feature_map_ is None:
+            self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
+
+    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
+        """Set the attributes besides the tree after a fit or an update."""
+
+    def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
+        most: int | None
+        if self.sample_size is None:
+            fewest, most = 2, None if self.max_levels is None else self.max_levels + 2
+        elif n_rows <= rows_held(self.sample_size, n_columns):
+            fewest = most = 1
+        else:
+            fewest, most = 2, 4
+        if self.refine:
+            most = None if most is None else most + ROUNDS + 2
+        return self._passes_on_features(fewest, most)
+
+    def _task_bytes(self, rows: RowArray) -> int:
+        row_bytes = rows.dtype.itemsize * rows.shape[1]
+        sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
+        directions = getattr(self, "n_projections", 1) if self.sample_size is None else self.n_candidates
+        counts = directions * BRANCHES * 2 * BINS * 8
+        if (feature_map := self._new_feature_map(seed=0)) is not None:
+            landmarks = getattr(feature_map, "n_landmarks", 0)
+            counts += 2 * 8 * ROWS_AT_ONCE * landmarks
+            sample = max(sample, SAMPLE * landmarks * row_bytes)
+        if self.merge:
+            sample += rows_drawn(rows.shape[1]) * row_bytes
+        return max(min(sample, rows.nbytes), counts)
+
+    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
+        own = {**settings, "n_batches": self.n_batches_, **saved_counts(self.level_counts_)}
+        if self.label_counts_ is not None and self.known_labels_ is not None:
+            own["labels"] = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
+        return own
+
+    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+        own, others = divided(arrays, OWN.__contains__)
+        names = {OF_MAP + name: name for name in OWN}
+        state = TreeState.from_arrays({}, own)
+        self.tree_ = state.tree
+        of_map = {names.get(name, name): array for name, array in others.items()}
+        self._restore_feature_map(saved, of_map, planes=state.n_columns)
+        # Models of 0.1.0 were fitted once.
+        self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
+        self.level_counts_ = restored_level_counts(saved, self.columns)
+        if "labels" in saved:
+            labels = part(saved, "labels", dict)
+            self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
+
+    @classmethod
+    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
+        given = {NAMES_OF_0_1_0.get(name, name): value for name, value in parameters.items()}
+        given = with_feature_map(given)
+        refuse_others(cls, given, "parameters")
+        # A projection registered where the model was fitted may be unknown here; labels do not need it.
+        unknown = {"projection"} if isinstance(given.get("projection"), str) else set()
+        model = super()._from_saved({name: value for name, value in given.items() if name not in unknown})
+        return cls(**given) if unknown else model

@@ -1,0 +1,255 @@
+"""What fitted models know about single rows besides their labels, and the rows that stand for clusters.
+
+A method is there if the state of the model has the values that it returns.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from .._sparse import SparseRows
+from .._state import State
+from .._typing import AnyArray, Booleans, Integers, RowArray
+from ..chunks import is_dask
+from ..growth.exemplars import Exemplars
+from .planned import Planned
+
+
+class Absent:
+    """An attribute that is not there; the error says why, and what to use.
+
+    Examples
+    --------
+    >>> class Sides:
+    ...     outliers = Absent("outliers needs distances: fit a tree")
+    >>> hasattr(Sides(), "outliers")
+    False
+    """
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        """Raise the error."""
+        raise AttributeError(f"{owner.__name__} has no {self.why}")
+
+
+def _knows(name: str) -> Callable[[Any], bool]:
+    """Return the condition that the state of a model has a method."""
+    return lambda model: hasattr(model.state_type, name)
+
+
+class RowValues(Planned):
+    """Base of the estimators with the methods of their states for single rows, and exemplars of clusters."""
+
+    state_type: ClassVar[type[State]]
+    """Class of the fitted states."""
+    _exemplars: Exemplars | None = None
+    _drawn: Exemplars | None = None
+    """Exemplars that a plan has drawn among the rows from which it learns."""
+
+    @available_if(_knows("shares"))
+    def predict_proba(self, X: Any) -> RowArray:
+        """Return the share of every cluster for every row.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples, n_clusters), float64
+            Rows sum to one. NumPy for NumPy input, otherwise lazy with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`.
+        """
+        return self._of_rows(X, "shares", "float64", "n_clusters_")
+
+    @available_if(_knows("agreeing"))
+    def confidence(self, X: Any) -> RowArray:
+        """Return the confidence in the label of every row, from 0 to 1.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`.
+        """
+        return self._of_rows(X, "agreeing", "float64")
+
+    def _confidence_of_valid_rows(self, rows: RowArray) -> RowArray:
+        """Return the confidence of the array of `_read`."""
+        return self._of_valid_rows(rows, "agreeing", "float64")
+
+    @available_if(_knows("distances"))
+    def boundary_distance(self, X: Any) -> RowArray:
+        """Return how far every row is from the nearest place at which its label ends.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            NumPy for NumPy input, otherwise lazy with one pass to compute, which `predict` and `confidence` share if
+            they are computed together.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`.
+
+        Notes
+        -----
+        In trees, the distance to the nearest separator on the way of a row, in standard errors of the minimum of the
+        density along its direction (see `mdh_dask.density.evidence.threshold_error`); infinite without splits.
+        `confidence` is the product of the normal distribution function of these distances for all separators on the
+        way: 0.5 on one, and nearly 1 from two standard errors on.
+
+        Around centroids, the distance to the nearest border of the cells of two of them, in units of
+        `cluster_centers_`; infinite for one cluster. With a level of density, the share by which a row is inside:
+        negative, from -1, outside. That is for `DensityTree` by which share `level_` exceeds the distance to the tenth
+        nearest landmark, infinite at ten equal ones, and for `SupportVectorClustering` by which share the sum of
+        kernels exceeds `level_`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import DensityTree, RandomProjectionTree
+        >>> x = np.random.default_rng(0).normal(size=(600, 1)) + np.repeat([[0], [6]], 300, axis=0)
+        >>> model = RandomProjectionTree().fit(x)
+        >>> new = np.array([[0.0], [3.1], [80.0]])
+        >>> model.confidence(new).round(1).tolist()[::2], bool(model.confidence(new)[1] < 0.95)
+        ([1.0, 1.0], True)
+        >>> model.outliers(new).tolist()
+        [False, False, True]
+        >>> (DensityTree().fit(x).boundary_distance(new) < 0).tolist()
+        [False, True, True]
+        """
+        return self._of_rows(X, "distances", "float64")
+
+    @available_if(_knows("rarity"))
+    def score_samples(self, X: Any) -> RowArray:
+        """Return how common rows where each row lies are, from 0 to 1: near 0 where the density is low.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), float64
+            In trees, the share of the rows of a branch that lie where the density along its direction is no higher, the
+            least of all branches on the way, times their number; at most 1. Of several trees, twice the median. Around
+            centroids, the share of the rows of the cluster that are no nearer. Of the rows of `fit`, at most a share of
+            p has a lower score than p. NumPy for NumPy input, otherwise lazy with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`.
+
+        Notes
+        -----
+        Densities are those along the splits on the way and, without a feature map, along the best rejected split of the
+        leaf. Rows that are rare in other directions only are not found. Distances from centroids are compared in steps
+        of about 2 %. With a map they are those between features: those of far rows are all alike with a kernel such as
+        ``"rbf"``, and may be nearer than those of some rows of a wide cluster.
+        """
+        return self._of_rows(X, "rarity", "float64")
+
+    @available_if(_knows("rarity"))
+    def outliers(self, X: Any, level: float = 0.001) -> Booleans:
+        """Return whether each row lies where the density is low: its `score_samples` is below `level`.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        level : float, default=0.001
+            Largest share of the rows of `fit` that are outliers.
+
+        Returns
+        -------
+        ndarray or dask Array of shape (n_samples,), bool
+            NumPy for NumPy input, otherwise lazy with one pass to compute.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `predict`; also for a level outside of 0 to 1.
+        """
+        if not 0 <= level <= 1:
+            raise ValueError(f"expected a level from 0 to 1, a share of the rows; got {level!r}")
+        return self.score_samples(X) < level
+
+    @property
+    def exemplar_indices_(self) -> Integers:
+        """Row numbers of `exemplars_` among the rows of `fit`, shape (n_clusters,), int64."""
+        return self._known_exemplars().numbers
+
+    @property
+    def exemplars_(self) -> AnyArray:
+        """A row of `fit` for each cluster, shape (n_clusters, n_features).
+
+        Of the sample rows of its cluster: in trees, the one with the least sum of distances to the others, in the
+        scaled columns or the features in which the tree was grown; of ensembles, the same in the scaled columns, or in
+        the features of the representative tree; in a density tree or inside a contour, the one where rows are densest;
+        of centroids, the nearest. NaN for a cluster without sample rows. Not known for lazy rows with a feature map,
+        which has no sample of the rows themselves: use `exemplar_indices_` there.
+        """
+        rows, numbers = self._known_exemplars()
+        if rows is None:
+            raise AttributeError("exemplars_ of lazy rows with a feature map are not in memory: use exemplar_indices_")
+        return rows if (numbers >= 0).all() else np.where(numbers[:, None] >= 0, rows, np.nan)
+
+    def _known_exemplars(self) -> Exemplars:
+        if self._exemplars is None and self.missing == "drop":
+            raise AttributeError(
+                "exemplars need row numbers, which are not known if rows are left out: fit complete rows, or "
+                "use another rule than missing='drop'"
+            )
+        if self._exemplars is None:
+            raise AttributeError(
+                f"this {type(self).__name__} has no exemplars: fit chooses them, and changes of the clusters drop them"
+            )
+        return self._exemplars
+
+    def _keep_exemplars(self, rows: RowArray) -> None:
+        """Set the exemplars that a plan has drawn from the rows."""
+        drawn, self._drawn = self._drawn, None
+        if drawn is not None and drawn.rows is not None:
+            self._exemplars = self._exemplars_among(rows, drawn.rows, drawn.numbers)
+
+    def _exemplars_among(self, rows: RowArray, sampled: AnyArray, numbers: Integers) -> Exemplars | None:
+        """Return exemplars by their numbers among the rows from which the model was learnt, or -1.
+
+        None if rows with missing values were left out, as numbers are then those of other rows. With a feature map,
+        `sampled` are features, and the rows are only known if all are in memory.
+        """
+        if self.missing == "drop":
+            return None
+        chosen: AnyArray | None = sampled
+        if getattr(self, "feature_map_", None) is not None:
+            chosen = None if is_dask(rows) else rows[numbers]
+            chosen = chosen.dense() if isinstance(chosen, SparseRows) else chosen
+        if chosen is not None:
+            chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))
+        return Exemplars(chosen, self._original(numbers))
+
+    def _original(self, numbers: Integers) -> Integers:
+        """Return the numbers of the rows of `fit` for those of rows from which the model was learnt."""
+        return numbers

@@ -1,0 +1,280 @@
+"""Rows of any kind of input, validated before any work is done: `read_rows` returns a value and changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+from sklearn.utils.validation import validate_data
+
+from .._locations import redacted
+from .._sparse import CompactRows, RepeatedRows, is_compact, sparse_rows
+from .._typing import AnyArray, RowArray
+from .._words import full_count
+from ..chunks import is_dask, known_chunks, sparse_blocks
+from ..columns import ColumnTypes
+from ..columns.coding import TypedRows
+from ..columns.drafts import is_table, not_numbers
+from ..io import open_rows
+from .frames import package_of, plain_rows
+from .missing import MissingValues, filled, with_nan
+from .tables import is_typed, typed_rows
+
+MOST_COLUMNS = 1000
+"""Most columns of sparse rows of which samples may become dense."""
+
+MAP = "truncated_svd"
+"""Name of the feature map for sparse rows with more columns."""
+
+
+@dataclass(frozen=True)
+class RowSpec:
+    """What an estimator or feature map expects of rows.
+
+    Parameters
+    ----------
+    estimator : type
+    missing : {"error", "mean", "drop"}
+        Rule for missing values; that of a feature map is its own.
+    column_types : "auto" or dict
+    progress : bool
+    uses_types : bool
+        Whether categorical columns and missing values are used as they are.
+    takes_sparse : bool
+        Whether sparse rows may have any number of columns.
+    sparse_remedy : str
+        What to do if they may not.
+    n_columns : int, optional
+        Columns of the rows of `fit`; None in `fit` itself, where names, types and values are not known either.
+    names : array of str, optional
+    types : ColumnTypes, optional
+    values : MissingValues, optional
+        Means that replace missing values.
+    """
+
+    estimator: type
+    missing: str = "error"
+    column_types: Any = "auto"
+    progress: bool = False
+    uses_types: bool = False
+    takes_sparse: bool = False
+    sparse_remedy: str = ""
+    n_columns: int | None = None
+    names: AnyArray | None = None
+    types: ColumnTypes | None = None
+    values: MissingValues | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Return whether the rows are those of `fit`."""
+        return self.n_columns is None
+
+    @property
+    def least_rows(self) -> int:
+        """Return the least number of rows."""
+        return 2 if self.fits else 1
+
+
+class Rows(NamedTuple):
+    """Valid rows."""
+
+    array: RowArray
+    """A NumPy array, `SparseRows`, or a Dask array with known chunks and one block of columns; of new rows, with the
+    means of `fit` in place of missing values if the rule says so."""
+    given: RowArray
+    """The same with its missing values."""
+    names: AnyArray | None = None
+    types: ColumnTypes | None = None
+    """Kinds and levels of the columns; None if all are numbers."""
+    n_passes: int = 0
+    """Passes that reading took over lazy rows."""
+    is_wide: bool = False
+    """Whether the rows are sparse, with so many columns that samples cannot become dense."""
+
+
+def read_rows(X: Any, spec: RowSpec) -> Rows:
+    """Return the valid rows of an input.
+
+    Parameters
+    ----------
+    X : array-like, frame, sparse rows, DataArray, Dask array or DataFrame, or Zarr array
+    spec : RowSpec
+
+    Raises
+    ------
+    ValueError, TypeError
+        With the expected and the actual input, and a remedy.
+    """
+    X, names = plain_rows(_opened(X))
+    X = with_nan(X)
+    if is_compact(X._meta if is_dask(X) else X):
+        read = _sparse(X, spec)
+    elif is_typed(X, spec):
+        read = _typed(X, spec)
+    elif is_dask(X):
+        read = _lazy(X, spec)
+    else:
+        read = _validated(X, spec)
+    if names is not None:
+        if spec.fits:
+            read = read._replace(names=np.array(names, dtype=object))
+        else:
+            _check_names(spec, names)
+    return read if spec.fits else read._replace(array=filled(spec, read.given))
+
+
+def _opened(X: Any) -> Any:
+    """Return an input, with a Zarr array opened as rows, after refusing what holds no rows."""
+    if isinstance(X, zarr.Array):
+        return open_rows(X)
+    if isinstance(X, zarr.Group):
+        raise TypeError(f"expected an array; got a Zarr group with {sorted(X.array_keys())}: pass one of its arrays")
+    if isinstance(X, str | PathLike):
+        path = redacted(str(X))
+        raise TypeError(f"expected rows; got the path {path!r}: open it by mdh_dask.io.open_features(...).rows")
+    if package_of(X, "Dataset") == "xarray":
+        names = ", ".join(map(str, X.data_vars))
+        raise TypeError(
+            f"expected an array of rows; got an xarray Dataset with {names or 'no variables'}: pass a DataArray whose "
+            "last dimension holds the columns, as X.to_dataarray('column').transpose(..., 'column')"
+        )
+    return X
+
+
+def _sparse(X: Any, spec: RowSpec) -> Rows:
+    """Return `SparseRows`, or a Dask array of such blocks."""
+    if isinstance(X._meta if is_dask(X) else X, RepeatedRows):
+        return _lazy(X, spec)  # from an estimator, for its feature map
+    if spec.missing in ("mean", "drop"):
+        raise ValueError(
+            "expected missing='error' for sparse rows, where values that are not stored are zero and not missing; got "
+            f"{spec.missing!r}: fill in the values that are stored as NaN first"
+        )
+    if spec.types is not None or spec.column_types != "auto":
+        raise ValueError("expected dense rows for kinds of columns; got sparse ones: leave out column_types")
+    if is_dask(X) or isinstance(X, CompactRows):
+        read = _lazy(sparse_blocks(X), spec)
+    else:
+        read = _checked(X.to_scipy_sparse() if hasattr(X, "to_scipy_sparse") else X, spec, "csr")
+        rows = sparse_rows(read.array)
+        read = read._replace(array=rows, given=rows)
+    n_columns = read.array.shape[1]
+    is_wide = spec.fits and n_columns > MOST_COLUMNS
+    if is_wide and not spec.takes_sparse:
+        raise ValueError(
+            f"expected dense rows, or at most {MOST_COLUMNS} columns of sparse ones, for {spec.estimator.__name__} "
+            f"with these parameters, as samples become dense; got {n_columns} columns: {spec.sparse_remedy}"
+        )
+    return read._replace(is_wide=is_wide)
+
+
+def _typed(X: Any, spec: RowSpec) -> Rows:
+    """Return the codes of a table, or of columns whose kinds are given."""
+    if not is_table(X) and not is_dask(X) and not isinstance(X, TypedRows):
+        X = np.asarray(X)
+        if X.ndim != 2 or X.dtype.kind not in "biufO":
+            check_shape(X, least_rows=1)
+    (rows, types), n_passes = typed_rows(X, spec)
+    check_shape(rows, spec.least_rows)
+    names = None if types.names is None else np.array(types.names, dtype=object)
+    return Rows(rows, rows, names, None if types.all_numeric() else types, n_passes)
+
+
+def _lazy(X: RowArray, spec: RowSpec) -> Rows:
+    """Return a Dask array with one block of columns, or `SparseRows`."""
+    check_shape(X, spec.least_rows)
+    if not spec.fits and X.shape[1] != spec.n_columns:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {spec.estimator.__name__} is expecting {spec.n_columns} features as "
+            "input."
+        )
+    rows = X.rechunk({1: -1}) if is_dask(X) and X.numblocks[1] > 1 else X
+    return Rows(rows, rows)
+
+
+def _validated(X: Any, spec: RowSpec) -> Rows:
+    """Return an array-like as validated by scikit-learn; errors name the columns of a frame that are not numeric."""
+    try:
+        read = _checked(X, spec, False)
+        check_dtype(read.array)  # scikit-learn lets dates and categories pass
+    except (ValueError, TypeError) as error:
+        if found := _not_numbers(X):
+            raise ValueError(not_numbers(found)) from error
+        if spec.fits and np.ndim(X) == 2 and np.shape(X)[0] == 1:
+            raise ValueError(
+                f"expected at least 2 rows; got 1 sample(s) (shape={np.shape(X)}): give more rows"
+            ) from error
+        raise
+    return read
+
+
+def _checked(X: Any, spec: RowSpec, accept_sparse: str | bool) -> Rows:
+    """Return rows checked by scikit-learn, which sets names and numbers of columns: here of another estimator."""
+    probe: Any = object.__new__(spec.estimator)
+    if not spec.fits:
+        probe.n_features_in_ = spec.n_columns
+        if spec.names is not None:
+            probe.feature_names_in_ = spec.names
+    rows = validate_data(
+        probe, X, reset=spec.fits, accept_sparse=accept_sparse, dtype="numeric", ensure_all_finite=False,
+        ensure_min_samples=spec.least_rows,
+    )  # fmt: skip
+    return Rows(rows, rows, getattr(probe, "feature_names_in_", None))
+
+
+def _not_numbers(X: Any) -> list[tuple[Any, Any]]:
+    """Return the non-numeric columns of a frame with their dtypes, or an empty list for anything else."""
+    names = X.columns if hasattr(X, "dtypes") and hasattr(X, "columns") else ()
+    return [(name, X[name].dtype) for name in names if not _holds_numbers(np.asarray(X[name]))]
+
+
+def _holds_numbers(column: AnyArray) -> bool:
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "biuf"
+    try:
+        column.astype(np.float64)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _check_names(spec: RowSpec, names: Sequence[str]) -> None:
+    """Raise an error if a DataArray has other columns than the one of `fit`, or in another order."""
+    if spec.names is not None and list(spec.names) != list(names):
+        raise ValueError(
+            f"expected the columns {', '.join(map(str, spec.names))} of fit in this order; got {', '.join(names)}: "
+            "select them by X.sel"
+        )
+
+
+def check_shape(X: RowArray, least_rows: int) -> None:
+    """Raise an error unless there are columns of numbers and enough rows, in chunks of known sizes."""
+    check_dtype(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"expected a 2-dimensional array of shape (n_samples, n_features); got {X.ndim} dimension(s). "
+            "Reshape your data, for example with X.reshape(-1, 1) for a single feature."
+        )
+    if is_dask(X) and not known_chunks(X):
+        raise ValueError(
+            "expected row chunks of known sizes; got unknown ones. Call X.compute_chunk_sizes() first, or build the "
+            "array with to_dask_array(lengths=True)."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.shape[0] < least_rows:
+        raise ValueError(
+            f"expected at least {full_count(least_rows, 'row')}; got {X.shape[0]} sample(s) (shape={X.shape}): "
+            "give more rows"
+        )
+
+
+def check_dtype(rows: RowArray) -> None:
+    """Raise an error unless rows are numbers."""
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(
+            f"expected integers, booleans or floating-point numbers; got dtype {rows.dtype}. "
+            "Convert the columns to numbers first, for example with X.astype(float)."
+        )
