@@ -7,11 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from .coding import Coder
-from .levels import Found, Levels
-from .types import KINDS, ColumnTypes
-from .values import (
+from .coding import (
     EXACT_IN_SINGLE,
+    Coder,
+    Found,
+    Levels,
     categories_of,
     dtype_of,
     holds_dates,
@@ -21,6 +21,7 @@ from .values import (
     numbers,
     text_of,
 )
+from .types import KINDS, ColumnTypes
 
 Asked = Literal["auto"] | Mapping[str, Any]
 """Kinds of columns as the parameter ``column_types`` gives them."""

@@ -15,8 +15,7 @@ from ..chunks import Pass, Plan, Together
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels import Gower
 from ..kernels.gower import Missing, Shift
-from ..kernels.gower_code import CodeProducts, GowerCode, gower_code
-from ..kernels.gower_map import GowerMap, gower_map
+from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
 from ..kernels.nystrom import NystromMap
 from .checks import categorical_columns, check_typed_look
 from .docstrings import documented

@@ -9,9 +9,8 @@ import numpy as np
 from .._typing import Integers
 from ..chunks import Pass, Plan, reduce_rows
 from ..columns import ColumnTypes
-from ..columns.coding import Coder
+from ..columns.coding import Coder, array_of_table
 from ..columns.drafts import is_table, keys_of
-from ..columns.levels import array_of_table
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
 from ..summaries.drift import Drift
 from ..summaries.level_drift import LevelDrift

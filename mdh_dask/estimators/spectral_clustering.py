@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..kernels import Kernel
 from ..kernels.landmarks import SAMPLE
-from ..kernels.numbers import NUMBER_RULES
 from ..kernels.registry import AFFINITIES
+from ..kernels.spectral import NUMBER_RULES
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans
 from .spectral_features import SpectralFeatures

@@ -11,8 +11,7 @@ from .._typing import Floats
 from ..chunks import Pass, Plan
 from ..kernels import NystromMap, nystrom_map
 from ..kernels.landmarks import SAMPLE
-from ..kernels.numbers import NUMBER_RULES
-from ..kernels.spectral import AffinitySums, SpectralMap, affinity_map, spectral_map
+from ..kernels.spectral import NUMBER_RULES, AffinitySums, SpectralMap, affinity_map, spectral_map
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 from .planned import FeatureTransformer

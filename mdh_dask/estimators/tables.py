@@ -8,10 +8,8 @@ import numpy as np
 from .._typing import RowArray
 from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
-from ..columns.coding import Coder, TypedRows
+from ..columns.coding import Coder, Found, TypedRows, array_of_table, dtype_of, is_categorical, is_single, kind_of
 from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
-from ..columns.levels import Found, array_of_table
-from ..columns.values import dtype_of, is_categorical, is_single, kind_of
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
 
 if TYPE_CHECKING:

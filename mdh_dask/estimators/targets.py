@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
-from ..columns.values import is_missing
+from ..columns.coding import is_missing
 from ..growth.labelled import UNLABELLED
 from .frames import plain_labels
 from .models import part

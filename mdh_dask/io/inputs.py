@@ -11,9 +11,8 @@ import numpy as np
 from .._errors import BugError
 from .._locations import has_query, hiding_credentials, name_of, without_query
 from ..columns import ColumnTypes
-from ..columns.coding import Coder
-from ..columns.values import is_single
-from ..columns.values import kind_of as kind_of_values
+from ..columns.coding import Coder, is_single
+from ..columns.coding import kind_of as kind_of_values
 from .csv import csv_header, csv_texts, is_csv, open_csv
 from .nodes import find_node
 from .npy import open_npy

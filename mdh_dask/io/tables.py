@@ -12,7 +12,7 @@ from dask._task_spec import DataNode, Task, TaskRef
 from dask.base import tokenize
 
 from .._typing import AnyArray
-from ..columns.levels import array_of_table
+from ..columns.coding import array_of_table
 
 MOST_BLOCKS = 10**7
 """With blocks of the default size this is about 300 TB."""

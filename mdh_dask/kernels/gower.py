@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self, get_args
+from functools import reduce
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .base import Filler, Kernel
-from .gower_levels import levels_among
+from .levels import ColumnValues, levels_of
 
 Missing = Literal["pairs", "level"]
 
@@ -19,6 +20,18 @@ Shift = Literal["constant", "clip"]
 
 FAR, NO_LEVEL = 3.0, -1.0
 """Codes of missing values: more than one apart from all values within [0, 1], and equal to no level."""
+
+NEARLY_ALL = 0.95
+"""Share of the rows whose levels are smoothed out where rows lack values: fewer rows are hardly a cluster."""
+
+ROWS_WITHOUT = 200
+"""Most rows from which columns are left out to see what that changes."""
+
+MOST_CHANGES = 1000
+"""Largest changes by absent columns that are kept: rows of every level of every other column have one."""
+
+LEAST_IN_COMMON = 1e-9
+"""Shares of columns that are smaller are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +154,31 @@ class Gower(Kernel):
         return max(-smallest, 0.0) if self.shift == "constant" else 0.0
 
     def levels(self, landmarks: Floats, projection: Floats) -> LevelFeatures:
-        """Return the features of levels, of gaps between few values, and of bends; see `levels_among`."""
+        """Return the features of levels, of gaps between few values, and of bends; see `levels_of`.
+
+        Where a missing value is no level of its own, leaving a column out of the means of pairs is a further group.
+        """
         assert self.categorical is not None
         assert self.shares is not None
-        return levels_among(
-            self._coded(landmarks), self.categorical > 0, self.shares, projection, missing=self.missing == "level"
-        )
+        coded, shares, categorical = self._coded(landmarks), self.shares, self.categorical > 0
+        known = ~np.isnan(coded)
+        missing = self.missing == "level"
+        weights = _largest_weights(known & (shares > 0), shares, missing)
+
+        def features(j: int, values: Floats) -> Floats:
+            column, value = coded[:, j], values[:, None]
+            alike = (column == value).astype(np.float64) if categorical[j] else 1 - np.abs(column - value)
+            return np.where(np.isnan(value), ~known[:, j], np.where(known[:, j], alike, 0.0)) @ (
+                weights[j][:, None] * projection
+            )
+
+        used = np.flatnonzero((shares > 0) & known.any(axis=0)).tolist()
+        columns = (ColumnValues.among(j, coded[:, j], bool(categorical[j]), missing) for j in used)
+        absent: list[tuple[Floats, float]] = []
+        if not missing and not known[:, shares > 0].all():
+            for changes in _absences(coded, categorical, shares, projection):
+                absent += [(np.stack([np.zeros_like(change), change]), 1 / len(changes)) for change in changes]
+        return levels_of(columns, features, projection.shape[1], absent)
 
     def diagonal(self, rows: Floats) -> Floats:
         """Return the kernel of every row with itself: 1 unless all its values are missing."""
@@ -174,6 +206,78 @@ class Gower(Kernel):
         assert self.width is not None
         scale = np.divide(1.0, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
         return np.where(self.categorical > 0, rows, np.clip((rows - self.low) * scale, 0.0, 1.0))
+
+
+def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: Floats) -> list[Floats]:
+    """Return the mean changes of features where a column leaves the means of rows, for each such column.
+
+    Rows without a column are less like those that have it, if its values are more alike than those of other columns,
+    and the other columns then weigh more. So rows of every level of another column have a mean change of their own.
+    """
+    some = slice(None, None, -(-len(coded) // ROWS_WITHOUT))
+    rows, known, used = coded[some], ~np.isnan(coded), np.flatnonzero(shares)
+    common = (known[some] * shares) @ known.T
+    least = max((1 - NEARLY_ALL) * len(rows), 1)
+    groups = _groups_of(rows, categorical, used, least)
+
+    def alike(j: Any) -> Floats:
+        x, own = rows[:, j, None], coded[:, j]
+        similar = x == own if categorical[j] else 1 - np.abs(x - own)
+        return shares[j] * np.where(np.isnan(x) | np.isnan(own), 0.0, similar)
+
+    total = reduce(np.add, map(alike, used))
+    incomplete = used[known[:, used].any(axis=0) & ~known[:, used].all(axis=0)]
+    found = []
+    for j in incomplete:
+        left = common - shares[j] * known[:, j]
+        defined = ~np.isnan(rows[:, j, None]) & (left > LEAST_IN_COMMON)
+        before = np.divide(total, common, out=np.zeros_like(total), where=defined)
+        after = np.divide(total - alike(j), left, out=np.zeros_like(total), where=defined)
+        sizes = groups @ defined.any(axis=1)
+        enough = sizes >= least
+        changes = groups[enough] / sizes[enough, None] @ ((after - before) @ projection)
+        largest = np.argsort(-(changes**2).sum(axis=1), kind="stable")[: -(-MOST_CHANGES // len(incomplete))]
+        found.append(changes[largest])
+    return found
+
+
+def _groups_of(rows: Floats, categorical: Booleans, used: Integers, least: float) -> Floats:
+    """Return which rows have a level or no value of a column, or a value in either half, shape (n_groups, n_rows).
+
+    Only groups of at least so many rows, as columns may have as many levels as rows.
+    """
+    groups = [np.ones(len(rows), dtype=bool)]
+    for j in used:
+        x = rows[:, j]
+        absent = np.isnan(x)
+        present = x[~absent]
+        own = [absent]
+        if categorical[j]:
+            levels, sizes = np.unique(present, return_counts=True)
+            own += [x == level for level in levels[sizes >= least]]
+        elif len(present):
+            own += [x <= np.median(present), x > np.median(present)]
+        groups += [rows_of for rows_of in own if rows_of.sum() >= least]
+    return np.array(groups, dtype=np.float64)
+
+
+def _largest_weights(present: Booleans, shares: Floats, missing: bool) -> Floats:
+    """Return the weights of the columns in the kernel with every landmark, shape (n_features, n_landmarks).
+
+    Where a column leaves the mean of a pair, the others weigh more, so that their levels are further apart in rows with
+    few values. These weights are those of nearly all landmarks with the column.
+    """
+    weights = np.repeat(shares[:, None], len(present), axis=1)
+    if missing or present[:, shares > 0].all():
+        return weights
+    known = present.astype(np.float64)
+    common = (known * shares) @ known.T
+    factors = np.divide(1.0, common, out=np.zeros_like(common), where=common > 0)
+    of_rows = factors.mean(axis=1)
+    for j in np.flatnonzero(present.any(axis=0)):
+        own = present[:, j]
+        weights[j] *= np.quantile(of_rows[own], NEARLY_ALL) / of_rows[own].mean() * factors[own].mean(axis=0)
+    return weights
 
 
 def checked_weights(weights: Sequence[float]) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Principal components of rows of mixed columns, computed from the explicit codes of all rows."""
+"""Gower's dissimilarity as a squared distance between explicit codes, and the principal components of all rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,13 +8,154 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._blas import one_blas_thread
-from .._levels import LevelFeatures, level_features
+from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
-from .._typing import AnyArray, Floats
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
 from .blas import project_blocks
-from .gower_code import STEPS, GowerCode
-from .gower_levels import FEW_VALUES, FEWEST_TO_BEND, SHARES_BELOW, bend, from_eighths, shares_of
+from .gower import Gower
+from .levels import FEW_VALUES, SHARES_BELOW, ColumnValues, levels_of
 from .nystrom import dimension, signs_of
+
+ROWS_AT_ONCE = 8192
+"""Rows whose codes are in memory at once."""
+
+STEPS = 1024
+"""Places between two thresholds that the sums of codes distinguish: sums of integers depend on no order of rows."""
+
+
+@storable
+@dataclass(frozen=True)
+class GowerCode:
+    """Coordinates whose squared distances are twice Gower's dissimilarities, with missing values as a level.
+
+    Parameters
+    ----------
+    knots : array
+        Thresholds of the columns that are not categorical, ascending within [0, 1], and levels of the categorical ones,
+        one column after the other.
+    counts : array of shape (n_features,), int64
+        Number of knots of each column; 0 for columns without weight, which have no coordinates.
+    categorical, low, width, shares : arrays of shape (n_features,)
+        As of `Gower`.
+
+    Notes
+    -----
+    A level is a coordinate, ``sqrt(share)`` or 0. Between two thresholds a value fills up one coordinate, from
+    ``-sqrt(share * gap / 2)`` to ``sqrt(share * gap / 2)`` (a thermometer): the distances of values on the thresholds
+    are exact, others are at most half the gap too small. The last coordinate of a column stands for missing values.
+    """
+
+    knots: Floats
+    counts: Integers
+    categorical: Integers
+    low: Floats
+    width: Floats
+    shares: Floats
+
+    @property
+    def n_coordinates(self) -> int:
+        """Return the number of coordinates."""
+        return int(self._sizes.sum())
+
+    @property
+    def _sizes(self) -> Integers:
+        """Coordinates of each column: its levels or its gaps, and one for missing values."""
+        return np.where(self.counts > 0, self.counts + self.categorical, 0)
+
+    @property
+    def scale(self) -> Floats:
+        """Return the factor of every coordinate, shape (n_coordinates,)."""
+        factors = [np.empty(0)]
+        for j, knots in self._columns():
+            last = 1.0 if self.categorical[j] else 1.5
+            own = np.ones(len(knots)) if self.categorical[j] else 2 * np.diff(knots)
+            factors.append(np.sqrt(self.shares[j] * np.append(own, last)))
+        return np.concatenate(factors)
+
+    def _columns(self) -> list[tuple[int, Floats]]:
+        ends = np.cumsum(self.counts)
+        return [(int(j), self.knots[ends[j] - self.counts[j] : ends[j]]) for j in np.flatnonzero(self.counts)]
+
+    def fill(self, rows: AnyArray, out: Floats) -> None:
+        """Write the unscaled coordinates of some rows: 0 and 1 of levels, from -1/2 to 1/2 between thresholds."""
+        stop = 0
+        for j, knots in self._columns():
+            start, stop = stop, stop + int(self._sizes[j])
+            self.fill_column(j, knots, rows[:, j].astype(np.float64), out[:, start:stop])
+
+    def fill_column(self, j: int, knots: Floats, x: Floats, out: Floats) -> None:
+        """Write the unscaled coordinates of values of one column."""
+        missing = np.isnan(x)
+        if self.categorical[j]:
+            out[:, :-1] = x[:, None] == knots
+        else:
+            unit = np.clip((x - self.low[j]) / self.width[j], 0.0, 1.0) if self.width[j] else np.zeros(len(x))
+            out[:, :-1] = np.clip((unit[:, None] - knots[:-1]) / np.diff(knots), 0.0, 1.0) - 0.5
+            out[missing, :-1] = 0.0
+        out[:, -1] = missing
+
+
+def gower_code(kernel: Gower, values: Any, n_thresholds: int) -> GowerCode:
+    """Return the code for columns of known ranges.
+
+    Parameters
+    ----------
+    kernel : Gower
+        With the kinds and ranges of the columns.
+    values : callable
+        Return the distinct values of a column, or None if there are too many.
+    n_thresholds : int
+        Most gaps between the thresholds of a column. The distinct values are the thresholds if they are not more.
+    """
+    assert kernel.categorical is not None
+    assert kernel.low is not None
+    assert kernel.width is not None
+    assert kernel.shares is not None
+    knots: list[Floats] = []
+    for j, share in enumerate(kernel.shares):
+        distinct = values(j)
+        if share == 0:
+            knots.append(np.empty(0))
+        elif kernel.categorical[j]:
+            knots.append(distinct)
+        elif kernel.width[j] == 0:
+            knots.append(np.array([0.0, 1.0]))
+        elif distinct is None or len(distinct) > n_thresholds + 1:
+            knots.append(np.linspace(0.0, 1.0, n_thresholds + 1))
+        else:
+            knots.append((distinct - kernel.low[j]) / kernel.width[j])
+    counts = np.array([len(own) for own in knots], dtype=np.int64)
+    own = (kernel.categorical, kernel.low, kernel.width, kernel.shares)
+    return GowerCode(np.concatenate([np.empty(0), *knots]), counts, *own)
+
+
+@dataclass(frozen=True)
+class CodeProducts(Statistic):
+    """Number of rows, and sums and products of their codes as whole numbers, which are exact for up to 2^33 rows."""
+
+    code: GowerCode
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[int, Floats, Floats]:
+        """Return the sums of a block of rows."""
+        rows, d = blocks[0], self.code.n_coordinates
+        sums, products = np.zeros(d), np.zeros((d, d))
+        with one_blas_thread():
+            for first in range(0, len(rows), ROWS_AT_ONCE):
+                some = rows[first : first + ROWS_AT_ONCE]
+                codes = np.empty((len(some), d))
+                self.code.fill(some, codes)
+                codes = np.rint(codes * STEPS)
+                sums += codes.sum(axis=0)
+                products += codes.T @ codes
+        return len(rows), sums, products
+
+    def combine(
+        self, left: tuple[int, Floats, Floats], right: tuple[int, Floats, Floats]
+    ) -> tuple[int, Floats, Floats]:
+        """Add the sums."""
+        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
 
 @dataclass(frozen=True)
@@ -39,33 +180,26 @@ class GowerMap(FeatureMap):
 
     @property
     def levels(self) -> LevelFeatures:
-        """Return the features of levels, of gaps between few values, and of bends; see `levels_among`."""
-        scaled, stop = self.code.scale[:, None] * self.projection, 0
-        groups: list[Floats] = []
-        eighths: list[Floats] = []
-        for j, knots in self.code._columns():
-            start, stop = stop, stop + int(self.code._sizes[j])
-            if self.code.categorical[j]:
-                groups.append(scaled[start:stop])
-                continue
-            gaps, means = slice(start, stop - 1), self.centre[start:stop] / self.code.scale[start:stop]
-            fill = means[:-1] / max(1 - means[-1], np.finfo(float).tiny)  # missing values fill no gap
-            if len(knots) <= FEW_VALUES:
-                groups += [np.stack([np.zeros(self.n_components), gap]) for gap in scaled[gaps]]
-            if len(knots) > FEWEST_TO_BEND:
-                groups.append(self._bend(knots, scaled[gaps], fill))
-            if means[-1] > 0:
-                filled = (SHARES_BELOW[:, None] > 0.5 - fill) - 0.5
-                eighths += from_eighths(filled @ scaled[gaps], scaled[stop - 1])
-        return level_features(eighths + groups, self.n_components, shares_of(eighths, groups))
+        """Return the features of levels, of gaps between few values, and of bends; see `levels_of`."""
+        code, stop = self.code, 0
+        columns: list[ColumnValues] = []
+        scaled: dict[int, tuple[Floats, Floats]] = {}
+        for j, knots in code._columns():
+            own = slice(stop, stop + int(code._sizes[j]))
+            stop = own.stop
+            scaled[j] = knots, code.scale[own, None] * self.projection[own]
+            means = self.centre[own] / code.scale[own]
+            values = knots if code.categorical[j] else code.low[j] + code.width[j] * knots
+            typical = values if code.categorical[j] else code.low[j] + code.width[j] * _typical(knots, means)
+            columns.append(ColumnValues(j, bool(code.categorical[j]), values, typical, bool(means[-1] > 0)))
 
-    def _bend(self, knots: Floats, gaps: Floats, fill: Floats) -> Floats:
-        """Return the bend of a column from the features and the mean fill of the gaps between its knots."""
-        # A gap is full in about as many rows as have values beyond its middle.
-        below = np.maximum.accumulate(0.5 - fill)
-        values = np.interp(SHARES_BELOW, below, (knots[1:] + knots[:-1]) / 2)
-        full = np.clip((values[:, None] - knots[:-1]) / np.diff(knots), 0.0, 1.0)
-        return bend(values, full @ gaps)
+        def features(j: int, values: Floats) -> Floats:
+            knots, projected = scaled[j]
+            codes = np.empty((len(values), len(projected)))
+            code.fill_column(j, knots, values, codes)
+            return codes @ projected
+
+        return levels_of(columns, features, self.n_components)
 
     @property
     def missing(self) -> bool:
@@ -153,3 +287,13 @@ def gower_map(code: GowerCode, sums: tuple[int, Floats, Floats], variance: float
     vectors = vectors[:, :n_kept]
     projection = np.ascontiguousarray(vectors * signs_of(vectors)) if spectrum[0] > 0 else np.zeros((len(mean), 1))
     return GowerMap(code, mean * scale, projection, spectrum)
+
+
+def _typical(knots: Floats, means: Floats) -> Floats:
+    """Return values within [0, 1] that as many rows have, from the mean codes of the gaps between thresholds."""
+    fill = means[:-1] / max(1 - means[-1], np.finfo(float).tiny)  # missing values fill no gap
+    # A gap is full in about as many rows as have values beyond its middle.
+    below = np.maximum.accumulate(0.5 - fill)
+    if len(knots) <= FEW_VALUES:
+        return knots[np.searchsorted(below, SHARES_BELOW)]
+    return np.interp(SHARES_BELOW, below, (knots[1:] + knots[:-1]) / 2)

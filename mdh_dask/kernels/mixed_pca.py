@@ -11,7 +11,7 @@ from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .blas import HEIGHT
-from .changed_levels import check_levels
+from .levels import check_levels
 
 SWEEPS, CLOSE = 60, 1e-6
 """Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""

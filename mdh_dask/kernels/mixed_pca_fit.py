@@ -9,7 +9,7 @@ from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from .blas import HEIGHT
-from .changed_levels import levels_by_change
+from .levels import levels_by_change
 from .mixed_pca import MixedPCAMap
 from .nystrom import signs_of
 

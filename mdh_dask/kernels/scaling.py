@@ -15,8 +15,8 @@ from .._typing import AnyArray, Floats
 from .base import Kernel
 from .based import BasedMap
 from .blas import HEIGHT
-from .changed_levels import levels_by_change
 from .gower import Gower
+from .levels import levels_by_change
 from .nystrom import NystromMap, dimension, signs_of
 
 Squares = Literal["kernel", "complement", "given"]

@@ -8,9 +8,7 @@ import numpy as np
 
 from .._typing import AnyArray, Integers
 from ..chunks import Statistic
-from ..columns.coding import Coder
-from ..columns.levels import column_of, tables_in
-from ..columns.values import coded
+from ..columns.coding import Coder, coded, column_of, tables_in
 from .frequencies import FrequencyPass
 
 MOST_UNSEEN = 100
@@ -53,7 +51,7 @@ class LevelPass(Statistic):
 class UnseenPass(Statistic):
     """Rows with each level of some columns that is not among the known ones; see `Unseen` for the value.
 
-    A block is a matrix, or an array of tables, as for `mdh_dask.columns.levels.Levels`.
+    A block is a matrix, or an array of tables, as for `mdh_dask.columns.coding.Levels`.
 
     Parameters
     ----------

@@ -16,8 +16,7 @@ from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures,
 from mdh_dask._jit.vectors import align_columns
 from mdh_dask.io import codec
 from mdh_dask.kernels import RBF, LocalScaling, nystrom_map
-from mdh_dask.kernels.numbers import NUMBER_RULES, TURNS, alignments, by_alignment
-from mdh_dask.kernels.spectral import AffinitySums, spectral_map
+from mdh_dask.kernels.spectral import NUMBER_RULES, TURNS, AffinitySums, alignments, by_alignment, spectral_map
 from mdh_dask.metrics import normalized_mutual_information
 
 

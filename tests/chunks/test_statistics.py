@@ -19,7 +19,7 @@ from mdh_dask._jit.jitter import NO_JITTER
 from mdh_dask._jit.rows import loop_ready
 from mdh_dask._levels import level_features
 from mdh_dask.chunks import Together, reduce_rows
-from mdh_dask.columns.levels import Levels
+from mdh_dask.columns.coding import Levels
 from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.recount import Places
 from mdh_dask.ensembles.tuples import TuplePass
@@ -31,7 +31,7 @@ from mdh_dask.growth.split_density import ValleyPass
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
 from mdh_dask.growth.typed import DistinctPass, TypedPass
 from mdh_dask.kernels import Gower
-from mdh_dask.kernels.gower_code import CodeProducts, gower_code
+from mdh_dask.kernels.gower_map import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
 from mdh_dask.summaries.levels import LevelPass, UnseenPass
 from mdh_dask.summaries.missing import MissingPass

@@ -21,7 +21,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.columns.levels import Levels
+from mdh_dask.columns.coding import Levels
 
 QUICK = {"n_projections": 30}
 SIZES = ("S", "M", "L")

@@ -16,8 +16,8 @@ from mdh_dask._levels import level_features
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
-from mdh_dask.kernels.gower_levels import bend
 from mdh_dask.kernels.gower_map import GowerMap
+from mdh_dask.kernels.levels import bend
 from mdh_dask.metrics import adjusted_rand_index
 
 KINDS = ("continuous", "ordinal", "categorical", "categorical", "continuous")

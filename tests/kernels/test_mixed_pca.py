@@ -8,8 +8,7 @@ from scipy.linalg import subspace_angles
 
 from mdh_dask import HierarchicalMDH, MixedPCA, load_model
 from mdh_dask.kernels.blas import HEIGHT
-from mdh_dask.kernels.changed_levels import levels_by_change
-from mdh_dask.kernels.gower_levels import EIGHTHS
+from mdh_dask.kernels.levels import EIGHTHS, levels_by_change
 from mdh_dask.kernels.mixed_pca import MixedPCAMap
 from mdh_dask.kernels.mixed_pca_fit import MixedPCAPass
 
