@@ -44,7 +44,7 @@ def thresholding_errors(counts, corrected, errors, separation):
             separation[c, k] = (a - b) ** 2 / (va + vb)
 
 
-def closed_minima(errors, closest, depth):
+def closed_minima(errors, depth):
     """The rise of every local minimum, one bin after the other."""
     for c, j in enumerate(errors):
         for k in range(len(j)):
@@ -63,8 +63,7 @@ def closed_minima(errors, closest, depth):
                 up -= 1
             while down + 1 < len(j) and j[down] <= j[down + 1] < math.inf:
                 down += 1
-            nearer = j[up] if low - up <= down - high else j[down]
-            depth[c, k] = (nearer if closest else min(j[up], j[down])) - j[k]
+            depth[c, k] = min(j[up], j[down]) - j[k]
 
 
 def bin_robustly(projections, counts):

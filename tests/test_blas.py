@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info
 
 from mdh_dask._blas import one_blas_thread
 from mdh_dask.centroids import starts
-from mdh_dask.chunks.threads import work_through
+from mdh_dask.chunks import work_through
 
 
 def threads_of_blas():

@@ -119,13 +119,6 @@ def dip_of_knots(x: Floats, lower: Floats, upper: Floats) -> float:
 
 
 @jit
-def dip_of_masses(x: Floats, masses: Floats) -> float:
-    """Return the dip of point masses at ascending positions, as a fraction of their total."""
-    upper = np.cumsum(masses)
-    return dip_of_knots(x, upper - masses, upper) / upper[-1]
-
-
-@jit
 def dips_of_histograms(counts: Floats) -> Floats:
     """Return the dip of each row of counts, spread evenly over bins of one width, as a fraction of its total."""
     n_rows, n_bins = counts.shape

@@ -226,11 +226,11 @@ def side_moments(n, total, squares, cut, side, corrected):
 
 
 @jit
-def closed_minima(errors, closest, depth):
+def closed_minima(errors, depth):
     """Write by how much J rises from each of its local minima to the nearest local maxima; zero in other bins.
 
-    The lower rise of both counts or, if asked, that to the maximum that is nearer. A minimum at an end is none: the
-    rows have one mode. All bins of a minimum that is flat, as in a gap, get the same.
+    The lower rise of both counts. A minimum at an end is none: the rows have one mode. All bins of a minimum that is
+    flat, as in a gap, get the same.
     """
     n = errors.shape[1]
     for c in range(errors.shape[0]):
@@ -247,8 +247,5 @@ def closed_minima(errors, closest, depth):
                     low -= 1
                 while high + 1 < n and j[high] <= j[high + 1] < np.inf:
                     high += 1
-                rise = min(j[low], j[high]) - j[k]
-                if closest:
-                    rise = (j[low] if k - low <= high - end else j[high]) - j[k]
-                depth[c, k : end + 1] = rise
+                depth[c, k : end + 1] = min(j[low], j[high]) - j[k]
             k = end + 1

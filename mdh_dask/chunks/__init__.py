@@ -23,13 +23,10 @@ from .layout import (
     repeated_rows,
     sparse_blocks,
 )
-from .mapping import map_rows, select_rows
-from .nodes import under_own_names
+from .mapping import map_rows, select_rows, under_own_names, work_through
 from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
 from .progress import Progress, announced, one_bar
-from .reduction import COMBINE_EVERY, reduce_rows
-from .statistic import Statistic, Together
-from .threads import work_through
+from .reduction import COMBINE_EVERY, Statistic, Together, reduce_rows
 
 __all__ = [
     "COMBINE_EVERY",

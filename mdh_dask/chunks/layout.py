@@ -42,7 +42,7 @@ def sparse_blocks(array: RowArray) -> RowArray:
 
 
 def repeated_rows(array: RowArray, ends: Integers) -> RowArray:
-    """Return rows of which each stands for several, by the sums of their numbers up to each of them.
+    """Repeat rows, given their cumulative counts.
 
     Examples
     --------

@@ -1,17 +1,25 @@
-"""Functions applied to every chunk, with row-aligned results."""
+"""Functions applied to every chunk, with row-aligned results; shared parameters and names of tasks; threads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
+from uuid import uuid4
 
+import dask
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
+from dask._task_spec import convert_legacy_graph
+from dask.delayed import Delayed
+from dask.system import CPU_COUNT
 
+from .._blas import one_blas_thread
 from .._sparse import parts_of
 from .._typing import AnyArray, RowArray
 from .layout import check_lengths, follow_chunks, is_dask
-from .nodes import as_node
-from .threads import ROWS_OF_A_THREAD, work_through
+
+ROWS_OF_A_THREAD = 2**14
+"""Fewest rows that are worth a thread."""
 
 
 def map_rows(
@@ -64,7 +72,7 @@ def map_rows(
 
 
 def select_rows(function: Callable[[AnyArray], AnyArray], array: RowArray, n_rows: Sequence[int]) -> RowArray:
-    """Return the rows that a function leaves of every block, whose numbers are known; lazy for Dask input.
+    """Return the rows that a function keeps of every block, whose numbers are known; lazy for Dask input.
 
     Examples
     --------
@@ -102,3 +110,52 @@ def _map_on_threads(
 def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArray) -> AnyArray:
     parts = [function(shared, *part) for _, part in parts_of(blocks, getattr(shared, "takes_sparse", False))]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
+    """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
+
+    Items start as threads become free, in no particular order. BLAS is limited to one thread each.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> work_through(lambda n: seen.append(n) or range(n), [2])
+    >>> sorted(seen)
+    [0, 0, 1, 2]
+    """
+    with one_blas_thread(), ThreadPoolExecutor(CPU_COUNT) as pool:
+        pending = {pool.submit(function, item) for item in items}
+        while pending:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            pending |= {pool.submit(function, item) for future in done for item in future.result()}
+
+
+def as_node(value: Any) -> Delayed:
+    """Return a value as one node of a graph; inlined, it would be sent to the workers with every task."""
+    return dask.delayed(value, name=f"shared-{uuid4().hex}", traverse=False)
+
+
+def under_own_names(array: da.Array) -> da.Array:
+    """Return the same array with task names that no other graph shares.
+
+    The scheduler remembers the tasks of a persisted array. Another graph that starts with the same tasks, but was
+    fused differently, would redefine them; Dask warns that this causes deadlocks (dask/dask#9888).
+
+    Examples
+    --------
+    >>> x = da.ones((4, 2), chunks=2) + 1
+    >>> own = under_own_names(x)
+    >>> set(own.__dask_graph__()) & set(x.__dask_graph__()), float(own.sum())
+    (set(), 16.0)
+    """
+    (array,) = dask.optimize(array)
+    graph = convert_legacy_graph(dict(array.__dask_graph__()))
+    suffix = f"-{uuid4().hex}"
+
+    def own(key: Any) -> Any:
+        return (key[0] + suffix, *key[1:]) if isinstance(key, tuple) else f"{key}{suffix}"
+
+    names = {key: own(key) for key in graph}
+    renamed = {names[key]: node.substitute(names, key=names[key]) for key, node in graph.items()}
+    return da.Array(renamed, array.name + suffix, array.chunks, meta=array._meta)

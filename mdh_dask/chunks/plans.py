@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._typing import RowArray
 from .progress import Progress
-from .reduction import reduce_rows
-from .statistic import Statistic, Together
+from .reduction import Statistic, Together, reduce_rows
 
 T = TypeVar("T")
 

@@ -40,7 +40,7 @@ def announced(description: str, bar: bool, unit: str = "rows") -> Progress | Non
     description = printable(description)
     if bar:
         whole = _current.get()
-        return partial(_Bar, description, unit) if whole is None else partial(whole.next_pass, description)
+        return partial(_bar, description, unit) if whole is None else partial(whole.next_pass, description)
     return partial(_Lines, description, unit) if logger.isEnabledFor(logging.INFO) else None
 
 
@@ -130,23 +130,10 @@ class _PassOfWhole:
 _current: ContextVar[_Whole | None] = ContextVar("_current", default=None)
 
 
-class _Bar:
-    """Progress as a bar."""
+def _bar(description: str, unit: str, n_rows: int) -> Any:
+    from tqdm.auto import tqdm  # imported late: in a notebook without widgets the import warns
 
-    def __init__(self, description: str, unit: str, n_rows: int) -> None:
-        from tqdm.auto import tqdm  # imported late: in a notebook without widgets the import warns
-
-        self._bar = tqdm(total=n_rows, desc=description, unit=f" {unit}", unit_scale=True, bar_format=BAR)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.close()
-
-    def update(self, n: int) -> None:
-        """Advance by `n` rows."""
-        self._bar.update(n)
+    return tqdm(total=n_rows, desc=description, unit=f" {unit}", unit_scale=True, bar_format=BAR)
 
 
 class _Lines:

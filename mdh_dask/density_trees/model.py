@@ -7,7 +7,7 @@ import numpy as np
 from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars, agreeing_shares
-from ..tree.levels import Level
+from ..tree.clusters import Level
 from .clusters import clusters_of
 from .passes import DOUBLINGS, nearest_landmarks
 

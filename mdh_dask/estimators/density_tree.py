@@ -20,7 +20,7 @@ from ..density_trees.plan import DensitySettings, cluster, rows_sampled
 from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
-from ..tree.levels import Level
+from ..tree.clusters import Level
 from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
 from .density_merges import cut_cells, table_of, why_merged

@@ -16,8 +16,7 @@ from ..density.histograms import Histograms
 from ..growth.leading import leading_directions
 from ..splits.null import unimodal_p_value
 from ..summaries.nearest import NearestRows
-from ..tree.export import direction_text
-from ..tree.words import cluster_in_words
+from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
 from .missing import complete_rows
 from .targets import encoded

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, Integers
-from ..density.modes import CERTAIN_DEPTH
+from ..density.kde import CERTAIN_DEPTH
 from ..projections import Projection
 from ..projections.mdh import Starts, mdh_families
 from ..projections.random import NO_COLUMNS, in_random_subspace

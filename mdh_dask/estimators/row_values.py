@@ -116,7 +116,7 @@ class RowValues(Planned):
         Notes
         -----
         In trees, the distance to the nearest separator on the way of a row, in standard errors of the minimum of the
-        density along its direction (see `mdh_dask.density.evidence.threshold_error`); infinite without splits.
+        density along its direction (see `mdh_dask.density.kde.threshold_error`); infinite without splits.
         `confidence` is the product of the normal distribution function of these distances for all separators on the
         way: 0.5 on one, and nearly 1 from two standard errors on.
 

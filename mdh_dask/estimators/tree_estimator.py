@@ -6,8 +6,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Integers
-from ..tree.extraction import Quality
-from ..tree.levels import Level
+from ..tree.clusters import Level, Quality
 from ..tree.structure import Tree
 from .editing import check_fewer, united, with_tree
 from .explaining import directions_of, rows_to_label, why_clusters, why_fewer, why_no_valley

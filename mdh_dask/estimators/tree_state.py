@@ -12,7 +12,7 @@ from .._state import ComparedState, FeatureMap, State
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..growth.trees import recount
-from ..tree.margins import Margins, margins_of
+from ..tree.routing import Margins, margins_of
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 

@@ -14,8 +14,8 @@ from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.pursuit import MDHResult
+from ..tree.editing import multiplied
 from ..tree.structure import Tree
-from ..tree.turning import multiplied
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, branch_pass
 from .examine import Examiner

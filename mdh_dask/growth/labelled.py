@@ -11,7 +11,7 @@ from .._random import any_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from ..density.extents import Extents
+from ..density.histograms import Extents
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.labelled import labelled_hyperplane
 from ..tree.structure import Tree

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._eigenvectors import POSITIVE, normalised
 from .._typing import Floats
-from ..density.evidence import valley_evidence
+from ..density.kde import valley_evidence
 from ..kernels.spectral import by_alignment
 from ..projections.bipartition import second_eigenvalue
 from ..splits.choose import Verdict

@@ -9,11 +9,10 @@ import numpy as np
 from .._jit.descent import MEMORY, quasi_newton_step, start_descent
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
-from ..density.kde import kernel_density, kernel_height
-from ..density.modes import relative_depth
+from ..density.kde import kernel_density, kernel_height, relative_depth
 from ..projections.directions import Axes, RawDirections, StandardDirections
+from ..tree.editing import turned, with_axes
 from ..tree.structure import Tree
-from ..tree.turning import turned, with_axes
 from .scaling import Standardiser
 from .scoring import KERNEL_REACH, bins_over
 from .split_density import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of

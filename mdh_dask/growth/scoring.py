@@ -8,10 +8,8 @@ from .._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from .._random import any_rows
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
-from ..density.deepest import deepest_valleys
 from ..density.histograms import Histograms, no_extremes
-from ..density.kde import BINS_PER_BANDWIDTH
-from ..density.modes import CERTAIN_DEPTH
+from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
 from ..projections.directions import Axes, Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import Candidates

@@ -11,8 +11,8 @@ from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
 from ..projections.directions import Axes, RawDirections
 from ..splits.choose import Candidates, Verdict
+from ..tree.editing import scaled_counts
 from ..tree.structure import Tree, tree_from_nodes
-from ..tree.turning import scaled_counts
 from .branches import Branch, SampleRows, State
 from .deviations import deviations_of
 from .passes import Sample

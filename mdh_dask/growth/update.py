@@ -13,8 +13,8 @@ from ..chunks import Pass, Plan
 from ..density.histograms import joint_extremes, no_extremes
 from ..projections.directions import Axes
 from ..splits.choose import Candidates, Counts, Verdict
+from ..tree.editing import multiplied, proportioned
 from ..tree.structure import Tree
-from ..tree.turning import multiplied, proportioned
 from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, standardiser_of

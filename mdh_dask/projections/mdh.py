@@ -9,7 +9,7 @@ import numpy as np
 from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
-from ..density.modes import CERTAIN_DEPTH
+from ..density.kde import CERTAIN_DEPTH
 from .ica import non_normal_directions
 from .pca import centred_rows, is_thin, scaled_components, whitening_of
 from .pursuit import MDHResult, growing_alphas, pursue

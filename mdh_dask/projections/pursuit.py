@@ -10,8 +10,7 @@ from .._jit.descent import BINS_PER_BANDWIDTH, MAX_BINS, descend, start_descent
 from .._jit.valleys import REACH_OF_BINS, Penalty, bin_linearly, kernel_sums
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
-from ..density.kde import kernel_density, kernel_height
-from ..density.modes import relative_depth
+from ..density.kde import kernel_density, kernel_height, relative_depth
 from .starts import Start
 
 SMALLEST_ALPHA, ALPHA_STEPS = 0.01, 10

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._jit.histograms import bin_robustly
 from .._typing import AnyArray, Floats
-from ..density.minimum_error import MinimumError
+from ..density.indices import MinimumError
 from .pca import centred_rows, scaled_components
 
 DIRECTIONS_AT_ONCE = 256

@@ -9,10 +9,8 @@ from .._jit.histograms import bin_projections, projection_ranges
 from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
-from ..density.deepest import deepest_valleys
 from ..density.histograms import Histograms
-from ..density.kde import BINS_PER_BANDWIDTH
-from ..density.modes import CERTAIN_DEPTH
+from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
 from .random import NO_COLUMNS, columns_without_ties, scatter_root, some_rows
 
 MOST_COMPONENTS = 50

@@ -7,8 +7,8 @@ import numpy as np
 from .._typing import AnyArray
 from .._words import depth_text, full_count
 from ..plotting.parts import has_valley
-from ..tree.colours import colours_of, hex_of, is_light, palette
 from ..tree.export import direction_text
+from ..tree.html import colours_of, hex_of, is_light, palette
 from ..tree.structure import Tree
 from .pictures import Picture, picture_of
 from .segments import Sizes

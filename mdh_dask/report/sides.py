@@ -6,8 +6,8 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from ..summaries.profiles import Profiles
+from ..tree.export import side_in_words
 from ..tree.structure import Tree
-from ..tree.words import side_in_words
 
 SAID_COLUMNS, LEAST_SAID = 3, 0.5
 """Most columns that describe rows in words, and the least difference for them in standard deviations."""

@@ -7,8 +7,7 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
-from ..density.extents import Extents
-from ..density.histograms import Histograms, joint_extremes
+from ..density.histograms import Extents, Histograms, joint_extremes
 from ..projections.directions import Axes
 from .rules import SplitRule
 from .stop_rule import StopRule, VotingRule

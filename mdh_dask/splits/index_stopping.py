@@ -7,7 +7,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..density.histograms import Histograms
-from ..density.minimum_error import MinimumError
+from ..density.indices import MinimumError
 from .rules import SplitRule
 from .search_null import Search, best_score_quantile, single_score_quantile
 from .stop_rule import NoTest, StopRule

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
-from ..density.minimum_error import MinimumError
+from ..density.indices import MinimumError
 from .thresholds import ThresholdRule, deepest_between_means, descended
 
 SAME_ERROR = 0.05

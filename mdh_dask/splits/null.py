@@ -9,10 +9,8 @@ import numpy as np
 from .._random import generator
 from .._typing import Booleans, Floats
 from ..density.bandwidth import Bandwidth
-from ..density.evidence import valley_evidence
 from ..density.histograms import Histograms
-from ..density.kde import BINS_PER_BANDWIDTH
-from ..density.modes import unimodal_fit
+from ..density.kde import BINS_PER_BANDWIDTH, unimodal_fit, valley_evidence
 
 NULL_SAMPLES = 1000
 CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0

@@ -12,9 +12,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from .._typing import AnyArray, Booleans, Floats
-from ..density.dip import dip_of_counts
 from ..density.histograms import Histograms
-from ..density.moments import kurtosis, moments_of_counts
+from ..density.indices import dip_of_counts, kurtosis_of_counts
 from .minimum_error import ERRORS, MinimumErrorThreshold, SeparationDepth
 from .spacings import Spacing
 from .thresholds import THRESHOLD_RULES, ThresholdRule
@@ -38,9 +37,7 @@ def _variance(histograms: Histograms, admissible: Booleans) -> Floats:
 
 
 def _kurtosis(histograms: Histograms, admissible: Booleans) -> Floats:
-    inner = histograms.counts[:, 1:-1]
-    moments = moments_of_counts(inner, histograms.origin + histograms.width, histograms.width)
-    return np.nan_to_num(-kurtosis(moments), nan=-np.inf)
+    return np.nan_to_num(-kurtosis_of_counts(histograms.counts[:, 1:-1]), nan=-np.inf)
 
 
 CRITERIA: dict[str, Criterion] = {

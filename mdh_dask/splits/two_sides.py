@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
-from ..density.two_sides import connectivity, cuts_of, two_means
+from ..density.indices import connectivity, cuts_of, two_means
 from .thresholds import ThresholdRule, deepest_between_means, descended
 
 SAME_COST = 0.05

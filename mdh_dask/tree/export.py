@@ -1,4 +1,4 @@
-"""A tree as a linkage matrix, as plain Python objects and as text."""
+"""A tree as a linkage matrix, as plain Python objects, as text, and its splits and clusters in words."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,14 @@ from .._typing import Floats
 if TYPE_CHECKING:
     from .structure import Tree
 
+MOSTLY = 0.6
+"""Share of the variance along a direction that one column must have to be named with a threshold of its own."""
 
-def linkage_of(tree: "Tree") -> Floats:
+SOME = 0.04
+"""Least share of the variance along a direction of a column that is named at all."""
+
+
+def to_linkage(tree: "Tree") -> Floats:
     """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`, whose observations are the leaves.
 
     Returns
@@ -53,7 +59,7 @@ def linkage_of(tree: "Tree") -> Floats:
     return linkage
 
 
-def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 5) -> dict[str, Any]:
+def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 5) -> dict[str, Any]:
     """Return the tree as plain Python objects that `json` can write.
 
     Parameters
@@ -111,13 +117,13 @@ def dict_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     }
 
 
-def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
+def to_text(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
     """Return the tree as text, one line for each node, followed by the child whose rows satisfy its inequality.
 
     Parameters
     ----------
     feature_names, n_top
-        As for `dict_of`; an ellipsis replaces the features that are not listed.
+        As for `to_dict`; an ellipsis replaces the features that are not listed.
 
     Raises
     ------
@@ -149,7 +155,7 @@ def text_of(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
 
 
 def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
-    """Return the direction of a node as a sum of weighted features, as in `text_of`."""
+    """Return the direction of a node as a sum of weighted features, as in `to_text`."""
     return _sum_text(tree, node, checked_names(tree, feature_names, n_top), n_top)
 
 
@@ -191,3 +197,70 @@ def _sum_text(tree: "Tree", node: int, names: list[str], n_top: int) -> str:
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def side_in_words(
+    tree: "Tree",
+    node: int,
+    above: bool,
+    names: Sequence[str] | None = None,
+    means: Floats | None = None,
+    n_top: int = 3,
+) -> str:
+    """Return in words which rows lie on one side of a split, by the columns that move its projections most.
+
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    above : bool
+        Whether the side above the threshold is described, which is the right child.
+    names : sequence of str, optional
+        One name for each column; by default as for `Tree.to_dict`.
+    means : array of shape (n_features,), optional
+        Means of the columns in the node. With these the threshold is given in the units of a column that has most of
+        the variance along the direction: where the split lies if the other columns are at their means.
+    n_top : int, default 3
+        Most columns to name.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.9, 0.3], "threshold": 2.5, "deviation": [1.0, 1.0]}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
+    >>> tree, names = tree_from_nodes([root, *leaves], 2), ["length", "width"]
+    >>> side_in_words(tree, 0, True, names)
+    'high length and width'
+    >>> side_in_words(tree, 0, False, names, means=np.array([2.0, 1.0]))
+    'length up to 2.44, some width'
+    """
+    texts, plane = checked_names(tree, names, n_top), tree.planes[node]
+    moved = np.abs(plane) * np.where(np.isnan(tree.deviations[node]), 1.0, tree.deviations[node])
+    share = moved**2 / max(float((moved**2).sum()), np.finfo(float).tiny)
+    top = top_features(tree, node, max(n_top, 1))
+    if not top:
+        return "all rows"
+    first, others = top[0], [j for j in top[1:] if share[j] >= SOME]
+    alone = np.count_nonzero(plane) == 1
+    if share[first] >= MOSTLY and (alone or means is not None):
+        rest = 0.0 if alone or means is None else float(plane @ means - plane[first] * means[first])
+        side = "above" if above == (plane[first] > 0) else "up to"
+        text = f"{texts[first]} {side} {(tree.thresholds[node] - rest) / plane[first]:.3g}"
+        same = plane[others] * plane[first] > 0
+        return ", ".join([text, *(f"{'some' if s else 'minus some'} {texts[j]}" for j, s in zip(others, same))])
+    high = [texts[j] for j in (first, *others) if (plane[j] > 0) == above]
+    low = [texts[j] for j in (first, *others) if (plane[j] > 0) != above]
+    return ", ".join(f"{word} {' and '.join(part)}" for word, part in (("high", high), ("low", low)) if part)
+
+
+def cluster_in_words(tree: "Tree", label: int, names: Sequence[str] | None = None) -> list[str]:
+    """Return for each leaf of a cluster the splits that bound it in words, those nearest to the root first."""
+    parent, described = tree.parent, []
+    for leaf in tree.leaves[tree.cluster[tree.leaves] == label]:
+        sides, node = [], int(leaf)
+        while parent[node] >= 0:
+            above = bool(tree.right[parent[node]] == node)
+            sides.append(side_in_words(tree, int(parent[node]), above, names))
+            node = int(parent[node])
+        described.append("; ".join(reversed(sides)))
+    return described

@@ -1,4 +1,4 @@
-"""A small map of a tree for notebooks."""
+"""A small map of a tree for notebooks, and the colours of its clusters and splits."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._typing import AnyArray
-from .colours import colours_of, hex_of, is_light, palette
-from .words import side_in_words
+from .._typing import AnyArray, Floats, Integers
+from .export import side_in_words
 
 if TYPE_CHECKING:
     from .structure import Tree
@@ -18,6 +17,9 @@ LEVEL, WIDTH = 22, 720
 
 MOST_LEVELS, THINNEST = 12, 0.002
 """Most levels, and least share of the rows of a node, that are drawn."""
+
+PALETTE = ("#4263d9", "#1c9bd1", "#14a38b", "#74b21d", "#f0b70c", "#f0813a", "#d9486e", "#9049b8")
+"""Colour map from which neighbouring clusters of the tree take similar colours."""
 
 
 def map_of(tree: "Tree", names: Sequence[str] | None = None) -> str:
@@ -72,3 +74,33 @@ def _tile(
         f'<g><title>{escape(about)}</title><rect x="{x:.1f}" y="{y}" width="{width:.1f}" '
         f'height="{LEVEL * height - 1}" fill="{fill}"/>{text if label and width > 14 else ""}</g>'
     )
+
+
+def palette(n: int) -> Integers:
+    """Return red, green and blue of as many clusters, similar for neighbours, shape (n, 3)."""
+    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in PALETTE])
+    at = np.linspace(0, len(anchors) - 1, n) if n > 1 else np.zeros(1)
+    return np.stack([np.interp(at, np.arange(len(anchors)), channel) for channel in anchors.T], axis=1).astype(int)
+
+
+def colours_of(tree: "Tree", of_clusters: AnyArray) -> Integers:
+    """Return the colours of all nodes: that of a split is the mean over its rows."""
+    weighted = np.zeros((tree.n_nodes, 3))
+    weighted[tree.leaves] = of_clusters[tree.cluster[tree.leaves]] * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
+    weight = np.maximum(tree.n_rows, 1).astype(float)
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        left, right = tree.left[node], tree.right[node]
+        weighted[node], weight[node] = weighted[left] + weighted[right], weight[left] + weight[right]
+    return np.rint(weighted / weight[:, None]).astype(int)
+
+
+def is_light(colour: Floats | Integers) -> bool:
+    """Return whether black text is easier to read on a colour than white text."""
+    # Black and white contrast equally with the luminance 0.18 (WCAG 2).
+    linear = (np.asarray(colour) / 255) ** 2.2
+    return bool(linear @ [0.2126, 0.7152, 0.0722] > 0.18)
+
+
+def hex_of(colour: AnyArray) -> str:
+    """Return a colour as HTML writes it."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)

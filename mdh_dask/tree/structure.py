@@ -1,6 +1,6 @@
 """The tree of separators as parallel arrays: the only state of a fitted model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import Field, dataclass, field, fields, replace
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Self
@@ -10,14 +10,10 @@ import numpy as np
 from .._jit.jitter import Jitter
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
-from ..density.evidence import valley_evidence
-from ..density.kde import kernel_density
+from ..density.kde import kernel_density, valley_evidence
+from . import clusters, editing, export
 from .clusters import collapsed, own_clusters, parting, renumbered
-from .editing import cut, grafted, pruned, split
-from .export import dict_of, linkage_of, text_of
-from .extraction import Quality, best_splits
 from .html import map_of
-from .levels import Level, levels_of
 from .routing import leaves_of
 
 
@@ -87,6 +83,11 @@ class Tree:
         """Make every leaf a cluster if no clusters are given."""
         if self.cluster is None:
             object.__setattr__(self, "cluster", own_clusters(self.left))
+
+    cut, prune, split, graft = editing.cut, editing.prune, editing.split, editing.graft
+    extract, levels = clusters.extract, clusters.levels
+    to_linkage, to_dict, to_text = export.to_linkage, export.to_dict, export.to_text
+    _repr_html_ = map_of
 
     @property
     def n_nodes(self) -> int:
@@ -183,10 +184,6 @@ class Tree:
         n_rows = float(self.histogram(node)[1:-1].sum())
         return valley_evidence(density.density, k, n_rows, float(self.bandwidth[node]))
 
-    def levels(self) -> tuple[Level, ...]:
-        """Return the tree's cuts at several depths of its valleys; see `mdh_dask.tree.levels.levels_of`."""
-        return levels_of(self)
-
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield every node and its level, parents before children, left before right."""
         yield from enumerate(self.level.tolist())
@@ -201,26 +198,6 @@ class Tree:
                 yield node
                 for child in (int(self.left[node]), int(self.right[node])):
                     heappush(frontier, (-depth[child], child))
-
-    def cut(self, n_clusters: int) -> Self:
-        """Return the tree with at most `n_clusters` clusters; see `mdh_dask.tree.editing.cut`."""
-        return cut(self, n_clusters)
-
-    def extract(self, quality: str | Quality = "stability") -> Self:
-        """Return the tree with the best clusters among its nodes; see `mdh_dask.tree.extraction.best_splits`."""
-        return self.with_splits(best_splits(self, quality))
-
-    def prune(self, node: int) -> Self:
-        """Return the tree with a node as a leaf; see `mdh_dask.tree.editing.pruned`."""
-        return pruned(self, node)
-
-    def split(self, node: int, direction: AnyArray | None = None, threshold: float | None = None) -> Self:
-        """Return the tree with a node split by a hyperplane; see `mdh_dask.tree.editing.split`."""
-        return split(self, node, direction, threshold)
-
-    def graft(self, node: int, twig: Self) -> Self:
-        """Return the tree with another in place of a node; see `mdh_dask.tree.editing.grafted`."""
-        return grafted(self, node, twig)
 
     def merged(self, group: Integers) -> Self:
         """Return the tree with the leaves of each group as one cluster, without the splits within a cluster.
@@ -243,26 +220,10 @@ class Tree:
         cluster[self.leaves] = renumbered(np.asarray(group))
         return replace(self, cluster=cluster).with_splits(parting(self.left, self.right, cluster))
 
-    def to_linkage(self) -> Floats:
-        """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`; see `mdh_dask.tree.export.linkage_of`."""
-        return linkage_of(self)
-
-    def to_dict(self, feature_names: Sequence[str] | None = None, n_top: int = 5) -> dict[str, Any]:
-        """Return the tree as plain Python objects for JSON; see `mdh_dask.tree.export.dict_of`."""
-        return dict_of(self, feature_names, n_top)
-
-    def to_text(self, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
-        """Return the tree as indented text; see `mdh_dask.tree.export.text_of`."""
-        return text_of(self, feature_names, n_top)
-
     def per_node(self) -> dict[str, Any]:
         """Return the arrays with one value or row for each node, by name."""
         names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", "steps", "keys"))
         return {name: getattr(self, name) for name in names}
-
-    def _repr_html_(self) -> str:
-        """Return a map of the tree for notebooks."""
-        return map_of(self)
 
     def with_splits(self, kept: Booleans) -> Self:
         """Return the tree with the splits of a mask alone; the parent of a node that stays must stay, too."""

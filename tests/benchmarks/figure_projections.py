@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mdh_dask import KernelPCAFeatures
-from mdh_dask.density.kde import BINS_PER_BANDWIDTH, kernel_density, kernel_height
-from mdh_dask.density.modes import relative_depth
-from mdh_dask.density.two_sides import connectivity, cuts_of, two_means
+from mdh_dask.density.indices import connectivity, cuts_of, two_means
+from mdh_dask.density.kde import BINS_PER_BANDWIDTH, kernel_density, kernel_height, relative_depth
 from mdh_dask.metrics import success_ratio
 from mdh_dask.projections.random import uniform_sphere
 from mdh_dask.simulate import noisy_axes_mixture

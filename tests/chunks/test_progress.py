@@ -34,7 +34,7 @@ def log(caplog):
 def test_a_bar_tells_rows_their_rate_and_the_time_left(capsys):
     with announced("pass 2: counting", bar=True)(10_000_000) as bar:
         bar.update(3_400_000)
-        bar._bar.refresh()
+        bar.refresh()
     line = capsys.readouterr().err.split("\r")[-1]
     assert re.search(r"pass 2: counting:  34%\|.*\| 3\.40M/10\.0M rows \[.* rows/s, .* left\]", line), line
 

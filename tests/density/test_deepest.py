@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
-from mdh_dask.density.deepest import deepest_valleys
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import deepest_valleys
 
 
 def some_counts(seed: int = 0, n_bins: int = 90) -> np.ndarray:

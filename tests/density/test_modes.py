@@ -1,4 +1,4 @@
-"""Modes, valleys, relative depths and unimodal fits against brute force."""
+"""Relative depths and unimodal fits against brute force."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from strategies import histograms
 
-from mdh_dask.density.modes import modes, relative_depth, unimodal_fit
+from mdh_dask.density.kde import relative_depth, unimodal_fit
 
 densities = arrays(float, st.integers(1, 30), elements=st.floats(0, 10) | st.sampled_from([0.0, 1.0, 2.0]))
 
@@ -49,19 +49,6 @@ class TestRelativeDepth:
         depth = relative_depth(np.array([1.0, 0.0, 1.0]))
         assert np.isfinite(depth).all()
         assert relative_depth(np.array([1.0, 0.0, 2.0]), np.array(0.1))[1] == pytest.approx(10)
-
-
-class TestModes:
-    @given(densities)
-    def test_are_those_of_brute_force(self, density):
-        assert modes(density).tolist() == reference.modes(density.tolist())
-
-    @pytest.mark.parametrize("density", [[0.0], [0.0, 0.0, 0.0]])
-    def test_nothing_has_no_mode(self, density):
-        assert modes(np.array(density)).tolist() == []
-
-    def test_modes_at_the_ends_count(self):
-        assert modes(np.array([3.0, 1.0, 2.0])).tolist() == [0, 2]
 
 
 def best_unimodal(counts, mode):

@@ -11,8 +11,8 @@ from sklearn.utils import estimator_html_repr
 from trees import random_tree, trees
 
 from mdh_dask import HierarchicalKernelMDH, PCATree, RandomProjectionTree
+from mdh_dask.tree.export import side_in_words
 from mdh_dask.tree.structure import tree_from_nodes
-from mdh_dask.tree.words import side_in_words
 
 
 class Balanced(HTMLParser):

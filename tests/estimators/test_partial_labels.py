@@ -10,7 +10,7 @@ from sklearn.base import clone
 from strategies import seeds
 
 from mdh_dask import HierarchicalMDH, Links, MinimumDensityHyperplane, RandomProjectionTree, load_model
-from mdh_dask.density.extents import Extents
+from mdh_dask.density.histograms import Extents
 from mdh_dask.estimators.targets import encoded, partial_target
 
 

@@ -7,12 +7,13 @@ import pytest
 import reference_pddp as naive
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.signal import find_peaks
 from scipy.stats import gaussian_kde
 from strategies import row_sets
 
 from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import BANDWIDTHS
-from mdh_dask.density.modes import modes, relative_depth
+from mdh_dask.density.kde import relative_depth
 from mdh_dask.growth.bounds import near_rows
 from mdh_dask.growth.branches import Branch, GrowthSettings, SampleRows
 from mdh_dask.growth.growth import grow
@@ -117,7 +118,7 @@ class TestAgainstNaivePartitioning:
         assert tree.n_leaves >= 8
         for node, own in rows_of_inner_nodes(tree, rows):
             grid, density = kernel_estimate(own @ tree.planes[node], tree.bandwidth[node])
-            peaks = modes(density)
+            peaks = find_peaks(density)[0]
             lowest = density[peaks[0] : peaks[-1]].min()
             here = np.interp(tree.thresholds[node], grid, density)
             assert grid[peaks[0]] < tree.thresholds[node] < grid[peaks[-1]]

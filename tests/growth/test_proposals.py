@@ -15,7 +15,7 @@ from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, RawDirections, StandardDirections
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.rules import SplitRule
-from mdh_dask.tree.turning import turned
+from mdh_dask.tree.editing import turned
 
 
 def two_means(rows, rng, n_directions):

@@ -22,7 +22,7 @@ from mdh_dask._jit.descent import (
     take_step,
 )
 from mdh_dask._jit.valleys import bin_linearly, grid_within, kernel_pulls, kernel_sums, smooth, valleys
-from mdh_dask.density.modes import CERTAIN_DEPTH
+from mdh_dask.density.kde import CERTAIN_DEPTH
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.projections.mdh import mdh_families, minimum_density_hyperplanes

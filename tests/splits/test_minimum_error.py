@@ -11,7 +11,7 @@ from mdh_dask import RandomProjectionTree
 from mdh_dask._jit.histograms import bin_robustly, central_bins, closed_minima, thresholding_errors
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.density.minimum_error import MinimumError
+from mdh_dask.density.indices import MinimumError
 from mdh_dask.metrics import matching_accuracy
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.rules import SplitRule
@@ -43,15 +43,15 @@ def some_counts(draw):
 
 
 class TestLoops:
-    @given(some_counts(), st.booleans(), st.booleans())
-    def test_criterion_separation_and_depth_equal_their_twins(self, counts, corrected, closest):
+    @given(some_counts(), st.booleans())
+    def test_criterion_separation_and_depth_equal_their_twins(self, counts, corrected):
         found, expected = np.empty((3, *counts.shape)), np.empty((3, *counts.shape))
         for out, errors, minima in (
             (found, thresholding_errors, closed_minima),
             (expected, reference.thresholding_errors, reference.closed_minima),
         ):
             errors(counts, corrected, out[0], out[1])
-            minima(np.round(found[0], 6), closest, out[2])
+            minima(np.round(found[0], 6), out[2])
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
         assert [central_bins(row) for row in counts] == [reference.central_bins(row) for row in counts]
 
@@ -95,18 +95,11 @@ class TestCriterion:
         assert index_of(rng.integers(0, 2, 500)) == index_of(np.ones(50)) == 0.0
         assert np.isfinite(index_of(rng.integers(0, 4, 500)))
 
-    def test_a_valley_is_closed_on_both_sides_unless_the_nearer_is_asked_for(self):
+    def test_a_valley_is_closed_on_both_sides(self):
         errors = np.array([[5.0, 4.0, 2.0, 2.0, 3.0, 2.5, 9.0], [6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]])
-        lower, nearer = np.empty((2, *errors.shape))
-        closed_minima(errors, False, lower)
-        closed_minima(errors, True, nearer)
-        assert lower.tolist() == [[0, 0, 1, 1, 0, 0.5, 0], [0] * 7]
-        assert nearer.tolist() == [[0, 0, 1, 1, 0, 0.5, 0], [0] * 7]
-        wider = np.array([[5.0, 2.0, 2.1, 2.2, 2.0]])
-        for closest, rise in ((False, 0.2), (True, 3.0)):
-            found = np.empty(wider.shape)
-            closed_minima(wider, closest, found)
-            assert found[0, 1] == pytest.approx(rise)
+        depth = np.empty(errors.shape)
+        closed_minima(errors, depth)
+        assert depth.tolist() == [[0, 0, 1, 1, 0, 0.5, 0], [0] * 7]
 
     def test_the_correction_finds_the_spread_that_a_threshold_cuts_off(self):
         # Of overlapping normals the sides look narrower than the clusters are.

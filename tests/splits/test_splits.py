@@ -7,13 +7,14 @@ import pytest
 import reference_pddp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.signal import find_peaks
 from scipy.stats import gaussian_kde, laplace, norm
 from strategies import seeds
 
 from mdh_dask._jit.histograms import bin_extremes, bin_projections
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.density.histograms import Histograms, no_extremes
-from mdh_dask.density.modes import modes, relative_depth
+from mdh_dask.density.kde import relative_depth
 from mdh_dask.projections.directions import Axes, RawDirections
 from mdh_dask.splits.choose import Candidates, Chooser, Counts
 from mdh_dask.splits.null import uniform_depth_quantile
@@ -119,7 +120,7 @@ class TestMinimumDensity:
         k = SplitRule(threshold_rule="minimum_density").locate(histogram, 1)[0]
         grid = np.linspace(LOW, HIGH, 4801)
         density = gaussian_kde(sample, histogram.bandwidth[0] / sample.std(ddof=1))(grid)
-        peaks = modes(density)
+        peaks = find_peaks(density)[0]
         lowest = peaks[0] + density[peaks[0] : peaks[-1]].argmin()
         # Of two valleys that are equally low, either is right.
         assert np.interp(histogram.threshold[0, k], grid, density) - density[lowest] < 0.01 * density.max()

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from trees import four_groups, grown_tree, random_tree, trees
 
-from mdh_dask.tree.clusters import coarser
-from mdh_dask.tree.extraction import best_splits, stability
+from mdh_dask.tree.clusters import best_splits, coarser, stability
 from mdh_dask.tree.saving import tree_from_arrays, tree_to_arrays
 
 seeds = st.integers(0, 2**32)

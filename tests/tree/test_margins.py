@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 from trees import trees
 
 from mdh_dask import PCATree, RandomProjectionTree, load_model
-from mdh_dask.density.evidence import threshold_error
-from mdh_dask.tree.margins import margins_of
+from mdh_dask.density.kde import threshold_error
+from mdh_dask.tree.routing import margins_of
 
 
 def nodes_of(tree):
