@@ -50,3 +50,9 @@ def degrees_of(features: Floats, total: Floats) -> Floats:
     """
     own = np.maximum(np.square(features).sum(axis=1), TINY)
     return np.maximum(features @ total, own)
+
+
+def signs_of(vectors: Floats) -> Floats:
+    """Return the signs that make the largest entry of each column positive."""
+    largest = np.abs(vectors).argmax(axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

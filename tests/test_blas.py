@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from mdh_dask._blas import one_blas_thread
-from mdh_dask.centroids import starts
+from mdh_dask.centroids import plan
 from mdh_dask.chunks import work_through
 
 
@@ -39,7 +39,7 @@ def test_a_thread_holds_blas_to_one_thread_after_another_did():
 
 def k_means_while(function, monkeypatch):
     monkeypatch.setattr("sklearn.cluster.KMeans.fit", lambda self, _: function(0) or self)
-    starts._fitted(np.zeros((2, 1)), 1, 1, 0)
+    plan._fitted(np.zeros((2, 1)), 1, 1, 0)
 
 
 @pytest.mark.parametrize("last", ["work", "k-means"])

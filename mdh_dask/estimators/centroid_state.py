@@ -8,8 +8,7 @@ import numpy as np
 
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers
-from ..centroids.margins import CentroidMargins, centroid_margins, far_shares
-from ..centroids.passes import N_FAR, nearest_centroids
+from ..centroids.passes import N_FAR, CentroidMargins, centroid_margins, far_shares, nearest_centroids
 from .tree_state import MappedState
 
 PREFIX = "cluster_"

@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
-from ..centroids.gap import gap_number_of_features, gap_sample
-from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, k_means
+from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_number_of_features, gap_sample, k_means
 from ..chunks import Plan
 from ..io.keeping import Cache
 from .base import ClusterEstimator

@@ -13,12 +13,11 @@ from .._words import full_count
 from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
 from ..plotting.parts import png_of
-from ..support_vectors.adjacency import ADJACENCY, LARGEST_COMPLETE
-from ..support_vectors.components import UNCLASSIFIED
-from ..support_vectors.model import Contours
-from ..support_vectors.passes import N_BINS
+from ..support_vectors.components import ADJACENCY, UNCLASSIFIED
+from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
+from ..support_vectors.thesis import LARGEST_COMPLETE
 from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
 from .docstrings import documented

@@ -3,17 +3,13 @@
 A kernel is a frozen dataclass, see `Kernel`. To add one, add its class to `KERNELS`.
 """
 
-from .base import Kernel
-from .distances import RBF, LocalScaling
-from .given import FromFunction, Precomputed
+from .base import FromFunction, Kernel, Precomputed
+from .distances import RBF, Cosine, LocalScaling, Polynomial, Quadratic
 from .gower import Gower
-from .landmarks import LANDMARKS, choose_landmarks
-from .neighbours import Heat, NearestNeighbors
-from .nystrom import NystromMap, nystrom_map
-from .paths import Connectivity, Isomap
-from .products import Cosine, Polynomial, Quadratic
-from .registry import KERNELS, resolve_kernel
-from .saving import kernel_from_settings, kernel_settings
+from .graphs import Connectivity, Heat, Isomap, NearestNeighbors
+from .landmarks import LANDMARKS, choose_landmarks, nystrom_map
+from .nystrom import NystromMap
+from .registry import KERNELS, kernel_from_settings, kernel_settings, resolve_kernel
 
 __all__ = [
     "KERNELS",

@@ -1,7 +1,8 @@
-"""The base class of kernels: inner products of rows and landmarks in a feature space."""
+"""The base class of kernels, inner products of rows and landmarks in a feature space, and kernels from the user."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from .._state import checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 
-Filler = Callable[[Floats, Floats], None]
+Evaluator = Callable[[Floats, Floats], None]
 """Write the kernel between rows, shape (n, n_features), and landmarks into an array of shape (n, n_landmarks)."""
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -31,6 +32,9 @@ class Kernel(ABC):
     shift_invariant: ClassVar[bool] = False
     """Whether translating all rows changes nothing, so that they may be centred."""
 
+    affinity: ClassVar[bool] = False
+    """Whether no value is negative."""
+
     sparse: ClassVar[bool] = False
     """Whether most values are zero."""
 
@@ -48,13 +52,13 @@ class Kernel(ABC):
         return self
 
     @abstractmethod
-    def against(self, landmarks: Floats) -> Filler:
+    def bind(self, landmarks: Floats) -> Evaluator:
         """Return the function that writes the kernel between rows and these landmarks, both of one dtype."""
 
     def matrix(self, rows: Floats, landmarks: Floats) -> Floats:
         """Return the kernel between rows and landmarks, shape (n_rows, n_landmarks)."""
         out = np.empty((len(rows), len(landmarks)), dtype=landmarks.dtype)
-        self.against(landmarks)(rows, out)
+        self.bind(landmarks)(rows, out)
         return out
 
     def gram(self, landmarks: Floats) -> Floats:
@@ -66,7 +70,7 @@ class Kernel(ABC):
         """Return the kernel of every row with itself."""
         return np.ones(len(rows))
 
-    def fading(self, ratios: Floats) -> Floats:
+    def spectral_filter(self, ratios: Floats) -> Floats:
         """Return factors of the eigenvalues of the centred kernel, from their shares of the largest, which stays."""
         return np.ones_like(ratios)
 
@@ -99,7 +103,7 @@ class Kernel(ABC):
                 checked_array(name, value, value.shape)
 
     def stored_landmarks(self, landmarks: Floats) -> AnyArray:
-        """Return the part of the landmarks that `against` needs, as models save it."""
+        """Return the part of the landmarks that `bind` needs, as models save it."""
         return landmarks.astype(self.dtype(landmarks))
 
 
@@ -117,3 +121,84 @@ def checked_number(name: str, value: object, least: float, kind: type | tuple[ty
     """Raise an error unless a parameter of a kernel is a number above `least`."""
     if isinstance(value, bool) or not isinstance(value, (kind, np.number)) or not least < value < np.inf:  # type: ignore[operator]
         raise ValueError(f"{name} must be a finite number greater than {least:g}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class FromFunction(Kernel):
+    """A function ``(rows, landmarks) -> matrix`` of shape (n_rows, n_landmarks), symmetric and positive definite."""
+
+    function: Callable[[Floats, Floats], Any]
+
+    def bind(self, landmarks: Floats) -> Evaluator:
+        """Return the function that fills in the kernel with these landmarks."""
+
+        def fill(rows: Floats, out: Floats) -> None:
+            matrix = np.asarray(self.function(rows, landmarks))
+            if matrix.shape != out.shape or matrix.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"expected numbers of shape {out.shape} from the kernel function, one for each row and landmark; "
+                    f"got shape {matrix.shape} and dtype {matrix.dtype}"
+                )
+            if not np.isfinite(matrix).all():
+                raise ValueError("expected finite numbers from the kernel function; got NaN or infinities")
+            out[...] = matrix
+
+        return fill
+
+    def gram(self, landmarks: Floats) -> Floats:
+        """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
+        return symmetric(self.matrix(landmarks, landmarks), "the kernel function")
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        return np.array([self.matrix(row[None], row[None])[0, 0] for row in rows])
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """A precomputed kernel: the columns of a row are its kernel with all rows of `fit`.
+
+    Parameters
+    ----------
+    columns : array of shape (n_landmarks,), optional
+        Numbers of the rows of `fit` that are landmarks; set by `among`.
+    """
+
+    columns: Integers | None = field(default=None, repr=False, compare=False)
+    affinity: ClassVar[bool] = True
+    uses_columns: ClassVar[bool] = False
+
+    def among(self, numbers: Integers) -> Self:
+        """Return the kernel for landmarks with these global row numbers."""
+        return replace(self, columns=np.asarray(numbers, dtype=np.int64))
+
+    def bind(self, landmarks: Floats) -> Evaluator:
+        """Return the function that picks the columns of the landmarks."""
+        columns = np.arange(len(landmarks)) if self.columns is None else self.columns
+
+        def fill(rows: Floats, out: Floats) -> None:
+            np.take(rows, columns, axis=1, out=out)
+
+        return fill
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if the columns of the landmarks are not among those of the rows."""
+        columns = np.arange(n_landmarks) if self.columns is None else self.columns
+        checked_array("columns", columns, (n_landmarks,), 0)
+        if columns.dtype.kind != "i" or (columns >= n_features).any():
+            raise ValueError(f"expected numbers of columns below {n_features} in the array columns, got others")
+
+    def gram(self, landmarks: Floats) -> Floats:
+        """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
+        return symmetric(self.matrix(landmarks, landmarks), "a precomputed kernel")
+
+    def stored_landmarks(self, landmarks: Floats) -> AnyArray:
+        """Return an array without columns, as only the number of landmarks is needed."""
+        return np.empty((len(landmarks), 0))
+
+
+def symmetric(matrix: Floats, source: str) -> Floats:
+    """Return the matrix made exactly symmetric, or raise an error if it differs by more than rounding."""
+    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-5 * np.abs(matrix).max(initial=0.0):
+        raise ValueError(f"expected a symmetric matrix from {source}; got one in which k(x, y) differs from k(y, x)")
+    return (matrix + matrix.T) / 2

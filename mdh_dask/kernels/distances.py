@@ -1,4 +1,4 @@
-"""Gaussian kernels of the distance, with one width for all rows or a width for each row."""
+"""Kernels of distances and of inner products of rows."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
@@ -8,7 +8,7 @@ import numpy as np
 from .._jit.affinities import local_exponents, squares_from_products
 from .._state import checked_array
 from .._typing import Floats
-from .base import TINY, Filler, Kernel, checked_number, single_or_double
+from .base import TINY, Evaluator, Kernel, checked_number, single_or_double
 
 NEIGHBOUR = 7
 """The neighbour whose distance sets the local scale (Zelnik-Manor and Perona 2004)."""
@@ -33,6 +33,7 @@ class RBF(Kernel):
     """
 
     width: float | str = "robust"
+    affinity: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -43,7 +44,7 @@ class RBF(Kernel):
         """Set the width."""
         return replace(self, width=robust_width(landmarks)) if self.width == "robust" else self
 
-    def against(self, landmarks: Floats) -> Filler:
+    def bind(self, landmarks: Floats) -> Evaluator:
         """Return the function that fills in the kernel with these landmarks."""
         exponents = squared_distances_to(landmarks, times=-0.5 / float(self.width) ** 2)
 
@@ -86,6 +87,7 @@ class LocalScaling(Kernel):
     neighbour: int = NEIGHBOUR
     scales: Floats | None = field(default=None, repr=False, compare=False)
     floor: float = field(default=0.0, repr=False, compare=False)
+    affinity: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -97,7 +99,7 @@ class LocalScaling(Kernel):
         floor = least_scale(distances)
         return replace(self, scales=np.maximum(distances, floor), floor=floor)
 
-    def against(self, landmarks: Floats) -> Filler:
+    def bind(self, landmarks: Floats) -> Evaluator:
         """Return the function that fills in the kernel with these landmarks."""
         squares = squared_distances_to(landmarks)
         assert self.scales is not None
@@ -150,7 +152,7 @@ def squares_among(landmarks: Floats) -> Floats:
     return out
 
 
-def squared_distances_to(landmarks: Floats, times: float = 1.0) -> Filler:
+def squared_distances_to(landmarks: Floats, times: float = 1.0) -> Evaluator:
     """Return the function that writes the squared distances of rows to these landmarks, times a factor."""
     factor = landmarks.dtype.type(times)
     doubled = np.ascontiguousarray(-2 * landmarks.T)
@@ -163,3 +165,117 @@ def squared_distances_to(landmarks: Floats, times: float = 1.0) -> Filler:
         squares_from_products(out, row_squares, landmark_squares, factor)
 
     return fill
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """Polynomial kernel ``(gamma x.y + coef0)^degree``.
+
+    Parameters
+    ----------
+    degree : int
+    coef0 : float
+        Non-negative.
+    gamma : float, optional
+        One over the number of features by default.
+    """
+
+    degree: int = 3
+    coef0: float = 1.0
+    gamma: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_number("degree", self.degree, 0, int)
+        if self.coef0 != 0:
+            checked_number("coef0", self.coef0, 0)
+        if self.gamma is not None:
+            checked_number("gamma", self.gamma, 0)
+
+    @property
+    def _gamma(self) -> float:
+        assert self.gamma is not None
+        return self.gamma
+
+    def fit(self, landmarks: Floats) -> Self:
+        """Set gamma."""
+        return replace(self, gamma=1 / landmarks.shape[1]) if self.gamma is None else self
+
+    def bind(self, landmarks: Floats) -> Evaluator:
+        """Return the function that fills in the kernel with these landmarks."""
+        transposed = np.ascontiguousarray(landmarks.T * self._gamma)
+
+        def fill(rows: Floats, out: Floats) -> None:
+            np.dot(rows, transposed, out=out)
+            out += self.coef0
+            np.power(out, self.degree, out=out)
+
+        return fill
+
+    def check_fitted(self, n_landmarks: int, n_features: int) -> None:
+        """Raise an error if there is no gamma."""
+        checked_number("gamma", self.gamma, 0)
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        return np.power(self._gamma * np.square(rows).sum(axis=1) + self.coef0, self.degree)
+
+
+@dataclass(frozen=True)
+class Quadratic(Kernel):
+    """The kernel ``x.y + (x.y)^2`` of the general quadratic map: all columns and all products of two columns.
+
+    Notes
+    -----
+    Exact with more landmarks than the map has distinct coordinates. Source: Rome, Miasnikov and Haralick, CUNY
+    TR-2003009, section 6.1.
+
+    Examples
+    --------
+    >>> x, y = np.array([[1.0, 2.0]]), np.array([[3.0, -1.0]])
+    >>> mapped = [np.concatenate([z[0], np.outer(z, z).ravel()]) for z in (x, y)]
+    >>> float(Quadratic().matrix(x, y)[0, 0]), float(mapped[0] @ mapped[1])
+    (2.0, 2.0)
+    """
+
+    def bind(self, landmarks: Floats) -> Evaluator:
+        """Return the function that fills in the kernel with these landmarks."""
+        transposed = np.ascontiguousarray(landmarks.T)
+
+        def fill(rows: Floats, out: Floats) -> None:
+            np.dot(rows, transposed, out=out)
+            out *= 1 + out
+
+        return fill
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        squares: Floats = np.square(rows).sum(axis=1)
+        return np.multiply(squares, 1 + squares)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """Cosine of the angle between rows; zero for a row of zeros."""
+
+    def bind(self, landmarks: Floats) -> Evaluator:
+        """Return the function that fills in the kernel with these landmarks."""
+        transposed = np.ascontiguousarray((landmarks / _lengths(landmarks)).T)
+
+        def fill(rows: Floats, out: Floats) -> None:
+            np.dot(rows, transposed, out=out)
+            out /= _lengths(rows)
+
+        return fill
+
+    def diagonal(self, rows: Floats) -> Floats:
+        """Return the kernel of every row with itself."""
+        return np.asarray(rows.any(axis=1), dtype=np.float64)
+
+    def dtype(self, landmarks: Floats) -> type[np.floating]:
+        """Return float32 unless the squares of the rows exceed its range."""
+        return single_or_double(landmarks, np.inf)
+
+
+def _lengths(rows: Floats) -> Floats:
+    lengths: Floats = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(lengths == 0, lengths.dtype.type(1), lengths)

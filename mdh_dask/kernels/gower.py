@@ -11,7 +11,7 @@ from .._jit.affinities import GowerLandmarks, gower_similarities
 from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .base import Filler, Kernel
+from .base import Evaluator, Kernel
 from .levels import ColumnValues, levels_of
 
 Missing = Literal["pairs", "level"]
@@ -80,6 +80,7 @@ class Gower(Kernel):
     width: Floats | None = field(default=None, repr=False, compare=False)
     shares: Floats | None = field(default=None, repr=False, compare=False)
     undefined: float = field(default=1.0, repr=False, compare=False)
+    affinity: ClassVar[bool] = True
     typed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -129,7 +130,7 @@ class Gower(Kernel):
         mean = float(np.nanmean(defined)) if np.isfinite(defined).any() else 1.0
         return replace(kernel, undefined=mean)
 
-    def against(self, landmarks: Floats) -> Filler:
+    def bind(self, landmarks: Floats) -> Evaluator:
         """Return the function that fills in the kernel with these landmarks."""
         assert self.categorical is not None
         assert self.shares is not None

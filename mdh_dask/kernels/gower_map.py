@@ -8,15 +8,16 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._blas import one_blas_thread
+from .._eigenvectors import signs_of
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .blas import project_blocks
 from .gower import Gower
+from .landmarks import dimension
 from .levels import FEW_VALUES, SHARES_BELOW, ColumnValues, levels_of
-from .nystrom import dimension, signs_of
+from .nystrom import project_blocks
 
 ROWS_AT_ONCE = 8192
 """Rows whose codes are in memory at once."""

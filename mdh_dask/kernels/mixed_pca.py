@@ -10,8 +10,8 @@ from .._blas import one_blas_thread
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .blas import HEIGHT
 from .levels import check_levels
+from .nystrom import HEIGHT
 
 SWEEPS, CLOSE = 60, 1e-6
 """Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""

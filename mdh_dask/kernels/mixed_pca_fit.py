@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._blas import one_blas_thread
+from .._eigenvectors import signs_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .blas import HEIGHT
 from .levels import levels_by_change
 from .mixed_pca import MixedPCAMap
-from .nystrom import signs_of
+from .nystrom import HEIGHT
 
 RIDGE = 1e-3
 """Weight of a penalty on loadings of log odds, which would grow for ever where a latent variable separates levels."""

@@ -1,24 +1,87 @@
-"""The Nyström map from rows to coordinates along the kernel principal components of landmarks."""
+"""Nyström maps of rows to coordinates along kernel principal components of landmarks.
+
+The features of a row have the same bits wherever the row is in its block. BLAS treats rows differently by the height
+of the matrix and their position in it, so rows are multiplied in blocks of one height. On one thread OpenBLAS then
+treats all rows alike, except in single precision on some processors (Haswell, Zen), where `exact_dtype` detects this
+and returns float64.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import eigh
 
 from .._blas import one_blas_thread
 from .._jit.affinities import sparse_product
 from .._levels import LevelFeatures
+from .._random import generator
 from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats
 from .base import Kernel
-from .blas import HEIGHT, exact_dtype, project_blocks
-from .saving import KERNEL_FIELD, kernel_from_arrays, kernel_to_arrays
+from .registry import KERNEL_FIELD, kernel_from_arrays, kernel_to_arrays
 
-RANK_TOLERANCE = 1e-6
-"""Components below this share of the first one's variance are left out: they are lost in single precision."""
+HEIGHT = 192
+"""Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
+
+PROBES = 4
+
+
+def project_blocks(
+    rows: AnyArray,
+    fill: Callable[[AnyArray, Floats], None],
+    projection: Floats,
+    intercept: Floats,
+    multiply: Callable[..., Any] = np.dot,
+) -> Floats:
+    """Return ``codes @ projection + intercept`` with the same bits for a row whatever other rows are in the block.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+    fill : callable
+        Write the codes of `HEIGHT` rows into an array of shape (HEIGHT, n_codes); those of a row depend on no other.
+    projection : array of shape (n_codes, n_components)
+        Codes have its dtype, one of `exact_dtype`.
+    intercept : array of shape (n_components,)
+    multiply : callable
+        Write a matrix product to ``out``.
+
+    Returns
+    -------
+    array of shape (n, n_components), float32
+    """
+    out = np.empty((len(rows), projection.shape[1]), dtype=np.float32)
+    codes = np.empty((HEIGHT, len(projection)), projection.dtype)
+    features = np.empty((HEIGHT, projection.shape[1]), projection.dtype)
+    with one_blas_thread():
+        for start in range(0, len(rows), HEIGHT):
+            some = rows[start : start + HEIGHT]
+            n = len(some)
+            # Fill the block up with a real row, for which every code is defined.
+            fill(some if n == HEIGHT else np.concatenate([some, np.repeat(some[:1], HEIGHT - n, axis=0)]), codes)
+            multiply(codes, projection, out=features)
+            np.add(features, intercept, out=features)
+            out[start : start + n] = features[:n]
+    return out
+
+
+def exact_dtype(dtype: type[np.floating], *shapes: tuple[int, int]) -> type[np.floating]:
+    """Return `dtype` if blocks times matrices of these shapes treat all rows of a block alike, else float64."""
+    return dtype if all(_rows_are_alike(np.dtype(dtype).name, *shape) for shape in shapes) else np.float64
+
+
+@lru_cache(maxsize=256)
+def _rows_are_alike(dtype: str, depth: int, width: int) -> bool:
+    rng = generator(0, depth, width)
+    matrix = rng.standard_normal((depth, width)).astype(dtype)
+    for row in rng.standard_normal((PROBES, depth)).astype(dtype):
+        product = np.dot(np.repeat(row[None], HEIGHT, axis=0), matrix)
+        if (product != product[0]).any():
+            return False
+    return True
 
 
 @storable
@@ -96,14 +159,14 @@ class NystromMap(FeatureMap):
         with one_blas_thread():
             widths = [(len(self.centre), len(self.landmarks)), self.projection.shape]
             dtype = exact_dtype(self.projection.dtype.type, *widths[: 1 if self.kernel.sparse else 2])
-            against = self.kernel.against(self.landmarks.astype(dtype, copy=False))
+            evaluate = self.kernel.bind(self.landmarks.astype(dtype, copy=False))
             projection, intercept = (x.astype(dtype, copy=False) for x in (self.projection, self.intercept))
             block = np.empty((HEIGHT, len(self.centre)), dtype)
 
             def fill(some: AnyArray, affinities: Floats) -> None:
                 with np.errstate(over="ignore"):  # rows may be infinitely far in float32
                     np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
-                against(block, affinities)
+                evaluate(block, affinities)
 
             return project_blocks(rows, fill, projection, intercept, _sparse if self.kernel.sparse else np.dot)
 
@@ -173,85 +236,58 @@ class NystromMap(FeatureMap):
         self.kernel.check_fitted(n_landmarks, n_features)
 
 
-def nystrom_map(
-    landmarks: Floats,
-    kernel: Kernel,
-    centre: Floats,
-    scale: Floats,
-    *,
-    variance: float = 0.9,
-    n_components: int | None = None,
-    centred: bool = True,
-) -> NystromMap:
-    """Return the map to the kernel principal components of some landmarks.
+def _sparse(rows: Floats, matrix: Floats, out: Floats) -> None:
+    sparse_product(rows, matrix, out)
+
+
+@dataclass(frozen=True)
+class BasedMap(FeatureMap):
+    """A map of the features, or the kernel, of another one.
 
     Parameters
     ----------
-    landmarks : array of shape (n_landmarks, n_features), float64
-        Standardised, as ``(x - centre) * scale``.
-    kernel : Kernel
-    centre, scale : arrays of shape (n_features,)
-    variance : float
-        Share of the landmarks' variance in feature space that the components explain, from 0 to 1.
-    n_components : int, optional
-        Number of components instead; fewer if fewer exceed `RANK_TOLERANCE`.
-    centred : bool
-        Whether the origin is the mean of the landmarks in feature space, not zero.
-
-    Notes
-    -----
-    The kernel among the landmarks is centred: the origin is their mean, not that of all rows, which moves all features
-    alike. With a shift, landmarks have the features of the shifted kernel, and other rows follow by the same linear
-    map. If all rows are landmarks this is kernel principal component analysis; if not, the features of a row are the
-    projection of its image on the span of the landmarks' images about their mean. Costs O(m^2 n_features + m^3) for m
-    landmarks, on one thread, so that the map does not depend on the number of threads.
+    base : NystromMap
+        Its settings and arrays are saved among those of the map.
     """
-    landmarks = np.ascontiguousarray(landmarks)
-    with one_blas_thread():
-        fitted = kernel.fit(landmarks)
-        gram = fitted.gram(landmarks)
-        mean = gram.mean(axis=0) if centred else np.zeros(len(gram))
-        values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
-        values, vectors = values[::-1], vectors[:, ::-1]
-        # The first value is left unchanged, as only the others' ratios to it matter.
-        fading = fitted.fading((values / values[0]).clip(0)) if values[0] > 0 else np.ones_like(values)
-        n_kept, spectrum = dimension(values * fading, float(np.abs(gram).max()), variance, n_components)
-        vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
-        roots = np.sqrt(values[:n_kept].clip(0))
-        fade = np.sqrt(fading[:n_kept])
-        # BLAS rounds differently for another memory layout, and saved arrays are loaded in C order.
-        projection = np.zeros((len(landmarks), n_kept))
-        np.divide(vectors * fade, roots, out=projection, where=spectrum[0] > 0)
-        # The number of components is that without the shift, which is equal noise in all directions: with it, a share
-        # of the variance takes nearly as many components as there are landmarks.
-        if spectrum[0] > 0 and (shift := fitted.eigenvalue_shift(float(values[-1]))):
-            projection *= np.sqrt(1 + shift / values[:n_kept])
-            spectrum = spectrum + shift
-        intercept = -mean @ projection
-    dtype = fitted.dtype(landmarks)
-    return NystromMap(
-        fitted, fitted.stored_landmarks(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
-        spectrum / len(landmarks),
-    )  # fmt: skip
 
+    base: NystromMap
 
-def dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
-    """Return the number of components, at least one, and all positive eigenvalues."""
-    # A constant kernel has eigenvalues of about this size from rounding alone.
-    if values[0] <= len(values) ** 2 * np.finfo(float).eps * largest:
-        return 1, np.zeros(1)
-    positive = values[values > 0]
-    rank = int(np.count_nonzero(positive > RANK_TOLERANCE * values[0]))
-    if n_components is None:
-        n_components = int(np.searchsorted(np.cumsum(positive[:rank]), variance * positive.sum())) + 1
-    return min(n_components, rank), positive
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns that rows must have."""
+        return self.base.n_features
 
+    @property
+    def n_components(self) -> int:
+        """Return the number of features."""
+        return self.base.n_components
 
-def signs_of(vectors: Floats) -> Floats:
-    """Return the signs that make the largest entry of each column positive."""
-    largest = np.abs(vectors).argmax(axis=0)
-    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    @property
+    def missing(self) -> bool:
+        """Return whether the kernel accepts missing values."""
+        return self.base.missing
 
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Return the settings and arrays of the base, with those of this map."""
+        settings, arrays = self.base.to_arrays()
+        own = {name: getattr(self, name) for name in self._own()}
+        own_arrays = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
+        return settings | {name: own[name] for name in own.keys() - own_arrays}, arrays | own_arrays
 
-def _sparse(rows: Floats, matrix: Floats, out: Floats) -> None:
-    sparse_product(rows, matrix, out)
+    @classmethod
+    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """Return the map from the settings and arrays of `to_arrays`, or raise an error."""
+        own, values = cls._own(), {**settings, **arrays}
+        if lacking := [name for name in own if name not in values]:
+            raise ValueError(f"expected {', '.join(lacking)} of a {cls.kind} map")
+        base = NystromMap.from_arrays(
+            {name: value for name, value in settings.items() if name not in own},
+            {name: array for name, array in arrays.items() if name not in own},
+        )
+        made = cls(base, **{name: values[name] for name in own})
+        made.check()
+        return made
+
+    @classmethod
+    def _own(cls) -> list[str]:
+        return [field.name for field in fields(cls) if field.name != "base"]

@@ -9,15 +9,15 @@ from scipy.linalg import eigh
 from scipy.optimize import isotonic_regression
 
 from .._blas import one_blas_thread
+from .._eigenvectors import signs_of
 from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
-from .based import BasedMap
-from .blas import HEIGHT
 from .gower import Gower
+from .landmarks import dimension
 from .levels import levels_by_change
-from .nystrom import NystromMap, dimension, signs_of
+from .nystrom import HEIGHT, BasedMap, NystromMap
 
 Squares = Literal["kernel", "complement", "given"]
 """Dissimilarities are distances in the feature space of a kernel, one minus the kernel, or the given values."""
@@ -81,7 +81,7 @@ class ScalingMap(BasedMap):
         out = np.empty((len(rows), self.n_components), dtype=np.float32)
         landmarks = self.base.landmarks.astype(np.float64)
         with one_blas_thread():
-            fill = self.base.kernel.against(landmarks)
+            fill = self.base.kernel.bind(landmarks)
             values = np.empty((HEIGHT, len(landmarks)))
             for first in range(0, len(rows), HEIGHT):
                 # Blocks of one height, as in `project_blocks`.

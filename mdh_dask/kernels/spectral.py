@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._eigenvectors import POSITIVE, Normalised, normalised
+from .._eigenvectors import POSITIVE, Normalised, normalised, signs_of
 from .._jit.vectors import align_columns
 from .._random import any_rows
 from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .based import BasedMap
-from .blas import HEIGHT
-from .given import FromFunction
-from .nystrom import NystromMap, signs_of
+from .base import FromFunction
+from .nystrom import HEIGHT, BasedMap, NystromMap
 
 BITS = 30
 """Bits to which affinities are rounded, so that their sums do not depend on the chunks."""
@@ -183,7 +181,7 @@ def _affinities(base: NystromMap, blocks: Iterator[Floats]) -> Iterator[Floats]:
     """Yield the affinities of blocks of standardised rows to the landmarks, those of a row whatever its block."""
     landmarks = base.landmarks.astype(np.float64)
     with one_blas_thread():
-        fill = base.kernel.against(landmarks)
+        fill = base.kernel.bind(landmarks)
         values = np.empty((HEIGHT, len(landmarks)))
         for block in blocks:
             fill(np.resize(block, (HEIGHT, block.shape[1])).astype(np.float64), values)

@@ -7,7 +7,7 @@ import numpy as np
 from .._state import FeatureMap
 from .._typing import Floats
 from .._words import full_count
-from ..kernels.nystrom import RANK_TOLERANCE
+from ..kernels.landmarks import RANK_TOLERANCE
 from .entries import percent
 from .pictures import HEIGHT, WIDTH
 

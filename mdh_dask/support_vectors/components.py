@@ -9,8 +9,12 @@ from scipy.spatial import cKDTree
 from .._jit.components import root_of, unite
 from .._jit.contours import ascend, lowest_along, unite_inside
 from .._typing import Booleans, Floats, Integers
-from .adjacency import ADJACENCY, STEP, points_between
+from .adjacency import STEP, Links, nearest_graph, points_between
 from .dual import SLACK, Sphere
+from .thesis import COMPARED_GRAPHS
+
+ADJACENCY: dict[str, Callable[[Floats, Booleans, Sphere, int], Links]] = {"knn": nearest_graph, **COMPARED_GRAPHS}
+"""Functions of the points inside a contour, a mask of support vectors, the sphere and `n_neighbors`."""
 
 
 def components(

@@ -1,11 +1,14 @@
-"""The dual of support vector clustering: the weights of the smallest sphere around the rows in feature space."""
+"""Landmarks, and the dual of support vector clustering: weights of the smallest sphere around them in feature space."""
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from .._jit.contours import kernel_totals
-from .._typing import Booleans, Floats
+from .._typing import Booleans, Floats, Integers
+from ..growth.passes import Sample
+from ..growth.scaling import Standardiser
 
 TOLERANCE = 1e-5
 """Relative tolerance of the totals at support vectors. With the default of libsvm, 100 times this, contours leak."""
@@ -15,6 +18,41 @@ SLACK = 1e-4
 
 BOUND = 1e-8
 """A weight within this share of its bound counts as at the bound."""
+
+
+def in_first_half(hashes: Integers) -> Booleans:
+    """Return a mask of the rows that choose; the others test the choice."""
+    return (hashes & np.uint64(1)) == 0
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """Distinct standardised rows.
+
+    Parameters
+    ----------
+    points : array of shape (n, n_features), float64
+        Rows in ascending order of their columns.
+    first : array of shape (n,), bool
+        Whether a row of the first half is at the point.
+    """
+
+    points: Floats
+    first: Booleans
+
+
+def landmarks_of(sample: Sample, frame: Standardiser, n_landmarks: int) -> Landmarks:
+    """Return the distinct rows among the sample rows with the smallest hashes."""
+    chosen = np.argsort(sample.hashes, kind="stable")[:n_landmarks]
+    points, place = np.unique(frame.exactly(sample.rows[chosen]), axis=0, return_inverse=True)
+    first = np.zeros(len(points), dtype=bool)
+    first[np.ravel(place)[in_first_half(sample.hashes[chosen])]] = True
+    return Landmarks(points, first)
+
+
+def spacing(points: Floats) -> float:
+    """Return the median distance of points to their nearest neighbours."""
+    return float(np.median(cKDTree(points).query(points, k=2)[0][:, 1])) if len(points) > 1 else 0.0
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,9 @@ from ..growth.sampling import RESERVOIR_VALUES
 from ..growth.scaling import Standardiser, robust_standardiser
 from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
-from .dual import SLACK, Sphere, level_of, smallest_sphere
+from .dual import SLACK, Landmarks, Sphere, in_first_half, landmarks_of, level_of, smallest_sphere, spacing
 from .holdout import connecting_edges
-from .landmarks import Landmarks, landmarks_of, spacing
-from .model import N_COLUMNS, Contours
-from .passes import LandmarkCounts, LevelCounts, in_first_half, level_of_counts
+from .model import N_COLUMNS, Contours, LandmarkCounts, LevelCounts, level_of_counts
 from .sweep import Step, best_failed, chosen_step, persistence_of, plateau_of, sweep, widths_for
 
 logger = logging.getLogger(__name__)

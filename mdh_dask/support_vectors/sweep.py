@@ -11,9 +11,8 @@ from scipy.stats import norm
 from .._random import any_rows
 from .._typing import Floats, Integers
 from .components import by_size, components
-from .dual import Sphere, level_of, smallest_sphere
+from .dual import Sphere, level_of, smallest_sphere, spacing
 from .holdout import Relief, confirmed, connecting_edges, relief_of
-from .landmarks import spacing
 
 SHARES = (0.0, 0.1, 0.3, 0.6)
 """Shares outside the contours to try; large ones separate overlapping clusters."""

@@ -14,9 +14,8 @@ from sklearn.datasets import load_wine
 from strategies import seeds
 
 from mdh_dask import KernelKMeans, KernelPCAFeatures, load_model
-from mdh_dask.centroids.gap import gap_number
 from mdh_dask.centroids.passes import CentroidPass, step_for
-from mdh_dask.centroids.plan import CentroidSettings, k_means
+from mdh_dask.centroids.plan import CentroidSettings, gap_number, k_means
 from mdh_dask.chunks import run
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture

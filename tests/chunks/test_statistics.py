@@ -36,7 +36,7 @@ from mdh_dask.metrics import Contingency
 from mdh_dask.summaries.levels import LevelPass, UnseenPass
 from mdh_dask.summaries.missing import MissingPass
 from mdh_dask.summaries.moments import MomentPass
-from mdh_dask.support_vectors.passes import LandmarkCounts, LevelCounts
+from mdh_dask.support_vectors.model import LandmarkCounts, LevelCounts
 from mdh_dask.tree.routing import leaves_of
 from mdh_dask.tree.structure import tree_from_nodes
 

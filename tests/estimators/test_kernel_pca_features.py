@@ -215,7 +215,7 @@ def test_blocks_without_rows_have_features_without_rows(rows):
 
 def test_a_kernel_that_is_registered_becomes_an_option(rows, monkeypatch):
     class Linear(Kernel):
-        def against(self, landmarks):
+        def bind(self, landmarks):
             return lambda rows, out: np.dot(rows, landmarks.T, out=out)
 
     monkeypatch.setitem(KERNELS, "linear", Linear)

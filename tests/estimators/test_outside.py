@@ -32,7 +32,7 @@ class Cube(Kernel):
 
     scale: float = 1.0
 
-    def against(self, landmarks):
+    def bind(self, landmarks):
         def fill(rows, out):
             np.dot(rows, landmarks.T, out=out)
             out += 1

@@ -35,8 +35,8 @@ from mdh_dask.kernels import (
     Polynomial,
     Precomputed,
     Quadratic,
-    blas,
     choose_landmarks,
+    nystrom,
     nystrom_map,
 )
 from mdh_dask.kernels.distances import LEAST_SCALE, robust_width
@@ -211,7 +211,7 @@ class TestNystromMap:
         if name in ("nearest_neighbors", "heat", "isomap", "connectivity"):
             # Not positive definite, which scikit-learn refuses, or with equal eigenvalues.
             values, vectors = np.linalg.eigh(reference.centred(gram))
-            fading = ALL[name].fading((values / values[-1]).clip(0))
+            fading = ALL[name].spectral_filter((values / values[-1]).clip(0))
             expected = (vectors * np.sqrt(values.clip(0) * fading))[:, :-9:-1]
             a, b = (x.astype(float) @ x.T for x in (feature_map(rows), expected))
             np.testing.assert_allclose(a, b, atol=1e-5)
@@ -229,7 +229,7 @@ class TestNystromMap:
         kernel = feature_map.kernel
         features = feature_map(rows).astype(float)
         expected = reference.centred_products(
-            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components, kernel.fading
+            kernel.matrix(rows, landmarks), kernel.gram(landmarks), feature_map.n_components, kernel.spectral_filter
         )
         np.testing.assert_allclose(features @ features.T, expected, atol=2e-3 * np.abs(expected).max())
 
@@ -345,9 +345,9 @@ class TestNystromMap:
 
 class TestProducts:
     def test_double_precision_is_taken_where_single_is_not_the_same_everywhere(self, monkeypatch):
-        monkeypatch.setattr(blas, "_rows_are_alike", lambda dtype, depth, width: dtype != "float32" or depth < 10)
-        assert blas.exact_dtype(np.float32, (5, 7), (7, 5)) is np.float32
-        assert blas.exact_dtype(np.float32, (5, 70), (70, 5)) is np.float64
+        monkeypatch.setattr(nystrom, "_rows_are_alike", lambda dtype, depth, width: dtype != "float32" or depth < 10)
+        assert nystrom.exact_dtype(np.float32, (5, 7), (7, 5)) is np.float32
+        assert nystrom.exact_dtype(np.float32, (5, 70), (70, 5)) is np.float64
         rows = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
         assert map_of(rows[:50].astype(float), RBF())(rows).dtype == np.float32
 

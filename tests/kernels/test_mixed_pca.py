@@ -7,10 +7,10 @@ import reference_kernel as reference
 from scipy.linalg import subspace_angles
 
 from mdh_dask import HierarchicalMDH, MixedPCA, load_model
-from mdh_dask.kernels.blas import HEIGHT
 from mdh_dask.kernels.levels import EIGHTHS, levels_by_change
 from mdh_dask.kernels.mixed_pca import MixedPCAMap
 from mdh_dask.kernels.mixed_pca_fit import MixedPCAPass
+from mdh_dask.kernels.nystrom import HEIGHT
 
 TYPES = {"continuous": [0, 1, 2], "categorical": [3, 4]}
 

@@ -10,7 +10,7 @@ from strategies import seeds
 
 from mdh_dask import HierarchicalKernelMDH, KernelKMeans, KernelPCAFeatures
 from mdh_dask.kernels import Connectivity, Isomap
-from mdh_dask.kernels.paths import MOST_LANDMARKS
+from mdh_dask.kernels.graphs import MOST_LANDMARKS
 from mdh_dask.metrics import adjusted_rand_index
 
 

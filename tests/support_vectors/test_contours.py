@@ -12,7 +12,7 @@ from mdh_dask import SupportVectorClustering, load_model
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from mdh_dask.growth.scaling import robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.support_vectors.passes import LOWEST, N_BINS, bin_of, level_of_counts, lower_edge
+from mdh_dask.support_vectors.model import LOWEST, N_BINS, bin_of, level_of_counts, lower_edge
 
 
 def groups(n=2000, d=3, k=3, seed=0):
