@@ -24,6 +24,11 @@ from .targets import encoded
 COMES_TO_ITS_TURN = ("scatter", "eigenvalue")
 """Orders that examine a cluster only when its turn comes to be split."""
 
+MANY_ROWS = 20_000
+"""Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
+
+HIDDEN = "; hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
+
 
 def why_clusters(model: Any, cluster: int | None) -> str:
     """Return in words which splits bound clusters, and why they are not split further; see `TreeEstimator.why`."""
@@ -40,7 +45,8 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if limit := model._limit():
         said += f", {limit}"
     if tree.n_clusters == 1:
-        return f"{said}: {why_not(model, best_failed(model))}"
+        hint = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
+        return f"{said}: {why_not(model, best_failed(model))}{hint}"
     return "\n".join([said, *lines])
 
 
