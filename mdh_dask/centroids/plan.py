@@ -15,8 +15,7 @@ from ..chunks import Pass, Plan
 from ..growth.bounds import without_far_rows
 from ..growth.discrete import Discrete, jitter_of
 from ..growth.exemplars import Exemplars, least
-from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, first_read, sample_limit
-from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.passes import FirstLook, Sample, columns_of, draw, first_read, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for, unit_for
 
@@ -211,9 +210,7 @@ def gap_number(points: Floats, most: int, seed: int, references: Sequence[Floats
 
 def gap_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
     """Plan the sample of rows whose features the gap statistic compares with those of rows without clusters."""
-    wanted = max(min(ROWS, RESERVOIR_VALUES // shape[1]), 1)
-    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(wanted, shape[0])))
-    return drawn.first(wanted)
+    return (yield from draw(seed, rows_in_memory(ROWS, shape[1]), shape[0]))
 
 
 def gap_number_of_features(

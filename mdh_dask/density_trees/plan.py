@@ -13,8 +13,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
 from ..growth.discrete import Discrete, discrete_of
-from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
-from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..growth.ties import with_drawn_scales
 from ..splits.cuts import FEW_COLUMNS
@@ -76,7 +75,7 @@ def cluster(
     each landmark, and with many rows those in the balls of every test, on rows that are not in the sample.
     """
     n_rows, n_features = shape
-    wanted = rows_sampled(settings.sample_size, n_features)
+    wanted = rows_in_memory(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
     more = n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
@@ -109,11 +108,6 @@ def cluster(
         structure.links, structure.evidence, structure.core_rows, structure.cut_rows, clusters,
         float(structure.threshold), *peaks, landmarks.level, settings.leaves_outside,
     )  # fmt: skip
-
-
-def rows_sampled(sample_size: int, n_columns: int) -> int:
-    """Return the number of rows in the sample."""
-    return max(min(sample_size, RESERVOIR_VALUES // n_columns), 1)
 
 
 def _peaks(

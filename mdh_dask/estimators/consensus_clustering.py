@@ -17,8 +17,7 @@ from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.label_mixture import LabelMixture, found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.merging import groups_of_cells, merging_sample
-from ..growth.passes import Sample, SamplePass, columns_of, sample_limit
-from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, sample_limit
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
@@ -199,7 +198,7 @@ class ConsensusClustering(ClusterEstimator):
     def _combined(self, trees: tuple[TreeState, ...], seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
-        wanted = max(min(EXEMPLARY, RESERVOIR_VALUES // trees[0].n_features), 1)
+        wanted = rows_in_memory(EXEMPLARY, trees[0].n_features)
         drawing = SamplePass(seed, sample_limit(wanted, shape[0]))
         mapped = trees[0].feature_map
         merges = self.merge and self.n_clusters is None and (mapped is None or mapped.points is not None)

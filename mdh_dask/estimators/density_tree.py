@@ -16,7 +16,8 @@ from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Plan, is_dask
 from ..density_trees.model import DensityModel
 from ..density_trees.passes import DOUBLINGS
-from ..density_trees.plan import DensitySettings, cluster, rows_sampled
+from ..density_trees.plan import DensitySettings, cluster
+from ..growth.passes import rows_in_memory
 from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
@@ -293,10 +294,10 @@ class DensityTree(ClusterEstimator):
         return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-        n = 1 if n_rows <= rows_sampled(self.sample_size, n_columns) else 2
+        n = 1 if n_rows <= rows_in_memory(self.sample_size, n_columns) else 2
         return self._passes_on_features(n, n)
 
     def _task_bytes(self, rows: RowArray) -> int:
         n_columns = rows.shape[1]
-        sample = rows_sampled(self.sample_size, n_columns) * rows.dtype.itemsize * n_columns
+        sample = rows_in_memory(self.sample_size, n_columns) * rows.dtype.itemsize * n_columns
         return int(max(sample, self.n_landmarks * (n_columns + 1 + DOUBLINGS) * 8))

@@ -15,7 +15,8 @@ from ..growth.branches import GrowthSettings
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Guides
-from ..growth.merging import merged, merging_sample, rows_drawn
+from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
+from ..growth.passes import rows_in_memory
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
@@ -216,7 +217,7 @@ class GrownTree(ClusterEstimator):
             counts += 2 * 8 * ROWS_AT_ONCE * landmarks
             sample = max(sample, SAMPLE * landmarks * row_bytes)
         if self.merge:
-            sample += rows_drawn(rows.shape[1]) * row_bytes
+            sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:

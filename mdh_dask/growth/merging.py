@@ -7,12 +7,11 @@ import numpy as np
 
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
-from ..chunks import Pass, Plan
+from ..chunks import Plan
 from ..splits.merging import merge_cells
 from ..tree.structure import Tree
 from .bounds import clipped
-from .passes import Sample, SamplePass, sample_limit
-from .sampling import RESERVOIR_VALUES
+from .passes import Sample, draw, rows_in_memory
 from .ties import without_ties
 
 logger = logging.getLogger(__name__)
@@ -22,11 +21,6 @@ SAMPLE_ROWS = 10_000
 
 MERGING = 3
 """Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""
-
-
-def rows_drawn(n_columns: int) -> int:
-    """Return the number of sampled rows, unless there are fewer."""
-    return max(min(SAMPLE_ROWS, RESERVOIR_VALUES // n_columns), 1)
 
 
 def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
@@ -43,10 +37,8 @@ def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
     generator
         A plan of one pass, which asks nothing of the tree: it goes together with the first pass of growing.
     """
-    wanted = rows_drawn(shape[1])
     key = int(generator(seed, MERGING).integers(2**31))
-    drawn: Sample = yield Pass("sampling", SamplePass(key, sample_limit(wanted, shape[0])))
-    return drawn.first(wanted)
+    return (yield from draw(key, rows_in_memory(SAMPLE_ROWS, shape[1]), shape[0]))
 
 
 def merged(

@@ -14,6 +14,20 @@ from ..chunks import Pass, Plan, Statistic
 
 HASH_RANGE = 2**64
 
+RESERVOIR_VALUES = 2**25
+"""Most values in the samples of one pass, if these are enough rows: a worker and the driver hold them (128 MiB)."""
+
+
+def rows_in_memory(wanted: int, n_columns: int, least: int = 1) -> int:
+    """Return the number of rows to sample: as many as wanted, fewer with many columns, but not fewer than the least.
+
+    Examples
+    --------
+    >>> rows_in_memory(40_000, 50), rows_in_memory(40_000, 2000), rows_in_memory(40_000, 20_000, least=10_000)
+    (40000, 16777, 10000)
+    """
+    return max(min(wanted, RESERVOIR_VALUES // n_columns), least)
+
 
 @storable
 class Sample(NamedTuple):
@@ -155,6 +169,12 @@ def merge_columns(a: Columns, b: Columns) -> Columns:
         delta = b.mean - a.mean
         mean, deviations = a.mean + delta * share, a.deviations + b.deviations + delta**2 * a.n * share
     return Columns(n, mean, deviations, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
+
+
+def draw(seed: int, n_wanted: int, n_rows: int) -> Plan[Sample]:
+    """Plan a pass that draws `n_wanted` of the rows, or all of fewer."""
+    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(n_wanted, n_rows)))
+    return drawn.first(n_wanted)
 
 
 def first_read(seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook], None]) -> Plan[FirstLook]:

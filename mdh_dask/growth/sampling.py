@@ -1,15 +1,13 @@
 """Sizes of the samples of branches."""
 
 from .branches import Branch, State
+from .passes import rows_in_memory
 
 PILOT_ROWS = 1024
 """Sample rows of a branch that set the bins of its histograms if every direction is scored on all rows."""
 
 RESERVOIR = 4
 """The root's sample, and all fresh samples of one pass together, hold this many times `sample_size` rows."""
-
-RESERVOIR_VALUES = 2**25
-"""Most values in these samples, but at least `sample_size` rows: one worker and the driver hold them (128 MiB)."""
 
 INFORMATIVE_ROWS = 500
 """Fewest sample rows on which a branch is grown ahead."""
@@ -19,14 +17,8 @@ FRESH_ROWS = 2500
 
 
 def rows_held(sample_size: int, n_columns: int) -> int:
-    """Return the number of rows in the root's sample, and in all fresh samples of one pass together.
-
-    Examples
-    --------
-    >>> rows_held(10_000, 50), rows_held(10_000, 2000), rows_held(10_000, 20_000)
-    (40000, 16777, 10000)
-    """
-    return max(sample_size, min(RESERVOIR * sample_size, RESERVOIR_VALUES // n_columns))
+    """Return the number of rows in the root's sample, and in all fresh samples of one pass together."""
+    return rows_in_memory(RESERVOIR * sample_size, n_columns, least=sample_size)
 
 
 def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:

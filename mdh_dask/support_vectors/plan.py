@@ -14,8 +14,7 @@ from ..chunks import Plan
 from ..growth.bounds import clipped, without_far_rows
 from ..growth.discrete import Discrete, jitter_of
 from ..growth.exemplars import Exemplars, least
-from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
-from ..growth.sampling import RESERVOIR_VALUES
+from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
@@ -137,7 +136,7 @@ def _densest(contours: Contours, sample: Sample, n_landmarks: int) -> Exemplars:
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:
     """Return the number of rows in the sample."""
-    return max(n_landmarks, min(SAMPLE * n_landmarks, RESERVOIR_VALUES // n_columns))
+    return rows_in_memory(SAMPLE * n_landmarks, n_columns, least=n_landmarks)
 
 
 def _warn_of_spacing(points: Floats, width: float) -> None:

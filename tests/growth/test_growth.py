@@ -66,7 +66,7 @@ def test_all_branches_of_a_tree_share_the_rows_of_one_sample(mixture, roots):
 
 
 def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample_size(roots, monkeypatch):
-    monkeypatch.setattr("mdh_dask.growth.sampling.RESERVOIR_VALUES", 30_000)
+    monkeypatch.setattr("mdh_dask.growth.passes.RESERVOIR_VALUES", 30_000)
     X, y = (part.compute() for part in gaussian_mixture(3000, 50, 4, random_state=5))
     for size, rows in ((100, 400), (200, 600), (1100, 1100)):
         models = [RandomProjectionTree(sample_size=size, random_state=0).fit(da.from_array(X, n)) for n in (3000, 431)]
