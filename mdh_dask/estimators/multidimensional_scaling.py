@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._state import FeatureMap
 from .._typing import Floats, RowArray
 from ..kernels import KERNELS, Kernel, Polynomial, Precomputed, resolve_kernel
-from ..kernels.scaling import ScalingMap, Squares, scaling_map
+from ..kernels.mds import ScalingMap, Squares, scaling_map
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 

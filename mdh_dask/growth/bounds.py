@@ -46,22 +46,11 @@ class Bounds(NamedTuple):
 
 
 def bounds_of(rows: AnyArray, share: float | None = None, widths: float = WIDTHS) -> Bounds:
-    """Return the bounds beyond which rows are far from the bulk of some rows.
+    """Return the bounds, some `widths` of the bulk of rows away from it, beyond which rows are far from the others.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-    share : float, optional
-        Share of the rows outside the bulk at either end of a column. With the share of the smallest cluster, by default
-        the square root of the number of rows, the rows beyond an end are too few to be a cluster.
-    widths : float
-        Distance of the bounds from the bulk, in ranges of the bulk.
-
-    Returns
-    -------
-    Bounds
-        The bulk of a column lies between order statistics, which no single row can move, however far it is. Columns
-        whose bulk is a single value, as for rare events, have no bounds.
+    The bulk of a column lies between order statistics, which no single row can move, however far it is. Columns whose
+    bulk is a single value, as for rare events, have no bounds. Outside the bulk is a `share` of the rows at either end:
+    with that of the smallest cluster, by default of the square root of the number of rows, they are too few to be one.
 
     Examples
     --------
@@ -112,20 +101,9 @@ def clipped(rows: AnyArray, scaled: bool) -> AnyArray:
 
 
 def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> tuple[AnyArray, AnyArray]:
-    """Return the rows, and some of them, that are not far from the bulk of the latter.
+    """Return the rows, and some of them, that are within the bounds of the latter, without a copy if all are.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-    scoring : array of shape (m, n_features)
-        Some of the rows, whose bulk counts; may be `rows` itself.
-    share : float, optional
-        As for `bounds_of`.
-
-    Returns
-    -------
-    rows, scoring : arrays
-        Those within ``bounds_of(scoring, share)``, without a copy if all are.
+    `share` is that of `bounds_of`.
 
     Examples
     --------
@@ -166,22 +144,10 @@ def least_share(min_rows: int, n_rows: float) -> float | None:
 
 
 def without_far_rows(columns: Columns, sample: Sample, share: float | None = None) -> tuple[Columns, Sample]:
-    """Return the columns and the sample without the rows that are far from the bulk of the sample.
+    """Return the columns of all rows and the sample without the rows that are far from the bulk of the sample.
 
-    Parameters
-    ----------
-    columns : Columns
-        Moments and ranges over all rows.
-    sample : Sample
-    share : float, optional
-        As for `bounds_of`.
-
-    Returns
-    -------
-    columns : Columns
-        Columns without far rows stay unchanged, to the last bit. The others are estimated from the near rows of the
-        sample, as measuring them on all rows would take another pass.
-    sample : Sample
+    Columns without far rows stay unchanged, to the last bit. The others are estimated from the near rows of the sample,
+    as measuring them on all rows would take another pass. `share` is that of `bounds_of`.
     """
     some = sample.first(ROWS_FOR_BOUNDS).rows
     doubtful = np.flatnonzero(~_certainly_near(columns, some, share))

@@ -105,15 +105,9 @@ class Discrete:
 def discrete_of(
     sample: Sample, levels: LevelFeatures | TwoValued | None = None, most_values: int = MOST_VALUES
 ) -> Discrete:
-    """Return what a sample of raw rows shows of columns of few values.
+    """Return what a sample of raw rows shows of columns of few values; two-valued ones unless `levels` are known.
 
-    Parameters
-    ----------
-    sample : Sample
-    levels : LevelFeatures, TwoValued or None
-        Levels that are known; by default, two-valued columns are looked for.
-    most_values : int
-        Most values of a column that is jittered.
+    Columns of at most `most_values` evenly spaced values are jittered.
     """
     jitter, steps = jitter_of(sample, most_values)
     some = sample.first(ROWS_FOR_VALUES)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._jit.affinities import GowerLandmarks, gower_similarities
 from .._levels import LevelFeatures
+from .._random import any_rows
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .base import Evaluator, Kernel
@@ -215,7 +216,7 @@ def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: 
     Rows without a column are less like those that have it, if its values are more alike than those of other columns,
     and the other columns then weigh more. So rows of every level of another column have a mean change of their own.
     """
-    some = slice(None, None, -(-len(coded) // ROWS_WITHOUT))
+    some = any_rows(np.arange(len(coded)), ROWS_WITHOUT)
     rows, known, used = coded[some], ~np.isnan(coded), np.flatnonzero(shares)
     common = (known[some] * shares) @ known.T
     least = max((1 - NEARLY_ALL) * len(rows), 1)
