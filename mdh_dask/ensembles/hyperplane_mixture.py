@@ -6,7 +6,7 @@ import numpy as np
 
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
-from .tuples import bits_of, words_of
+from .mixture import bits_of, words_of
 
 ROWS_AT_ONCE = 8192
 """Rows whose probabilities are in memory at once while rows are labelled."""

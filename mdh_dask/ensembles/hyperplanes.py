@@ -24,8 +24,19 @@ from ..projections.sqp import constrained_hyperplane
 from ..splits.rules import SplitRule
 from ..splits.stop_rule import StopRule, VotingRule
 from .hyperplane_mixture import HyperplaneMixture
-from .mixture import Criterion, Mixture, Tally, bernoulli_tally, cells, fit_components, fits
-from .tuples import TuplePass, Tuples, bits_of, words_of
+from .mixture import (
+    Criterion,
+    Mixture,
+    Tally,
+    TuplePass,
+    Tuples,
+    bernoulli_tally,
+    bits_of,
+    cells,
+    fit_components,
+    fits,
+    words_of,
+)
 
 logger = logging.getLogger(__name__)
 

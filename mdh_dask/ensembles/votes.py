@@ -15,7 +15,7 @@ from ..chunks import Statistic
 from ..growth.passes import Sample
 from ..metrics.contingency import factorise
 from ..tree.structure import Tree
-from .tuples import LabelTuples
+from .mixture import LabelTuples
 
 NO_LABEL = -1
 

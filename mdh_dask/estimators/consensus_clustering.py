@@ -14,7 +14,7 @@ from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together, together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
-from ..ensembles.label_mixture import LabelMixture, found_by, mixture_of, most_tuples
+from ..ensembles.labels import LabelMixture, found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.merging import groups_of_cells, merging_sample
 from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, sample_limit

@@ -9,9 +9,8 @@ import numpy as np
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..ensembles.consensus import Consensus, Found
-from ..ensembles.label_mixture import LabelMixture
-from ..ensembles.mixture import Mixture
-from ..ensembles.tuples import words_of_labels
+from ..ensembles.labels import LabelMixture
+from ..ensembles.mixture import Mixture, words_of_labels
 from ..ensembles.votes import NO_LABEL
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.passes import Sample

@@ -15,7 +15,7 @@ from ..chunks import merge_chunks, reduce_rows, run
 from ..density.histograms import Histograms
 from ..growth.leading import leading_directions
 from ..splits.null import unimodal_p_value
-from ..summaries.nearest import NearestRows
+from ..summaries.passes import NearestRows
 from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
 from .missing import complete_rows

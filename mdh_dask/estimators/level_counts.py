@@ -12,9 +12,9 @@ from ..columns import ColumnTypes
 from ..columns.coding import Coder, array_of_table
 from ..columns.drafts import is_table, keys_of
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
+from ..summaries.changes import LevelDrift
 from ..summaries.drift import Drift
-from ..summaries.level_drift import LevelDrift
-from ..summaries.levels import LevelPass, UnseenPass
+from ..summaries.passes import LevelPass, UnseenPass
 from .models import part
 
 LevelCounts = tuple[Integers, ...]

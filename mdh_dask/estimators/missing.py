@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
 from ..columns import ColumnTypes
-from ..summaries.missing import CompleteRows, Missing, MissingPass
+from ..summaries.passes import CompleteRows, Missing, MissingPass
 from .blocks import complete, unmasked, with_means
 from .models import part
 

@@ -12,8 +12,8 @@ from ..chunks import Progress, Statistic, Together, announced, is_dask, merge_ch
 from ..growth.passes import SamplePass, sample_limit
 from ..io.staging import check_file
 from ..report import write_report
-from ..summaries.frequencies import FrequencyPass
 from ..summaries.moments import MomentPass
+from ..summaries.passes import FrequencyPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
 
 

@@ -15,7 +15,7 @@ from ..chunks import merge_chunks, run, run_together
 from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
 from ..growth.update import regrow, update
-from ..summaries.level_drift import weighted
+from ..summaries.changes import weighted
 from ..tree.structure import Tree
 from .checks import check_first_look
 from .level_counts import level_plans

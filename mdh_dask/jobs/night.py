@@ -23,7 +23,7 @@ from ..images.rows import all_rows, pixel_rows
 from ..images.validity import NoDataError
 from ..io import codec
 from ..io.journal import FolderJournal
-from ..summaries.novelty import novelty_of
+from ..summaries.drift import novelty_of
 from ..workflows.estimates import telling_of_memory
 from ..workflows.pixels import labelled, write_preview
 from ..workflows.scenes import fit_scenes

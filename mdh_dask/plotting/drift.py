@@ -6,7 +6,7 @@ import numpy as np
 
 from .._words import depth_text, full_count
 from ..summaries.drift import Drift
-from ..summaries.drift_export import change_text
+from ..summaries.tables import change_text
 from ..tree.structure import NodeDensity
 from .parts import GREY, INK, bare_axes, check_node, fill_sides, has_valley, new_axes, node_name, window
 

@@ -7,7 +7,7 @@ import numpy as np
 from .._words import full_count
 from ..plotting.parts import node_name
 from ..summaries.drift import Drift
-from ..summaries.drift_export import (
+from ..summaries.tables import (
     CLUSTER_COLUMNS,
     LEVEL_COLUMNS,
     SPLIT_COLUMNS,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Floats
-from ..summaries.cells import as_precise
 from ..summaries.profiles import Profiles
+from ..summaries.tables import as_precise
 from .entries import Entry, percent
 from .sides import difference_in_words
 

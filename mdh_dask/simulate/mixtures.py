@@ -1,23 +1,133 @@
-"""The simulators: each draws the parameters of a mixture; `lazy_mixture` draws the rows."""
+"""Gaussian mixtures as lazy Dask arrays, whose rows are generated inside the tasks.
 
-from collections.abc import Sequence
-from numbers import Real
+The rows are cut into blocks whose length depends only on the number of features, and every block has its own random
+streams, so the values depend on the seed but not on the chunks, the scheduler or the machine.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
 from typing import Any, Literal
 
+import dask.array as da
 import numpy as np
 import numpy.typing as npt
 
-from .._typing import Floats, RowArray
-from .rows import ChunkRows, Mixture, check_seed, check_sizes, lazy_mixture, parameter_stream
+from .._random import generator
+from .._typing import AnyArray, Floats, Integers, RowArray
+from ..chunks import map_rows
 
-BOLTON_MEANS: Floats = np.pad(
-    [[0.0, 0, 0], [4, 0, 0], [4, 1, 0], [0, 1, 0], [4, 1, 1], [4, 0, 1], [0, 1, 1], [0, 0, 1]], ((0, 0), (0, 5))
-)
-"""Means (8, 8) of the clusters of `bolton_mixture`."""
+CHUNK_BYTES = 2**26
+"""Bytes of a chunk of X when ``chunk_rows="auto"``."""
 
-BOLTON_COVARIANCE: Floats = 0.3 * np.eye(8)
-"""Covariance (8, 8) of every cluster of `bolton_mixture`."""
-BOLTON_COVARIANCE[:3, :3] = [[0.8, -0.15, 0.15], [-0.15, 0.05, -0.025], [0.15, -0.025, 0.05]]
+BLOCK_VALUES = 2**17
+"""Most values per block: small beside a chunk, but enough to outweigh the cost of starting a stream."""
+
+BLOCK_ROWS = 8192
+"""Most rows per block."""
+
+STREAMS = 0x53494D
+"""Keeps the streams of simulators apart from those of an estimator with the same seed."""
+
+_PARAMETERS, _LABELS, _NOISE = (STREAMS, 0), (STREAMS, 1), (STREAMS, 2)
+
+ChunkRows = int | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A Gaussian mixture and the number of its rows."""
+
+    seed: int
+    n_rows: int
+    centres: Floats  # (k, d)
+    scales: Floats  # (k or 1, d or 1): standard deviations of each cluster and feature
+    loading: Floats | None = None  # (d, d): a factor of the covariance that all clusters share
+    proportions: Floats | None = None  # (k,): cumulative; None for clusters of equal size
+
+    @property
+    def n_features(self) -> int:
+        """Return the number of columns."""
+        return self.centres.shape[1]
+
+    @property
+    def block_rows(self) -> int:
+        """Rows per block; the last block may have fewer."""
+        return min(max(BLOCK_VALUES // self.n_features, 1), BLOCK_ROWS)
+
+    def labels(self, block: int) -> Integers:
+        """Return the cluster of each row of a block."""
+        first = block * self.block_rows
+        rows = np.arange(first, min(first + self.block_rows, self.n_rows))
+        random = generator(self.seed, *_LABELS, block)
+        if self.proportions is None:
+            return random.permutation(rows % len(self.centres))
+        return np.searchsorted(self.proportions[:-1], random.random(len(rows)), side="right")
+
+    def rows(self, block: int) -> Floats:
+        """Return the features of each row of a block."""
+        labels = self.labels(block)
+        values = generator(self.seed, *_NOISE, block).standard_normal((len(labels), self.centres.shape[1]))
+        if self.loading is not None:
+            values = values @ self.loading.T
+        values *= self.scales[labels] if len(self.scales) > 1 else self.scales
+        values += self.centres[labels]
+        return values
+
+
+def lazy_mixture(mixture: Mixture, chunk_rows: ChunkRows, dtype: npt.DTypeLike) -> tuple[RowArray, RowArray]:
+    """Return the rows and the labels of a mixture as Dask arrays in the same row chunks."""
+    n_features = mixture.n_features
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64; got {dtype}")
+    if chunk_rows == "auto":
+        blocks = CHUNK_BYTES // (n_features * dtype.itemsize * mixture.block_rows)
+        chunk_rows = max(1, blocks) * mixture.block_rows
+    check_sizes(chunk_rows=chunk_rows)
+    rows = da.arange(mixture.n_rows, chunks=min(chunk_rows, mixture.n_rows))
+    X = map_rows(partial(_draw_rows, dtype), rows, dtype=dtype, n_columns=n_features, shared=mixture)
+    return X, map_rows(_draw_labels, rows, dtype=np.int64, shared=mixture)
+
+
+def _draw_rows(dtype: np.dtype[Any], mixture: Mixture, rows: Integers) -> AnyArray:
+    return _fill(np.empty((len(rows), mixture.n_features), dtype), mixture.rows, mixture.block_rows, rows)
+
+
+def _draw_labels(mixture: Mixture, rows: Integers) -> AnyArray:
+    return _fill(np.empty(len(rows), np.int64), mixture.labels, mixture.block_rows, rows)
+
+
+def _fill(out: AnyArray, draw: Callable[[int], AnyArray], block_rows: int, rows: Integers) -> AnyArray:
+    """Write consecutive rows, each cut from the block that holds it."""
+    start, stop = int(rows[0]), int(rows[-1]) + 1
+    for block in range(start // block_rows, (stop - 1) // block_rows + 1):
+        first = block * block_rows
+        drawn = draw(block)[max(start - first, 0) : stop - first]
+        at = max(first - start, 0)
+        out[at : at + len(drawn)] = drawn
+    return out
+
+
+def parameter_stream(random_state: int) -> np.random.Generator:
+    """Return the random stream for the parameters of a mixture."""
+    return generator(check_seed(random_state), *_PARAMETERS)
+
+
+def check_seed(random_state: int) -> int:
+    """Return the seed as an integer, or raise an error."""
+    if not isinstance(random_state, Integral) or random_state < 0:
+        raise ValueError(f"random_state must be an integer of at least 0, the seed; got {random_state!r}")
+    return int(random_state)
+
+
+def check_sizes(**sizes: Any) -> None:
+    """Raise an error that names a size which is not a positive integer."""
+    for name, size in sizes.items():
+        if not isinstance(size, Integral) or size < 1:
+            remedy = ' or "auto"' if name == "chunk_rows" else ""
+            raise ValueError(f"{name} must be an integer of at least 1{remedy}; got {size!r}")
 
 
 def gaussian_mixture(
@@ -147,70 +257,6 @@ def separated_mixture(
     grid = np.tile(separation * np.arange(n_clusters)[:, None], n_features)
     centres = parameter_stream(random_state).permuted(grid, axis=0)
     return lazy_mixture(Mixture(random_state, n_samples, centres, np.ones((1, 1))), chunk_rows, dtype)
-
-
-def noisy_axes_mixture(
-    n_samples: int,
-    n_features: int,
-    n_clusters: int,
-    *,
-    chunk_rows: ChunkRows = "auto",
-    dtype: npt.DTypeLike = np.float32,
-    random_state: int = 0,
-) -> tuple[RowArray, RowArray]:
-    """Simulate clusters of equal size that about half of the features hide in noise.
-
-    Parameters and results are those of `gaussian_mixture`. Centres are uniform in [0, 2]^d; the variance of a
-    feature, the same in all clusters, is 0.05 or 1 with equal probability.
-
-    Notes
-    -----
-    Source: Yates, PhD thesis, Lancaster 2017, section 6.3.3; there 100 k rows for 10, 30 and 50 clusters k in 1000,
-    10,000 and 19,000 features.
-
-    Examples
-    --------
-    >>> X, y = noisy_axes_mixture(1000, 19_000, 10, chunk_rows=500)
-    >>> X.numblocks
-    (2, 1)
-    """
-    check_sizes(n_samples=n_samples, n_features=n_features, n_clusters=n_clusters)
-    random = parameter_stream(random_state)
-    centres = random.uniform(0, 2, (n_clusters, n_features))
-    scales = np.sqrt(random.choice([0.05, 1.0], (1, n_features)))
-    return lazy_mixture(Mixture(random_state, n_samples, centres, scales), chunk_rows, dtype)
-
-
-def bolton_mixture(
-    n_clusters: Literal[2, 4, 8],
-    n_samples: int | None = None,
-    *,
-    chunk_rows: ChunkRows = "auto",
-    dtype: npt.DTypeLike = np.float32,
-    random_state: int = 0,
-) -> tuple[RowArray, RowArray]:
-    """Simulate the mixture ``bolton_2``, ``bolton_4`` or ``bolton_8``: correlated clusters in eight features.
-
-    Parameters and results are those of `gaussian_mixture`; `n_samples` is 300 per cluster by default, as in the
-    source. The clusters are equally large; means and covariance are fixed, only the rows are random.
-
-    Notes
-    -----
-    Source: Rome, Miasnikov and Haralick, CUNY TR-2003009, section 5.1, after Bolton and Krzanowski (2003).
-
-    Examples
-    --------
-    >>> X, y = bolton_mixture(4)
-    >>> X.shape
-    (1200, 8)
-    """
-    if n_clusters not in (2, 4, 8):
-        raise ValueError(f"n_clusters must be 2, 4 or 8, the mixtures of the source; got {n_clusters!r}")
-    n_samples = 300 * n_clusters if n_samples is None else n_samples
-    check_sizes(n_samples=n_samples)
-    loading = np.linalg.cholesky(BOLTON_COVARIANCE)
-    mixture = Mixture(check_seed(random_state), n_samples, BOLTON_MEANS[:n_clusters], np.ones((1, 1)), loading)
-    return lazy_mixture(mixture, chunk_rows, dtype)
 
 
 def _cumulate(weights: Any, n_clusters: int) -> Floats:

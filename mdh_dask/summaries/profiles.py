@@ -9,8 +9,8 @@ import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
-from .cells import MISSING, UNKNOWN, as_precise, beside, shortened
 from .moments import Moments
+from .tables import MISSING, UNKNOWN, as_precise, bracketed, shortened
 
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
@@ -190,7 +190,7 @@ def with_levels(
             continue
         own = next(of_columns)
         known = types.levels[j] or ()
-        for level, n in zip((*known, beside(UNKNOWN, known), beside(MISSING, known)), own.T):
+        for level, n in zip((*known, bracketed(UNKNOWN, known), bracketed(MISSING, known)), own.T):
             if n.any():
                 entry = f"{shortened(name)}: {shortened(level)}"
                 found.append((entry, (name, level), _of_indicator(n, moments.n_rows)))
@@ -227,7 +227,9 @@ def entries_of_rows(rows: AnyArray, profiles: Profiles, names: Sequence[str], ty
         if level[1] in known_levels:
             out[:, i] = column == known_levels.index(level[1])
         else:
-            out[:, i] = np.isnan(column) if level[1] == beside(MISSING, known_levels) else column == len(known_levels)
+            out[:, i] = (
+                np.isnan(column) if level[1] == bracketed(MISSING, known_levels) else column == len(known_levels)
+            )
     return out
 
 

@@ -22,7 +22,7 @@ from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.coding import Levels
 from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.recount import Places
-from mdh_dask.ensembles.tuples import TuplePass
+from mdh_dask.ensembles.mixture import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.growth.discrete import Discrete
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit
@@ -33,9 +33,8 @@ from mdh_dask.growth.typed import DistinctPass, TypedPass
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_map import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
-from mdh_dask.summaries.levels import LevelPass, UnseenPass
-from mdh_dask.summaries.missing import MissingPass
 from mdh_dask.summaries.moments import MomentPass
+from mdh_dask.summaries.passes import LevelPass, MissingPass, UnseenPass
 from mdh_dask.support_vectors.model import LandmarkCounts, LevelCounts
 from mdh_dask.tree.routing import leaves_of
 from mdh_dask.tree.structure import tree_from_nodes

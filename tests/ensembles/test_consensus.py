@@ -12,8 +12,9 @@ from strategies import seeds
 from mdh_dask import consensus
 from mdh_dask._jit.sums import count_votes
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.ensembles.matching import linked, match_labels
-from mdh_dask.ensembles.mixture import bernoulli_tally, categorical_tally
+from mdh_dask.ensembles.consensus import linked, match_labels
+from mdh_dask.ensembles.labels import found_by, mixture_of
+from mdh_dask.ensembles.mixture import LabelTuples, bernoulli_tally, categorical_tally
 from mdh_dask.ensembles.votes import LabelVotes
 from mdh_dask.growth.passes import HASH_RANGE
 from mdh_dask.metrics import adjusted_rand_index
@@ -218,3 +219,13 @@ class TestMixture:
     def test_an_unknown_method_is_refused(self):
         with pytest.raises(ValueError, match="method must be 'votes' or 'mixture'; got 'mean'"):
             consensus([0, 1], [0, 1], method="mean")
+
+    def test_each_label_alone_gives_its_cluster_also_a_negative_one(self):
+        labels = [np.repeat([-2, 0, 3], 20), np.repeat([5, -1, 2], 20)]
+        tuples = reduce_rows(LabelTuples(2**16), *labels)
+        mixture = mixture_of(tuples, 3, 5, 0)
+        found = found_by(mixture, tuples)
+        assert [names.tolist() for names in found.consensus.names] == [[-2, 0, 3], [-1, 2, 5]]
+        expected = mixture.labels(mixture.votes(labels))
+        assert (found.consensus.labels(found.consensus.votes(labels)) == expected).all()
+        assert found.confidence.tolist() == [0, 0, 60]

@@ -24,9 +24,9 @@ from mdh_dask.report.sides import apart, sides_of
 from mdh_dask.report.spectrum import spectrum_of
 from mdh_dask.report.tiles import map_of
 from mdh_dask.summaries.drift import Drift
-from mdh_dask.summaries.drift_export import split_cells
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
+from mdh_dask.summaries.tables import split_cells
 from mdh_dask.tree.structure import tree_from_nodes
 
 HILLS = np.array([0, 3, 9, 20, 9, 4, 1, 5, 12, 25, 30, 22, 9, 2, 0])

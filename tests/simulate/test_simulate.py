@@ -12,19 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mdh_dask import simulate
 from mdh_dask.simulate import (
     bolton_mixture,
     gaussian_mixture,
     latent_mixture,
     mixed_mixture,
+    mixtures,
     noisy_axes_mixture,
     separated_mixture,
     varied_mixture,
 )
-from mdh_dask.simulate import rows as rows_module
-from mdh_dask.simulate.mixtures import BOLTON_COVARIANCE, BOLTON_MEANS
-from mdh_dask.simulate.rows import parameter_stream
+from mdh_dask.simulate.mixtures import parameter_stream
+from mdh_dask.simulate.published import BOLTON_COVARIANCE, BOLTON_MEANS
 
 
 def unequal_mixture(n_samples, n_features, n_clusters, **options):
@@ -50,7 +49,7 @@ MIXTURES = [gaussian_mixture, unequal_mixture, varied_mixture, separated_mixture
 @pytest.fixture
 def short_blocks(monkeypatch):
     """Blocks of ten rows, so that a few hundred rows already have many streams."""
-    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 10)
+    monkeypatch.setattr(mixtures, "BLOCK_ROWS", 10)
 
 
 def numpy_pair(pair):
@@ -264,8 +263,8 @@ class TestNothingIsHeldAsAWhole:
 
     def test_nothing_is_generated_before_compute_and_only_what_is_asked_for(self, monkeypatch):
         drawn = []
-        original = rows_module.Mixture.rows
-        monkeypatch.setattr(rows_module.Mixture, "rows", lambda self, b: drawn.append(b) or original(self, b))
+        original = mixtures.Mixture.rows
+        monkeypatch.setattr(mixtures.Mixture, "rows", lambda self, b: drawn.append(b) or original(self, b))
         X, _ = gaussian_mixture(10**7, 16, 2, chunk_rows=8192)
         assert drawn == []
         assert X[-3:].compute(scheduler="synchronous").shape == (3, 16)
@@ -275,13 +274,13 @@ class TestNothingIsHeldAsAWhole:
         for d in (1, 8, 100, 19_000):
             X, _ = gaussian_mixture(10**8, d, 1)
             rows = X.chunks[0][0]
-            assert rows * d * 4 <= simulate.rows.CHUNK_BYTES
+            assert rows * d * 4 <= mixtures.CHUNK_BYTES
             assert rows % min(8192, 2**17 // d) == 0
 
     def test_block_is_small_however_many_features(self):
         for d in (1, 50, 10**6):
-            mixture = rows_module.Mixture(0, 10**9, np.zeros((1, d)), np.ones((1, 1)))
-            assert mixture.block_rows * d <= max(rows_module.BLOCK_VALUES, d)
+            mixture = mixtures.Mixture(0, 10**9, np.zeros((1, d)), np.ones((1, 1)))
+            assert mixture.block_rows * d <= max(mixtures.BLOCK_VALUES, d)
 
     def test_mixture_survives_pickling(self):
         X, _ = gaussian_mixture(50, 2, 2, chunk_rows=20)

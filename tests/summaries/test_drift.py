@@ -14,7 +14,7 @@ from mdh_dask.chunks import run
 from mdh_dask.growth.trees import recount
 from mdh_dask.summaries.changes import NO_CHANGE, Change, distance, total_variation, valley_change
 from mdh_dask.summaries.drift import Drift
-from mdh_dask.summaries.drift_export import change_text
+from mdh_dask.summaries.tables import change_text
 from tests.helpers import counted_computes
 from tests.trees import trees
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from mdh_dask.summaries.drift import Drift
-from mdh_dask.summaries.novelty import novelty_of
+from mdh_dask.summaries.drift import Drift, novelty_of
 from mdh_dask.tree.structure import tree_from_nodes
 
 

@@ -21,7 +21,7 @@ from mdh_dask.io import csv_head
 from mdh_dask.io.csv import open_csv
 from mdh_dask.io.inputs import open_features, open_typed
 from mdh_dask.jobs import run
-from mdh_dask.summaries.cells import shortened
+from mdh_dask.summaries.tables import shortened
 from mdh_dask.workflows import fit
 
 EVIL = ['"quotes" & <b>', "<script>alert(1)</script>", "🦜 é\u202e", "long " * 2000]

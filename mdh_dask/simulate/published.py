@@ -1,22 +1,33 @@
-"""The simulators of mixed columns: each draws the parameters of a mixture, some of whose columns have two levels."""
+"""The further mixtures of the papers: noisy axes, correlated clusters, and columns of two levels among others."""
 
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from .._random import generator
 from .._typing import Floats, RowArray
-from .rows import (
+from .mixtures import (
     STREAMS,
     ChunkRows,
     Mixture,
+    check_seed,
     check_sizes,
     lazy_mixture,
     parameter_stream,
 )
+
+BOLTON_MEANS: Floats = np.pad(
+    [[0.0, 0, 0], [4, 0, 0], [4, 1, 0], [0, 1, 0], [4, 1, 1], [4, 0, 1], [0, 1, 1], [0, 0, 1]], ((0, 0), (0, 5))
+)
+"""Means (8, 8) of the clusters of `bolton_mixture`."""
+
+BOLTON_COVARIANCE: Floats = 0.3 * np.eye(8)
+"""Covariance (8, 8) of every cluster of `bolton_mixture`."""
+
+BOLTON_COVARIANCE[:3, :3] = [[0.8, -0.15, 0.15], [-0.15, 0.05, -0.025], [0.15, -0.025, 0.05]]
 
 ColumnKinds = dict[str, list[int]]
 """Numbers of the columns of each kind, as parameters ``column_types`` take them."""
@@ -71,6 +82,70 @@ class LatentMixture(Mixture):
         continuous += self.noise * stream.standard_normal(continuous.shape)
         odds = latent @ self.logits.T
         return np.concatenate([continuous, stream.logistic(size=odds.shape) < odds], axis=1)
+
+
+def noisy_axes_mixture(
+    n_samples: int,
+    n_features: int,
+    n_clusters: int,
+    *,
+    chunk_rows: ChunkRows = "auto",
+    dtype: npt.DTypeLike = np.float32,
+    random_state: int = 0,
+) -> tuple[RowArray, RowArray]:
+    """Simulate clusters of equal size that about half of the features hide in noise.
+
+    Parameters and results are those of `gaussian_mixture`. Centres are uniform in [0, 2]^d; the variance of a
+    feature, the same in all clusters, is 0.05 or 1 with equal probability.
+
+    Notes
+    -----
+    Source: Yates, PhD thesis, Lancaster 2017, section 6.3.3; there 100 k rows for 10, 30 and 50 clusters k in 1000,
+    10,000 and 19,000 features.
+
+    Examples
+    --------
+    >>> X, y = noisy_axes_mixture(1000, 19_000, 10, chunk_rows=500)
+    >>> X.numblocks
+    (2, 1)
+    """
+    check_sizes(n_samples=n_samples, n_features=n_features, n_clusters=n_clusters)
+    random = parameter_stream(random_state)
+    centres = random.uniform(0, 2, (n_clusters, n_features))
+    scales = np.sqrt(random.choice([0.05, 1.0], (1, n_features)))
+    return lazy_mixture(Mixture(random_state, n_samples, centres, scales), chunk_rows, dtype)
+
+
+def bolton_mixture(
+    n_clusters: Literal[2, 4, 8],
+    n_samples: int | None = None,
+    *,
+    chunk_rows: ChunkRows = "auto",
+    dtype: npt.DTypeLike = np.float32,
+    random_state: int = 0,
+) -> tuple[RowArray, RowArray]:
+    """Simulate the mixture ``bolton_2``, ``bolton_4`` or ``bolton_8``: correlated clusters in eight features.
+
+    Parameters and results are those of `gaussian_mixture`; `n_samples` is 300 per cluster by default, as in the
+    source. The clusters are equally large; means and covariance are fixed, only the rows are random.
+
+    Notes
+    -----
+    Source: Rome, Miasnikov and Haralick, CUNY TR-2003009, section 5.1, after Bolton and Krzanowski (2003).
+
+    Examples
+    --------
+    >>> X, y = bolton_mixture(4)
+    >>> X.shape
+    (1200, 8)
+    """
+    if n_clusters not in (2, 4, 8):
+        raise ValueError(f"n_clusters must be 2, 4 or 8, the mixtures of the source; got {n_clusters!r}")
+    n_samples = 300 * n_clusters if n_samples is None else n_samples
+    check_sizes(n_samples=n_samples)
+    loading = np.linalg.cholesky(BOLTON_COVARIANCE)
+    mixture = Mixture(check_seed(random_state), n_samples, BOLTON_MEANS[:n_clusters], np.ones((1, 1)), loading)
+    return lazy_mixture(mixture, chunk_rows, dtype)
 
 
 def mixed_mixture(

@@ -1,15 +1,56 @@
-"""Drift as text and as plain Python objects."""
+"""Texts of tables: names of levels, rounded means, and drift as text and as plain Python objects."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .cells import shortened
-from .changes import Change
-
 if TYPE_CHECKING:
+    from .changes import Change
     from .drift import Drift
+
+UNKNOWN, MISSING = "(unknown)", "(missing)"
+"""Names for values that are no known level, and for missing values."""
+
+
+def bracketed(name: str, taken: Collection[str]) -> str:
+    """Bracket a name until it is unique.
+
+    Examples
+    --------
+    >>> bracketed(MISSING, ["red"]), bracketed(MISSING, ["red", "(missing)"])
+    ('(missing)', '((missing))')
+    """
+    while name in taken:
+        name = f"({name})"
+    return name
+
+
+def shortened(text: str, most: int = 40) -> str:
+    r"""Return a text of one line and few characters.
+
+    Examples
+    --------
+    >>> shortened("a" * 50, most=5), shortened("two\nlines")
+    ('aaaa…', 'two lines')
+    """
+    line = " ".join(text.split()) if not text.isprintable() else text
+    line = "".join(c if c.isprintable() else "\ufffd" for c in line)
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def as_precise(mean: float, sd: float) -> tuple[str, str]:
+    """Return a mean and a standard deviation as text, rounded to two digits of the deviation.
+
+    Examples
+    --------
+    >>> as_precise(1234.567, 8.9), as_precise(0.001234, 0.00021), as_precise(2.0, 0.0), as_precise(1.7e9, 60.0)
+    (('1,234.6', '8.9'), ('0.00123', '0.00021'), ('2', '0'), ('1,700,000,000', '60'))
+    """
+    if not sd > 0 or not 1e-4 < max(abs(mean), sd) < 1e12 or sd < 1e-8:
+        return f"{mean:.4g}", f"{sd:.2g}"
+    digits = max(1 - int(np.floor(np.log10(sd))), 0)
+    return f"{mean:,.{digits}f}", f"{sd:,.{digits}f}"
 
 
 def dict_of(drift: "Drift") -> dict[str, Any]:
@@ -67,10 +108,12 @@ SPLIT_COLUMNS = (
     "relative depth new", "filled", "distance",
 )  # fmt: skip
 
+
 CLUSTER_COLUMNS = ("cluster", "rows old", "rows new", "share old", "share new", "distance")
 
 
 LEVEL_COLUMNS = ("column", "level", "rows old", "rows new", "share old", "share new")
+
 
 MOST_LEVELS = 12
 """Most levels of a column in a table: those whose shares differ most."""
@@ -133,11 +176,12 @@ def level_cells(drift: "Drift") -> list[list[str]]:
     return rows
 
 
-def change_text(change: Change) -> str:
+def change_text(change: "Change") -> str:
     """Return a change as text, with its lower confidence bound in brackets if that is positive.
 
     Examples
     --------
+    >>> from mdh_dask.summaries.changes import Change
     >>> change_text(Change(0.5, 0.31)), change_text(Change(0.05, -0.1)), change_text(Change(np.nan, np.nan))
     ('0.50 (0.31)', '0.05', '-')
     >>> change_text(Change(-0.001, -0.2))
@@ -162,7 +206,7 @@ def _short(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:z.3g}"
 
 
-def _change(change: Change) -> dict[str, float | None]:
+def _change(change: "Change") -> dict[str, float | None]:
     return dict(zip(change._fields, _numbers(change)))
 
 

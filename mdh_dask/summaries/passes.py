@@ -1,0 +1,258 @@
+"""Passes that count levels, missing values, and the rows nearest to the separators of their clusters."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._jit.hashing import hash_rows
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Statistic
+from ..columns.coding import Coder, coded, column_of, tables_in
+from ..growth.labelled import UNLABELLED
+from .moments import MomentPass, SlicedSums
+
+MOST_UNSEEN = 100
+"""Most levels of a column that are counted although the model does not know them: the first by name."""
+
+Unseen = tuple[tuple[tuple[str, int], ...], ...]
+"""Unknown levels of every column and their numbers of rows, by name."""
+
+
+@dataclass(frozen=True)
+class FrequencyPass(Statistic):
+    """Number of rows with each level of some columns in every cluster; the blocks are labels and rows of codes.
+
+    The value is an array of shape (n_clusters, n_levels + 2) for each column: rows with each level, with an unknown
+    one, and without a value.
+
+    Parameters
+    ----------
+    n_clusters : int
+    columns, n_levels : tuple of int
+        Numbers of the columns, and of their levels.
+    lowest : int
+        The lowest label.
+    """
+
+    n_clusters: int
+    columns: tuple[int, ...]
+    n_levels: tuple[int, ...]
+    lowest: int = 0
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, ...]:
+        """Count the rows of one block."""
+        labels = np.asarray(blocks[0], dtype=np.intp) - self.lowest
+        return tuple(self._counts(labels, blocks[1][:, j], n) for j, n in zip(self.columns, self.n_levels))
+
+    def combine(self, left: tuple[Integers, ...], right: tuple[Integers, ...]) -> tuple[Integers, ...]:
+        """Add the counts."""
+        return tuple(a + b for a, b in zip(left, right))
+
+    def _counts(self, labels: Integers, codes: AnyArray, n_levels: int) -> Integers:
+        place = np.where(np.isnan(codes), n_levels + 1, codes).astype(np.intp)
+        width = n_levels + 2
+        return np.bincount(labels * width + place, minlength=self.n_clusters * width).reshape(self.n_clusters, width)
+
+
+@dataclass(frozen=True)
+class LevelPass(Statistic):
+    """Number of rows with each level of some columns, with an unknown one, and without a value.
+
+    The value is an array of shape (n_levels + 2,) for each column.
+
+    Parameters
+    ----------
+    columns, n_levels : tuple of int
+        Numbers of the columns, and of their levels.
+    array : int
+        Which of the row-aligned arrays holds the codes.
+    """
+
+    columns: tuple[int, ...]
+    n_levels: tuple[int, ...]
+    array: int = 0
+
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, ...]:
+        """Count the rows of one block."""
+        codes = blocks[self.array]
+        counts = FrequencyPass(1, self.columns, self.n_levels).chunk(start, np.zeros(len(codes), np.intp), codes)
+        return tuple(of_column[0] for of_column in counts)
+
+    def combine(self, left: tuple[Integers, ...], right: tuple[Integers, ...]) -> tuple[Integers, ...]:
+        """Add the counts."""
+        return tuple(a + b for a, b in zip(left, right))
+
+
+@dataclass(frozen=True)
+class UnseenPass(Statistic):
+    """Rows with each level of some columns that is not among the known ones; see `Unseen` for the value.
+
+    A block is a matrix, or an array of tables, as for `mdh_dask.columns.coding.Levels`.
+
+    Parameters
+    ----------
+    keys : tuple
+        Names of the columns in a table, or their numbers in a matrix.
+    known : tuple of (tuple of str)
+        Known levels of each column.
+    coder : Coder or None
+        The codes of all columns, to leave out rows without one of them; None to count all rows.
+    most : int
+        Most levels of a column in the value.
+    """
+
+    keys: tuple[Any, ...]
+    known: tuple[tuple[str, ...], ...]
+    coder: Coder | None = None
+    most: int = MOST_UNSEEN
+
+    @property
+    def journalled(self) -> bool:
+        """Return False, as no job asks for levels that a model does not know."""
+        return False
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Unseen:
+        """Return the unknown levels of one block."""
+        counts: list[Counter[str]] = [Counter() for _ in self.keys]
+        for table in tables_in(blocks[0]):
+            left_out = False if self.coder is None else np.isnan(self.coder(table)).any(axis=1)
+            for found, key, known in zip(counts, self.keys, self.known):
+                column = coded(column_of(table, key))
+                codes = np.where(left_out, -1, column.codes)
+                n_rows = np.bincount(codes[codes >= 0], minlength=len(column.texts))
+                others = set(column.texts).difference(known)
+                found.update({text: int(n) for text, n in zip(column.texts, n_rows) if n and text in others})
+        return self._first(counts)
+
+    def combine(self, left: Unseen, right: Unseen) -> Unseen:
+        """Add the counts of the first levels, which are among the first of both parts."""
+        return self._first([Counter(dict(a)) + Counter(dict(b)) for a, b in zip(left, right)])
+
+    def _first(self, counts: list[Counter[str]]) -> Unseen:
+        return tuple(tuple(sorted(found.items())[: self.most]) for found in counts)
+
+
+@storable
+class Missing(NamedTuple):
+    """The value of `MissingPass`."""
+
+    mean: Floats
+    """Mean of the values of every column that are not missing, shape (n_features,); NaN if all are."""
+    n_missing: Integers
+    """Number of missing values of every column, shape (n_features,)."""
+    n_incomplete: int
+    """Number of rows with missing values."""
+
+
+class MissingSums(NamedTuple):
+    """The state of `MissingPass`."""
+
+    sums: SlicedSums
+    n_incomplete: int
+
+
+@dataclass(frozen=True)
+class MissingPass(Statistic):
+    """Missing values (NaN) of the columns, the means of the others, and the number of rows with missing values.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    n_features: int
+
+    @property
+    def _moments(self) -> MomentPass:
+        return MomentPass(1, np.zeros(self.n_features), missing=True)
+
+    def chunk(self, start: int, *blocks: AnyArray) -> MissingSums:
+        """Count and sum one block."""
+        rows = blocks[0]
+        sums = self._moments.chunk(start, np.zeros(len(rows), np.intp), rows)
+        return MissingSums(sums, int(np.count_nonzero(np.isnan(rows).any(axis=1))))
+
+    def combine(self, left: MissingSums, right: MissingSums) -> MissingSums:
+        """Add the counts and the sums."""
+        sums = self._moments.combine(left.sums, right.sums)
+        return MissingSums(sums, left.n_incomplete + right.n_incomplete)
+
+    def finalise(self, state: MissingSums) -> Missing:
+        """Return the means of the values that are there, and the counts."""
+        return Missing(self._moments.finalise(state.sums).mean[0], state.sums.n_missing[0], state.n_incomplete)
+
+
+@dataclass(frozen=True)
+class CompleteRows(Statistic):
+    """Number of rows without missing values in every block, which are the chunks of those rows."""
+
+    @property
+    def keeps_blocks(self) -> bool:
+        """True, as the counts belong to the blocks."""
+        return True
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Integers:
+        """Count one block."""
+        return np.array([np.count_nonzero(~np.isnan(blocks[0]).any(axis=1))])
+
+    def combine(self, left: Integers, right: Integers) -> Integers:
+        """Concatenate the counts."""
+        return np.concatenate([left, right])
+
+
+@storable
+class Nearest(NamedTuple):
+    """Distances, clusters, hashes and numbers of rows."""
+
+    distance: Floats
+    cluster: Integers
+    hashes: Integers
+    numbers: Integers
+
+    def take(self, which: Integers) -> "Nearest":
+        """Return some of the rows."""
+        return Nearest(self.distance[which], self.cluster[which], self.hashes[which], self.numbers[which])
+
+
+@dataclass(frozen=True)
+class NearestRows(Statistic):
+    """Numbers of rows near separators, of each cluster in turn, the nearest first.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    seed : int
+        Seed of the hashes that order rows of equal distance.
+    """
+
+    n: int
+    seed: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Nearest:
+        """Return the nearest rows without a label of a block of distances, clusters and, if given, labels."""
+        distance, cluster, *labels = blocks
+        rows = np.flatnonzero(cluster >= 0 if not labels else (cluster >= 0) & (labels[0] == UNLABELLED))
+        hashes = hash_rows(self.seed, start, len(distance))[rows]
+        return self._kept(Nearest(distance[rows], cluster[rows], hashes, start + rows))[0]
+
+    def combine(self, left: Nearest, right: Nearest) -> Nearest:
+        """Return the nearest rows of both."""
+        joined: list[AnyArray] = [np.concatenate(both) for both in zip(left, right)]
+        return self._kept(Nearest(*joined))[0]
+
+    def finalise(self, state: Nearest) -> Integers:
+        """Return the numbers of the rows, shape (at most n,)."""
+        kept, turn = self._kept(state)
+        return kept.numbers[np.lexsort((kept.hashes, kept.distance, turn))][: self.n]
+
+    def _kept(self, rows: Nearest) -> tuple[Nearest, Integers]:
+        """Return the `n` nearest rows of each cluster, and the place of each row in its cluster."""
+        order = np.lexsort((rows.hashes, rows.distance, rows.cluster))
+        clusters = rows.cluster[order]
+        turn = np.arange(len(order)) - np.searchsorted(clusters, clusters)
+        kept = turn < self.n
+        return rows.take(order[kept]), turn[kept]
