@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from .._typing import AnyArray, Integers
 from ..chunks import Statistic
 from ..io.blocks import CONFIG, Block, WriteBlocks, complete, incomplete
 from ..io.nodes import MARK, count_missing
-from ..io.staging import Kind
+from ..io.staging import Kind, Stage
 from .image import Image, PixelOrder
 from .ome import VERSION, label_metadata, n_copies, write_copies
 from .validity import MarkedRows
@@ -161,28 +160,21 @@ def path_inside(image: Image) -> str:
 
 
 def create(
-    image: Image,
-    layout: Mapping[str, Any],
-    place: Path | str,
-    attributes: Mapping[str, Any],
-    *,
-    replace: bool,
-    name: str | None,
-    options: Any,
+    image: Image, layout: Mapping[str, Any], stage: Stage, attributes: Mapping[str, Any], name: str | None
 ) -> zarr.Array:
     """Create the array, marked incomplete; for an OME-Zarr image in a new group."""
     begun = incomplete(name)
     nodata = {} if image.validity is None else {"nodata": NO_DATA}
-    options_of_array: dict[str, Any] = dict(layout) | {
+    about: dict[str, Any] = dict(layout) | {
         "dimension_names": ["y", "x"],
         "attributes": dict(attributes) | dict(image.georeference) | nodata | begun,
         "config": CONFIG,
     }
     if not (inside := path_inside(image)):
-        return zarr.create_array(place, overwrite=replace, storage_options=options, **options_of_array)
-    root = zarr.create_group(place, overwrite=replace, storage_options=options, attributes=begun)
+        return zarr.create_array(stage.place, overwrite=stage.replace, storage_options=stage.options, **about)
+    root = zarr.create_group(stage.place, overwrite=stage.replace, storage_options=stage.options, attributes=begun)
     root.create_group("labels").create_group(NAME)
-    return root.create_array(inside, **options_of_array)
+    return root.create_array(inside, **about)
 
 
 def label_dtype(n_labels: int, lowest: int = 0) -> np.dtype:
@@ -191,16 +183,9 @@ def label_dtype(n_labels: int, lowest: int = 0) -> np.dtype:
 
 
 def finish(
-    target: zarr.Array,
-    blocks: list[Block],
-    image: Image,
-    colours: Callable[[], Integers],
-    place: Path | str,
-    *,
-    lowest: int,
+    target: zarr.Array, blocks: list[Block], image: Image, colours: Callable[[], Integers], stage: Stage, lowest: int,
     name: str | None,
-    options: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Record the written blocks beside the array, and mark it complete if all are present.
 
     Only the metadata for OME-Zarr need the colours, which take percentiles of the small picture.
@@ -220,10 +205,10 @@ def finish(
     done = complete(target, blocks, name)
     target.update_attributes(done)
     if image.multiscale is not None:
-        root = zarr.open_group(place, mode="r+", storage_options=options)
+        root = zarr.open_group(stage.place, mode="r+", storage_options=stage.options)
         labels = root[f"labels/{NAME}"]
         assert isinstance(labels, zarr.Group)
-        write_copies(labels, target, place if isinstance(place, Path) else None)
+        write_copies(labels, target, stage.folder)
         about = label_metadata(NAME, image.multiscale, colours(), image.path, n_copies(target.shape), lowest)
         labels.attrs["ome"] = about
         root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -17,7 +16,7 @@ from ..chunks import Progress, Statistic, Together, reduce_rows
 from ..io.blocks import blocks_done, find_begun, tidy, with_stored
 from ..io.paths import Options, local_path
 from ..io.rows import StoredArray, open_array
-from ..io.staging import check_file, refuse_input, will_replace, write_at
+from ..io.staging import check_file, refuse_input, staged, will_replace
 from .axes import AxesView, SomeBands, StackedBands
 from .features import Features
 from .image import Image
@@ -122,26 +121,23 @@ def write_labels(
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
     refuse_input(path, _stored(image), storage_options)
 
-    def fill(place: Path | str, replace: bool, options: Options) -> Seen:
+    with staged(path, replace, storage_options, in_place=resume is not None) as stage:
         target, done = begun, {}
         if target is None:
-            target = create(image, layout, place, attributes or {}, replace=replace, name=resume, options=options)
+            target = create(image, layout, stage, attributes or {}, resume)
         else:
             done = blocks_done(target, all_rows(image, features), image.order.block_of)
-        folder = place if isinstance(place, Path) else None
         without = lowest + n_labels if marked else None
-        write = WriteLabels(target, folder, done, resume is not None, order=image.order, without=without)
+        write = WriteLabels(target, stage.folder, done, resume is not None, order=image.order, without=without)
         overview = overview_of(image, n_labels, lowest)
         stored = write.stored if known is None else known
         parts = LabelRows(label, n_labels, Together((write, overview)), stored, lowest, marked, also)
         (blocks, seen), more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
         seen = _seen(seen, more, image)
-        finish(target, blocks, image, lambda: seen.colours, place, lowest=lowest, name=resume, options=options)
+        finish(target, blocks, image, lambda: seen.colours, stage, lowest, resume)
         if resume is not None:
-            tidy(target, folder)
-        return seen
-
-    return write_at(path, fill, replace, storage_options, in_place=resume is not None)
+            tidy(target, stage.folder)
+    return seen
 
 
 def _write_map(

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -16,9 +15,9 @@ from .._jit.sums import largest_deviations
 from .._packages import needed
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Progress, Statistic, reduce_rows
-from ..io.paths import Options, local_path, url_options
+from ..io.paths import local_path, url_options
 from ..io.rows import open_array
-from ..io.staging import check_file, will_replace, write_at, write_file
+from ..io.staging import check_file, staged, will_replace, write_file
 from ..summaries.moments import MomentPass, SlicedSums, means_of, tops_of
 from .components import SIDE, Regions, find_regions, sieved, write_regions
 from .features import Features
@@ -306,14 +305,12 @@ def _write_numbers(
         _stored_block, numbers, ends.tolist(), chunks=(sizes,), dtype=array.dtype, meta=np.empty(0, array.dtype)
     )
 
-    def fill(place: Path | str, replace_it: bool, options: Options) -> None:
-        about = {"n_regions": regions.n}
-        target = create(plain, layout, place, about, replace=replace_it, name=None, options=options)
-        write = WriteLabels(target, place if isinstance(place, Path) else None, order=image.order)
-        blocks = reduce_rows(write, rows, progress=bar("writing regions"))
-        finish(target, blocks, plain, lambda: colours, place, lowest=0, name=None, options=options)
-
-    write_at(path, fill, will_replace(path, overwrite, LABEL_IMAGE), None)
+    with staged(path, will_replace(path, overwrite, LABEL_IMAGE)) as stage:
+        target = create(plain, layout, stage, {"n_regions": regions.n}, None)
+        blocks = reduce_rows(
+            WriteLabels(target, stage.folder, order=image.order), rows, progress=bar("writing regions")
+        )
+        finish(target, blocks, plain, lambda: colours, stage, 0, None)
 
 
 def _stored_block(numbers: StoredLabels, ends: Sequence[int], block_id: tuple[int]) -> Integers:

@@ -19,7 +19,7 @@ from .._typing import AnyArray
 from ..tree.saving import ADDED, FIELDS
 from .nodes import array_in, find_node
 from .paths import Options, filesystem, local_path
-from .staging import Kind, will_replace, write_at
+from .staging import Kind, staged, will_replace
 
 MODEL_MARK = "mdh_dask_model"
 """The attribute that makes a group a model; the checksum in it is written last."""
@@ -185,13 +185,12 @@ def save_model(
     if beside := [name for name in stored if name.startswith(BESIDE)]:
         mark["beside"] = beside
 
-    def fill(place: Path | str, replace: bool, options: Options) -> None:
-        if isinstance(place, str):
-            _upload(place, mark, stored, replace, options)
+    replace = will_replace(path, overwrite, MODEL, storage_options)
+    with staged(path, replace, storage_options) as stage:
+        if stage.folder is None:
+            _upload(os.fspath(path), mark, stored, replace, storage_options)
         else:
-            _complete(zarr.create_group(place, attributes={MODEL_MARK: mark}, zarr_format=3), mark, stored)
-
-    write_at(path, fill, will_replace(path, overwrite, MODEL, storage_options), storage_options)
+            _complete(zarr.create_group(stage.folder, attributes={MODEL_MARK: mark}, zarr_format=3), mark, stored)
 
 
 @hiding_credentials()

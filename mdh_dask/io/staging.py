@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import zarr
@@ -28,27 +28,69 @@ def existing(path: str | os.PathLike[str]) -> FileExistsError:
     return FileExistsError(f"{os.fspath(path)} exists: name another output, or replace it with overwrite=True")
 
 
+class Stage(NamedTuple):
+    """Where an output is written before it is complete."""
+
+    place: Path | str
+    """A path, of a file or folder, or a URL."""
+    replace: bool
+    """Whether what is there now is to be replaced."""
+    options: dict[str, Any] | None
+    """Options of fsspec as Zarr takes them."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The path, None for a URL."""
+        return self.place if isinstance(self.place, Path) else None
+
+
 @contextmanager
-def published(final: Path, replace: bool) -> Iterator[Path]:
-    """Provide a hidden folder beside `final` and rename it to `final` at the end, or remove it after any failure."""
-    final.parent.mkdir(parents=True, exist_ok=True)
-    growing = final.with_name(f".{final.name}.partial-{uuid4().hex}")
+def staged(
+    path: str | os.PathLike[str], replace: bool, storage_options: Options = None, *, in_place: bool = False
+) -> Iterator[Stage]:
+    """Provide the place to write an output, which appears at `path` when the block has ended well.
+
+    On a file system this is a hidden path beside it, unless `in_place`. At URLs it is `path` itself, as object stores
+    cannot rename: single objects appear whole there, and arrays are marked as incomplete until the end.
+    """
+    final = local_path(path)
+    with naming_place(path):
+        if final is None:
+            yield Stage(os.fspath(path), replace, url_options(storage_options))
+        elif in_place:
+            yield Stage(final, replace, None)
+        else:
+            final.parent.mkdir(parents=True, exist_ok=True)
+            with _beside(final, replace) as hidden:
+                yield Stage(hidden, False, None)
+
+
+@contextmanager
+def _beside(final: Path, replace: bool) -> Iterator[Path]:
+    """Provide a hidden path beside `final` and rename it to `final` at the end, or remove it after any failure."""
+    hidden = final.with_name(f".{final.name}.partial-{uuid4().hex}")
     aside = final.with_name(f".{final.name}.replaced-{uuid4().hex}")
     try:
-        yield growing
+        yield hidden
         if final.exists() and not replace:
             raise FileExistsError(f"{final} appeared while it was being written; choose another path")
-        move_into_place(growing, final, aside)
-        remove_folder(growing)
-        remove_folder(aside)
+        if hidden.is_file() and not final.is_dir():
+            hidden.replace(final)
+        else:
+            move_into_place(hidden, final, aside)
+            remove_folder(hidden)
+            remove_folder(aside)
     except BaseException:
+        if hidden.is_file():
+            hidden.unlink()
+            raise
         # An interrupt ends the wait for Zarr's event loop, but not the tasks that run there. A thread that had just
         # seen the folder may begin one more.
         for _ in range(2):
             try:
                 wait_for_zarr()
             finally:
-                remove_folder(growing)
+                remove_folder(hidden)
         if final.exists():
             remove_folder(aside)
         raise
@@ -103,24 +145,19 @@ def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
-    """Write a file that appears, or changes, only when all of it is on disk.
+    """Write a file in an existing folder that appears, or changes, only when all of it is on disk.
 
     Raises
     ------
     FileExistsError
         If the file exists and `overwrite` is False.
     """
-    growing = file.with_name(f".{file.name}.partial-{uuid4().hex}")
-    try:
-        with naming_place(file), growing.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if not overwrite and file.exists():
-            raise existing(file)
-        growing.replace(file)
-    finally:
-        growing.unlink(missing_ok=True)
+    if not overwrite and file.exists():
+        raise existing(file)
+    with naming_place(file), _beside(file, overwrite) as hidden, hidden.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -140,31 +177,24 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
 
     Examples
     --------
+    >>> from .paths import read_file
     >>> write_file("memory://bucket/metrics.json", b"{}")
     >>> read_file("memory://bucket/metrics.json")
     b'{}'
     """
     if isinstance(content, str):
         content = CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", content).encode(errors="backslashreplace")
-    path = local_path(location)
-    with naming_place(location):
-        if path is None:
-            _put(location, content, overwrite)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content, overwrite)
-
-
-def _put(location: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:
-    """Store an object, on the condition that it does not exist unless `overwrite`."""
+    if (path := local_path(location)) is not None:
+        with naming_place(location):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content, overwrite)
+        return
     fs, name = filesystem(location)
     try:
-        fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")
+        with naming_place(location):
+            fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")
     except FileExistsError as error:
         raise existing(location) from error
-
-
-T = TypeVar("T")
 
 
 class Kind(NamedTuple):
@@ -220,25 +250,6 @@ def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> N
         )
     if not overwrite and file_exists(path):
         raise existing(path)
-
-
-Fill = Callable[[Path | str, bool, Options], T]
-"""Writes to a folder or URL; the arguments are the place, whether to replace its contents and Zarr's options."""
-
-
-def write_at(
-    path: str | os.PathLike[str], fill: Fill[T], replace: bool, storage_options: Options, in_place: bool = False
-) -> T:
-    """Call a function to write to a path or URL.
-
-    On a file system the function writes to a hidden folder beside `path`, renamed at the end, unless `in_place`.
-    """
-    folder = local_path(path)
-    with naming_place(path):
-        if in_place or folder is None:
-            return fill(folder or os.fspath(path), replace, url_options(storage_options) if folder is None else None)
-        with published(folder, replace) as staged:
-            return fill(staged, False, None)
 
 
 def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array], storage_options: Options) -> None:

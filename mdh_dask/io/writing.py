@@ -1,4 +1,9 @@
-"""The layout of rows in a Zarr array: valid arrays, chunk sizes, and blocks that fit them."""
+"""Writing of rows to Zarr arrays that appear only when they are complete.
+
+Zarr does not lock: two tasks that write parts of one chunk or shard silently lose rows (dask/dask#12583,
+zarr-developers/zarr-python#3682). Here every block covers whole chunks or shards and is written once, and the written
+blocks are recorded and compared with the array's shape before the array appears under its name.
+"""
 
 import json
 import os
@@ -6,7 +11,6 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any
 
 import dask.array as da
@@ -31,7 +35,7 @@ from .blocks import (
 from .nodes import MARK, RECORD, count_missing, read_beside
 from .paths import Options
 from .rows import open_array, zarr_inputs
-from .staging import ARRAY, refuse_input, will_replace, write_at
+from .staging import ARRAY, Stage, refuse_input, staged, will_replace
 
 LEAST_CHUNK, MOST_CHUNK = 2**20, 2**26
 NUMPY_CHUNK = 2**22
@@ -222,20 +226,30 @@ def write_rows(
     if is_dask(array):
         refuse_input(path, zarr_inputs(array.__dask_graph__()), storage_options)
 
-    def fill(place: Path | str, replace: bool, options: Options) -> Any:
+    others = tuple(beside) if isinstance(beside, Sequence) else (beside,)
+    with staged(path, replace, storage_options, in_place=resume is not None) as stage:
         aligned, target, done = align_rows(array, layout.unit), begun, {}
         if target is None:
-            marked = dict(attributes or {}) | incomplete(resume)
-            target = zarr.create_array(
-                place, **shape, compressors="auto" if layout.compressed else None, config=CONFIG, attributes=marked,
-                overwrite=replace, storage_options=options,
-            )  # fmt: skip
+            target = _created(stage, array, layout, dict(attributes or {}), resume)
         else:
             done = blocks_done(target, aligned)
-        others = tuple(beside) if isinstance(beside, Sequence) else (beside,)
-        return _fill(target, aligned, done, place, layout.unit, attributes or {}, resume, also, others, progress)
+        write = WriteBlocks(target, stage.folder, done, noted=resume is not None)
+        aligned = with_stored(aligned, target, done, needed=also is not None)
+        both = Together((write,) if also is None else (write, also))
+        blocks, *value = reduce_rows(both, aligned, *others, progress=progress)
+        check_blocks(blocks, target, layout.unit)
+        target.update_attributes(dict(attributes or {}) | complete(target, blocks, resume))
+        if resume is not None:
+            tidy(target, stage.folder)
+    return value[0] if value else None
 
-    return write_at(path, fill, replace, storage_options, in_place=resume is not None)
+
+def _created(stage: Stage, array: RowArray, layout: Layout, attributes: dict[str, Any], name: str | None) -> zarr.Array:
+    """Create an array that is marked as incomplete."""
+    return zarr.create_array(
+        stage.place, **shape_of(array, layout), compressors="auto" if layout.compressed else None, config=CONFIG,
+        attributes=attributes | incomplete(name), overwrite=stage.replace, storage_options=stage.options,
+    )  # fmt: skip
 
 
 @hiding_credentials()
@@ -287,31 +301,6 @@ def shape_of(array: RowArray, layout: Layout) -> dict[str, Any]:
     }
 
 
-def _fill(
-    target: zarr.Array,
-    aligned: RowArray,
-    done: Mapping[int, list[Block]],
-    place: Path | str,
-    unit: int,
-    attributes: Mapping[str, Any],
-    name: str | None,
-    also: Statistic | None,
-    beside: tuple[RowArray, ...],
-    progress: Progress | None,
-) -> Any:
-    """Write the missing rows, mark the array as complete, and return the value of `also`."""
-    folder = place if isinstance(place, Path) else None
-    write = WriteBlocks(target, folder, done, noted=name is not None)
-    aligned = with_stored(aligned, target, done, needed=also is not None)
-    both = Together((write,) if also is None else (write, also))
-    blocks, *value = reduce_rows(both, aligned, *beside, progress=progress)
-    check_blocks(blocks, target, unit)
-    target.update_attributes(dict(attributes) | complete(target, blocks, name))
-    if name is not None:
-        tidy(target, folder)
-    return value[0] if value else None
-
-
 def check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
     """Raise an error unless blocks cover all rows of an array, and all its chunks are stored."""
     end = 0
@@ -343,30 +332,10 @@ def write_companion(
     overwrite: bool = False,
     storage_options: Options = None,
 ) -> Any:
-    """Write rows to a Zarr array like `write_rows`, in the pass of another call of `write_rows`.
+    """Write one-dimensional rows like `write_rows`, in the pass of another call of it, and return the value of `also`.
 
-    Parameters
-    ----------
-    array : ndarray or dask Array of shape (n_rows,)
-        As for `write_rows`; its blocks are those of `first`.
-    path : path or URL
-    first : ndarray or dask Array of shape (n_rows,)
-        The array that the other call writes, with values of as many bytes.
-    write : callable
-        Makes the other call with a statistic as `also`, and `array` among `beside`; returns the value of `also`.
-    also : Statistic
-        A statistic of the same pass.
-    index : int
-        Index of `array` among the blocks of the pass.
-    chunk_rows : int, optional
-        Rows per Zarr chunk of both arrays.
-    overwrite, storage_options
-        As for `write_rows`.
-
-    Returns
-    -------
-    object
-        The value of the statistic.
+    `write` makes the other call, which writes `first` with values of as many bytes, with a statistic as `also`;
+    `array` is the `index`-th of the blocks of that pass.
     """
     array = check_array(array)
     if array.dtype.itemsize != first.dtype.itemsize:
@@ -374,15 +343,9 @@ def write_companion(
     layout = choose_layout(first, chunk_rows, None, compressed=True)
     replace = will_replace(path, overwrite, ARRAY, storage_options)
 
-    def fill(place: Path | str, replace: bool, options: Options) -> Any:
-        target = zarr.create_array(
-            place, **shape_of(array, layout), compressors="auto", config=CONFIG, attributes=incomplete(None),
-            overwrite=replace, storage_options=options,
-        )  # fmt: skip
-        folder = place if isinstance(place, Path) else None
-        value, blocks = write(Together((also, WriteBlocks(target, folder, array=index))))
+    with staged(path, replace, storage_options) as stage:
+        target = _created(stage, array, layout, {}, None)
+        value, blocks = write(Together((also, WriteBlocks(target, stage.folder, array=index))))
         check_blocks(blocks, target, layout.unit)
         target.update_attributes(complete(target, blocks, None))
-        return value
-
-    return write_at(path, fill, replace, storage_options)
+    return value
