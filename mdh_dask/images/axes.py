@@ -22,19 +22,7 @@ NAMES = {"y": "y", "lat": "y", "latitude": "y", "northing": "y", "row": "y", "x"
 
 @dataclass(frozen=True)
 class AxesView:
-    """A view of an array with axes in any order as (y, x, band).
-
-    Parameters
-    ----------
-    array : array-like
-        An array with shape and dtype that is read by slices and integers.
-    axes : tuple of str
-        Name of every axis: ``"y"``, ``"x"``, ``"c"`` for the bands, or another name.
-    index : mapping of str to int
-        Index on every axis of another name.
-    n_left_out : int
-        Number of bands at the end to ignore.
-    """
+    """A view of an array, read by slices and integers, with axes in any order as (y, x, band)."""
 
     array: Any
     axes: tuple[str, ...]
@@ -76,20 +64,8 @@ class AxesView:
 def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, index: Mapping[str, int]) -> AxesView:
     """Find lines, columns and bands of an array by the given axes, by the names of its axes, or by their lengths.
 
-    Parameters
-    ----------
-    array : array-like
-    names : sequence of str or None
-        Names of the axes stored with the array.
-    axes : str or None
-        Axes given by the user: a letter for every axis, ``"y"``, ``"x"``, ``"c"`` for the bands, others for the rest.
-    index : mapping of str to int
-        Indices on all other axes.
-
-    Raises
-    ------
-    ValueError
-        If there is not one axis y, one x and at most one of bands, or another axis is longer than 1 and has no index.
+    `names` are stored with the array; `axes`, given by the user, has a letter for every axis: ``"y"``, ``"x"``, ``"c"``
+    for the bands, others for the rest, on which `index` chooses one. A ValueError says what is ambiguous.
 
     Examples
     --------

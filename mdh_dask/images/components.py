@@ -265,23 +265,11 @@ def write_regions(
 
 
 def sieved(regions: Regions, least: int) -> Regions:
-    """Merge regions of fewer pixels into the neighbour with which they share the longest border.
+    """Merge regions of fewer pixels than `least` into the neighbour with which they share the longest border.
 
-    Parameters
-    ----------
-    regions : Regions
-    least : int
-        Fewest pixels of a region that has neighbours.
-
-    Returns
-    -------
-    Regions
-        The merged regions in the segment of the larger part: the smallest region goes first; of equal borders the one
-        with the larger, then the earlier neighbour counts. Regions of one segment that come to touch become one.
-
-    Notes
-    -----
-    The result depends only on the regions, which do not depend on blocks. Time grows with the number of regions.
+    The smallest region goes first; of equal borders the one with the larger, then the earlier neighbour counts. Merged
+    regions are in the segment of the larger part; regions of one segment that come to touch become one. The result
+    depends only on the regions, which do not depend on blocks. Time grows with the number of regions.
     """
     merging = _Merging(regions)
     while (smallest := merging.smallest()) is not None and merging.areas[smallest] < least:

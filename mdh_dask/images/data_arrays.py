@@ -48,21 +48,9 @@ class LazyPixels:
 def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Image:
     """Return a DataArray as an image, of which nothing is computed.
 
-    Parameters
-    ----------
-    array : xarray DataArray
-        Dimensions for lines and columns, and bands or none, have the names of axes as in a Zarr image.
-    index : mapping of str to int
-        Indices on other dimensions.
-    nodata : float or "none", optional
-        As for `open_image`; by default the attributes and the encoding of the array declare it.
-
-    Raises
-    ------
-    TypeError
-        If it is no DataArray of numbers.
-    ValueError
-        If it is empty, or its dimensions have other names.
+    Dimensions have the names of axes as in a Zarr image; `index` chooses on others. By default the attributes and the
+    encoding of the array declare `nodata`. Errors are a TypeError if it is no DataArray of numbers, a ValueError if it
+    is empty, or its dimensions have other names.
     """
     data_array = needed("xarray", "arrays").DataArray
     if not isinstance(array, data_array):

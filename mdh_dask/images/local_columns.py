@@ -30,15 +30,8 @@ CUBED, SLOPE = 216 / 24389, 24389 / 27
 def lab_of(pixels: AnyArray) -> Floats:
     """Return the colours of an sRGB picture in CIE L*a*b*, whose distances are close to those that people see.
 
-    Parameters
-    ----------
-    pixels : array of shape (..., 3), uint8 or uint16
-        Red, green and blue.
-
-    Returns
-    -------
-    array of shape (..., 3), float64
-        Lightness from 0 to 100, redness (below zero: greenness), yellowness (below zero: blueness).
+    `pixels` of shape (..., 3) are uint8 or uint16. Lightness is from 0 to 100, redness below zero is greenness,
+    yellowness below zero blueness.
 
     Examples
     --------
@@ -67,23 +60,15 @@ STRIP = 256
 def write_columns(
     padded: AnyArray, valid: Booleans | None, parts: tuple[str, ...], window: int | None, out: Floats, lab: bool = False
 ) -> None:
-    """Write the columns of every pixel, all bands of one part after those of another.
+    """Write the columns of every pixel to `out`, all bands of one part after those of another.
 
-    Parameters
-    ----------
-    padded : array of shape (lines + 2 * margin, columns + 2 * margin, bands)
-        Pixels; the margin is half the window, and another pixel for gradients.
-    valid : array of shape (lines + 2 * margin, columns + 2 * margin), optional
-        Which pixels hold data; the others are left out, and what is written for them is arbitrary.
-    parts : tuple of {"value", "mean", "deviation", "gradient"}
-        Mean and standard deviation are those of the window around the pixel. Each window is summed on its own and
-        about its own mean, so neither the size of the image or of a block nor a large mean costs digits. A gradient is
-        the length of the central differences, of means if there are no values; a neighbour without data counts as the
-        pixel itself.
-    window : int or None
-    out : array of shape (lines, columns, bands * parts)
-    lab : bool
-        Whether pixels are turned into colours as people see them first.
+    `padded` has a margin of half the window, and another pixel for gradients, beyond `out`; `valid` says which of its
+    pixels hold data: the others are left out, and what is written for them is undefined. With `lab`, pixels are turned
+    into colours as people see them first.
+
+    Mean and standard deviation are those of the window around the pixel. Each window is summed on its own and about its
+    own mean, so neither the size of the image or of a block nor a large mean costs digits. A gradient is the length of
+    the central differences, of means if there are no values; a neighbour without data counts as the pixel itself.
     """
     margin = len(padded) - len(out)
     for own in _pieces(out.shape[:2], margin, padded.shape[2], valid is not None):

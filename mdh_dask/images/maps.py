@@ -145,30 +145,9 @@ def write_map(
 ) -> None:
     """Write labels as a cloud-optimised GeoTIFF, tile by tile, which appears when it is complete.
 
-    Parameters
-    ----------
-    labels : Zarr array of int, shape (lines, columns)
-        Labels from 0; all others are pixels without data.
-    path : path or URL
-    place : Place or None
-    colours : array of shape (n_labels, 3), uint8
-    names : sequence of str
-        Name of every label, kept as tags ``CATEGORY_0``, ``CATEGORY_1`` and so on of the band.
-    overwrite : bool
-    tags : mapping of str to (str or number), optional
-        Tags of the file, whose names become upper case.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
+    Labels count from 0; all others are pixels without data. `colours`, shape (n_labels, 3), are a table of colours, and
+    `names` are kept as tags ``CATEGORY_0``, ``CATEGORY_1`` and so on of the band; `tags` of the file become upper case.
 
-    Raises
-    ------
-    FileExistsError
-        If a file exists and `overwrite` is False.
-    ImportError
-        If rasterio is missing.
-
-    Notes
-    -----
     The dtype is uint8 with 255 for pixels without data, uint16 with 65535, or, without a table of colours, int32 with
     -1. One pass over the labels, and one over the map for its overviews, in this process.
     """

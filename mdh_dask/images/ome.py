@@ -20,17 +20,7 @@ VERSION = "0.5"
 
 @dataclass(frozen=True)
 class Multiscale:
-    """The image at full resolution in an OME-Zarr group.
-
-    Parameters
-    ----------
-    path : str
-        Path of its array in the group.
-    axes : tuple of mapping
-        Name, type and unit of each axis.
-    scale, translation : tuple of float
-        Scale and translation of each axis, which give the position of a pixel in the unit of the axis.
-    """
+    """The image at full resolution in an OME-Zarr group."""
 
     path: str
     axes: tuple[Mapping[str, Any], ...]
@@ -104,17 +94,8 @@ def label_metadata(
 ) -> dict[str, Any]:
     """Return the attributes of a group of labels: an array named ``"0"``, and copies of half the size each.
 
-    Parameters
-    ----------
-    name : str
-    image : Multiscale
-        Metadata of the lines and columns of the labelled image.
-    colours : array of shape (n_labels, 3), uint8
-    source : str
-        Path of the image.
-    n_copies : int
-    lowest : int
-        The label that has the first colour.
+    `image` holds the metadata of the lines and columns of the labelled image, `source` its path; `lowest` is the label
+    that has the first colour.
     """
     levels = [
         {"path": str(number), "coordinateTransformations": _steps(image, 2**number)} for number in range(n_copies + 1)
@@ -159,13 +140,8 @@ def n_copies(shape: tuple[int, ...]) -> int:
 def write_copies(group: zarr.Group, labels: zarr.Array, folder: Path | None) -> None:
     """Write the copies beside the array ``"0"`` of a group, as ``"1"`` and so on, while `folder` exists.
 
-    One pass over every array but the last, on the current scheduler. Copies take nearest neighbours, as the mean
-    of labels is not a label.
-
-    Raises
-    ------
-    RuntimeError
-        If chunks written by workers are not visible here.
+    One pass over every array but the last, on the current scheduler. Copies take nearest neighbours, as the mean of
+    labels is not a label.
     """
     larger = labels
     for number in range(1, n_copies(labels.shape) + 1):

@@ -31,19 +31,7 @@ LEAST_BLOCKS = 16
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture's path, shape and dtype; its pixels are decoded by the workers that need them.
-
-    Parameters
-    ----------
-    path : str
-        Path or URL.
-    shape : tuple of int
-        Lines, columns, bands.
-    dtype : dtype
-    kind : str
-        For example ``"PNG"``.
-    storage_options : dict, optional
-    """
+    """A picture's path, shape, dtype and kind, as ``"PNG"``; its pixels are decoded by the workers that need them."""
 
     path: str = field(repr=False)
     shape: tuple[int, int, int]
@@ -63,15 +51,7 @@ class Picture:
 
 
 def open_picture(path: str, storage_options: Options = None) -> Picture:
-    """Decode a picture once, for its shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        If Pillow cannot read it.
-    ImportError
-        If Pillow is missing.
-    """
+    """Decode a picture once, for its shape and dtype."""
     pixels, kind = decode(path, storage_options)
     shape = (pixels.shape[0], pixels.shape[1], pixels.shape[2])
     return Picture(path, shape, pixels.dtype, kind, storage_options)
@@ -212,15 +192,7 @@ def open_image(
 
 
 def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options = None) -> Image:
-    """Return an image with the mask at a path or URL, in place of one of its own.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no mask.
-    ValueError
-        If the mask has another size, or several bands.
-    """
+    """Return an image with the mask at a path or URL, of its size and one band, in place of one of its own."""
     path = os.fspath(mask)
     try:
         found = open_image(path, nodata="none", storage_options=storage_options)

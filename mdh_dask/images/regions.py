@@ -104,18 +104,8 @@ def means_of_regions(
 ) -> Floats:
     """Return the means of the bands of every region, shape (n_regions, n_bands), in one pass over the image.
 
-    Sums are kept only for regions that go on below the lines that were read.
-
-    Parameters
-    ----------
-    numbers : StoredLabels
-        The regions of pixels.
-    image : Image
-    regions : Regions
-    largest : array of shape (n_bands,)
-        The value of `LargestValues`.
-    bar : callable
-        Returns the progress bar for a text.
+    Sums are kept only for regions that go on below the lines that were read. `largest` is the value of `LargestValues`;
+    `bar` returns the progress bar for a text.
     """
     means, top = np.zeros((regions.n, image.shape[2])), tops_of(largest)
     going_on: Sums = None
@@ -133,16 +123,8 @@ def means_of_regions(
 def table_of(regions: Regions, means: Floats) -> bytes:
     """Return the table of regions as a Parquet file.
 
-    Parameters
-    ----------
-    regions : Regions
-    means : array of shape (n_regions, n_bands)
-
-    Returns
-    -------
-    bytes
-        Columns ``region``, ``segment``, ``area`` in pixels, ``first_line``, ``last_line``, ``first_column``,
-        ``last_column``, and ``mean_0``, ``mean_1`` and so on of the bands.
+    Columns are ``region``, ``segment``, ``area`` in pixels, ``first_line``, ``last_line``, ``first_column``,
+    ``last_column``, and ``mean_0``, ``mean_1`` and so on of the bands.
     """
     parquet, file = needed("pyarrow.parquet", "parquet"), io.BytesIO()
     first = _rows_of_table(regions, means, slice(0, GROUP))
@@ -219,28 +201,11 @@ def write_segments(
 ) -> Seen:
     """Label the rows of an image, find the regions of connected pixels, and write labels, regions and their table.
 
-    Parameters
-    ----------
-    label, image, n_labels, lowest, features, attributes, also, resume
-        As for `write_labels`.
-    paths : RegionPaths
-        An image of labels, an image of the numbers of regions, and a Parquet table of these.
-    sieve : int or None
-        Merge regions of fewer pixels first, see `sieved`; labels are then those of the merged regions.
-    overwrite : bool
-        Whether to replace existing outputs.
-    bar : callable
-        Returns the progress bar for a text.
+    Parameters that `write_labels` has, and the result, are as there, for the final labels: with `sieve`, regions of
+    fewer pixels are merged first, see `sieved`. `bar` returns the progress bar for a text.
 
-    Returns
-    -------
-    Seen
-        As of `write_labels`, for the final labels.
-
-    Notes
-    -----
-    One pass over the image to label it, two over the labels, and one over the image for each of labels or overview,
-    and table. Pixels with a negative label are in no region.
+    One pass over the image to label it, two over the labels, and one over the image for each of labels or overview, and
+    table. Pixels with a negative label are in no region.
     """
     _check(paths, overwrite)
     hidden = [beside(f"{paths.first}-{name}") for name in ("classes", "numbers")]

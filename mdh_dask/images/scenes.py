@@ -33,19 +33,7 @@ credentials of the job."""
 
 @dataclass(frozen=True)
 class Scene:
-    """A scene that is not open.
-
-    Parameters
-    ----------
-    name : str
-        Its name, different for all scenes.
-    files : tuple of (str, tuple of str)
-        Paths or URLs, and the names of the bands of each; empty names are those in the file.
-    mask : str, optional
-        Path or URL of a mask.
-    fault : str
-        Why it cannot be opened; empty if nothing is known against it.
-    """
+    """A scene that is not open."""
 
     name: str
     files: tuple[tuple[str, tuple[str, ...]], ...]
@@ -229,20 +217,9 @@ def _leads_into(place: str, root: str) -> bool:
 
 
 def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
-    """Open a scene.
+    """Open a scene by `opening`, a function of a path or URL, with the bands of these names, or all.
 
-    Parameters
-    ----------
-    scene : Scene
-    opening : callable
-        Opens an image at a path or URL.
-    bands : sequence of str or None
-        Names of the bands to use, in this order; all by default.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, a file of it is missing, or it has other bands or no real numbers.
+    Raises a ValueError if it cannot be read, a file of it is missing, or it has other bands or no real numbers.
     """
     if scene.fault:
         raise ContentsError(scene.fault)

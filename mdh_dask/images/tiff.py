@@ -35,12 +35,7 @@ POINT = 2
 def georeference(tags: Mapping[str, Any], scale: tuple[float, float] = (1.0, 1.0)) -> dict[str, Any]:
     """Return the attributes of an array with the georeference of a GeoTIFF; ``geotiff`` holds the original tags.
 
-    Parameters
-    ----------
-    tags : mapping
-        The tags from tifffile.
-    scale : tuple of float
-        Lines and columns of the image with these tags per line and column of an overview.
+    `scale` are lines and columns of the image with these tags per line and column of an overview.
 
     Examples
     --------
@@ -124,21 +119,7 @@ ALPHA = (1, 2)
 
 @dataclass(frozen=True)
 class TiffArray:
-    """An image in a TIFF file, at full resolution or as an overview.
-
-    Parameters
-    ----------
-    path : str
-        Path or URL.
-    series : int
-        Number of the image in the file.
-    shape, chunks : tuple of int
-        Shape of the image, and of its strips or tiles.
-    dtype : dtype
-    storage_options : dict, optional
-    level : int
-        Number of the overview; 0 is full resolution.
-    """
+    """An image in a TIFF file, or an overview of it; `series` is its number, `chunks` are its strips or tiles."""
 
     path: str = field(repr=False)
     series: int
@@ -170,18 +151,7 @@ class TiffArray:
 
 @dataclass(frozen=True)
 class TiffImage:
-    """An image in a TIFF file with its metadata.
-
-    Parameters
-    ----------
-    array : TiffArray
-    axes : tuple of str
-        Names of the axes; unnamed pages are bands.
-    n_alpha : int
-        Number of bands at the end that hold opacity.
-    georeference : mapping of str to JSON
-        Georeference as attributes of a Zarr array; empty if unknown.
-    """
+    """An image in a TIFF file with its metadata; unnamed pages are bands, of which the last `n_alpha` hold opacity."""
 
     array: TiffArray
     axes: tuple[str, ...]
@@ -200,15 +170,7 @@ class TiffImage:
 
 
 def open_tiff(path: str, series: int | None = None, level: int = 0, storage_options: Options = None) -> TiffImage:
-    """Open an image in a TIFF file, or an overview of it, without reading its pixels.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, holds several images and none is chosen, or lacks the overview.
-    ImportError
-        If tifffile or a decoder is missing.
-    """
+    """Open an image in a TIFF file, or an overview of it, without reading its pixels."""
     with opened(path, storage_options) as tiff:
         number = _chosen(path, tiff, series)
         check_level(path, level, [one.shape for one in tiff.series[number].levels])
@@ -269,15 +231,7 @@ def _mask_of(path: str, tiff: Any, image: Any, level: int, storage_options: Opti
 
 
 def opened(path: str, storage_options: Options = None) -> Any:
-    """Return an open TIFF file, as a context.
-
-    Raises
-    ------
-    ImportError
-        If tifffile is missing.
-    ValueError
-        If it is not a TIFF file.
-    """
+    """Return an open TIFF file, as a context."""
     tifffile = needed("tifffile", "images")
 
     @contextmanager

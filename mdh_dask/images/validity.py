@@ -176,18 +176,8 @@ def validity_of(
 ) -> Validity | None:  # fmt: skip
     """Return the rule for an image, or None if all of its pixels hold data.
 
-    Parameters
-    ----------
-    dtype : dtype
-        That of the pixels.
-    declared : iterable of number or str
-        Values that the file declares.
-    nodata : float, "none" or None
-        What the user says, instead of what the file declares.
-    alpha : bool
-        Whether the file has bands of opacity.
-    own_mask : Source, optional
-        The mask in the file.
+    `nodata` is what the user says, instead of what the file has `declared`; `alpha` says whether it has bands of
+    opacity; `own_mask` is the mask in the file.
 
     Examples
     --------
@@ -203,12 +193,7 @@ def validity_of(
 
 
 def nodata_of(text: str) -> Nodata:
-    """Return the value of pixels without data from its text.
-
-    Raises
-    ------
-    ValueError
-        If it is neither a number nor ``"none"``.
+    """Return the value of pixels without data from its text: a number or ``"none"``; others are a ValueError.
 
     Examples
     --------

@@ -44,27 +44,13 @@ def open_csv(
     block_bytes: int | str | None = None,
     storage_options: Options = None,
 ) -> LazyTable:
-    """Open a CSV file with a header lazily.
+    """Open a CSV file with a header lazily, or some of its columns, in the order given.
 
-    Parameters
-    ----------
-    path : path or URL
-        A file, also compressed if it has at most 16 MiB. The comma, semicolon or tab in its header separates the
-        values; of several, the one with which all lines have as many values, and the largest share of columns are of
-        numbers. No value contains a line end.
-    columns : sequence of str, optional
-        Columns to use, in this order; all by default.
-    block_bytes : int or str, optional
-        As for `open_rows`.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
-
-    Returns
-    -------
-    LazyTable
-        Columns with only numbers in the first MiB are columns of numbers, in which a comma may stand before
-        fractions if it does not separate values; empty values are missing. Commas in a single column stand before
-        fractions, with a warning. The file is read once to count the lines.
+    The comma, semicolon or tab in its header separates the values; of several, the one with which all lines have as
+    many values, and the largest share of columns are of numbers. No value contains a line end. Columns with only
+    numbers in the first MiB are columns of numbers, in which a comma may stand before fractions if it does not separate
+    values; empty values are missing. Commas in a single column stand before fractions, with a warning. The file, which
+    may be compressed if it has at most 16 MiB, is read once to count the lines.
 
     Raises
     ------
@@ -164,17 +150,7 @@ def _lines(fs: Any, dialect: Dialect, block: Bytes) -> _Lines:
 
 @dataclass(frozen=True)
 class CsvReader:
-    """Reader of blocks of lines as tables of Arrow.
-
-    Parameters
-    ----------
-    fs : file system of fsspec
-    header : tuple of str
-        Names of all columns of the file.
-    types : tuple
-        Their Arrow types.
-    dialect : Dialect
-    """
+    """Reader of blocks of lines as tables of Arrow, by the names and Arrow types of all columns of the file."""
 
     fs: Any
     header: tuple[str, ...]

@@ -28,20 +28,12 @@ class Pass:
 
 @dataclass
 class FolderJournal:
-    """Store every result in a file, whose name depends on all results before it.
+    """Store every result of a pass in a file, whose name depends on all results before it.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder, created if missing.
-    name : str
-        Identifies the job: a digest of its input and its parameters.
-
-    Notes
-    -----
-    The stored value is also the one returned the first time, so that interrupted and uninterrupted jobs get the same
-    values. A statistic that is not `journalled` is computed each time; of any other, parameters and values must be
-    storable, see `codec.store`, or there is a TypeError.
+    `name` identifies the job: a digest of its input and its parameters. The stored value is also the one returned the
+    first time, so that interrupted and uninterrupted jobs get the same values. A statistic that is not `journalled` is
+    computed each time; of any other, parameters and values must be storable, see `codec.store`, or there is a
+    TypeError.
 
     Examples
     --------

@@ -34,16 +34,10 @@ logger = logging.getLogger(__name__)
 def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) -> Iterator[RowArray]:
     """Compute lazy rows once and provide them within the context; a NumPy array is returned as it is.
 
-    Parameters
-    ----------
-    rows : NumPy or Dask array of shape (n_rows, n_columns)
-    cache : {"auto", "memory", "disk"} or None
-        ``"memory"``: of the workers, or of this process. ``"disk"``: an array in Dask's ``temporary-directory``, which
-        all workers must see; it is removed at the end. ``"auto"``: memory, if the rows fit into a quarter of it; else
-        disk, if the workers are on this machine and half of the free space suffices; else None. None: computed in
-        every pass.
-    progress : callable, optional
-        Returns the progress bar of the pass that writes to disk.
+    `cache` names the place: ``"memory"`` of the workers, or of this process; ``"disk"``, an array in Dask's
+    ``temporary-directory``, which all workers must see, and which is removed at the end; ``"auto"``, memory, if the
+    rows fit into a quarter of it, else disk, if the workers are on this machine and half of the free space suffices,
+    else None; None, nowhere: the rows are computed in every pass.
 
     Examples
     --------

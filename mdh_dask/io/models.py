@@ -142,32 +142,10 @@ def save_model(
 ) -> None:
     """Write a model to a Zarr group of format 3 that appears only when it is complete.
 
-    Parameters
-    ----------
-    path : path or URL
-    arrays : dict of str to ndarray
-        Arrays of numbers.
-    parameters : dict
-        None, booleans, finite numbers, strings, and lists and dicts of these. NumPy scalars become Python numbers,
-        tuples lists.
-    kind : str, default "tree"
-        The kind of the model's `State`.
-    overwrite : bool, default False
-        Replace an existing model. Nothing else is ever replaced.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
-
-    Raises
-    ------
-    FileExistsError
-        If the path exists; see `overwrite`.
-    TypeError, ValueError
-        If a parameter has another type, or is a number that is not finite, which JSON cannot represent.
-
-    Notes
-    -----
-    In folders the group is staged under a hidden name beside `path` and renamed at the end; object stores cannot
-    rename: there an older model is deleted first, and `read_model` refuses the new one until the end.
+    `arrays` hold numbers. `parameters` are None, booleans, finite numbers, strings, and lists and dicts of these: NumPy
+    scalars become Python numbers, tuples lists; others are a TypeError or ValueError. `kind` is that of the model's
+    `State`. With `overwrite` an existing model is replaced, and nothing else ever. At URLs, which cannot be renamed,
+    the older model is deleted first, and `read_model` refuses the new one until the end.
 
     Examples
     --------
@@ -200,28 +178,14 @@ def read_model(
     *,
     storage_options: Options = None,
 ) -> T:
-    """Read what `save_model` wrote.
-
-    Parameters
-    ----------
-    path : path or URL
-    make : callable
-        Makes the model of the kind, the parameters and the arrays, which are the same to the last bit. If it cannot,
-        they are damaged.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
-
-    Returns
-    -------
-    object
-        What `make` returned.
+    """Read what `save_model` wrote: the result of `make` for the kind, the parameters and the arrays, to the last bit.
 
     Raises
     ------
     FileNotFoundError
         If nothing is there.
     ValueError
-        If it is not a model, is damaged or incomplete, or has a format that this version does not know.
+        If it is not a model, is damaged or incomplete, `make` cannot use it, or this version does not know its format.
     """
     group = _model_at(path, storage_options)
     if group is None:

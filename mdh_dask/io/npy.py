@@ -25,21 +25,7 @@ HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 
 @dataclass(frozen=True)
 class NpyFile:
-    """An array in a file.
-
-    Parameters
-    ----------
-    location : str
-        Path or URL.
-    options : dict or None
-        Options of fsspec for a URL.
-    shape : tuple of int
-    dtype : dtype
-    by_columns : bool
-        Whether the array is stored by columns (Fortran order).
-    offset : int
-        Position of the first number in bytes.
-    """
+    """An array in a file at a path or URL."""
 
     location: str = field(repr=False)
     options: Options = field(repr=False)
@@ -71,20 +57,9 @@ class NpyFile:
 def open_npy(
     path: str | os.PathLike[str], *, block_bytes: int | str | None = None, storage_options: Options = None
 ) -> da.Array:
-    """Open a ``.npy`` file of rows lazily.
+    """Open a ``.npy`` file of rows lazily, in blocks of about `block_bytes`; only its header is read now.
 
-    Parameters
-    ----------
-    path : path or URL
-    block_bytes : int or str, optional
-        As for `open_rows`.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
-
-    Returns
-    -------
-    dask Array of shape (n_rows, n_columns)
-        Only the header is read now. Local files must be visible to all workers.
+    Local files are memory-mapped, and must be visible to all workers.
 
     Raises
     ------

@@ -24,28 +24,15 @@ def open_parquet(
     block_bytes: int | str | None = None,
     storage_options: Options = None,
 ) -> tuple[da.Array, tuple[str, ...]]:
-    """Open numeric columns of a Parquet table lazily.
+    """Open numeric columns of a Parquet table lazily, in the order given, by default all but the index of pandas.
 
-    Parameters
-    ----------
-    path : path or URL
-        A file, a folder of files, also in subfolders like ``day=1``, or a pattern with ``*``. Files are in the order of
-        their names, with numbers by value; those that begin with ``_`` or ``.`` are ignored.
-    columns : sequence of str, optional
-        Columns to use, in this order; by default all but the index of pandas.
-    block_bytes : int or str, optional
-        As for `open_rows`; blocks hold whole row groups, at least one.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
+    The table is a file, a folder of files, also in subfolders like ``day=1``, or a pattern with ``*``. Files are in the
+    order of their names, with numbers by value; those that begin with ``_`` or ``.`` are ignored. Blocks hold whole row
+    groups.
 
-    Returns
-    -------
-    rows : dask Array of shape (n_rows, n_columns)
-        Rows of the common dtype of all columns. Missing values are NaN; columns of integers or booleans that
-        may have them become floating-point numbers, to which integers beside them are rounded. Integers alone lose no
-        bits: one that the dtype cannot represent is an error when it is read. Only the footers are read before the rows
-        are computed.
-    names : tuple of str
+    Rows have the common dtype of all columns. Missing values are NaN; columns of integers or booleans that may have
+    them become floating-point numbers, to which integers beside them are rounded. Integers alone lose no bits: one that
+    the dtype cannot represent is an error when it is read. Only the footers are read now.
 
     Raises
     ------

@@ -22,17 +22,7 @@ PieceOfFile = tuple[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class ParquetReader:
-    """Reader of row groups into an array of rows.
-
-    Parameters
-    ----------
-    fs : file system of fsspec
-    names : tuple of str
-        Names of the columns.
-    dtype : dtype
-    exact : bool
-        Whether an integer that the dtype cannot represent is an error.
-    """
+    """Reader of row groups into an array of rows; `exact`: an integer that the dtype cannot represent is an error."""
 
     fs: Any
     names: tuple[str, ...]
@@ -78,12 +68,7 @@ class ParquetReader:
 
 @dataclass(frozen=True)
 class ParquetTables:
-    """Reader of row groups as tables of Arrow.
-
-    Parameters
-    ----------
-    fs : file system of fsspec
-    """
+    """Reader of row groups as tables of Arrow."""
 
     fs: Any
 

@@ -25,12 +25,7 @@ Options = Mapping[str, Any] | None
 def local_path(location: str | os.PathLike[str]) -> Path | None:
     """Return the absolute path with links resolved of a location on a file system, or None for any other URL.
 
-    Raises
-    ------
-    OSError
-        If its links are circular.
-    ValueError
-        If it is not valid as a path.
+    Raises an OSError for circular links and a ValueError for null characters.
 
     Examples
     --------
@@ -180,12 +175,7 @@ AHEAD = 2**17
 def filesystem(location: str | os.PathLike[str], storage_options: Options = None) -> tuple[Any, str]:
     """Return the file system of a path or URL, and the path there.
 
-    Raises
-    ------
-    ImportError
-        If the package for the protocol of a URL is missing.
-    ValueError
-        If the protocol is unknown.
+    Raises an ImportError that names the missing package of a protocol, and a ValueError for an unknown one.
     """
     protocol = split_protocol(os.fspath(location))[0]
     try:
@@ -201,12 +191,7 @@ def filesystem(location: str | os.PathLike[str], storage_options: Options = None
 def about_file(location: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
     """Return a file system's information on a file.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file does not exist.
-    ConnectionError
-        If its server cannot be reached.
+    Raises a FileNotFoundError, or a ConnectionError if its server cannot be reached.
     """
     fs, name = filesystem(location, storage_options)
     try:
@@ -244,24 +229,11 @@ CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", 
 
 @hiding_credentials()
 def fingerprint(source: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
-    """Return the fingerprint of a file or folder: its size, and digests of its metadata and listing.
+    """Return the fingerprint of a file or folder, or of several files with an asterisk, from one listing.
 
-    Parameters
-    ----------
-    source : path or URL
-        Path or URL of a file or a folder, or of several files with an asterisk.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
-
-    Returns
-    -------
-    dict
-        ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
-        metadata files, ``"listing"`` of all names, sizes and entity tags or, without these, times of modification.
-
-    Notes
-    -----
-    No pass: one listing. A file replaced by its copy counts as changed.
+    ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
+    metadata files, ``"listing"`` of all names, sizes and entity tags or, without these, times of modification: a file
+    replaced by its copy counts as changed.
 
     Examples
     --------

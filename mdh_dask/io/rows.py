@@ -33,16 +33,7 @@ another type."""
 
 @dataclass(frozen=True)
 class StoredArray:
-    """A Zarr array with the user's name for it.
-
-    Parameters
-    ----------
-    array : zarr.Array
-    source : str
-        Path or URL, for errors.
-    part : str, optional
-        Word for the stored objects in errors, for a store that decodes them itself.
-    """
+    """A Zarr array with the user's name for it; `part` is the word for what a store decodes itself, as tiles."""
 
     array: zarr.Array
     source: str
@@ -247,15 +238,7 @@ def open_rows(
 
 @hiding_credentials()
 def open_array(source: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array:
-    """Open the Zarr array at a path or URL for reading, or raise an error that says what it is instead.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there.
-    ValueError
-        If it is a group, or not Zarr.
-    """
+    """Open the Zarr array at a path or URL for reading, or raise an error that says what it is instead."""
     node = find_node(source, storage_options)
     if isinstance(node, zarr.Array):
         return node

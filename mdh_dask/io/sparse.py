@@ -99,19 +99,7 @@ def is_matrix_market(name: str) -> bool:
 
 @dataclass(frozen=True)
 class SparseFile:
-    """A file of sparse rows, which every process that needs a block of them reads once.
-
-    Parameters
-    ----------
-    location : str
-        Path or URL.
-    options : dict or None
-        Options of fsspec for a URL.
-    is_npz : bool
-        Whether SciPy wrote it, otherwise it is of Matrix Market.
-    version : object
-        Changes with its contents.
-    """
+    """A file of sparse rows of SciPy or of Matrix Market, which every process that needs some of them reads once."""
 
     location: str = field(repr=False)
     options: Options = field(repr=False)
@@ -179,24 +167,10 @@ def open_sparse_file(
     block_bytes: int | str | None = None,
     storage_options: Options = None,
 ) -> da.Array:
-    """Open a file of sparse rows, which is read now, and once by every worker process.
+    """Open a file of sparse rows, of SciPy or of Matrix Market, with all columns or some in the order given.
 
-    Parameters
-    ----------
-    path : path or URL
-    columns : sequence of int, optional
-        Columns to use, in this order; all by default.
-    is_npz : bool
-        Whether it is of ``scipy.sparse.save_npz``, in any format; otherwise of Matrix Market.
-    block_bytes : int or str, optional
-        As for `open_rows`, of the values that are stored.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
-
-    Returns
-    -------
-    dask Array of shape (n_rows, n_columns)
-        With blocks of `SparseRows`.
+    It is read now, and once by every worker process. Blocks are `SparseRows`, whose stored values take about
+    `block_bytes`.
 
     Raises
     ------
@@ -284,11 +258,7 @@ def open_sparse_group(
 ) -> da.Array:
     """Open the sparse rows of a Zarr group lazily, such as ``X`` of AnnData; parameters are those of `open_features`.
 
-    Returns
-    -------
-    dask Array of shape (n_rows, n_columns)
-        With blocks of `SparseRows`. The beginnings of all rows are read now, 8 bytes of each; values only when a block
-        is computed.
+    The beginnings of all rows are read now, 8 bytes of each; values only when a block of `SparseRows` is computed.
 
     Raises
     ------

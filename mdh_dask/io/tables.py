@@ -28,22 +28,10 @@ def lazy_rows(
     *,
     meta: Any = None,
 ) -> da.Array:
-    """Return lazy rows whose blocks come from calls of `read` with one argument each.
+    """Return lazy rows whose blocks, with these numbers of rows, come from calls of `read` with one of `blocks` each.
 
-    Parameters
-    ----------
-    read : callable
-        Returns an array of shape (rows, n_columns); is sent to the workers with every task.
-    blocks : sequence
-        The argument for each block.
-    rows : sequence of int
-        Number of rows of each block.
-    n_columns : int
-    dtype : dtype
-    version : object
-        Identifies the input and its version.
-    meta : array, optional
-        No rows, of the type of the blocks; NumPy arrays by default.
+    `version` identifies the input and its version; `meta`, no rows of the type of the blocks, is a NumPy array by
+    default.
 
     Examples
     --------
@@ -110,23 +98,7 @@ class LazyColumn:
 
 @dataclass(frozen=True)
 class LazyTable:
-    """A table that is read block by block.
-
-    Parameters
-    ----------
-    columns_there : mapping of str to LazyColumn
-        The columns in their order.
-    blocks : tuple
-        First argument of `read` for each block: plain values, or keys of `graph`.
-    read : callable
-        Returns the table of a block with some columns, from the block and their names.
-    n_rows : tuple of int or None
-        Number of rows of every block; None if unknown before reading.
-    version : object
-        Identifies the contents.
-    graph : mapping, optional
-        Tasks on which the blocks depend.
-    """
+    """A table that is read block by block."""
 
     columns_there: Mapping[str, LazyColumn]
     blocks: tuple[Any, ...]

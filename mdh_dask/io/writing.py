@@ -58,12 +58,7 @@ class Layout:
 def check_array(array: RowArray) -> RowArray:
     """Return `array` if it can be written to Zarr: one or two dimensions of known sizes, booleans or numbers.
 
-    Raises
-    ------
-    ValueError
-        If it has another number of dimensions, no rows or columns, or unknown chunk sizes.
-    TypeError
-        If it is a masked array, a Zarr array or of another dtype.
+    Raises a ValueError for another shape or unknown chunk sizes, a TypeError for a mask, a Zarr array or another dtype.
     """
     if isinstance(array, zarr.Array):
         raise TypeError("expected a NumPy or Dask array, got a Zarr array; open it with open_rows")
@@ -89,11 +84,6 @@ def choose_layout(
     array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None, compressed: bool = True
 ) -> Layout:
     """Return the requested layout, or one that follows the Dask chunks.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of rows are not positive, or shards do not consist of whole chunks.
 
     Examples
     --------
