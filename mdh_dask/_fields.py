@@ -20,29 +20,17 @@ class JobError(ValueError):
 
 @dataclass(frozen=True)
 class Field:
-    """The values that a key allows.
-
-    Parameters
-    ----------
-    expected : str
-        Description of the values for errors.
-    accepts : callable
-        Returns whether a value is allowed.
-    words : tuple of str
-        The allowed strings, if they are few.
-    required : bool
-    default : object
-        Value if the key is missing.
-    read : callable
-        Converts the value for the program.
-    """
+    """The values that a key allows."""
 
     expected: str
+    """Description of the values for errors."""
     accepts: Callable[[Any], bool]
     words: tuple[str, ...] = ()
+    """The allowed strings, if they are few."""
     required: bool = False
     default: Any = None
     read: Callable[[Any], Any] = lambda value: value
+    """Converts the value for the program."""
 
 
 def text(expected: str, required: bool = False) -> Field:
@@ -95,12 +83,7 @@ def either(options: Iterable[str]) -> str:
 
 
 def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return the values of a table for all its keys.
-
-    Raises
-    ------
-    JobError
-        If it is not a table, has an unknown key or an invalid value, or lacks a required key.
+    """Return the values of a table for all its keys; a `JobError` names one that is unknown, invalid or missing.
 
     Examples
     --------
@@ -122,12 +105,7 @@ def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[st
 
 
 def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
-    """Return the values of a table whose keys depend on its ``kind``, by default the first.
-
-    Raises
-    ------
-    JobError
-        As for `checked_table`.
+    """Return the values of a table whose keys depend on its ``kind``, by default the first; errors as `checked_table`.
 
     Examples
     --------

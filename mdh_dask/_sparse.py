@@ -45,13 +45,8 @@ class SparseRows(CompactRows):
     """Rows in compressed form.
 
     SciPy's sparse arrays have no length, and their type depends on how they were made; the compiled loops need one
-    form. Columns ascend within each row, so that sums over them have the bits of those of dense rows: adding zeros
-    changes nothing.
-
-    Parameters
-    ----------
-    csr : csr_array of shape (n_rows, n_columns)
-        In canonical format.
+    form: in canonical format, columns ascend within each row, so that sums over them have the bits of those of dense
+    rows.
 
     Examples
     --------
@@ -107,13 +102,7 @@ class SparseRows(CompactRows):
 
 
 class RepeatedRows(CompactRows):
-    """Rows of which each stands for a number of equal ones that follow each other.
-
-    Parameters
-    ----------
-    rows : array or SparseRows of shape (n, n_columns)
-    ends : array of shape (n,), int64
-        Sums of the numbers up to each row.
+    """Rows that stand for several equal ones each, which follow each other; `ends` are sums of the numbers up to each.
 
     Examples
     --------

@@ -9,12 +9,7 @@ C = TypeVar("C", bound=type)
 
 
 def storable(cls: C) -> C:
-    """Let journals store the values of a dataclass or named tuple; its fields are all that is stored.
-
-    Raises
-    ------
-    TypeError
-        If another class has the same name.
+    """Let journals store the values of a dataclass or named tuple, by a name that no other class may have.
 
     Examples
     --------

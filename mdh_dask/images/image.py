@@ -24,13 +24,7 @@ PANEL = 2048
 class PixelOrder:
     """Pixels panel by panel from the left, and line by line within each: an order independent of the chunks.
 
-    Parameters
-    ----------
-    height, width : int
-        Lines and columns of the image.
-    panel : int
-        Columns of each panel but the last. A narrower image is one panel, with rows in the order of
-        ``pixels.reshape(-1, n_bands)``.
+    A narrow image is one panel, with rows in the order of ``pixels.reshape(-1, n_bands)``.
 
     Examples
     --------
@@ -42,6 +36,7 @@ class PixelOrder:
     height: int
     width: int
     panel: int = PANEL
+    """Columns of each panel but the last."""
 
     @property
     def n_rows(self) -> int:

@@ -1,7 +1,7 @@
 """Writing of labels as an image that appears only when it is complete."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from ..io.blocks import blocks_done, find_begun, tidy, with_stored
 from ..io.paths import Options, local_path
 from ..io.rows import StoredArray, open_array
 from ..io.staging import check_file, refuse_input, staged, will_replace
-from .axes import AxesView, SomeBands, StackedBands
+from .axes import AxesView
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, LabelRows, WriteLabels, create, finish, layout_of, path_inside
@@ -119,7 +119,7 @@ def write_labels(
     marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
     begun = find_begun(path, resume, path_inside(image), storage_options, **layout)
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
-    refuse_input(path, _stored(image), storage_options)
+    refuse_input(path, _stored(image.source), storage_options)
 
     with staged(path, replace, storage_options, in_place=resume is not None) as stage:
         target, done = begun, {}
@@ -205,13 +205,9 @@ def _rows(image: Image, features: Features, write: WriteLabels | None = None) ->
     return rows, pixels
 
 
-def _stored(image: Image) -> list[zarr.Array]:
-    sources: list[Any] = [image.source]
-    while any(isinstance(source, SomeBands | StackedBands) for source in sources):
-        sources = [part for source in sources for part in getattr(source, "sources", None) or (_within(source),)]
-    arrays = [source.array for source in sources if isinstance(source, AxesView)]
-    return [array.array for array in arrays if isinstance(array, StoredArray)]
-
-
-def _within(source: Any) -> Any:
-    return source.source if isinstance(source, SomeBands) else source
+def _stored(source: Any) -> Iterator[zarr.Array]:
+    """Yield the Zarr arrays that hold the pixels of a source."""
+    for part in getattr(source, "sources", ()) or filter(None, [getattr(source, "source", None)]):
+        yield from _stored(part)
+    if isinstance(source, AxesView) and isinstance(source.array, StoredArray):
+        yield source.array.array

@@ -83,30 +83,20 @@ class Overview(Statistic):
     """Sizes and mean colours of segments, and a regular subset of the pixels of labels and image.
 
     The blocks hold whole lines: labels, and rows that start with the pixels' bands.
-
-    Parameters
-    ----------
-    order : PixelOrder
-    n_labels : int
-    n_shown : int
-        Number of shown bands: 3, or 1 as grey.
-    is_photograph : bool
-        Whether 0 is black and 255 white in all bands.
-    largest : int
-        Most pixels on each side of the small picture.
-    lowest : int
-        The lowest label, which the first of the segments has: -1 for pixels in none.
-    marked : bool
-        Whether pixels without data have the label after the highest.
     """
 
     order: PixelOrder
     n_labels: int
     n_shown: int
+    """Number of shown bands: 3, or 1 as grey."""
     is_photograph: bool = False
+    """Whether 0 is black and 255 white in all bands."""
     largest: int = LARGEST
+    """Most pixels on each side of the small picture."""
     lowest: int = 0
+    """The lowest label, which the first of the segments has: -1 for pixels in none."""
     marked: bool = False
+    """Whether pixels without data have the label after the highest."""
 
     @property
     def step(self) -> int:

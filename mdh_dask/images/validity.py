@@ -33,24 +33,16 @@ PIECE = 2**17
 
 @dataclass(frozen=True)
 class Validity:
-    """The rule by which a pixel holds data.
-
-    Parameters
-    ----------
-    nodata : tuple of int or float
-        A pixel with one of these in any band holds none.
-    nan : bool
-        Whether a pixel with NaN in any band holds none; otherwise it is an error.
-    alpha : bool
-        Whether the source has bands of opacity, which are zero where there are no data.
-    mask : Source, optional
-        One band, zero where there are no data.
-    """
+    """The rule by which a pixel holds data."""
 
     nodata: tuple[float, ...] = ()
+    """A pixel with one of these in any band holds none."""
     nan: bool = False
+    """Whether a pixel with NaN in any band holds none; otherwise it is an error."""
     alpha: bool = False
+    """Whether the source has bands of opacity, which are zero where there are no data."""
     mask: Any = None
+    """One band as a source, zero where there are no data."""
 
     @property
     def needs_pixels(self) -> bool:

@@ -12,10 +12,9 @@ from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
 from ..chunks import default_block_bytes
-from ..columns.drafts import repeated
 from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_doubts
 from .paths import Options, about_file, filesystem, version_of
-from .tables import LazyColumn, LazyTable
+from .tables import LazyColumn, LazyTable, chosen_columns
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -65,12 +64,7 @@ def open_csv(
     blocks = _blocks(root, fs.size(root), path, block_bytes)
     header, types, dialect = head = head_of(fs, root, path)
     warn_of_doubts(head, path)
-    names = tuple(header) if columns is None else tuple(columns)
-    there = set(header)
-    if missing := [name for name in names if name not in there]:
-        raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(header)}")
-    if twice := sorted(repeated(names) | repeated(header) & set(names)):
-        raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
+    names = chosen_columns(header, columns, path)
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
         lines = list(pool.map(partial(_lines, fs, dialect), blocks))
     if (i := next((i for i, own in enumerate(lines) if own.broken is not None), None)) is not None:

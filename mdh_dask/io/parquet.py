@@ -10,10 +10,9 @@ from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
-from ..columns.drafts import repeated
 from .parquet_files import Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
 from .paths import Options
-from .tables import LazyColumn, LazyTable, grouped, lazy_rows
+from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows
 
 
 @hiding_credentials()
@@ -108,17 +107,7 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
 
 
 def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[str, ...]:
-    """Return the requested columns, or all, after checking that each exists and is given once."""
-    there = footer.names
-    names = tuple(name for name in there if name not in footer.of_index) if columns is None else tuple(columns)
-    missing = [name for name in names if name not in footer.types]
-    if missing:
-        raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(there)}")
-    if twice := sorted(repeated(names) | repeated(there) & set(names)):
-        raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
-    if not names:
-        raise ValueError(f"{path}: expected at least one column, got none")
-    return names
+    return chosen_columns(footer.names, columns, path, [name for name in footer.names if name not in footer.of_index])
 
 
 def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import dask.array as da
 import numpy as np
 import zarr
-from dask._task_spec import DataNode, Task
 from dask.base import tokenize
 from dask.utils import format_bytes, parse_bytes
 from zarr.storage import LocalStore
@@ -24,7 +23,7 @@ from .._typing import AnyArray
 from ..chunks import default_block_bytes
 from .nodes import MARK, count_missing, find_node, is_unwritten, read_object, unit_rows
 from .paths import REMEDY, Options, is_damage, local_path, naming
-from .tables import check_blocks
+from .tables import check_blocks, parts_of_task
 
 COPIES = 3
 """What is read is in memory so many times at once: a decoded chunk, the region that it is part of, and its numbers in
@@ -164,10 +163,8 @@ def zarr_inputs(graph: Mapping[Any, Any]) -> Iterator[zarr.Array]:
             stack.extend(value)
         elif isinstance(value, partial):
             stack.extend((value.args, value.keywords))
-        elif isinstance(value, Task):
-            stack.extend((value.args, value.kwargs))
-        elif isinstance(value, DataNode):
-            stack.append(value.value)
+        else:
+            stack.extend(parts_of_task(value))
 
 
 @hiding_credentials()

@@ -13,6 +13,7 @@ from dask.base import tokenize
 
 from .._typing import AnyArray
 from ..columns.coding import array_of_table
+from ..columns.drafts import repeated
 
 MOST_BLOCKS = 10**7
 """With blocks of the default size this is about 300 TB."""
@@ -55,6 +56,13 @@ def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:
     return found
 
 
+def parts_of_task(node: Any) -> tuple[Any, ...]:
+    """Return what a node of a graph holds; nothing if it is neither a task nor data of Dask."""
+    if isinstance(node, Task):
+        return node.args, node.kwargs
+    return (node.value,) if isinstance(node, DataNode) else ()
+
+
 def check_blocks(n_rows: int, step: int, where: object) -> None:
     """Raise an error for more blocks than any scheduler can handle, which a few bytes of metadata can claim."""
     if n_rows > step * MOST_BLOCKS:
@@ -62,6 +70,21 @@ def check_blocks(n_rows: int, step: int, where: object) -> None:
             f"{where}: expected at most {MOST_BLOCKS:,} blocks of rows, got {n_rows:,} rows in blocks of {step:,}: ask "
             "for larger ones with block_bytes=..., or check how the rows were written"
         )
+
+
+def chosen_columns(
+    there: Sequence[str], columns: Sequence[str] | None, path: Any, default: Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """Return the requested columns of a table, or the default ones, after checking that each is there once."""
+    names = tuple((there if default is None else default) if columns is None else columns)
+    known = set(there)
+    if missing := [name for name in names if name not in known]:
+        raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(there)}")
+    if twice := sorted(repeated(names) | repeated(there) & set(names)):
+        raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
+    if not names:
+        raise ValueError(f"{path}: expected at least one column, got none")
+    return names
 
 
 def grouped(sizes: Iterable[int], most: int) -> list[list[int]]:
