@@ -15,7 +15,7 @@ from .axes import NAMES, names_in, view_of
 from .features import Features
 from .image import PANEL, Image, opened
 from .label_arrays import NO_DATA, Label, label_dtype
-from .tiff import kept
+from .tiff import georeference_in
 from .validity import Nodata, OpenPixels, declared_by, validity_of
 
 
@@ -66,7 +66,9 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
     declared = [*declared_by(array.attrs), *declared_by(array.encoding)]
     rule = validity_of(view.dtype, declared, nodata)
     name = "DataArray" if array.name is None else str(array.name)
-    image = Image(view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), kept(array.attrs), validity=rule)
+    image = Image(
+        view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), georeference_in(array.attrs), validity=rule
+    )
     return replace(image, bands=_names_of_bands(array, image.shape[2]))
 
 

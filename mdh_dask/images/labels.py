@@ -21,8 +21,8 @@ from .axes import AxesView
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, LabelRows, WriteLabels, create, finish, layout_of, path_inside
-from .maps import beside, is_map, place_of, removed_at_the_end, write_map
-from .overview import Seen, overview_of
+from .maps import hidden_array, is_map, place_of, removed_at_the_end, write_map
+from .overview import SegmentSummary, overview_of
 from .rows import all_rows, marked_rows, no_data
 
 
@@ -42,7 +42,7 @@ def write_labels(
     resume: str | None = None,
     known: Callable[[int, int], Integers] | None = None,
     storage_options: Options = None,
-) -> Seen:
+) -> SegmentSummary:
     """Label the rows of an image, write the labels as an image, and compute an overview in the same pass.
 
     Parameters
@@ -78,7 +78,7 @@ def write_labels(
 
     Returns
     -------
-    Seen
+    SegmentSummary
         Sizes and mean colours of the segments, a small picture, and the value of `also`.
 
     Raises
@@ -143,13 +143,13 @@ def write_labels(
 def _write_map(
     label: Label, image: Image, path: str | os.PathLike[str], *, n_labels: int, lowest: int, overwrite: bool,
     storage_options: Options, resume: str | None, attributes: Mapping[str, Any] | None, **options: Any,
-) -> Seen:  # fmt: skip
+) -> SegmentSummary:  # fmt: skip
     """Write labels to a hidden Zarr array, which workers can write to, and then as a map."""
     require("rasterio", "maps")
     check_file(path, overwrite, "labels.tif")
     if (file := local_path(path)) is not None and file == local_path(image.path):
         raise ValueError(f"{path} is the image itself; choose another path")
-    place, hidden = place_of(image), beside(path)
+    place, hidden = place_of(image), hidden_array(path)
     plain = replace(image, multiscale=None)
     keep = resume is not None  # a job resumes, and removes the folder of both in the end
     with nullcontext() if keep else removed_at_the_end(hidden, storage_options):
@@ -166,7 +166,7 @@ def _write_map(
     return seen
 
 
-def look(
+def summarise(
     label: Label,
     image: Image,
     *,
@@ -176,7 +176,7 @@ def look(
     also: Statistic | None = None,
     progress: Progress | None = None,
     known: Callable[[int, int], Integers] | None = None,
-) -> Seen:
+) -> SegmentSummary:
     """Return the result of `write_labels` without writing; one pass over the image."""
     overview, marked = overview_of(image, n_labels, lowest), image.validity is not None
     stored = {} if known is None else {"stored": known}
@@ -185,7 +185,7 @@ def look(
     return _seen(seen, more, image)
 
 
-def _seen(seen: Seen, more: Any, image: Image) -> Seen:
+def _seen(seen: SegmentSummary, more: Any, image: Image) -> SegmentSummary:
     if not seen.sizes.any():
         raise no_data(image)
     return seen._replace(more=more)

@@ -48,12 +48,12 @@ def is_map(path: str | os.PathLike[str] | None) -> bool:
     return path is not None and PurePosixPath(name_of(os.fspath(path))).suffix.lower() in ENDINGS
 
 
-def beside(path: str | os.PathLike[str]) -> str:
+def hidden_array(path: str | os.PathLike[str]) -> str:
     """Return the path or URL of the hidden Zarr array that becomes a map.
 
     Examples
     --------
-    >>> beside("s3://bucket/labels.tif")
+    >>> hidden_array("s3://bucket/labels.tif")
     's3://bucket/.labels.tif.zarr'
     """
     parent, slash, name = os.fspath(path).rpartition("/")

@@ -20,7 +20,7 @@ from ..io.tables import MOST_BLOCKS
 from .axes import AxesView, names_in, names_in_gdal, view_of
 from .image import Image
 from .ome import multiscale_of
-from .tiff import kept, open_tiff
+from .tiff import georeference_in, open_tiff
 from .validity import Nodata, Validity, declared_by, validity_of
 
 CHUNK = 512
@@ -259,7 +259,7 @@ def _zarr_image(
     chunks = _chunks_of(view, array.shards or array.chunks)
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
-    image = Image(view, path, kind, chunks, kept(attributes), plane)
+    image = Image(view, path, kind, chunks, georeference_in(attributes), plane)
     named = {**attributes, **(node.attrs.asdict() if multiscale and node else {})}
     return replace(image, bands=names_in(named, image.shape[2])), {"declared": declared_by(attributes)}
 

@@ -23,7 +23,7 @@ BOUNDARY = 0.45
 
 
 @storable
-class Seen(NamedTuple):
+class SegmentSummary(NamedTuple):
     """The value of `Overview`."""
 
     sizes: Integers
@@ -122,7 +122,7 @@ class Overview(Statistic):
         """Add the sums and concatenate the pixels."""
         return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
-    def finalise(self, state: tuple[Integers, Floats, list]) -> Seen:
+    def finalise(self, state: tuple[Integers, Floats, list]) -> SegmentSummary:
         """Assemble the small picture and divide the sums."""
         sizes, sums, pieces = state
         shape = -(-self.order.height // self.step), -(-self.order.width // self.step)
@@ -131,7 +131,9 @@ class Overview(Statistic):
             for whole, part in zip(small, parts):
                 whole[y : y + part.shape[0], x : x + part.shape[1]] = part
         n_without = self.order.n_rows - int(sizes.sum()) if self.marked else None
-        return Seen(sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph, n_without)
+        return SegmentSummary(
+            sizes, sums / np.maximum(sizes, 1)[:, None], small[0], small[1], self.is_photograph, n_without
+        )
 
 
 def overview_of(image: Image, n_labels: int, lowest: int = 0) -> Overview:

@@ -23,9 +23,9 @@ from .components import SIDE, Regions, find_regions, sieved, write_regions
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, StoredLabels, WriteLabels, create, finish
-from .labels import look, write_labels
-from .maps import beside, is_map, place_of, removed_at_the_end, write_map
-from .overview import Seen
+from .labels import summarise, write_labels
+from .maps import hidden_array, is_map, place_of, removed_at_the_end, write_map
+from .overview import SegmentSummary
 from .rows import all_rows, marked_rows
 from .validity import MarkedRows
 
@@ -198,7 +198,7 @@ def write_segments(
     also: Statistic | None = None,
     bar: Callable[[str], Progress | None] = lambda text: None,
     resume: str | None = None,
-) -> Seen:
+) -> SegmentSummary:
     """Label the rows of an image, find the regions of connected pixels, and write labels, regions and their table.
 
     Parameters that `write_labels` has, and the result, are as there, for the final labels: with `sieve`, regions of
@@ -208,7 +208,7 @@ def write_segments(
     table. Pixels with a negative label are in no region.
     """
     _check(paths, overwrite)
-    hidden = [beside(f"{paths.first}-{name}") for name in ("classes", "numbers")]
+    hidden = [hidden_array(f"{paths.first}-{name}") for name in ("classes", "numbers")]
     with ExitStack() as kept:
         for place in hidden if resume is None else hidden[1:]:
             kept.enter_context(removed_at_the_end(place))
@@ -227,7 +227,7 @@ def write_segments(
         known = StoredLabels(numbers.array, image.order, final.classes) if sieve else StoredLabels(classes, image.order)
         about: dict[str, Any] = {"n_labels": n_labels, "lowest": lowest, "also": also, "known": known}
         if paths.labels is None:
-            seen = look(label, image, **about, progress=bar("looking at segments"))
+            seen = summarise(label, image, **about, progress=bar("looking at segments"))
         else:
             seen = write_labels(
                 label, image, paths.labels, **about, overwrite=overwrite, attributes=attributes,

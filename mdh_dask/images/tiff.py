@@ -64,7 +64,7 @@ def georeference(tags: Mapping[str, Any], scale: tuple[float, float] = (1.0, 1.0
     return attributes | {"zarr_conventions": used}
 
 
-def kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def georeference_in(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a Zarr array that belong to its georeference."""
     if not any(name.startswith(("spatial:", "proj:")) for name in attributes):
         return {}

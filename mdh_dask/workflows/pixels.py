@@ -20,8 +20,8 @@ from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
-from ..images.labels import look
-from ..images.overview import Seen
+from ..images.labels import summarise
+from ..images.overview import SegmentSummary
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
 from ..images.validity import Nodata
@@ -185,7 +185,7 @@ def labelled(
     also: Statistic | None = None,
     sieve: int | None = None,
     about: Mapping[str, Any] | None = None,
-) -> Seen:
+) -> SegmentSummary:
     """Label all pixels, write the labels and regions that have a path, and compute another statistic.
 
     The labels have the number of clusters as an attribute, and those in `about`.
@@ -201,7 +201,7 @@ def labelled(
         )  # fmt: skip
     if outputs.labels is None:
         bar = announced("looking at segments", progress)
-        return look(label, image, **known, progress=bar)
+        return summarise(label, image, **known, progress=bar)
     seen = write_labels(
         label, image, outputs.labels, **known, overwrite=outputs.overwrite, attributes=attributes,
         progress=announced("writing labels", progress), resume=resume,
@@ -210,7 +210,7 @@ def labelled(
     return seen
 
 
-def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
+def write_preview(seen: SegmentSummary, outputs: ImageOutputs) -> None:
     """Write the segments in their mean colours, if a preview is requested."""
     from .pictures import encoded
 
@@ -220,7 +220,7 @@ def write_preview(seen: Seen, outputs: ImageOutputs) -> None:
 
 
 def _write_report(
-    seen: Seen, features: Features, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts
+    seen: SegmentSummary, features: Features, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts
 ) -> None:
     if outputs.report:
         noise = int(estimator.noise)
@@ -237,7 +237,7 @@ def _write_report(
         logger.info("report written")
 
 
-def _segments(seen: Seen, noise: int) -> Segments:
+def _segments(seen: SegmentSummary, noise: int) -> Segments:
     from .pictures import WIDEST, encoded, mask_of
 
     images = {
@@ -250,7 +250,7 @@ def _segments(seen: Seen, noise: int) -> Segments:
     return Segments(images, masks)
 
 
-def _names_of_bands(seen: Seen) -> tuple[str, ...]:
+def _names_of_bands(seen: SegmentSummary) -> tuple[str, ...]:
     n_bands = seen.more.mean.shape[1]
     if seen.is_photograph and n_bands == len(COLOURS):
         return COLOURS

@@ -19,7 +19,7 @@ from mdh_dask.chunks import reduce_rows
 from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
 from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.label_arrays import is_label_image
-from mdh_dask.images.labels import look
+from mdh_dask.images.labels import summarise
 from mdh_dask.images.overview import Overview
 
 
@@ -190,13 +190,13 @@ def test_a_failure_leaves_nothing_and_an_older_array_as_it_was(stored, tmp_path,
 @pytest.mark.parametrize("factors", [None, np.linspace(0, 2, 9)])
 def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tmp_path):
     features = Features(window=3) if factors is None else Features(window=3).times(factors)
-    plain = look(bright, stored, n_labels=3)
+    plain = summarise(bright, stored, n_labels=3)
     split = pixel_rows(stored, features)[:, 3].compute().mean()
-    seen = look(lambda rows: (rows[:, 3] > split).astype(int), stored, n_labels=3, features=features)
+    seen = summarise(lambda rows: (rows[:, 3] > split).astype(int), stored, n_labels=3, features=features)
     np.testing.assert_array_equal(seen.pixels, plain.pixels)
     assert seen.sizes[0] > 0 < seen.sizes[1]
     grey = image_of(beach()[..., :1])
-    assert look(bright, grey, n_labels=3, features=Features(window=3)).means.shape == (3, 1)
+    assert summarise(bright, grey, n_labels=3, features=Features(window=3)).means.shape == (3, 1)
 
 
 def test_the_progress_bar_counts_pixels(stored, tmp_path):
@@ -239,7 +239,7 @@ def test_the_overview_is_that_of_the_whole_image_whatever_the_blocks(case, panel
 
 
 def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_darker_boundaries(stored):
-    seen = look(bright, stored, n_labels=3)
+    seen = summarise(bright, stored, n_labels=3)
     labels = expected_labels(beach())
     np.testing.assert_array_equal(seen.photograph, beach())
     means = np.array([np.rint(beach()[labels == i].mean(axis=0)) for i in range(3)])
@@ -256,7 +256,7 @@ def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_
 def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
     pixels = np.stack([np.linspace(lo, hi, 4800).reshape(60, 80) for lo, hi in ((0, 500), (1000, 9000))], axis=-1)
     image = image_of(np.concatenate([pixels, pixels], axis=-1).astype(dtype))
-    seen = look(bright, image, n_labels=3)
+    seen = summarise(bright, image, n_labels=3)
     assert seen.photograph.shape == (60, 80, 3)
     assert [seen.photograph[..., i].min() for i in range(3)] == [0, 0, 0]
     assert [seen.photograph[..., i].max() for i in range(3)] == [255, 255, 255]
@@ -265,6 +265,6 @@ def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
 def test_two_bands_or_one_are_grey_and_a_constant_image_is_no_division_by_zero():
     for n_bands in (1, 2):
         image = image_of(np.full((60, 80, n_bands), 7, "u2"))
-        seen = look(bright, image, n_labels=3)
+        seen = summarise(bright, image, n_labels=3)
         assert seen.colours.shape == (3, 3)
         assert seen.segmented().shape == (60, 80, 3)

@@ -25,7 +25,7 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, Image, open_image, pixel_rows, validity, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.image import PixelOrder
-from mdh_dask.images.labels import look
+from mdh_dask.images.labels import summarise
 from mdh_dask.images.rows import counted
 from mdh_dask.images.validity import Validity, validity_of
 
@@ -240,7 +240,7 @@ def test_blocks_that_hold_data_all_over_are_not_searched_for_holes_once_counted(
 
 def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_path):
     zarr.open_array(stored, mode="r+")[:] = 255
-    for make in (counted, pixel_rows, lambda image: look(bright, image, n_labels=3)):
+    for make in (counted, pixel_rows, lambda image: summarise(bright, image, n_labels=3)):
         with pytest.raises(ValueError, match=r"expected pixels with data in .*image.zarr; got none among 4800"):
             make(open_image(stored))
     with pytest.raises(ValueError, match="expected pixels with data"):
