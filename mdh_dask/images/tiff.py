@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import zarr
 
+from .._errors import ContentsError
 from .._locations import hiding_credentials
 from .._packages import needed
 from .._typing import AnyArray
@@ -176,6 +177,7 @@ def open_tiff(path: str, series: int | None = None, level: int = 0, storage_opti
         check_level(path, level, [one.shape for one in tiff.series[number].levels])
         with naming(f"{path} is a TIFF file that cannot be read"):
             found = _image_of(path, tiff, number, level, storage_options)
+            _check_stored(tiff.series[number].levels[level])
         if {"s", "c"} <= set(found.axes):  # for example three colours in every page
             axes = tiff.series[number].axes
             raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
@@ -187,6 +189,18 @@ def check_level(path: str, level: int, shapes: Sequence[Sequence[int]]) -> None:
     if not 0 <= level < len(shapes):
         found = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
         raise ValueError(f"expected a level from 0 to {len(shapes) - 1} in {path}, of {found}; got {level}")
+
+
+def _check_stored(series: Any) -> None:
+    """Raise an error for strips or tiles at the very beginning of the file, or if none is there: they would be zeros.
+
+    Some writers leave out a few, which then have no bytes.
+    """
+    pages = [page for page in series.pages if page is not None]
+    if any(count and not start for page in pages for start, count in zip(page.dataoffsets, page.databytecounts)):
+        raise ContentsError("a strip or tile has bytes, but no place in the file")
+    if pages and not any(map(any, (page.databytecounts for page in pages))):
+        raise ContentsError("none of its strips or tiles is stored")
 
 
 def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Options) -> TiffImage:

@@ -162,6 +162,19 @@ def test_a_tile_that_cannot_be_decoded_is_named(tmp_path):
         open_image(file).pixels.compute()
 
 
+@pytest.mark.parametrize("name", ["TileOffsets", "TileByteCounts"])
+def test_tiles_that_are_nowhere_are_not_read_as_zeros(name, tmp_path):
+    file = tmp_path / "tiles.tif"
+    IMAGES["tiles.tif"](file)
+    with tifffile.TiffFile(file) as tiff:
+        tag = tiff.pages[0].tags[name]
+    content = bytearray(file.read_bytes())
+    content[tag.valueoffset : tag.valueoffset + tag.valuebytecount] = bytes(tag.valuebytecount)
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^{file} is a TIFF file that cannot be read .*(no place|none of its strips)"):
+        open_image(file)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes with names")
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "folder/x.parquet", "x.png", "x"])
 def test_a_pipe_is_refused_as_reading_it_may_wait_for_ever(tmp_path, name):
