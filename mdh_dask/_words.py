@@ -44,3 +44,18 @@ def depth_text(depth: float) -> str:
     if 0 < depth < 1e-3:
         return "under 0.001"
     return f"{float(f'{depth:.2g}'):,.0f}" if depth >= 9.95 else f"{depth:#.2g}"
+
+
+def percent(share: float) -> str:
+    """Return a share as text in per cent.
+
+    Examples
+    --------
+    >>> percent(0.4567), percent(0.00123), percent(0.00001), percent(0.0), percent(1.0)
+    ('45.7 %', '0.12 %', 'under 0.01 %', '0 %', '100 %')
+    """
+    if 0 < share < 1e-4:
+        return "under 0.01 %"
+    if share in (0, 1):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.1f} %" if share >= 0.01 else f"{100 * share:.2f} %"

@@ -6,12 +6,10 @@ threads and worker processes: save it by ``ax.figure.savefig(...)``, or name ``a
 after ``%matplotlib inline``. Matplotlib is loaded on the first call.
 """
 
-from .agreement import plot_agreement
 from .contours import plot_contours, plot_sweep
-from .drift import plot_drift
-from .landmarks import plot_landmarks as plot_landmarks
-from .merges import plot_merges
-from .nodes import plot_density, plot_scatter
+from .models import plot_agreement, plot_merges
+from .models import plot_landmarks as plot_landmarks
+from .nodes import plot_density, plot_drift, plot_scatter
 from .paths import animate_mdh_path, plot_mdh_path
 from .trees import plot_tree
 

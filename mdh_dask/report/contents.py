@@ -9,10 +9,9 @@ from .._typing import AnyArray
 from ..summaries.drift import Drift
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
-from .entries import clusters_of, clusters_of_tree, entries_of
+from .entries import MAP_LEVELS, clusters_of, clusters_of_tree, entries_of, map_of
 from .segments import Sizes
 from .sides import sides_of
-from .tiles import MAP_LEVELS, map_of
 
 
 def with_depths_of(tree: Tree, drift: Drift) -> Tree:

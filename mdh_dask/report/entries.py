@@ -1,11 +1,11 @@
-"""The page's entry for every node and cluster."""
+"""The page's entry for every node and cluster, and the map of the tree: a tile for every node."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import AnyArray
-from .._words import depth_text, full_count
+from .._words import depth_text, full_count, percent
 from ..plotting.parts import has_valley
 from ..tree.export import direction_text
 from ..tree.html import colours_of, hex_of, is_light, palette
@@ -25,6 +25,12 @@ OPEN_LEVELS = 2
 
 MAX_LABELS = 60
 """With more clusters, nodes do not list those below them."""
+
+MAP_LEVELS = 40
+"""Most levels on the map."""
+
+THINNEST = 0.0008
+"""Least share of the rows for a tile on the map: about a pixel."""
 
 
 @dataclass(frozen=True)
@@ -178,21 +184,6 @@ def clusters_of_tree(tree: Tree, entries: list[Entry]) -> list[Entry]:
     return [replace(first[label], rows=n, share=n / n_rows) for label, n in enumerate(tree.cluster_rows.tolist())]
 
 
-def percent(share: float) -> str:
-    """Return a share as text in per cent.
-
-    Examples
-    --------
-    >>> percent(0.4567), percent(0.00123), percent(0.00001), percent(0.0), percent(1.0)
-    ('45.7 %', '0.12 %', 'under 0.01 %', '0 %', '100 %')
-    """
-    if 0 < share < 1e-4:
-        return "under 0.01 %"
-    if share in (0, 1):
-        return f"{share:.0%}".replace("%", " %")
-    return f"{100 * share:.1f} %" if share >= 0.01 else f"{100 * share:.2f} %"
-
-
 def _largest(tree: Tree) -> AnyArray:
     known = np.flatnonzero(np.diff(tree.first_bin))
     drawn = np.zeros(tree.n_nodes, dtype=bool)
@@ -213,3 +204,28 @@ def _in_words(tree: Tree, node: int) -> str:
         return f"{density}, with {valley}, which was not split."
     left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))
     return f"{density}, split at {valley}: {full_count(left, 'row')} left and {full_count(right, 'row')} right of it."
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A node on the map of the tree; lengths in per cent of the map's width, levels down."""
+
+    entry: Entry
+    left: float
+    width: float
+    level: int
+    n_levels: int
+
+
+def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
+    """Return the tiles of the map and its levels; children lie under their parent, as wide as their shares of rows."""
+    start = np.zeros(tree.n_nodes)
+    for node in np.flatnonzero(tree.left >= 0):
+        left, right = tree.left[node], tree.right[node]
+        start[left], start[right] = start[node], start[node] + entries[left].share
+    n_levels = min(max(entry.level for entry in entries) + 1, MAP_LEVELS)
+    shown = [entry for entry in entries if entry.level < n_levels and entry.share >= THINNEST]
+    return [
+        Tile(e, 100 * start[e.node], 100 * e.share, e.level, n_levels - e.level if e.label is not None else 1)
+        for e in shown
+    ], n_levels

@@ -16,12 +16,11 @@ from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .contents import contents_of_clusters, contents_of_tree, in_clusters, sizes_of, with_depths_of
 from .differences import differences_of
-from .embedded import all_embedded, embedded_segments
 from .entries import MAX_NESTING, MAX_PICTURES
+from .pictures import spectrum_of
 from .profiles import overview_of
 from .scatter import scatter_of
-from .segments import SceneTable, Segments, Sizes
-from .spectrum import spectrum_of
+from .segments import SceneTable, Segments, Sizes, all_embedded, embedded_segments
 
 MAX_LIT = 60
 """Most clusters that can be lit up by a click, as the page has a style for each."""

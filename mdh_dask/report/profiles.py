@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Floats
+from .._words import percent
 from ..summaries.profiles import Profiles
 from ..summaries.tables import as_precise
-from .entries import Entry, percent
+from .entries import Entry
 from .sides import difference_in_words
 
 TOP_FEATURES = 6

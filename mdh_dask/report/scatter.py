@@ -76,7 +76,7 @@ def telling_axes(rows: AnyArray, labels: Integers, profiles: Profiles) -> tuple[
     discriminants, so that a thin gap between long clusters is seen. Where there are fewer such directions, the sample
     is widest along the others. Directions are for columns in units of their standard deviations within clusters.
     """
-    mean, weight = profiles.mean, np.sqrt(profiles.n_rows / max(profiles.n_rows.sum(), 1))[:, None]
+    mean, weight = profiles.mean, np.sqrt(profiles.n_rows / max(int(profiles.n_rows.sum()), 1))[:, None]
     deviations = _deviations(profiles)
     apart = np.nan_to_num(weight * (mean - (weight**2 * np.nan_to_num(mean)).sum(axis=0)) / deviations)
     chosen = np.sort(np.argsort(-np.square(apart).sum(axis=0), kind="stable")[:MOST_COLUMNS])

@@ -31,7 +31,7 @@ from mdh_dask.density_trees.recount import _in_core_and_cut
 from mdh_dask.density_trees.slabs import NEAREST, rows_in_slabs
 from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.plotting.landmarks import discriminants, plot_landmarks
+from mdh_dask.plotting.models import discriminants, plot_landmarks
 from mdh_dask.summaries.drift import novelty_of
 
 

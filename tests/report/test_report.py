@@ -16,13 +16,11 @@ from mdh_dask._words import depth_text
 from mdh_dask.io.paths import read_file
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
-from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of
+from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
 from mdh_dask.report.page import MAX_LIT
-from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of
+from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
 from mdh_dask.report.scatter import _deviations, scatter_of, telling_axes
 from mdh_dask.report.sides import apart, sides_of
-from mdh_dask.report.spectrum import spectrum_of
-from mdh_dask.report.tiles import map_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles

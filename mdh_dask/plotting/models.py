@@ -1,4 +1,4 @@
-"""A map of the landmarks of density trees in the two directions that separate their clusters best."""
+"""Drawings of models other than trees: agreement of clusterings, merges and landmarks of density trees."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,20 +6,107 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
-from .._typing import Floats
+from .._typing import Floats, Integers
 from .._words import full_count
-from .parts import new_axes
+from .parts import LEFT, RIGHT, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..density_trees.model import DensityModel
 
+DRAWN = 60
+"""Most merges in a picture, those with the most evidence."""
+
 REST = 1e-6
 """Weight of the spread of all landmarks beside that of the clusters: it chooses directions among those without any."""
 
 MOST_NUMBERED = 30
 """With more clusters, they are not numbered."""
+
+
+def plot_agreement(rows: Integers, ax: "Axes | None" = None) -> "Axes":
+    """Draw how many rows have a label on which how many clusterings agree.
+
+    Parameters
+    ----------
+    rows : array of shape (n_clusterings + 1,)
+        Rows by the number of clusterings that agree with their label, as ``model.state_.confidence`` of a
+        `ConsensusClustering`.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure without pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is missing.
+
+    Notes
+    -----
+    No pass.
+
+    Examples
+    --------
+    >>> plot_agreement(np.array([0, 0, 10, 30])).get_title()
+    'On average 92 % agree, 40 rows'
+    """
+    ax = new_axes(ax, (5.0, 2.8))
+    shares = np.arange(len(rows)) / (len(rows) - 1)
+    total = max(int(rows.sum()), 1)
+    ax.bar(100 * shares, 100 * rows / total, width=80 / (len(rows) - 1), color=LEFT)
+    ax.set_xlabel("clusterings that agree with the label of a row, %")
+    ax.set_ylabel("rows, %")
+    ax.spines[["top", "right"]].set_visible(False)
+    mean = 100 * float(shares @ rows) / total
+    ax.set_title(f"On average {mean:.0f} % agree, {full_count(int(rows.sum()), 'row')}", fontsize="medium")
+    return ax
+
+
+def plot_merges(model: "DensityModel", ax: "Axes | None" = None) -> "Axes":
+    """Draw the evidence of the merges of a density tree, the largest first, and the least that separates clusters.
+
+    Parameters
+    ----------
+    model : DensityModel
+        As ``estimator.state_.model`` of a `DensityTree`.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure without pyplot.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib is missing.
+
+    Notes
+    -----
+    No pass. Only the merges with the most evidence are drawn, at most 60.
+
+    Examples
+    --------
+    >>> from mdh_dask import DensityTree
+    >>> x = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [7]], 300, axis=0)
+    >>> plot_merges(DensityTree().fit(x).state_.model).get_title()
+    '2 clusters'
+    """
+    ax = new_axes(ax, (5.0, 2.8))
+    order = np.argsort(-model.evidence, kind="stable")[:DRAWN]
+    colours = np.where(model.separates[order], RIGHT, LEFT)
+    ax.bar(np.arange(1, len(order) + 1), np.maximum(model.evidence[order], 0), color=colours.tolist())
+    if np.isfinite(model.threshold):
+        ax.axhline(model.threshold, color="black", linewidth=0.8)
+    ax.set_xlabel("merge")
+    ax.set_ylabel("evidence, standard errors")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(full_count(model.n_clusters, "cluster"), fontsize="medium")
+    return ax
 
 
 def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
