@@ -10,7 +10,7 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 from mdh_dask.density_trees.graph import nearest_others
 from mdh_dask.kernels.graphs import Isomap
-from mdh_dask.splits.distances import nearest
+from mdh_dask.valleys.neighbours import nearest
 
 
 def print_neighbours():

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._jit.communities import rows_by_radius
 from .._typing import Booleans, Floats, Integers
-from ..splits.distances import BLOCK, TIES, distinct, middle, squared_distances
+from ..valleys.neighbours import BLOCK, TIES, distinct, middle, squared_distances
 from .errors import errors_in_balls, errors_in_slabs
 from .slabs import rows_in_slabs
 

@@ -6,11 +6,12 @@ than a hundred rows. Where the density along a line has one mode, the slab betwe
 
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats, Integers
-from ..splits.slabs import Line, line_through
+from .._typing import Booleans, Floats, Integers
+from ..valleys.lines import WITHIN
 
 NEAREST = (12, 24, 48, 96, 192, 384, 768, 1536)
 """Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
@@ -22,6 +23,38 @@ divided without this limit."""
 
 BESIDE = 3.5
 """The contact is beside a line if it is farther from it than so many standard errors of the mean of a group's rows."""
+
+
+class Line(NamedTuple):
+    """Three slabs of the same width and radius that lie side by side on a line, the outer ones in two groups."""
+
+    direction: Floats
+    middle: Floats
+    """The point that is 0 on the line."""
+    ends: tuple[float, float]
+    """The middles of the outer slabs on the line, the lower one first."""
+    radius: float
+    """Largest squared distance of rows from the line."""
+
+    @property
+    def half(self) -> float:
+        """Half the width of a slab."""
+        return (self.ends[1] - self.ends[0]) / 4
+
+    def along(self, rows: Floats) -> tuple[Floats, Booleans]:
+        """Return the places of rows on the line, and whether the rows are within the radius."""
+        centred = rows - self.middle
+        along: Floats = centred @ self.direction
+        return along, np.square(centred).sum(axis=1) - np.square(along) <= self.radius
+
+    def counts(self, along: Floats) -> tuple[int, int, int]:
+        """Return the number of places on the line in each slab, the lower outer one first."""
+        low, high = self.ends
+        left, between, right = (
+            int(np.count_nonzero((along > at - self.half) & (along <= at + self.half)))
+            for at in (low, (low + high) / 2, high)
+        )
+        return left, between, right
 
 
 def rows_in_slabs(
@@ -108,3 +141,35 @@ def _bends(line: Line, centred: Sequence[Floats], contact: Floats, beside: float
     along = [rows @ line.direction for rows in centred]
     slopes = [(rows @ away / height) @ at / max(float(at @ at), sys.float_info.min) for rows, at in zip(centred, along)]
     return bool(slopes[0] - slopes[1] > height / line.half)
+
+
+def line_through(chosen: Sequence[Floats]) -> Line | None:
+    """Return the line through the means of the rows of two groups, or None if their medians on it are not in order."""
+    means = [rows.sum(axis=0) / len(rows) for rows in chosen]
+    direction, middle = means[1] - means[0], (means[0] + means[1]) / 2
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        return None
+    direction /= length
+    centred = [rows - middle for rows in chosen]
+    along = [rows @ direction for rows in centred]
+    across = [np.square(rows).sum(axis=1) - np.square(at) for rows, at in zip(centred, along)]
+    low, high = map(_median, along)
+    return Line(direction, middle, (low, high), _quantile(np.concatenate(across), WITHIN)) if low < high else None
+
+
+def _median(values: Floats) -> float:
+    """Return the median as `numpy.median` does, which takes five times as long for few values."""
+    values = np.sort(values)
+    return float(values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Return a quantile as `numpy.quantile` does, which takes ten times as long for few values."""
+    values = np.sort(values)
+    place = (len(values) - 1) * share
+    first = int(place)
+    low, high = float(values[first]), float(values[min(first + 1, len(values) - 1)])
+    beyond = place - first
+    # As in NumPy, the result has the same bits whatever end it is nearer to.
+    return low + (high - low) * beyond if beyond < 0.5 else high - (high - low) * (1 - beyond)

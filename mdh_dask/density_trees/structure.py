@@ -8,8 +8,8 @@ import numpy as np
 
 from .._jit.hashing import hash_again
 from .._typing import Booleans, Floats, Integers
-from ..splits.cuts import FEW_COLUMNS
-from ..splits.merging import merge_cells
+from ..valleys.balls import FEW_COLUMNS
+from ..valleys.merging import merge_cells
 from .evidence import RADII, Half
 from .graph import communities, neighbourhood
 from .linkage import Merges, linkage
@@ -49,7 +49,7 @@ USUAL_LEVEL = 0.05
 MOST_EVIDENCE = 1e6
 
 SHARED_EVIDENCE = 0.5
-"""Correlation of the evidence of several halvings of the same rows, as in `mdh_dask.splits.merging`."""
+"""Correlation of the evidence of several halvings of the same rows, as in `mdh_dask.valleys.merging`."""
 
 
 Values = tuple[float, float, float]
@@ -165,7 +165,7 @@ def _as_leaves(
     reach: Floats,
     bandwidth: Callable[[Floats], float] | None,
 ) -> Structure:
-    """Return the structure of cells that are merged by `mdh_dask.splits.merging.merge_cells`."""
+    """Return the structure of cells that are merged by `mdh_dask.valleys.merging.merge_cells`."""
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
         return _one_cell(len(points))._replace(reach=reach)

@@ -27,7 +27,7 @@ from ..kernels import (
     resolve_kernel,
 )
 from ..kernels.landmarks import SAMPLE
-from ..splits.distances import distinct
+from ..valleys.neighbours import distinct
 from .checks import categorical_columns, check_first_look, check_typed_look
 from .docstrings import documented
 from .planned import FeatureTransformer

@@ -8,8 +8,8 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
-from ..splits.merging import merge_cells
 from ..tree.structure import Tree
+from ..valleys.merging import merge_cells
 from .bounds import clipped
 from .passes import Sample, draw, rows_in_memory
 from .ties import without_ties
@@ -50,7 +50,7 @@ def merged(
     fewest_clusters: int = 1,
     apart: Collection[tuple[int, int]] = (),
 ) -> Tree:
-    """Return the tree with merged leaves; see `mdh_dask.splits.merging.merge_cells`.
+    """Return the tree with merged leaves; see `mdh_dask.valleys.merging.merge_cells`.
 
     Parameters
     ----------

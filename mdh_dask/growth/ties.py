@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from .._jit.hashing import hash_again
 from .._jit.jitter import Jitter
 from .._typing import Floats, Integers
-from ..splits.distances import distinct
+from ..valleys.neighbours import distinct
 from .discrete import Discrete, jitter_of, smallest_gaps
 from .passes import Sample
 

@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from trees import random_tree
 
 from mdh_dask import DensityTree, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
-from mdh_dask._jit.communities import rows_in_core_and_cut
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
 from mdh_dask.density_trees import plan
@@ -23,17 +22,13 @@ from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.ties import without_ties
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.splits import merging
-from mdh_dask.splits.cuts import CLEARLY, FEW_COLUMNS, PLACES, ROWS_FOR_A_NEIGHBOUR, SPREAD, Landmarks, _standard_errors
-from mdh_dask.splits.distances import squared_distances
-from mdh_dask.splits.factors import factors_of
-from mdh_dask.splits.known import Known
-from mdh_dask.splits.merging import merge_cells
-from mdh_dask.splits.pair_tests import PairTests, pair_tests
-from mdh_dask.splits.slabs import NEAREST, WITHIN, slabs
-from mdh_dask.splits.smoothing import smoothed_cells
 from mdh_dask.tree.saving import check_clusters
 from mdh_dask.tree.structure import tree_from_nodes
+from mdh_dask.valleys import merging
+from mdh_dask.valleys.factors import factors_of
+from mdh_dask.valleys.merging import merge_cells
+from mdh_dask.valleys.neighbours import smoothed_cells
+from mdh_dask.valleys.pair_tests import PairTests
 
 CLOUDS = {
     "normal": lambda rng: rng.normal(size=(300, 2)),
@@ -43,8 +38,6 @@ CLOUDS = {
     "Student-t(3)": lambda rng: rng.standard_t(3, size=(300, 2)),
     "banana": lambda rng: (g := rng.normal(size=(300, 2))) + np.column_stack([np.zeros(300), g[:, 0] ** 2]),
 }
-
-FEW_NEIGHBOURS = 6
 
 
 def hashes(n, seed=0):
@@ -102,15 +95,6 @@ def test_copies_of_rows_are_left_out_but_not_rounded_rows_nor_answers():
         sample = Sample(some, hashes(600), np.arange(600))
         assert len(without_ties(sample).rows) == (60 if "copies" in name else 600), name
     assert_array_equal(without_ties(Sample(rows["copies"], hashes(600), np.arange(600))).numbers, np.arange(60))
-
-
-def test_equal_rows_change_no_distance_of_other_landmarks():
-    rng = np.random.default_rng(0)
-    cell = np.arange(600) // 300
-    rows = rng.normal(size=(600, 2)) + 12.0 * cell[:, None]
-    rows[:6] = rows[0]
-    found = Landmarks(rows, np.arange(0, 600, 2), np.arange(1, 600, 2), cell)
-    assert len(found.balls[0].links.first) == 0
 
 
 def test_equal_and_far_rows_change_no_cluster_of_a_kernel_tree():
@@ -221,34 +205,6 @@ def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
     assert merge_cells(rows, hashes(2000), cell, 4).group.max() == 0
 
 
-def test_evidence_is_that_of_rows_counted_one_by_one(monkeypatch):
-    monkeypatch.setattr("mdh_dask.splits.cuts.NEIGHBOURS", FEW_NEIGHBOURS)
-    rows, cell = stripes(300, 0.8, seed=2)
-    cell = cell // 8
-    choosing, counted = np.arange(0, 300, 2), np.arange(1, 300, 2)
-    landmarks = Landmarks(rows, choosing, counted, cell)
-    for size, k in enumerate((FEW_NEIGHBOURS, 150 // ROWS_FOR_A_NEIGHBOUR)):
-        (own,) = landmarks.evidence(size, np.arange(2), (0, 1))
-        assert own == pytest.approx(naive_evidence(rows, choosing, counted, cell, k), abs=1e-9)
-
-
-@pytest.mark.parametrize("times", [1.0, CLEARLY])
-def test_balls_hold_rows_as_counted_one_by_one(times):
-    rng = np.random.default_rng(0)
-    places, rows = rng.normal(size=(9, 2)), rng.normal(size=(50, 2))
-    core, ends = np.array([0, 3]), np.array([[1, 2], [1, 5]])
-    apart = np.square(places[ends[0]] - places[ends[1]]).sum(axis=1)
-    squares = squared_distances(places, rows)
-    sums = np.zeros(5, dtype=np.int64)
-    rows_in_core_and_cut(squares, core, ends, apart.astype(np.float32), np.float32(0.7), sums)
-    cut = (places[ends[0]] + places[ends[1]]) / 2
-    counts = [(np.square(rows[:, None] - own).sum(axis=-1) <= 0.7).sum(axis=1) for own in (places[core], cut)]
-    excess = counts[0] - times * counts[1]
-    assert _standard_errors(sums, times) == pytest.approx(excess.sum() / np.sqrt((excess**2).sum()))
-    assert sums[:2].tolist() == [of.sum() for of in counts]
-    assert min(sums) > 0
-
-
 @pytest.mark.parametrize(("module", "step"), [(plan, "structure_of"), (merging, "smoothed_cells")])
 def test_cells_are_found_and_merged_with_one_thread_of_blas(module, step, monkeypatch):
     found, of_step = [], getattr(module, step)
@@ -263,52 +219,6 @@ def test_cells_are_found_and_merged_with_one_thread_of_blas(module, step, monkey
         merge_cells(rows, hashes(400), cell, 16)
         DensityTree().fit(np.random.default_rng(0).normal(size=(200, 10)))
     assert {*found} == {1}
-
-
-@pytest.mark.parametrize("n_columns", [2, 10])
-def test_the_weakest_pair_is_the_one_that_all_kinds_of_evidence_show(n_columns):
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(400, n_columns))
-    cell = (rows[:, :3] > 0) @ 2 ** np.arange(min(n_columns, 3))
-    tests, group = pair_tests(rows, hashes(400), cell, cell, cell.max() + 1), np.arange(cell.max() + 1)
-    known = Known(tests, group)
-    known.add(tests.meeting(group))
-    full = {pair: tests.evidence(group, pair) for pair in known.bounds}
-    assert all(known.bounds[pair] <= full[pair] for pair in full)
-    weakest = known.least(lambda pair: known.bounds[pair])
-    assert known.bounds[weakest] == full[weakest] == min(full.values())
-    assert any(known.bounds[pair] < full[pair] for pair in full)  # which were not asked for
-    assert all(known.reaches(pair, 1.0) == (full[pair] >= 1.0) for pair in full)
-    assert {*known.drop((0,))} == {max(pair) for pair in full if 0 in pair}
-
-
-def naive_evidence(rows, choosing, counted, cell, k):
-    def reach(place, own):
-        return np.sort(((rows[choosing] - place) ** 2).sum(axis=1))[k - (not own)]
-
-    links = set()
-    for i in choosing:
-        others = sorted((((rows[i] - rows[j]) ** 2).sum(), j) for j in choosing if j != i)[:FEW_NEIGHBOURS]
-        links |= {(min(i, j), max(i, j)) for _, j in others if cell[i] != cell[j]}
-    bottlenecks = []
-    for i, j in sorted(links):
-        halfway = (rows[i] + rows[j]) / 2
-        bottlenecks.append(max((reach(p, own), tuple(p)) for p, own in ((rows[i], 1), (halfway, 0), (rows[j], 1))))
-    bottlenecks.sort()
-    radius = bottlenecks[0][0]
-    cut = [place for r, place in bottlenecks[:PLACES] if r <= SPREAD * radius]
-    evidence = []
-    for side in (0, 1):
-        beside = {i for link in links for i in link if cell[i] == side}
-        peak = min((reach(rows[i], 1), i) for i in choosing if cell[i] == side)[1]
-        around = sorted((((rows[i] - rows[peak]) ** 2).sum(), i) for i in choosing if cell[i] == side)[: len(beside)]
-        core = sorted((reach(rows[i], 1), i) for _, i in around)[: len(cut)]
-        excess = np.zeros(len(counted))
-        for n, row in enumerate(rows[counted]):
-            excess[n] += sum(((row - rows[i]) ** 2).sum() <= radius * (1 + 1e-5) for _, i in core)
-            excess[n] -= sum(((row - place) ** 2).sum() <= radius * (1 + 1e-5) for place in cut[: len(core)])
-        evidence.append(excess.sum() / np.sqrt((excess**2).sum()))
-    return evidence
 
 
 def groups_of_few_rows(n_each, n_columns, seed=0):
@@ -344,32 +254,6 @@ def test_halves_of_many_rows_with_a_common_factor_are_one_group(seed):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(4000, 10)) + rng.normal(size=(4000, 1))
     assert merge_cells(rows, hashes(4000, seed), (rows.mean(axis=1) > 0).astype(int), 2).group.tolist() == [0, 0]
-
-
-def test_slabs_hold_the_rows_around_three_points_of_a_line_through_both_groups():
-    rows, labels = groups_of_few_rows(40, 12, seed=1)
-    halves = np.arange(0, 160, 2), np.arange(1, 160, 2)
-    # Constant columns count for nothing.
-    assert slabs(np.pad(rows[:, :FEW_COLUMNS], ((0, 0), (0, 9))), *halves, labels) is None
-    contact = rows.mean(axis=0)
-    found = slabs(rows, *halves, labels).evidence(np.arange(4), (1, 3), contact)
-    near = [
-        sorted((rows[i] for i in halves[0] if labels[i] == side), key=lambda row: np.linalg.norm(row - contact))
-        for side in (1, 3)
-    ]
-    near = [np.array(side[:NEAREST]) for side in near]
-    middle = (near[0].mean(axis=0) + near[1].mean(axis=0)) / 2
-    line = near[1].mean(axis=0) - near[0].mean(axis=0)
-    line /= np.linalg.norm(line)
-    away = [np.linalg.norm(row - middle - line * ((row - middle) @ line)) for side in near for row in side]
-    low, high = (np.median((side - middle) @ line) for side in near)
-    n = [0, 0, 0]
-    for row in rows[halves[1]] - middle:
-        at = (row @ line - low) / (high - low)
-        if np.linalg.norm(row - line * (row @ line)) ** 2 <= np.quantile(np.square(away), WITHIN):
-            n = [count + (abs(at - point) < 0.25) for count, point in zip(n, (0, 0.5, 1))]
-    assert found == pytest.approx([(n[i] - n[1]) / np.sqrt(n[i] + n[1]) for i in (0, 2)])
-    assert found.min() > 2
 
 
 @pytest.mark.parametrize(("n", "n_columns"), [(700, 10), (700, 30)])
@@ -438,21 +322,6 @@ def test_evidence_without_a_category_orders_later_merges_too(monkeypatch):
     merged = merge_cells(rows, hashes(400), level, 4, most_groups=1)
     assert merged.pairs == ((0, 1), (2, 3), (0, 2))
     assert merged.evidence == (5.0, 6.0, 7.0)
-
-
-def test_a_third_group_without_links_to_a_pair_is_counted_in_its_slabs_beside_categories_too(monkeypatch):
-    found = {(0, 1): 1.0, (0, 2): np.inf, (1, 2): np.inf, (0, 3): 9.0, (1, 3): 9.0}
-    left_out = []
-
-    def kind(tests, kind, group, pair, apart=()):
-        left_out.extend(apart)
-        return np.full(2 - kind // 2, found[pair]) if pair in found and found[pair] < np.inf else None
-
-    monkeypatch.setattr(PairTests, "kind", kind)
-    cell = np.arange(400) % 4
-    rows = np.column_stack([np.random.default_rng(0).normal(size=(400, 9)), cell % 2])
-    merge_cells(rows, hashes(400), cell, 4, fewest_groups=3)
-    assert set(left_out) == {3}
 
 
 def between(indicators, cell, group=None):

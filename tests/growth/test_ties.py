@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.ties import with_drawn_scales, without_ties
-from mdh_dask.splits.merging import merge_cells
+from mdh_dask.valleys.merging import merge_cells
 
 
 def hashes(n, seed=0):

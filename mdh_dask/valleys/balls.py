@@ -1,17 +1,14 @@
-"""The test whether the density of rows is lower on the cut between two groups of cells than in the core of either.
+"""Balls that compare the density of rows on the cut between two groups of cells with that in the core of either.
 
 Some rows choose the densest points of each group and of the cut between them. Other rows are counted in balls around
 these points, so the points are not tested on the rows that chose them. Groups may have any shape.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from .._jit.communities import rows_in_core_and_cut
+from .._jit.pairs import BallsOfPairs, Limits, Listed, rows_in_balls_of_pairs
 from .._typing import Floats, Integers
-from .by_group import ByGroup
-from .distances import BLOCK, TIES, Distances, distinct, middle, nearest, squared_distances
+from .neighbours import BLOCK, TIES, distinct, middle, nearest, squared_distances
 
 LANDMARKS = 2000
 """Largest number of rows of one half that may be centres of balls."""
@@ -46,30 +43,6 @@ ELSEWHERE = -1
 """Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
 
 
-class Links(NamedTuple):
-    """Pairs of near landmarks in different cells, ordered from the densest bottleneck to the sparsest.
-
-    The bottleneck of a pair is the sparsest of three points: the two landmarks and the middle between them.
-    """
-
-    first: Integers
-    second: Integers
-    reach: Floats
-    """Squared distance of the bottleneck to its k-th neighbour."""
-    ends: Integers
-    """Landmarks with the bottleneck in their middle, shape (2, n_links); equal if the bottleneck is a landmark."""
-    apart: Floats
-    """Squared distance between `ends`."""
-
-
-class Balls(NamedTuple):
-    """Balls of one number of rows."""
-
-    links: Links
-    reach: Floats
-    """Squared radii around the landmarks."""
-
-
 class Landmarks:
     """Landmarks chosen from one half of the rows, with their distances to the rows of the other half.
 
@@ -85,90 +58,81 @@ class Landmarks:
     def __init__(self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> None:
         drawn = choosing[distinct(rows[choosing])[:LANDMARKS]]
         own = np.flatnonzero(cell[drawn] != ELSEWHERE)
-        self.places, self.cell = drawn[own], cell[drawn[own]]
-        centres = rows[self.places]
-        to_choosing = squared_distances(centres, rows[choosing])
+        places = drawn[own]
+        self.cell = cell[places]
+        self.to_choosing = to_choosing = squared_distances(rows[places], rows[choosing])
         apart = to_choosing[:, np.searchsorted(choosing, drawn)]
         pairs = _neighbours(apart, own, self.cell)
-        self.apart = apart if len(own) == len(drawn) else apart[:, own]
         most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
         sizes = max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3)
-        self.balls = _balls(to_choosing, self.apart, pairs, *sizes)
-        self.to_counted = Distances(centres, rows, counted)
+        self.balls = _balls(to_choosing, np.ascontiguousarray(apart[:, own]), pairs, *sizes)
+        self.to_counted = squared_distances(rows[places], rows[counted])
         self.times = (1.0, CLEARLY) if has_many_columns(rows) else (1.0,)
-        self.seen: tuple[bytes, ByGroup] | None = None
 
-    def meet(self, group: Integers, pair: tuple[int, int]) -> bool:
-        """Return whether two groups have a cut."""
-        return len(self._view(group).cut(0, pair)) > 0
+    def links(self, group: Integers) -> Integers:
+        """Return the groups at both ends of each link between two groups, the smaller first, shape (n_links, 2)."""
+        ends = np.sort(group[self.cell[self.balls[0].ends]], axis=0)
+        return ends[:, ends[0] < ends[1]].T
 
-    def evidence(self, size: int, group: Integers, pair: tuple[int, int]) -> Floats:
-        """Return by how many standard errors each core has more rows than the cut between two groups that meet.
+    def contacts(self, group: Integers, pairs: Integers) -> Integers:
+        """Return the landmarks at both ends of the densest link of each pair, -1 without one, shape (n_pairs, 2)."""
+        cuts = self._cuts(0, group, pairs)
+        met = np.diff(cuts.start) > 0
+        found = np.full((len(pairs), 2), -1)
+        found[met] = self.balls[0].ends[:, cuts.items[cuts.start[:-1][met]]].T
+        return found
+
+    def _cuts(self, size: int, group: Integers, pairs: Integers) -> Listed:
+        """Return the links between the groups of each pair for balls of one size, the densest first."""
+        low, high = np.sort(group[self.cell][self.balls[size].ends], axis=0)
+        return listed(low * len(group) + high, pairs[:, 0] * len(group) + pairs[:, 1])
+
+    def errors(self, group: Integers, pairs: Integers) -> Floats:
+        """Return by how many standard errors each core has more rows than the cut between the groups of each pair.
 
         Parameters
         ----------
-        size : int
-            0 for small balls, 1 for large ones.
         group : array of shape (n_cells,), int
             Group of each cell.
-        pair : two groups
+        pairs : array of shape (n_pairs, 2), int
+            The smaller group first.
 
         Returns
         -------
-        array of shape (n_times, 2)
-            In many columns, then for cores with clearly more rows, see `CLEARLY`.
+        array of shape (n_pairs, 2, n_times, 2)
+            For small balls and large ones, by the share that the rows of a core must exceed and by groups; NaN without
+            a cut. In many columns, cores have to have more rows, or clearly more rows, see `CLEARLY`.
         """
-        view, (links, reach) = self._view(group), self.balls[size]
-        cut = view.cut(size, pair)
-        beside = np.zeros(len(view.ours), dtype=bool)
-        beside[links.first[cut]] = beside[links.second[cut]] = True
-        least = links.reach[cut[0]]
-        cut = cut[:PLACES]
-        cut = cut[links.reach[cut] <= SPREAD * least]
-        radius = least * np.float32(1 + TIES)
-        found = np.empty((len(self.times), 2))
-        for column, side in enumerate(pair):
-            ours = view.landmarks(side)
-            core = self._core(reach, ours, int(beside[ours].sum()))[: len(cut)]
-            own = cut[: len(core)]
-            sums = np.zeros(5, dtype=np.int64)
-            squares = self.to_counted.of(np.concatenate([core, links.ends[0, own], links.ends[1, own]]))
-            rows_in_core_and_cut(squares, core, links.ends[:, own], links.apart[own], radius, sums)
-            found[:, column] = [_standard_errors(sums, times) for times in self.times]
-        return found
-
-    def _view(self, group: Integers) -> ByGroup:
-        """Return the landmarks and links by group, which are kept while groups do not change."""
-        key = group.tobytes()
-        if self.seen is None or self.seen[0] != key:
-            self.seen = key, ByGroup(group[self.cell], len(group), [balls.links[:2] for balls in self.balls])
-        return self.seen[1]
-
-    def contact(self, group: Integers, pair: tuple[int, int]) -> Integers:
-        """Return the rows of the landmarks at both ends of the densest link between two groups, which have a cut."""
-        links = self.balls[0].links
-        densest = self._view(group).cut(0, pair)[0]
-        return self.places[[links.first[densest], links.second[densest]]]
-
-    def _core(self, reach: Floats, group: Integers, size: int) -> Integers:
-        """Return the `size` landmarks of a group that are nearest to its densest one, the densest first.
-
-        They are as many as those along the cut: the densest points of a thin cluster all lie on its ridge, but
-        only few of those on a cut through it.
-        """
-        peak = group[reach[group].argmin()]
-        around = group[np.argsort(self.apart[peak, group], kind="stable")[:size]]
-        return around[np.argsort(reach[around], kind="stable")]
+        ours = group[self.cell]
+        members = listed(ours, np.arange(len(group)))
+        limits = Limits(PLACES, np.float32(SPREAD), np.float32(1 + TIES))
+        found = []
+        for size, balls in enumerate(self.balls):
+            sums, cuts = np.zeros((len(pairs), 2, 5), dtype=np.int64), self._cuts(size, group, pairs)
+            rows_in_balls_of_pairs(self.to_counted, balls, members, cuts, pairs, limits, sums)
+            met = np.diff(cuts.start)[:, None] > 0
+            found.append(
+                np.stack([np.where(met, _standard_errors(sums, times), np.nan) for times in self.times], axis=1)
+            )
+        return np.stack(found, axis=1)
 
 
-def _standard_errors(sums: Integers, times: float) -> float:
+def listed(numbers: Integers, wanted: Integers) -> Listed:
+    """Return the places of each wanted number in ascending order."""
+    order = np.argsort(numbers, kind="stable")
+    first, last = (np.searchsorted(numbers[order], wanted, side=side) for side in ("left", "right"))
+    items = [order[a:b] for a, b in zip(first, last)]
+    return Listed(np.concatenate([order[:0], *items]), np.concatenate([[0], np.cumsum(last - first)]))
+
+
+def _standard_errors(sums: Integers, times: float) -> Floats:
     """Return by how many standard errors balls of the core hold more than `times` the rows of as many of the cut.
 
     `sums` are those of `mdh_dask._jit.communities.rows_in_core_and_cut`.
     """
-    in_core, in_cut, cores, both, cuts = sums.tolist()
+    in_core, in_cut, cores, both, cuts = np.moveaxis(sums.astype(np.float64), -1, 0)
     squares = cores - 2 * times * both + times**2 * cuts
-    return float((in_core - times * in_cut) / squares**0.5) if squares else 0.0
+    return np.asarray((in_core - times * in_cut) / np.sqrt(np.where(squares > 0, squares, np.inf)))
 
 
 def has_many_columns(rows: Floats) -> bool:
@@ -176,7 +140,9 @@ def has_many_columns(rows: Floats) -> bool:
     return bool(np.count_nonzero(np.ptp(rows, axis=0)) > FEW_COLUMNS)
 
 
-def _balls(to_choosing: Floats, among: Floats, pairs: tuple[Integers, Integers], *numbers: int) -> tuple[Balls, ...]:
+def _balls(
+    to_choosing: Floats, among: Floats, pairs: tuple[Integers, Integers], *numbers: int
+) -> tuple[BallsOfPairs, ...]:
     """Return balls of so many rows around all landmarks and the middles of their links, which join `pairs`.
 
     `to_choosing` and `among` hold the squared distances of the landmarks to the rows of their half, and to each other.
@@ -192,17 +158,20 @@ def _balls(to_choosing: Floats, among: Floats, pairs: tuple[Integers, Integers],
         part = slice(i, i + BLOCK)
         distances = middle(to_choosing[first[part]], to_choosing[second[part]], apart[part][:, None])
         halfway[part] = np.partition(distances, nearest, axis=1)[:, nearest]
-    return tuple(Balls(_ordered(first, second, apart, own, between), own) for own, between in zip(reach.T, halfway.T))
+    return tuple(
+        _ordered(first, second, among, np.ascontiguousarray(own), between) for own, between in zip(reach.T, halfway.T)
+    )
 
 
-def _ordered(first: Integers, second: Integers, apart: Floats, reach: Floats, halfway: Floats) -> Links:
+def _ordered(first: Integers, second: Integers, among: Floats, reach: Floats, halfway: Floats) -> BallsOfPairs:
+    """Return balls with links from the densest bottleneck to the sparsest: the sparsest of both ends and the middle."""
     candidates = np.stack([reach[first], halfway, reach[second]])
-    sparsest = candidates.argmax(axis=0)
+    sparsest, reaches = candidates.argmax(axis=0), candidates.max(axis=0)
     ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
-    apart = np.where(sparsest == 1, apart, 0)
-    bottleneck = candidates.max(axis=0)
-    order = np.lexsort((second, first, bottleneck))
-    return Links(first[order], second[order], bottleneck[order], ends[:, order], apart[order])
+    between = np.where(sparsest == 1, among[first, second], 0)
+    order = np.lexsort((second, first, reaches))
+    links = np.stack([first, second])
+    return BallsOfPairs(reach, among, links[:, order], ends[:, order], between[order], reaches[order])
 
 
 def _neighbours(apart: Floats, own: Integers, cell: Integers) -> tuple[Integers, Integers]:

@@ -1,0 +1,255 @@
+"""The plan of merging: cells of any partition, the weakest pair first, until a valley separates all neighbours."""
+
+from collections.abc import Callable, Collection
+from itertools import combinations
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from .._blas import one_blas_thread
+from .._typing import Floats, Integers
+from .factors import Factors, factors_of, no_factors
+from .neighbours import smoothed_cells
+from .pair_tests import Pair, PairTests
+
+LEVEL = 0.05
+"""Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
+
+KINDS = 2
+"""Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
+rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
+
+FEWEST = 30
+"""With fewer rows, cells are not merged."""
+
+
+class Merged(NamedTuple):
+    """Groups of cells."""
+
+    group: Integers
+    """Group of each cell; groups are numbered by their first cells."""
+    evidence: tuple[float, ...]
+    """For each merge in turn, by how many standard errors the density was lower between the two groups; zero for a cell
+    without landmarks, which joins another one first."""
+    pairs: tuple[Pair, ...]
+    """The groups of each merge, of which the first gives its name to both; cells are the first groups."""
+    threshold: float
+    """Evidence that keeps groups apart."""
+
+
+@one_blas_thread()  # several threads take longer for so small products
+def merge_cells(
+    rows: Floats,
+    hashes: Integers,
+    cell: Integers,
+    n_cells: int,
+    most_groups: int | None = None,
+    fewest_groups: int = 1,
+    apart: Collection[Pair] = (),
+    smooth: bool = True,
+    bandwidth: Callable[[Floats], float] | None = None,
+) -> Merged:
+    """Merge cells of rows until a valley separates each group from its neighbours.
+
+    The pair with the least evidence of a valley is merged first. Two groups have a valley between them if balls around
+    the densest points of each group hold more rows than as many balls around the densest points of their border; the
+    difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
+    choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
+    are compared in the same way and are enough, in all columns or in the combinations that tell the cells apart; balls
+    are if slabs agree or the difference is clear. Slabs of two groups do not count the rows of a third one that is
+    apart from both. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
+    two-valued columns, or of categories with indicators, the valley must also be there without these columns, which is
+    looked at where a merge would otherwise end.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns), float64
+        Points whose distances are compared.
+    hashes : array of shape (n_rows,), uint64
+        Hashes of the rows: their order decides the landmarks, their bits the halves.
+    cell : array of shape (n_rows,), int
+        Cell of each row, from 0 to ``n_cells - 1``.
+    n_cells : int
+    most_groups : int, optional
+        Largest number of groups, which is reached by further merges; groups that are not neighbours are merged last.
+    fewest_groups : int, default=1
+        Number of groups at which merging stops, whatever the evidence.
+    apart : collection of pairs of cells
+        Cells that are merged only to reach `most_groups`, or because one has no rows.
+    smooth : bool, default=True
+        Whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
+    bandwidth : callable, optional
+        Returns how far single columns change a projection on a direction, shape (n_columns,). For many columns only.
+
+    Returns
+    -------
+    Merged
+
+    Notes
+    -----
+    Source: peaks and bottlenecks of a neighbour graph as in Chazal, Guibas, Oudot and Skraba, Persistence-based
+    clustering in Riemannian manifolds (2013), here with counts of rows that did not choose the peaks.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.sort(np.concatenate([rng.normal(0, 1, 300), rng.normal(8, 1, 300)]))
+    >>> hashes = rng.integers(2**64, size=600, dtype=np.uint64)
+    >>> merge_cells(x[:, None], hashes, np.arange(600) // 100, n_cells=6).group
+    array([0, 0, 0, 1, 1, 1])
+    """
+    if n_cells == 1 or (len(rows) < FEWEST and most_groups is None):
+        return _numbered(np.arange(n_cells), {}, np.inf)
+    order = np.argsort(hashes, kind="stable")
+    rows, hashes, cell = rows[order], hashes[order], cell[order]
+    smoothed = smoothed_cells(rows, cell, n_cells)
+    tests = PairTests(rows, hashes, smoothed if smooth else cell, n_cells, bandwidth)
+    factors = factors_of(rows, cell, n_cells) if bandwidth is None else no_factors(n_cells)
+    group = _swallowed(cell, smoothed, n_cells, tests.seen())
+    return _merged(tests, factors, group, most_groups, fewest_groups, apart)
+
+
+def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers) -> Integers:
+    """Return the initial groups: a cell without landmarks joins the cell to which most of its rows were moved."""
+    group = np.arange(n_cells)
+    for lost in np.setdiff1d(group, seen):
+        counts = np.bincount(smoothed[cell == lost], minlength=n_cells)[seen]
+        # A cell without rows in the sample joins its neighbour in the tree.
+        group[lost] = seen[counts.argmax()] if counts.any() else seen[np.searchsorted(seen[1:], lost)]
+    return group
+
+
+def _merged(
+    tests: PairTests,
+    factors: Factors,
+    group: Integers,
+    most_groups: int | None,
+    fewest_groups: int,
+    apart: Collection[Pair],
+) -> Merged:
+    """Merge groups, the pair with the least evidence first, until all that are neighbours have enough."""
+    meeting = tests.meeting(group)
+    enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
+    every = bool(factors) or tests.bandwidth is not None  # levels of a category may be far from each other
+    pairs = np.array([*combinations(np.unique(group).tolist(), 2)], dtype=np.int64) if every else meeting
+    known = Known(tests, factors, group, pairs.reshape(-1, 2), {*apart}, enough)
+    merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
+    while (n_groups := len(np.unique(group))) > fewest_groups:
+        too_many = most_groups is not None and n_groups > most_groups
+        if not len(known.pairs) and too_many:  # no two groups are neighbours
+            known.keep(np.array([*combinations(np.unique(group).tolist(), 2)]))
+        if not len(known.pairs):
+            break
+        pair, strength = known.weakest()
+        if strength >= enough and not too_many:
+            break
+        merged[pair] = strength
+        known.merge(pair)
+    return _numbered(group, merged, enough)
+
+
+class Known:
+    """What is known of the pairs of groups that may be merged.
+
+    Parameters
+    ----------
+    tests : PairTests
+    factors : Factors
+    group : array of shape (n_cells,), int
+        Group of each cell, which merges change.
+    pairs : array of shape (n_pairs, 2), int
+    apart : set of pairs of cells
+        Their groups are kept apart whatever the evidence.
+    enough : float
+        Evidence that keeps groups apart.
+    """
+
+    def __init__(
+        self,
+        tests: PairTests,
+        factors: Factors,
+        group: Integers,
+        pairs: Integers,
+        apart: Collection[Pair],
+        enough: float,
+    ) -> None:
+        self.tests, self.factors, self.group, self.enough = tests, factors, group, enough
+        self.apart = np.array([*apart], dtype=np.int64).reshape(-1, 2)
+        self.pairs, self.counted = pairs, tests.counted(group, pairs)
+        self.most = self._most(pairs)
+
+    def keep(self, pairs: Integers) -> None:
+        """Add pairs that are no neighbours."""
+        self.pairs, self.counted = pairs, self.tests.counted(self.group, pairs)
+        self.most = np.full(len(pairs), np.inf)
+
+    def merge(self, pair: Pair) -> None:
+        """Merge two groups, and test their neighbours again."""
+        changed = np.isin(self.pairs, pair)
+        others = np.setdiff1d(self.pairs[changed.any(axis=1)], pair)
+        left = ~changed.any(axis=1)
+        kept, gone = pair
+        self.group[self.group == gone] = kept
+        new = np.sort(np.column_stack([np.full(len(others), kept), others]), axis=1)
+        self.pairs = np.concatenate([self.pairs[left], new])
+        self.counted = self.counted.of(left).and_of(self.tests.counted(self.group, new))
+        self.most = np.concatenate([self.most[left], self._most(new)])
+
+    def weakest(self) -> tuple[Pair, float]:
+        """Return the pair with the least evidence, and this; the first of several.
+
+        Where all have enough, they must have it without the columns of a category by which they may differ, too.
+        """
+        shown = np.where(np.isinf(self.most), np.inf, self._without_third_groups())
+        while True:
+            evidence = np.fmin(shown, self.most)
+            order = np.lexsort((*self.pairs.T[::-1], evidence))
+            unknown = order[np.isnan(self.most[order])]
+            if evidence[order[0]] < self.enough or not len(unknown):
+                first, second = self.pairs[order[0]].tolist()
+                return (first, second), float(evidence[order[0]])
+            self._limit(unknown[0])
+
+    def _most(self, pairs: Integers) -> Floats:
+        """Return an upper bound of the evidence: infinite for groups that are kept apart, NaN where it is not known."""
+        kept = np.sort(self.group[self.apart], axis=1)
+        n = len(self.group)
+        return np.where(np.isin(pairs @ [n, 1], kept @ [n, 1]), np.inf, np.nan)
+
+    def _limit(self, which: int) -> None:
+        """Limit the evidence of a pair to that without the levels of single columns, if it may rest on them."""
+        if self.tests.bandwidth is not None:
+            self.most = np.where(np.isnan(self.most), np.nan_to_num(self.counted.smoothed), self.most)
+            return
+        first, second = self.pairs[which].tolist()
+        columns = self.factors.between(self.group, (first, second))
+        found = np.inf if columns is None else self.tests.without(columns, self.group, (first, second))
+        self.most[which] = found
+
+    def _without_third_groups(self) -> Floats:
+        """Return the evidence of pairs without the rows of groups that are apart from both, where it is more.
+
+        The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from
+        others.
+        """
+        evidence = self.counted.evidence()
+        if not self.tests.have_slabs():
+            return evidence
+        while True:
+            apart = np.zeros((len(self.group), len(self.group)), dtype=bool)
+            # Most pairs without links are of one cloud.
+            first, second = self.pairs[(evidence >= self.enough) & np.isfinite(evidence)].T
+            apart[first, second] = apart[second, first] = True
+            third = apart[self.pairs[:, 0]] & apart[self.pairs[:, 1]]
+            weak = np.flatnonzero((evidence < self.enough) & third.any(axis=1))
+            more = evidence.copy()
+            more[weak] = np.fmax(evidence[weak], self.counted.of(weak).evidence(~third[weak][:, self.group]))
+            if (more == evidence).all():
+                return evidence
+            evidence = more
+
+
+def _numbered(group: Integers, merged: dict[Pair, float], threshold: float) -> Merged:
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    return Merged(np.argsort(np.argsort(first))[number], tuple(merged.values()), tuple(merged), threshold)

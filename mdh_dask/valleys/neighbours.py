@@ -1,0 +1,111 @@
+"""Squared distances of points in blocks of fixed height, the nearest of them, and their votes on cells."""
+
+import numpy as np
+
+from .._jit.landmarks import nearest_columns
+from .._typing import Floats, Integers
+
+BLOCK = 512
+"""Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
+
+STRIP = 32
+"""Number of rows whose distances stay in a processor's cache while they are computed."""
+
+TIES = 1e-5
+"""Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
+
+
+VOTERS = 4000
+"""Number of rows among which neighbours vote on the cells of rows."""
+
+VOTES = 15
+
+OWN_VOTE = 1.5
+
+ROUNDS = 5
+
+KEPT = 0.5
+"""Smallest share of its rows that a cell keeps in the votes of neighbours; else they do not count for the cell."""
+
+
+def middle(one: Floats, other: Floats, apart: Floats) -> Floats:
+    """Return the squared distances to the middle of two points, given the squared distances to both."""
+    return (one + other) / 2 - apart / 4
+
+
+def squared_distances(rows: Floats, places: Floats) -> Floats:
+    """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
+    out = np.empty((len(rows), len(places)), dtype=np.float32)
+    squares = np.square(places).sum(axis=1)
+    rounding = 16 * np.finfo(np.float64).eps
+    products = np.empty((min(BLOCK, len(rows)), len(places)))
+    for i in range(0, len(rows), BLOCK):
+        block = rows[i : i + BLOCK]
+        product = products[: len(block)]
+        np.matmul(block, places.T, out=product)
+        own = np.square(block).sum(axis=1)[:, None]
+        for j in range(0, len(block), STRIP):
+            strip = product[j : j + STRIP]
+            total = own[j : j + STRIP] + squares
+            strip *= -2
+            strip += total
+            total *= rounding
+            strip[strip <= total] = 0
+            out[i + j : i + j + STRIP] = strip
+    return out
+
+
+def nearest(distances: Floats, k: int) -> Integers:
+    """Return the columns of the `k` smallest values of each row in their order, the first among equal ones.
+
+    Examples
+    --------
+    >>> nearest(np.array([[2.0, 1.0, 3.0, 1.0, 2.0]]), 3)
+    array([[1, 3, 0]])
+    """
+    near = np.empty((len(distances), k), dtype=np.int64)
+    nearest_columns(distances, near)
+    return near
+
+
+def distinct(rows: Floats) -> Integers:
+    """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+
+
+def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
+    """Return the cell of each row after repeated majority votes of its neighbours.
+
+    Borders between leaves cross dense regions here and there, and a border is judged by its densest points. A cell that
+    would lose most of its rows keeps them all: in many columns, most neighbours of rows that are far apart belong to a
+    tight group beside them.
+    """
+    voters = rows[:VOTERS]
+    n_votes = min(VOTES, len(voters) - 1)
+    near = _nearest(voters, voters, n_votes, others=True)
+    smoothed = cell[: len(voters)]
+    for _ in range(ROUNDS):
+        votes = _votes(smoothed[near], n_cells)
+        votes[np.arange(len(votes)), smoothed] += OWN_VOTE
+        smoothed = votes.argmax(axis=1)
+    rest = _votes(smoothed[_nearest(rows[VOTERS:], voters, n_votes)], n_cells).argmax(axis=1)
+    found = np.concatenate([smoothed, rest])
+    n_kept = np.bincount(cell[found == cell], minlength=n_cells)
+    lost = n_kept < KEPT * np.bincount(cell, minlength=n_cells)
+    return np.where(lost[cell], cell, found)
+
+
+def _nearest(rows: Floats, places: Floats, k: int, others: bool = False) -> Integers:
+    near = np.empty((len(rows), k), dtype=np.int64)
+    for i in range(0, len(rows), BLOCK):
+        distances = squared_distances(rows[i : i + BLOCK], places)
+        if others:
+            distances[np.arange(len(distances)), np.arange(i, i + len(distances))] = np.inf
+        near[i : i + BLOCK] = nearest(distances, k)
+    return near
+
+
+def _votes(cells: Integers, n_cells: int) -> Floats:
+    n = len(cells)
+    ballots = (np.arange(n)[:, None] * n_cells + cells).ravel()
+    return np.bincount(ballots, minlength=n * n_cells).reshape(n, n_cells).astype(np.float64)
