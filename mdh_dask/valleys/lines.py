@@ -33,7 +33,7 @@ N_KINDS = 2
 """Number of lines for each pair."""
 
 BLOCK = 2**22
-"""Number of places on lines that are held at once."""
+"""Number of values of one kind that are held at once, such as places on lines."""
 
 
 class Slabs:
@@ -80,8 +80,10 @@ class Slabs:
         The second axis is the line, the third is 1 for places that are displaced by the bandwidth along a direction of
         shape (n_columns,), the fourth the slab. Rows of `ELSEWHERE` are those of the last cell.
         """
-        counts = np.zeros((len(pairs), N_KINDS, 2, 3, self.n_cells + 1), dtype=np.int32)
-        size = max(BLOCK // max(len(self.counted), 1), 1)
+        few = len(self.counted) < 2**15  # of hundreds of cells, there are thousands of pairs
+        counts = np.zeros((len(pairs), N_KINDS, 2, 3, self.n_cells + 1), dtype=np.int16 if few else np.int32)
+        n_coordinates = 0 if self.combinations is None else self.combinations.shape[1]
+        size = max(BLOCK // max(len(self.counted), n_coordinates**2, self.choosing.shape[1], 1), 1)
         for i in range(0, len(pairs), size):
             own = pairs[i : i + size]
             counts[i : i + size, 0] = self._near_contacts(group, own, bandwidth)

@@ -121,7 +121,7 @@ class PairTests:
         met = ~np.isnan(of_sizes[:, 0, 0, ..., 0])
         best = np.nan_to_num(pooled(of_sizes).max(axis=1), nan=np.inf)
         errors = errors_in_slabs(of_kinds[..., 1, :, :], np.ones(self.n_cells + 1, dtype=bool))
-        return Counted(best, of_kinds[..., 0, :, :], met, pooled(errors).max(axis=1))
+        return Counted(best, of_kinds[..., 0, :, :].copy(), met, pooled(errors).max(axis=1))
 
     def _in_slabs(self, on_lines: Slabs | None, group: Integers, pairs: Integers) -> Integers:
         """Return the counts in slabs, zeros in few columns."""
