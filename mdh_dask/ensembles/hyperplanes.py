@@ -16,6 +16,7 @@ from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
 from ..growth.exemplars import Exemplars, medoids
+from ..growth.merging import groups_of_cells
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.scoring import bandwidth_of, candidates_for
@@ -131,8 +132,10 @@ def hyperplane_ensemble(
 
     Notes
     -----
-    Two passes: the first draws the sample on which hyperplanes are found, the second counts the tuples of their sides.
-    One pass if the sample holds all rows, or if no hyperplane lies in a valley.
+    Clusters without a valley between them on the sample are merged, unless their number is given or the stop
+    rule tests nothing on held-out rows. Two passes: the first draws the sample on which hyperplanes are found, the
+    second counts the tuples of their sides. One pass if the sample holds all rows, or if no hyperplane lies in a
+    valley.
     """
     n_rows, _ = shape
     look = yield from first_read(settings.seed, settings.sample_size, n_rows, check)
@@ -152,6 +155,10 @@ def hyperplane_ensemble(
     else:
         tuples = counting.finalise(counting.chunk(0, sample.rows))
     mixture, scores = _combined(counting, tuples, settings)
+    if settings.n_clusters is None and settings.stop.holds_out and mixture.n_clusters > 1:
+        # A hyperplane in a valley also divides clusters beside it, where there is none.
+        group = groups_of_cells(mixture.labels(sample.rows), mixture.n_clusters, standardise, sample)
+        mixture = mixture.merged(group, tuples)
     points = np.asarray(standardise(sample.rows), dtype=np.float64)
     best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)
     return Ensemble(replace(mixture, failed=failed), scores, len(found), Exemplars.among(sample, best))

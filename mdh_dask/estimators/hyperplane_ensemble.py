@@ -64,12 +64,12 @@ class HyperplaneEnsemble(ClusterEstimator):
     Attributes
     ----------
     n_clusters_ : int
-        Number of components that are the most probable one of any row; the largest is 0.
+        Number of clusters that are the most probable one of any row; the largest is 0.
     directions_ : ndarray of shape (n_distinct, n_features), float64
         Normals of the distinct hyperplanes.
     offsets_ : ndarray of shape (n_distinct,), float64
         Thresholds; rows with ``x @ direction > offset`` lie above.
-    probabilities_ : ndarray of shape (n_clusters, n_distinct), float64
+    probabilities_ : ndarray of shape (n_components, n_distinct), float64
         Probabilities of lying above each hyperplane.
     scores_ : tuple of float
         The information criterion for 1, 2, ... components, or only for `n_clusters`; smaller is better. Empty
@@ -84,7 +84,9 @@ class HyperplaneEnsemble(ClusterEstimator):
     Passes: one to draw the sample on which hyperplanes are found, and a second to count the tuples of the sides of all
     rows, unless the sample holds all rows or no hyperplane lies in a valley. The mixture is fitted to the distinct
     tuples and their counts, at a cost that does not depend on the number of rows. With fewer than six hyperplanes no
-    larger mixture is identified, and every tuple with at least the square root of the number of rows is a cluster.
+    larger mixture is identified, and every tuple with at least the square root of the number of rows is a
+    component. Components between which the sample shows no valley are one cluster, unless `n_clusters` is given or
+    the stop rule tests nothing on held-out rows.
     Hyperplanes that divide 99 % of the sample like an earlier one count once. With more than 50 columns they are
     searched in the span of 50 principal components and the start.
 

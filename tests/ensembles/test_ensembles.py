@@ -342,6 +342,18 @@ class TestHyperplaneEnsemble:
         assert model.n_clusters_ == 2
         assert len(model.scores_) == 1
 
+    def test_cells_of_crossing_hyperplanes_without_a_valley_between_them_are_one_cluster(self):
+        # The hyperplane between the two upper clusters also divides the lower one.
+        rng = np.random.default_rng(0)
+        bars = [rng.uniform(low, high, (600, 2)) for low, high in (([0, 0], [4, 1]), ([0, 2], [1, 5]))]
+        X = np.concatenate([*bars, rng.normal([3, 3.5], 0.35, (600, 2))])
+        model = HyperplaneEnsemble().fit(X)
+        assert len(model.state_.cluster) > model.n_clusters_ == 3
+        np.testing.assert_array_equal(model.state_.n_rows, np.bincount(model.labels_))
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+        loaded = type(model.state_).from_arrays(*model.state_.to_arrays())
+        np.testing.assert_array_equal(loaded.labels(X), model.labels_)
+
     def test_every_hyperplane_is_taken_without_a_test(self):
         X = np.random.default_rng(0).normal(size=(1000, 4))
         assert HyperplaneEnsemble().fit(X).n_clusters_ == 1
@@ -354,6 +366,7 @@ class TestHyperplaneEnsemble:
             ("planes", lambda x: x[:1], "array planes of numbers and of shape"),
             ("log_weights", lambda x: x[:0], "at least 1 cluster"),
             ("n_rows", lambda x: -x, "array n_rows, none below 0"),
+            ("cluster", lambda x: x + 1, "clusters numbered from 0"),
         ],
     )
     def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
