@@ -56,6 +56,9 @@ ELSEWHERE = {
     ("deploy/jobs.md", "[input]                               # night.toml"): (
         "test_scenes.py", "test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model"
     ),
+    ("deploy/slurm/README.md", "for i in 0 1 2"): (
+        "test_slurm.py", "test_every_task_of_an_array_runs_a_job_of_its_own"
+    ),
 }  # fmt: skip
 """Snippets that other files test."""
 

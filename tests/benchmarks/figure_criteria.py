@@ -149,7 +149,9 @@ def _lines(experiment: Experiment, X: Any, y: Any, counts: Sequence[int], seed: 
             tree = tree.set_params(scale=False)
         yield name, r or "-", seed, *_scored(tree, rows, y)
         if experiment.ensembles and r is not None:
-            ensemble = ConsensusClustering(clone(tree), n_trees=10, n_clusters=k, combine="votes", random_state=seed)
+            ensemble = ConsensusClustering(
+                estimator=clone(tree), n_trees=10, n_clusters=k, combine="votes", random_state=seed
+            )
             yield f"{name}-E", r, seed, *_scored(ensemble, rows, y)
 
 
