@@ -29,7 +29,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.chunks import plans, reduce_rows
-from mdh_dask.estimators import base, mapped_state
+from mdh_dask.estimators import base, tree_state
 from mdh_dask.io import keeping
 from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
@@ -301,7 +301,7 @@ def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
         return whole(self, rows)
 
     whole = type(expected.feature_map_.map_).__call__
-    monkeypatch.setattr(mapped_state, "ROWS_AT_ONCE", 500)
+    monkeypatch.setattr(tree_state, "ROWS_AT_ONCE", 500)
     monkeypatch.setattr(type(expected.feature_map_.map_), "__call__", mapped)
     np.testing.assert_array_equal(expected.predict(rows), expected.labels_)
     assert lengths == [500, 500, 200]

@@ -130,7 +130,7 @@ def test_a_branch_is_grown_again_among_the_rows(model):
 
 def test_trees_of_an_ensemble_say_why_they_have_no_more_clusters(model, tmp_path):
     rows, _ = long_clusters()
-    ensemble = ConsensusClustering(HierarchicalKernelMDH(), n_trees=2).fit(rows)
+    ensemble = ConsensusClustering(estimator=HierarchicalKernelMDH(), n_trees=2).fit(rows)
     assert ensemble.n_clusters_ == 2
     assert "trees" in ensemble.why()
     ensemble.save(tmp_path / "ensemble.npz")

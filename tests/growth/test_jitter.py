@@ -153,7 +153,9 @@ def test_a_model_of_integers_keeps_their_steps_and_sees_no_drift_in_rows_like_it
 def test_a_finished_tree_jitters_as_its_fit_did_in_any_order_of_the_columns():
     rows, _ = two_groups(3000)
     order = [2, 0, 1]
-    model, other = (RandomProjectionTree(100, random_state=0).fit(columns) for columns in (rows, rows[:, order]))
+    model, other = (
+        RandomProjectionTree(n_projections=100, random_state=0).fit(columns) for columns in (rows, rows[:, order])
+    )
     assert len(set(model.tree_.keys.tolist())) == 3
     for _ in range(2):
         assert_array_equal(model.tree_.keys[order], other.tree_.keys)
@@ -176,7 +178,7 @@ def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
     original_along, original_recount = ValleyPass.along, refine.recount
     monkeypatch.setattr(ValleyPass, "along", along)
     monkeypatch.setattr(refine, "recount", recount)
-    RandomProjectionTree(30, refine=True, random_state=0).fit(two_groups(3000)[0])
+    RandomProjectionTree(n_projections=30, refine=True, random_state=0).fit(two_groups(3000)[0])
     assert len(keys) > 2
     for other in keys[1:]:
         assert_array_equal(other, keys[0])
