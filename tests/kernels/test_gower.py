@@ -317,6 +317,19 @@ class TestLevels:
             expected = changes[some].mean(axis=0)
             assert np.abs(found - expected).max(axis=1).min() < 1e-4
 
+    def test_rows_that_show_the_absence_of_a_column_are_not_those_of_one_group_where_groups_take_turns(self):
+        rng, group = np.random.default_rng(0), np.arange(400) % 2
+        rows = np.column_stack([rng.normal(3 * group), rng.normal(size=(400, 2)), group])
+        rows[rng.random(400) < 0.05, 1] = np.nan
+        feature_map = GowerFeatures(n_components=4, missing="pairs").set_params(column_types={"categorical": [3]})
+        made = feature_map.fit(rows).map_
+        present = rows[~np.isnan(rows[:, 1])]
+        changes = made(np.where(np.arange(4) == 1, np.nan, present)) - made(present)
+        for own in (0, 1):
+            expected = changes[present[:, 3] == own].mean(axis=0)
+            errors = np.linalg.norm(made.levels.positions[::-2] - expected, axis=1)
+            assert errors.min() < 0.3 * np.linalg.norm(expected)
+
 
 class TestModels:
     @pytest.mark.parametrize("method", ["nystrom", "explicit"])
