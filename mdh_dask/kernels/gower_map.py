@@ -1,8 +1,7 @@
 """Gower's dissimilarity as a squared distance between explicit codes, and the principal components of all rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -160,12 +159,11 @@ class CodeProducts(Statistic):
 
 
 @dataclass(frozen=True)
-class GowerMap(FeatureMap):
-    """Maps rows to the principal components of their codes.
+class GowerMap(GowerCode, FeatureMap):
+    """Maps rows to the principal components of their codes, which are those of a `GowerCode`.
 
     Parameters
     ----------
-    code : GowerCode
     centre : array of shape (n_coordinates,)
         Mean of the codes over all rows.
     projection : array of shape (n_coordinates, n_components)
@@ -174,7 +172,6 @@ class GowerMap(FeatureMap):
     """
 
     kind = "gower"
-    code: GowerCode
     centre: Floats
     projection: Floats
     spectrum: Floats
@@ -182,22 +179,24 @@ class GowerMap(FeatureMap):
     @property
     def levels(self) -> LevelFeatures:
         """Return the features of levels, of gaps between few values, and of bends; see `levels_of`."""
-        code, stop = self.code, 0
+        stop = 0
         columns: list[ColumnValues] = []
         scaled: dict[int, tuple[Floats, Floats]] = {}
-        for j, knots in code._columns():
-            own = slice(stop, stop + int(code._sizes[j]))
+        for j, knots in self._columns():
+            own = slice(stop, stop + int(self._sizes[j]))
             stop = own.stop
-            scaled[j] = knots, code.scale[own, None] * self.projection[own]
-            means = self.centre[own] / code.scale[own]
-            values = knots if code.categorical[j] else code.low[j] + code.width[j] * knots
-            typical = values if code.categorical[j] else code.low[j] + code.width[j] * _typical(knots, means)
-            columns.append(ColumnValues(j, bool(code.categorical[j]), values, typical, bool(means[-1] > 0)))
+            scaled[j] = knots, self.scale[own, None] * self.projection[own]
+            means = self.centre[own] / self.scale[own]
+            values = knots if self.categorical[j] else self.low[j] + self.width[j] * knots
+            typical = values if self.categorical[j] else self.low[j] + self.width[j] * _typical(knots, means)
+            # Missing is a level of categories even if no row has it: smoothing without it lost .03 of NMI on auto MPG.
+            missing = bool(self.categorical[j] or means[-1] > 0)
+            columns.append(ColumnValues(j, bool(self.categorical[j]), values, typical, missing))
 
         def features(j: int, values: Floats) -> Floats:
             knots, projected = scaled[j]
             codes = np.empty((len(values), len(projected)))
-            code.fill_column(j, knots, values, codes)
+            self.fill_column(j, knots, values, codes)
             return codes @ projected
 
         return levels_of(columns, features, self.n_components)
@@ -210,7 +209,7 @@ class GowerMap(FeatureMap):
     @property
     def n_features(self) -> int:
         """Return the number of columns."""
-        return len(self.code.counts)
+        return len(self.counts)
 
     @property
     def n_components(self) -> int:
@@ -229,54 +228,30 @@ class GowerMap(FeatureMap):
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the features of a block of rows, shape (n, n_components), float32."""
-        scaled = self.code.scale[:, None] * self.projection
-        return project_blocks(rows, self.code.fill, scaled, -self.centre @ self.projection)
+        scaled = self.scale[:, None] * self.projection
+        return project_blocks(rows, self.fill, scaled, -self.centre @ self.projection)
 
     def facts(self) -> dict[str, str]:
         """Return what reports say about the map."""
-        return {"Map": "Gower's dissimilarity, exact", "Coordinates": f"{self.code.n_coordinates:,}"}
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return no settings, and the arrays of the code and of the components."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "code"}
-        return {}, own | {f.name: getattr(self.code, f.name) for f in fields(self.code)}
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the map from the arrays of `to_arrays`, or raise an error."""
-        of_code = [f.name for f in fields(GowerCode)]
-        own = [f.name for f in fields(cls) if f.name != "code"]
-        if settings or sorted(arrays) != sorted([*own, *of_code]):
-            raise ValueError(f"expected {', '.join([*own, *of_code])} of a map; got {', '.join([*settings, *arrays])}")
-        made = cls(GowerCode(*(arrays[name] for name in of_code)), *(arrays[name] for name in own))
-        made.check()
-        return made
+        return {"Map": "Gower's dissimilarity, exact", "Coordinates": f"{self.n_coordinates:,}"}
 
     def check(self) -> None:
         """Raise a ValueError unless all arrays fit together."""
-        d = np.size(self.code.counts)
+        d = np.size(self.counts)
         for name in ("counts", "categorical", "low", "width", "shares"):
-            checked_array(name, getattr(self.code, name), (d,), -np.inf if name == "low" else 0.0)
-        checked_array("knots", self.code.knots, (int(self.code.counts.sum()),))
-        rising = np.concatenate([np.diff(knots) for _, knots in self.code._columns()] or [np.ones(1)])
-        if self.code.counts.dtype.kind != "i" or self.code.categorical.max(initial=0) > 1 or (rising <= 0).any():
+            checked_array(name, getattr(self, name), (d,), -np.inf if name == "low" else 0.0)
+        checked_array("knots", self.knots, (int(self.counts.sum()),))
+        rising = np.concatenate([np.diff(knots) for _, knots in self._columns()] or [np.ones(1)])
+        if self.counts.dtype.kind != "i" or self.categorical.max(initial=0) > 1 or (rising <= 0).any():
             raise ValueError("expected ascending knots of every column in the array knots; got others")
-        n, p = self.code.n_coordinates, np.size(self.spectrum[:0]) + np.shape(self.projection)[-1]
+        n, p = self.n_coordinates, np.size(self.spectrum[:0]) + np.shape(self.projection)[-1]
         checked_array("centre", self.centre, (n,))
         checked_array("projection", self.projection, (n, p))
         checked_array("spectrum", self.spectrum, (max(np.size(self.spectrum), p),), 0.0)
 
 
 def gower_map(code: GowerCode, sums: tuple[int, Floats, Floats], variance: float, n_components: int | None) -> GowerMap:
-    """Return the map to the principal components of the codes from the value of `CodeProducts`.
-
-    Parameters
-    ----------
-    code : GowerCode
-    sums : tuple
-    variance, n_components
-        As for `nystrom_map`.
-    """
+    """Return the map to the principal components of the codes from the value of `CodeProducts`; see `nystrom_map`."""
     n, total, products = sums
     scale = code.scale / STEPS
     mean = total / n
@@ -287,7 +262,7 @@ def gower_map(code: GowerCode, sums: tuple[int, Floats, Floats], variance: float
     n_kept, spectrum = dimension(values, 1.0, variance, n_components)
     vectors = vectors[:, :n_kept]
     projection = np.ascontiguousarray(vectors * signs_of(vectors)) if spectrum[0] > 0 else np.zeros((len(mean), 1))
-    return GowerMap(code, mean * scale, projection, spectrum)
+    return GowerMap(**vars(code), centre=mean * scale, projection=projection, spectrum=spectrum)
 
 
 def _typical(knots: Floats, means: Floats) -> Floats:
