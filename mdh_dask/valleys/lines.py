@@ -73,6 +73,7 @@ class Slabs:
         if self.combinations is not None:
             self.chosen_coordinates = self.choosing @ self.combinations
             self.coordinates = self.counted @ self.combinations
+        self.moments: tuple[Integers, Floats, Floats, Floats] | None = None
 
     def counts(self, group: Integers, pairs: Integers, bandwidth: Callable[[Floats], float] | None = None) -> Integers:
         """Return the rows in slabs along both lines of each pair of groups, shape (n_pairs, 2, 2, 3, n_cells + 1).
@@ -85,16 +86,19 @@ class Slabs:
         n_coordinates = 0 if self.combinations is None else self.combinations.shape[1]
         size = max(BLOCK // max(len(self.counted), n_coordinates**2, self.choosing.shape[1], 1), 1)
         for i in range(0, len(pairs), size):
-            own = pairs[i : i + size]
-            counts[i : i + size, 0] = self._near_contacts(group, own, bandwidth)
+            own, contacts = pairs[i : i + size], self.landmarks.contacts(group, pairs[i : i + size])
+            counts[i : i + size, 0] = self._near_contacts(group, own, contacts, bandwidth)
             if self.combinations is not None:
-                counts[i : i + size, 1] = self._apart(group, own, self.combinations, bandwidth)
+                # Levels of a category may be so far apart that groups have no link.
+                needed = np.flatnonzero((contacts[:, 0] >= 0) | (bandwidth is not None))
+                counts[i + needed, 1] = self._apart(group, own[needed], self.combinations, bandwidth)
         return counts
 
-    def _near_contacts(self, group: Integers, pairs: Integers, bandwidth: Callable[[Floats], float] | None) -> Integers:
+    def _near_contacts(
+        self, group: Integers, pairs: Integers, contacts: Integers, bandwidth: Callable[[Floats], float] | None
+    ) -> Integers:
         """Return the counts along lines through the rows nearest to contacts."""
         lines, members = _no_lines(pairs, self.choosing.shape[1]), listed(group[self.own], np.arange(len(group)))
-        contacts = self.landmarks.contacts(group, pairs)
         draw_contact_lines(self.choosing, self.to_choosing, contacts, members, pairs, NEAREST, WITHIN, lines)
         along = _places(self.counted, lines)
         beside = self.squares - 2 * (lines.middle @ self.counted.T) + np.square(lines.middle).sum(axis=1)[:, None]
@@ -130,16 +134,20 @@ class Slabs:
         return counts
 
     def _moments(self, group: Integers, n_rows: Integers) -> tuple[Integers, Floats, Floats, Floats]:
-        """Return the moments of groups that `draw_fisher_lines` takes."""
+        """Return the moments of groups that `draw_fisher_lines` takes; those of the last call are kept."""
+        if self.moments is None:
+            n, d = len(group), self.chosen_coordinates.shape[1]
+            self.moments = np.full(n, ELSEWHERE), np.zeros((n, d)), np.zeros((n, d, d)), np.zeros(n)
+        last, means, scatter, fourth = self.moments
         own = group[self.own]
-        means = np.zeros((len(group), self.chosen_coordinates.shape[1]))
-        scatter, fourth = np.zeros((*means.shape, means.shape[1])), np.zeros(len(group))
         for k in np.flatnonzero(n_rows).tolist():
-            rows = self.chosen_coordinates[own == k]
-            means[k] = rows.mean(axis=0)
-            centred = rows - means[k]
-            scatter[k] = centred.T @ centred
-            fourth[k] = np.square(np.square(centred).sum(axis=1)).sum()
+            if not np.array_equal(group == k, last == k):
+                rows = self.chosen_coordinates[own == k]
+                means[k] = rows.mean(axis=0)
+                centred = rows - means[k]
+                scatter[k] = centred.T @ centred
+                fourth[k] = np.square(np.square(centred).sum(axis=1)).sum()
+        last[:] = group
         return n_rows, means, scatter, fourth
 
 
