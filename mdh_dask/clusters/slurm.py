@@ -109,11 +109,13 @@ def size(maximum: int, cores: int | None = None, **given: Any) -> tuple[int, int
 
 def memory(processes: int, cores: int | None = None, memory: str | None = None, **given: Any) -> tuple[int, int] | None:
     """Return the memory of each worker in bytes, and its threads; None if they are not known."""
-    cores, total = (
+    threads, total = (
         value or dask.config.get(f"jobqueue.slurm.{name}", None)
         for name, value in (("cores", cores), ("memory", memory))
     )
-    return None if cores is None or total is None else (parse_bytes(total) // processes, cores // processes or 1)
+    if threads is None or total is None:
+        return None
+    return parse_bytes(total) // processes, int(threads) // processes or 1
 
 
 @contextmanager

@@ -168,7 +168,9 @@ class NystromMap(FeatureMap):
                     np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
                 evaluate(block, affinities)
 
-            return project_blocks(rows, fill, projection, intercept, _sparse if self.kernel.sparse else np.dot)
+            if self.kernel.sparse:
+                return project_blocks(rows, fill, projection, intercept, _sparse)
+            return project_blocks(rows, fill, projection, intercept)
 
     def facts(self) -> dict[str, str]:
         """Return what reports say about the map."""

@@ -79,10 +79,10 @@ class SearchSpace:
         centred = centred_rows(rows).astype(np.float64, copy=False)
         n, d = centred.shape
         if not whiten:
-            sd = centred.std(axis=0)
-            used = np.flatnonzero(sd > 0)
-            back = np.eye(d)[used] / sd[used, None]
-            return cls(centred[:, used] / sd[used], back, np.eye(len(used)))
+            deviations = centred.std(axis=0)
+            used = np.flatnonzero(deviations > 0)
+            back = np.eye(d)[used] / deviations[used, None]
+            return cls(centred[:, used] / deviations[used], back, np.eye(len(used)))
         most = max(min(d, MOST_COMPONENTS, n // ROWS_PER_COMPONENT), 1)
         components, sd = scaled_components(centred, most)
         if sd[0] == 0:

@@ -161,7 +161,7 @@ def _balls(relief: Relief, p: Booleans, q: Booleans, between: Integers, own: Flo
     squares = [cdist(way.reshape(-1, own.shape[1]), own, "sqeuclidean") for way in ways]
     of_cores = cdist(np.vstack(places), own, "sqeuclidean")
     sparser = min((0, 1), key=lambda side: (np.median(relief.density[cores[side][:n]]), side))
-    most = min(relief.shares[p].sum(), relief.shares[q].sum()) * len(own)
+    most = min(float(relief.shares[p].sum()), float(relief.shares[q].sum())) * len(own)
     tried = []
     for wanted in (*(rows for rows in ROWS_IN_BALL if rows <= most), min(most, ROWS_IN_BALL[0])):
         squared_radius = _squared_radius(relief, places[sparser], wanted / len(own))

@@ -203,7 +203,7 @@ def _labels(
             sphere, level, counts, adjacency=settings.adjacency, n_neighbors=settings.n_neighbors,
             n_segment=settings.n_segment,
         )  # fmt: skip
-        large = by_size(labels, counts, (settings.least_share or 0) * counts.sum())
+        large = by_size(labels, counts, float((settings.least_share or 0) * counts.sum()))
         labels = large if large.max() >= 0 else by_size(labels, counts)
     else:
         labels = _flooded(settings, sphere, level, first, step)

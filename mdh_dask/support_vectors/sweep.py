@@ -139,7 +139,7 @@ def sweep(
             labels = components(
                 sphere, level, counts, adjacency=adjacency, n_neighbors=n_neighbors, n_segment=n_segment
             )
-            drawn.append((sphere, share, by_size(labels, counts, (1 - share) * least)))
+            drawn.append((sphere, share, by_size(labels, counts, float((1 - share) * least))))
     steps = []
     for i, (sphere, share, labels) in enumerate(drawn):
         n = int(labels.max()) + 1
