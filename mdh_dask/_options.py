@@ -7,7 +7,7 @@ OPTIONS = {
     name: tuple(options.split())
     for name, options in {
         "rp": (
-            "n_projections projection criterion threshold_rule bandwidth stop_rule quantile n_candidates "
+            "projection n_projections criterion threshold_rule bandwidth stop_rule quantile n_candidates "
             "min_cluster_size order max_clusters n_clusters max_levels min_relative_depth alpha sample_size "
             "refine merge scale feature_map cache decay missing random_state criterion_first fixed_directions"
         ),

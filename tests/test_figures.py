@@ -49,11 +49,11 @@ def test_every_figure_has_a_complete_table_and_a_plot(folder, tmp_path, monkeypa
     assert [row[:4] for row in trees.rows] == [
         ("clusters", 1000, 20, 2), ("clusters", 1500, 20, 3), ("columns", 1000, 20, 2), ("columns", 1000, 30, 2)
     ]  # fmt: skip
-    assert [row[2:4] for row in projections.random[:4]] == [
+    assert [row[2:4] for row in projections.rows[:4]] == [
         (name, split) for name in ("30 simulated clusters", "wine") for split in (BEST, DEEPEST)
     ]
-    assert projections.random[4][2:4] == ("usps", "missing: not in $MDH_DASK_DATA")
-    assert all(list(row[4:]) == sorted(row[4:]) for row in projections.random if row[3] == BEST)
+    assert projections.rows[4][2:4] == ("usps", "missing: not in $MDH_DASK_DATA")
+    assert all(list(row[4:]) == sorted(row[4:]) for row in projections.rows if row[3] == BEST)
     for table, printed in ((jmlr, JMLR_TABLE), (kernel, KERNEL_TABLE)):
         assert len(table.rows) == 2 * len(printed)
         assert {row[-1] for row in table.rows} == {"-", "missing: not in $MDH_DASK_DATA"}

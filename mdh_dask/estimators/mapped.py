@@ -111,7 +111,7 @@ class Mapped(RowValues):
     """
 
     feature_map: Any = None
-    feature_map_: FeatureTransformer | None = None
+    feature_map_: FeatureTransformer | None
     cache: Cache | None = "auto"
     scale: bool
 
@@ -166,7 +166,10 @@ class Mapped(RowValues):
     def uses_types(self) -> bool:
         """Return whether the feature map uses categorical columns and missing values as they are."""
         new = self._new_feature_map(seed=0)
-        return new is not None and new.uses_types
+        if new is None:
+            return False
+        new._validate_params()  # what it uses depends on them
+        return new.uses_types
 
     def _typed(self, rows: RowArray) -> RowArray | TypedRows:
         """Return rows with the types of their columns, for the feature map."""

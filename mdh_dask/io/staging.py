@@ -149,11 +149,13 @@ def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
 
     Raises
     ------
-    FileExistsError
-        If the file exists and `overwrite` is False.
+    FileExistsError, IsADirectoryError
+        If the file exists and `overwrite` is False, or is a folder, which is never replaced by a file.
     """
     if not overwrite and file.exists():
         raise existing(file)
+    if file.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "expected a file, got a folder", os.fspath(file))
     with naming_place(file), _beside(file, overwrite) as hidden, hidden.open("wb") as stream:
         stream.write(content)
         stream.flush()

@@ -186,7 +186,7 @@ class NystromMap(FeatureMap):
 
         Examples
         --------
-        >>> from . import RBF
+        >>> from mdh_dask.kernels import RBF, nystrom_map
         >>> rows = np.random.default_rng(0).normal(size=(50, 2))
         >>> feature_map = nystrom_map(rows, RBF(), np.zeros(2), np.ones(2))
         >>> settings, arrays = feature_map.to_arrays()

@@ -108,7 +108,7 @@ def test_a_job_runs_on_pods_that_are_made_for_it_and_removed(here, api):
     granted = rights(of_kind(rendered(DEPLOY / "kubernetes/base"), "Role"))
     assert api.asked <= granted
     # Asked for now and then: to show how far a cluster is, and when a scheduler does not start.
-    assert {resource for _, resource, _ in granted - api.asked} <= {"daskworkergroups", "pods/log"}
+    assert {resource for _, resource, _ in granted - api.asked} <= {"daskworkergroups", "pods/log", "events"}
 
 
 def rights(role):
