@@ -109,7 +109,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 self._keep_exemplars(learnt)
                 self._warn_of_fewer()
                 self._finish(rows, X)
-                feature_map: Any = self.feature_map_
+                feature_map: Any = getattr(self, "feature_map_", None)  # not all models have one
                 if hasattr(feature_map, "landmarks_"):
                     feature_map.landmarks_ = self._original(feature_map.landmarks_)
             finally:

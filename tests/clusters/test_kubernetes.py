@@ -54,7 +54,7 @@ def api(tmp_path, monkeypatch):
     """Kubernetes, with an operator that starts a scheduler and a worker as processes."""
     from dask_kubernetes.operator.kubecluster import kubecluster
 
-    machine = Machine(tmp_path / "machine")
+    machine = Machine(tmp_path / "machine", secrets={"object-store": {}})
 
     def start(made):
         scheduler, worker, _ = (one["spec"].get("template", one)["spec"] for one in operated(made))
