@@ -1,11 +1,11 @@
 """Stacked histograms of one branch's projections, and the statistics derived from them."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .bandwidth import Bandwidth, spread_of_counts
 from .kde import kernel_density, kernel_height, relative_depth

@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
+from .._cached import cached_property
 from .._state import ComparedState, FeatureMap, State
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan

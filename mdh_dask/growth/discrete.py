@@ -7,10 +7,10 @@ jitter both.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
+from .._cached import cached_property
 from .._jit.hashing import hash_again
 from .._jit.jitter import NO_JITTER, Jitter, jitter_rows
 from .._levels import LevelFeatures, TwoValued, two_valued

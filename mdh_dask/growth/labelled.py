@@ -1,11 +1,11 @@
 """Labelled rows: the pass that finds them, groups that a tree should not cut, and directions that separate these."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from .._cached import cached_property
 from .._jit.hashing import hash_rows
 from .._random import any_rows
 from .._storable import storable

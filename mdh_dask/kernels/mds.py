@@ -1,7 +1,6 @@
 """Multidimensional scaling of landmarks, with a rule for all other rows."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.linalg import eigh
 from scipy.optimize import isotonic_regression
 
 from .._blas import one_blas_thread
+from .._cached import cached_property
 from .._eigenvectors import signs_of
 from .._levels import LevelFeatures
 from .._state import checked_array

@@ -1,12 +1,12 @@
 """Probabilistic principal components of mixed columns: the model, and the posterior of a row's latent variables."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .._blas import one_blas_thread
+from .._cached import cached_property
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers

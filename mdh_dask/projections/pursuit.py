@@ -1,11 +1,11 @@
 """Projection pursuit of one minimum density hyperplane from one start (JMLR 17(156))."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from .._cached import cached_property
 from .._jit.descent import BINS_PER_BANDWIDTH, MAX_BINS, descend, start_descent
 from .._jit.valleys import REACH_OF_BINS, Penalty, bin_linearly, kernel_sums
 from .._typing import AnyArray, Floats

@@ -6,11 +6,11 @@ for a single partition, use `minimum_density_hyperplanes`.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
 
+from .._cached import cached_property
 from .._jit.valleys import kernel_pulls, kernel_sums
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS

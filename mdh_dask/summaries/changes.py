@@ -1,13 +1,13 @@
 """Distances between two sets of counts, with lower confidence bounds, also between the levels of a column."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import log
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
+from .._cached import cached_property
 from .._typing import AnyArray, Floats, Integers
 from .._words import full_count
 from ..density.kde import kernel_density, kernel_height

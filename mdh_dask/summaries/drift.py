@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._cached import cached_property
 from ..tree.structure import NodeDensity, Tree
 from .changes import Change, LevelDrift, ValleyChange, distance, total_variation, valley_change
 from .tables import dict_of, text_of

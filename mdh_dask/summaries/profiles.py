@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .._cached import cached_property
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
 from .moments import Moments
