@@ -54,11 +54,11 @@ def counts_as_given(model: Any, counts: LevelCounts, dtype: np.dtype[Any]) -> Le
 
 def compared_levels(model: Any, new: LevelCounts) -> tuple[LevelDrift, ...]:
     """Return the comparison of the levels of every column; empty for a model that does not hold the old counts."""
-    if model.level_counts_ is None:
+    if (of_fit := getattr(model, "level_counts_", None)) is None:
         return ()
     names = getattr(model, "feature_names_in_", None)
     types, found = model.columns, []
-    for j, old, counts in zip(columns_with_levels(types), model.level_counts_, new):
+    for j, old, counts in zip(columns_with_levels(types), of_fit, new):
         found.append(LevelDrift(f"x{j}" if names is None else str(names[j]), types.levels[j], old, counts))
     return tuple(found)
 

@@ -101,8 +101,14 @@ def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_la
 
 @pytest.mark.parametrize(
     "classes",
-    [np.arange(900) % 3, np.arange(900) / 900, np.array(["a", "b", "c"])[np.arange(900) % 3], np.zeros((900, 2))],
-    ids=["integers", "fractions", "texts", "table"],
+    [
+        np.arange(900) % 3,
+        np.arange(900) / 900,
+        np.array(["a", "b", "c"])[np.arange(900) % 3],
+        np.zeros((900, 2)),
+        np.arange(900) % 2 * 2 - 1,
+    ],
+    ids=["integers", "fractions", "texts", "table", "minus one and one"],
 )
 def test_classes_of_all_rows_as_a_pipeline_passes_them_change_nothing(classes):
     X, _ = three_groups()

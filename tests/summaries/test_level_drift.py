@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from mdh_dask import PCATree, drift, load_model
+from mdh_dask import DensityTree, PCATree, drift, load_model
 from mdh_dask.cli import mdh
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.estimators.level_counts import restored_level_counts
@@ -59,6 +59,11 @@ def test_an_update_adds_the_levels_of_a_batch_to_the_weighted_ones(model, tmp_pa
     new[-2] = 30
     np.testing.assert_array_equal(model.level_counts_[0], np.rint(0.7 * old.level_counts_[0]) + new)
     assert not drift(model, batch).levels[0].surprising  # it may be one of the unknown rows of before
+
+
+def test_a_density_tree_compares_clusters_though_it_counts_no_levels():
+    found = drift(DensityTree(feature_map="gower", random_state=0).fit(table(0, 600)), table(1, 600))
+    assert (found.found, found.levels) == (False, ())
 
 
 @pytest.mark.parametrize("lazy", [False, True])
