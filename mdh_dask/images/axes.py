@@ -161,61 +161,38 @@ def names_in(attributes: Mapping[str, Any], n_bands: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class SomeBands:
-    """Some bands of a source, in another order, as a source."""
-
-    source: Any
-    bands: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Return lines, columns and bands."""
-        lines, columns, _ = self.source.shape
-        return lines, columns, len(self.bands)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Return the dtype of pixels."""
-        return np.dtype(self.source.dtype)
-
-    def open(self) -> "SomeBands":
-        """Return the bands of the open source."""
-        return replace(self, source=self.source.open())
-
-    def __getitem__(self, block: Block) -> AnyArray:
-        """Read a block."""
-        return np.asarray(self.source[block][..., list(self.bands)])
-
-    def with_left_out(self, block: Block) -> AnyArray:
-        """Read a block with the bands that the source leaves out."""
-        pixels = self.source.with_left_out(block)
-        return np.asarray(pixels[..., [*self.bands, *range(self.source.shape[2], pixels.shape[2])]])
-
-
-@dataclass(frozen=True)
-class StackedBands:
-    """The bands of several sources of one size, one after another, as a source."""
+class SelectedBands:
+    """Bands of sources of one size, in any order, one source after another, as a source."""
 
     sources: tuple[Any, ...]
+    bands: tuple[tuple[int, ...], ...]
+    """Numbers of the bands of each source."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Return lines, columns and bands."""
         lines, columns, _ = self.sources[0].shape
-        return lines, columns, sum(source.shape[2] for source in self.sources)
+        return lines, columns, sum(map(len, self.bands))
 
     @property
     def dtype(self) -> np.dtype:
         """Return the dtype of pixels."""
         return np.dtype(self.sources[0].dtype)
 
-    def open(self) -> "StackedBands":
+    def open(self) -> "SelectedBands":
         """Return the bands of the open sources."""
-        return StackedBands(tuple(source.open() for source in self.sources))
+        return replace(self, sources=tuple(source.open() for source in self.sources))
 
     def __getitem__(self, block: Block) -> AnyArray:
         """Read a block."""
-        return np.concatenate([source[block] for source in self.sources], axis=2)
+        parts = [source[block][..., list(bands)] for source, bands in zip(self.sources, self.bands)]
+        return np.concatenate(parts, axis=2) if len(parts) > 1 else np.asarray(parts[0])
+
+    def with_left_out(self, block: Block) -> AnyArray:
+        """Read a block with the bands that the only source leaves out."""
+        ((source, bands),) = zip(self.sources, self.bands)
+        pixels = source.with_left_out(block)
+        return np.asarray(pixels[..., [*bands, *range(source.shape[2], pixels.shape[2])]])
 
 
 def with_bands(image: Image, names: Sequence[str]) -> Image:
@@ -239,7 +216,7 @@ def with_bands(image: Image, names: Sequence[str]) -> Image:
                 f"expected one band {name!r} in {image.path}; got {', '.join(image.bands)}: give names among these"
             )
     numbers = tuple(image.bands.index(name) for name in names)
-    return replace(image, source=SomeBands(image.source, numbers), bands=tuple(names))
+    return replace(image, source=SelectedBands((image.source,), (numbers,)), bands=tuple(names))
 
 
 def stacked(images: Sequence[Image]) -> Image:
@@ -262,5 +239,6 @@ def stacked(images: Sequence[Image]) -> Image:
             )
     if first.validity is not None and (first.validity.alpha or first.validity.mask is not None):
         raise ValueError(f"expected bands without a mask or opacity of their own; got one in {first.path}: merge them")
-    source: Source = StackedBands(tuple(image.source for image in images))
+    sources, bands = zip(*((image.source, tuple(range(image.shape[2]))) for image in images))
+    source: Source = SelectedBands(sources, bands)
     return replace(first, source=source, bands=tuple(name for image in images for name in image.bands))

@@ -17,7 +17,7 @@ from ..io.blocks import blocks_done, find_begun, tidy, with_stored
 from ..io.paths import Options, local_path
 from ..io.rows import StoredArray, open_array
 from ..io.staging import check_file, refuse_input, staged, will_replace
-from .axes import AxesView
+from .axes import AxesView, SelectedBands
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, LabelRows, WriteLabels, create, finish, layout_of, path_inside
@@ -207,7 +207,8 @@ def _rows(image: Image, features: Features, write: WriteLabels | None = None) ->
 
 def _stored(source: Any) -> Iterator[zarr.Array]:
     """Yield the Zarr arrays that hold the pixels of a source."""
-    for part in getattr(source, "sources", ()) or filter(None, [getattr(source, "source", None)]):
-        yield from _stored(part)
-    if isinstance(source, AxesView) and isinstance(source.array, StoredArray):
+    if isinstance(source, SelectedBands):
+        for part in source.sources:
+            yield from _stored(part)
+    elif isinstance(source, AxesView) and isinstance(source.array, StoredArray):
         yield source.array.array
