@@ -11,6 +11,7 @@ from dask.utils import format_bytes, parse_bytes
 from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
+from .._packages import needed
 from ..chunks import default_block_bytes
 from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_doubts
 from .paths import Options, about_file, filesystem, version_of
@@ -92,10 +93,7 @@ def csv_texts(path: str | os.PathLike[str], names: Sequence[str], storage_option
 
 def _found(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, str]:
     """Return the file system and the path of a file that is there."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError('CSV is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
+    needed("pyarrow", "parquet")
     if about_file(path, storage_options)["type"] != "file":
         raise FileNotFoundError(f"there is no file {path}; check the path")
     return filesystem(path, storage_options)

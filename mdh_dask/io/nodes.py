@@ -1,4 +1,8 @@
-"""Zarr nodes in folders and at URLs, and their stored objects."""
+"""Zarr nodes in folders and at URLs, and their stored objects.
+
+Only this module imports `zarr.core`: Zarr has no public way to read and write objects beside chunks, to list a store,
+or to wait for its tasks, from code that is not asynchronous.
+"""
 
 import asyncio
 import math

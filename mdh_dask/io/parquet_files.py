@@ -13,6 +13,7 @@ import numpy as np
 from dask.utils import natural_sort_key
 
 from .._locations import hiding_credentials, without_query
+from .._packages import needed
 from .._typing import AnyArray
 from .paths import Options, about_file, filesystem, is_damage, naming, refuse_streams, version_of
 
@@ -152,7 +153,7 @@ class Footer(NamedTuple):
 
 def footers_of(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, list[Footer]]:
     """Return the file system and the footers of the files of a table."""
-    _require_pyarrow()
+    needed("pyarrow.parquet", "parquet")
     fs, root = filesystem(path, storage_options)
     files = parquet_files(fs, root)
     if not files:
@@ -179,13 +180,6 @@ def _is_part(*parts: str) -> bool:
     """Return whether a file in a folder belongs to its table: not hidden, nor part of another table in a subfolder."""
     *folders, file = parts
     return file.endswith(SUFFIXES) and file[0] not in "_." and all("=" in folder for folder in folders)
-
-
-def _require_pyarrow() -> None:
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError as error:
-        raise ImportError('Parquet is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"') from error
 
 
 def _footer(fs: Any, file: str) -> Footer:

@@ -1,4 +1,8 @@
-"""Dask arrays and tables with columns of any type that are read block by block."""
+"""Dask arrays and tables with columns of any type that are read block by block.
+
+Only this module of input and output imports `dask._task_spec`: the public functions that make arrays of tasks cannot
+give each block an argument of its own, and share one node among all.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -479,7 +479,7 @@ def test_what_cannot_be_opened_is_told_to_the_word(folder, name):
         ),
         (
             "pyarrow.parquet", "x.parquet",
-            'Parquet is read with pyarrow, which is missing: pip install "mdh_dask[parquet]"',
+            'expected the package pyarrow; it is missing: pip install "mdh_dask[parquet]"',
         ),
     ],
 )  # fmt: skip
