@@ -188,32 +188,35 @@ def _place(href: Any, path: str) -> str:
     if not isinstance(href, str) or not href.isprintable() or len(href) > LONGEST_HREF:
         raise ContentsError(f"expected a path or URL of at most {LONGEST_HREF:,} letters; got {href!a:.99} in {path}")
     folder, place = path.rpartition("/")[0] or ".", href
-    if "://" not in href:
-        local = local_path(path) is not None
-        place = (
-            urljoin(path, href) if path.startswith("http") else str(Path(folder, href)) if local else f"{folder}/{href}"
-        )
-    allowed = dask.config.get(ALLOWED, ())
-    if not any(_leads_into(place, root) for root in (folder, *([allowed] if isinstance(allowed, str) else allowed))):
+    if "://" not in href and local_path(path) is not None:
+        place = str(Path(folder, href))
+    elif "://" not in href:
+        scheme, _, rest = path.partition("://")
+        place = f"{scheme}://{urljoin(f'http://{rest}', href)[7:]}"  # which knows few schemes
+    own, allowed = urlsplit(folder), dask.config.get(ALLOWED, ())
+    roots = [f"{own.scheme}://{own.netloc}/" if own.netloc else folder]
+    roots += [allowed] if isinstance(allowed, str) else allowed
+    if not any(_leads_into(place, root) for root in roots):
         raise ContentsError(
-            f"expected a href at the place of its collection, {folder}; got {href}: if you trust the collection, allow "
-            f'the beginning of the href by dask.config.set({{"{ALLOWED}": [...]}}) or {ALLOWED_VARIABLE}'
+            f"expected a href at the place of its collection, {roots[0]}; got {href}: if you trust the collection, "
+            f'allow the beginning of the href by dask.config.set({{"{ALLOWED}": [...]}}) or {ALLOWED_VARIABLE}'
         )
     local_path(place)  # raises an error for what no machine could open
     return place
 
 
 def _leads_into(place: str, root: str) -> bool:
-    """Return whether a path or URL is in a folder, or, over HTTP, on its server; chains of protocols never are."""
+    """Return whether a path or URL is in a folder, on a server or of a protocol; chains of protocols never are."""
     folder, found = (one.removeprefix("file://") for one in (root, place))
     if "::" in place or ("://" in folder) != ("://" in found):
         return False
     if "://" not in found:
         return Path(os.path.abspath(found)).is_relative_to(os.path.abspath(folder))
     own, other = urlsplit(folder), urlsplit(found)
-    if (own.scheme, own.hostname) != (other.scheme, other.hostname) or ".." in PurePosixPath(other.path).parts:
-        return not own.netloc and own.scheme == other.scheme
-    return other.scheme.startswith("http") or PurePosixPath(other.path).is_relative_to(own.path or "/")
+    if own.scheme != other.scheme or not own.netloc:
+        return own.scheme == other.scheme
+    path = PurePosixPath(other.path or "/")
+    return own.hostname == other.hostname and ".." not in path.parts and path.is_relative_to(own.path or "/")
 
 
 def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:

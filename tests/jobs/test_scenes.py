@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import dask
+import fsspec
 import numpy as np
 import pytest
 import rasterio
@@ -872,6 +873,24 @@ def test_hrefs_lead_elsewhere_only_if_that_is_allowed(tmp_path):
     with dask.config.set({"mdh-dask.allowed-hrefs": ["https://host/", "s3://bucket/in"]}):
         found = find_scenes(tmp_path / "items.json")
     assert [one.paths for one in found] == [["https://host/a.tif"], [], ["s3://bucket/in/c.tif"]]
+    with fsspec.open("memory://bucket/in/items.json", "w") as file:
+        file.write(
+            json.dumps(
+                {
+                    "type": "FeatureCollection",
+                    "features": [
+                        item("a", {"data": {"href": "../../x/a.tif"}}),
+                        item("b", {"data": {"href": "memory://bucket/x/b.tif"}}),
+                        item("c", {"data": {"href": "memory://other/c.tif"}}),
+                        item("d", {"data": {"href": "d.tif"}}),
+                    ],
+                }
+            )
+        )
+    own = find_scenes("memory://bucket/in/items.json")
+    assert [one.paths for one in own] == [
+        ["memory://bucket/x/a.tif"], ["memory://bucket/x/b.tif"], [], ["memory://bucket/in/d.tif"],
+    ]  # fmt: skip
     wanted = "expected a href at the place of its collection.*got https://other/b.tif.*ALLOWED_HREFS"
     assert re.search(wanted, found[1].fault)
 
