@@ -12,10 +12,12 @@ from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 
 from .._errors import BugError
+from .._process import check_memory
 from .._storable import STORABLE, stored_name
 from .._typing import AnyArray
 from .staging import write_whole
@@ -68,6 +70,7 @@ def load(path: Path) -> Any:
     """
     content = path.read_bytes()
     try:
+        check_memory(sum(member.file_size for member in ZipFile(io.BytesIO(content)).infolist()), f"what {path} holds")
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             skeleton = json.loads(stored[SKELETON].tobytes())
             if skeleton["format"] != FORMAT:

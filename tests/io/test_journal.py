@@ -169,6 +169,14 @@ def test_what_is_cut_off_changed_or_of_another_format_is_refused(tmp_path):
         codec.load(tmp_path / "y.npz")
 
 
+def test_what_unpacks_to_more_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "x.npz", skeleton=np.zeros(2**27, np.uint8))  # a hundred kilobytes
+    monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 2**26)
+    monkeypatch.setattr(np, "load", pytest.fail)
+    with pytest.raises(ValueError, match=r"takes 134,217,\d+ bytes, and there are 67,108,864 of memory; remove it"):
+        codec.load(tmp_path / "x.npz")
+
+
 # --- Replay ---
 
 
