@@ -46,7 +46,7 @@ class LazyPixels:
 
 
 def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Image:
-    """Return a DataArray as an image, of which nothing is computed.
+    """Return a DataArray as an image without computing anything.
 
     Dimensions have the names of axes as in a Zarr image; `index` chooses on others. By default the attributes and the
     encoding of the array declare `nodata`. Errors are a TypeError if it is no DataArray of numbers, a ValueError if it

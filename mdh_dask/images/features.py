@@ -127,7 +127,7 @@ class Features:
     def rows(self, source: OpenPixels, height: int, width: int, block: Block) -> tuple[AnyArray, Booleans | None]:
         """Read a block with the margin for its windows and return a row for each pixel, line by line.
 
-        Which of the rows hold data follows, or None if all do; the others are arbitrary.
+        Which of the rows hold data follows, or None if all do; values of the others are undefined.
 
         Raises
         ------

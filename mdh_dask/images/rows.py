@@ -66,7 +66,7 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
 
 
 def all_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
-    """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose rows are arbitrary."""
+    """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose values are undefined."""
     features, lines, dtype, n_columns = _layout(image, features, lines)
     return da.map_blocks(
         _read_rows, opened(image), features, image.order, lines, chunks=(image.order.sizes(lines), (n_columns,)),

@@ -123,7 +123,7 @@ def _within(part: Block, block: Block) -> Any:
 
 @dataclass(frozen=True)
 class MarkedRows:
-    """A block of rows of all pixels, those without data arbitrary, and which hold data: None if all do."""
+    """Rows of all pixels of a block, and which of them hold data, None for all; values of the others are undefined."""
 
     rows: AnyArray
     valid: Booleans | None

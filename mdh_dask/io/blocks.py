@@ -246,7 +246,7 @@ def blocks_done(
 
 
 def with_stored(aligned: RowArray, target: zarr.Array, done: Mapping[int, list[Block]], needed: bool) -> RowArray:
-    """Return an array that reads the blocks which are done from storage, or leaves them arbitrary if not `needed`."""
+    """Return an array that reads finished blocks from storage; unless `needed`, their values are undefined."""
     if not is_dask(aligned) or not done:
         return aligned
     if needed:

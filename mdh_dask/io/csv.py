@@ -23,7 +23,7 @@ LARGEST_COMPRESSED = 2**24
 """Compressed files are one block, as they cannot be read from the middle."""
 
 LARGEST_UNPACKED = 2**30
-"""Most bytes of such a block, of which a compressed file of a few kilobytes may hold any number."""
+"""Most bytes of such a block: a compressed file of a few kilobytes may unpack to any number."""
 
 BLOCKS_AT_ONCE = 4
 

@@ -213,7 +213,7 @@ def version_of(fs: Any, name: str) -> Any:
 
 
 def open_parts(location: str | os.PathLike[str], storage_options: Options = None) -> Any:
-    """Return an open file of which only parts are read, as by range requests; a context.
+    """Return an open file that reads only the parts asked for, as by range requests; a context.
 
     File systems of fsspec read 5 MiB ahead by default, several times what a tile of an image takes.
     """

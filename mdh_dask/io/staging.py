@@ -96,14 +96,14 @@ def _beside(final: Path, replace: bool) -> Iterator[Path]:
         raise
 
 
-def move_into_place(growing: Path, final: Path, aside: Path) -> None:
+def move_into_place(hidden: Path, final: Path, aside: Path) -> None:
     """Rename an output to its final path; what it replaces moves to its old path, or aside if they cannot exchange."""
     if not final.exists():
-        growing.rename(final)
-    elif not exchange(growing, final):
+        hidden.rename(final)
+    elif not exchange(hidden, final):
         try:
             final.rename(aside)
-            growing.rename(final)
+            hidden.rename(final)
         except BaseException:
             if not final.exists():
                 aside.rename(final)
