@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._config import load_defaults
-from ._garbage import GARBAGE
 
 if TYPE_CHECKING:
     from .clusters import start_cluster as start_cluster
@@ -37,15 +36,14 @@ load_defaults()
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use, so that the command line's help starts without these imports."""
-    with GARBAGE:
-        if name in ROOMS:
-            return import_module(f".{name}", __name__)
-        if name in ELSEWHERE:
-            return getattr(import_module(ELSEWHERE[name], __name__), name)
-        if name == "__all__":
-            public = import_module(".estimators.registry", __name__).public_names()
-            return sorted([*public, *ELSEWHERE])
-        return import_module(".estimators", __name__).estimator_named(name, __name__, [*ELSEWHERE, *ROOMS])
+    if name in ROOMS:
+        return import_module(f".{name}", __name__)
+    if name in ELSEWHERE:
+        return getattr(import_module(ELSEWHERE[name], __name__), name)
+    if name == "__all__":
+        public = import_module(".estimators.registry", __name__).public_names()
+        return sorted([*public, *ELSEWHERE])
+    return import_module(".estimators", __name__).estimator_named(name, __name__, [*ELSEWHERE, *ROOMS])
 
 
 def __dir__() -> list[str]:

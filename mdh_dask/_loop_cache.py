@@ -31,8 +31,6 @@ from numba.core import caching, config
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from ._garbage import GARBAGE
-
 OPTIONS = (
     "CPU_NAME", "CPU_FEATURES", "OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT",
     "DISABLE_INTEL_SVML",
@@ -206,8 +204,3 @@ class LoopCache(caching.FunctionCache):  # type: ignore[misc, unused-ignore]
         self._cache_path = str(folder)
         self._cache_file = LoopFiles(folder, self._impl.filename_base)
         self.enable()
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the loaded loop, or None; the first call imports much of numba."""
-        with GARBAGE:
-            return super().load_overload(sig, target_context)

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import event
-
-from ._garbage import GARBAGE
 
 logger = logging.getLogger(__name__)
 
@@ -27,19 +24,6 @@ try:
 except (ImportError, AttributeError) as error:  # Numba documents none of the names that the cache is built on.
     logger.debug("Compiled loops are not kept: %s", error)
     FOLDER = None
-
-
-class _WhileCompiling(event.Listener):  # type: ignore[misc, unused-ignore]
-    """Pause the search for cyclic garbage from the beginning of an event of numba to its end."""
-
-    def on_start(self, event: Any) -> None:
-        GARBAGE.__enter__()
-
-    def on_end(self, event: Any) -> None:
-        GARBAGE.__exit__()
-
-
-event.register("numba:compile", _WhileCompiling())
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

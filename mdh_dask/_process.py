@@ -1,4 +1,25 @@
-"""The memory of the process."""
+"""The memory of the process, and its search for cyclic garbage."""
+
+import atexit
+import gc
+
+OBJECTS_OF_A_COMMAND = 100_000
+"""New objects between two searches in a process that runs a command; Python's default is 700."""
+
+
+def search_rarely() -> None:
+    """Search rarely from now on, and not when the process ends: for commands, which end soon."""
+    gc.set_threshold(OBJECTS_OF_A_COMMAND)
+    end_without_garbage()
+
+
+def end_without_garbage() -> None:
+    """Let Python exit without its repeated searches for cyclic garbage.
+
+    They go through all objects of the compiler, which in a worker on a busy machine takes more than the 4 s after which
+    its nanny warns and kills it.
+    """
+    atexit.register(gc.freeze)
 
 
 def memory_limit() -> int:

@@ -1,4 +1,4 @@
-"""The commands fit, predict, drift and run."""
+"""The commands fit, predict, drift, run and methods."""
 
 import json
 import logging
@@ -8,26 +8,28 @@ from typing import Any
 
 import click
 
-from .._garbage import search_rarely
 from .._log import Lines
-from .cluster_options import cluster_of, cluster_options, cluster_table, scheduler_options
-from .exits import EXIT_CODES, Commands, exit_code, leaving_at_once
+from .._process import search_rarely
+from .exits import EXIT_CODES, WHOLE_PROCESS, Commands, exit_code, leaving_at_once, say
+from .exits import log_json as log_all_json
 from .image_commands import demo, segment
-from .log import WHOLE_PROCESS, say
-from .log import log_json as log_all_json
-from .shared_options import (
+from .options import (
     CONFIDENCE,
     KIND_NAMES,
     PERFORMANCE_REPORT,
     REPORT,
     SAVED_MODEL,
-    FitCommand,
+    cluster_of,
+    cluster_options,
+    cluster_table,
     input_options,
     kind_options,
     output_options,
     reading_options,
+    scheduler_options,
     wants_progress,
 )
+from .parameters import FitCommand, estimator_of, method_options, naming_options
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -85,11 +87,12 @@ def main() -> None:
 @PERFORMANCE_REPORT
 @output_options
 @cluster_options
-@click.pass_context
+@method_options
 def fit(
-    ctx: click.Context, features: str, columns: list[str] | None, missing_chunks: Any, overwrite: bool,
-    progress: bool | None, **options: Any,
-) -> None:  # fmt: skip
+    features: str,
+    progress: bool | None,
+    **options: Any,
+) -> None:
     """Cluster the rows of FEATURES.
 
     FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy or .csv
@@ -97,21 +100,11 @@ def fit(
     group like X of AnnData. Texts and categories need --feature-map gower.
     """
     from .. import workflows
-    from .options import estimator_of
 
-    cluster, labels = cluster_of(options), options.pop("out")
-    places = {
-        name: options.pop(name)
-        for name in ("known_labels", "weights", "weight_column", "model", "report", "performance_report", "confidence")
-    }
-    kinds = {kind: found for kind in KIND_NAMES if (found := options.pop(kind))}
-    estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    if kinds:
+    cluster, estimator = cluster_of(options), estimator_of(options, wants_progress(progress))
+    if kinds := {kind: columns for kind in KIND_NAMES if (columns := options.pop(kind))}:
         estimator.set_params(column_types=kinds)
-    say(workflows.fit(
-        features, estimator, labels=labels, **places, columns=columns, missing_chunks=missing_chunks,
-        overwrite=overwrite, cluster=cluster,
-    ))  # fmt: skip
+    say(workflows.fit(features, estimator, labels=options.pop("out"), **options, cluster=cluster))
 
 
 @mdh.command()
@@ -190,17 +183,17 @@ def run(
     same outputs. For a finished job it does nothing. A scheduler given here replaces the cluster of the
     file.
     """
-    from ..jobs.early import check_early, load_job, wants_json
-    from ..jobs.telling import Told, telling
+    from ..jobs.notify import Notified, notify
+    from ..jobs.tables import check_tables, load_job, wants_json
 
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
-    with nullcontext(Told(str(job))) if check else telling(job, exit_code) as told:
+    with nullcontext(Notified(str(job))) if check else notify(job, exit_code) as told:
         content = load_job(job)
         if wants_json(content):
             log_all_json(ctx)
-        check_early(job, content, elsewhere)
+        check_tables(job, content, elsewhere)  # before the estimators are imported, which takes long
         from ..jobs._check import check_job
-        from ..jobs._nights import run_any
+        from ..jobs._run import run_any
         from ..jobs.job import checked_job
 
         told.job = checked_job(job, content, elsewhere)
@@ -208,6 +201,17 @@ def run(
             say(check_job(told.job, overwrite=overwrite))
         else:
             say(run_any(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+
+
+@mdh.command()
+@click.argument("name", required=False)
+def methods(name: str | None) -> None:
+    """List the methods, or the parameters of the method NAME, for --method and -p."""
+    from ..jobs.methods import list_methods, list_parameters
+
+    with naming_options():
+        text = list_methods() if name is None else list_parameters(name)
+    say(text)
 
 
 mdh.add_command(segment)

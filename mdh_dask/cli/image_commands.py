@@ -9,18 +9,20 @@ from click.core import ParameterSource
 
 from ..clusters import start_cluster
 from ..clusters.current import local_cluster
-from .cluster_options import cluster_of, cluster_options, cluster_table
-from .log import say
-from .shared_options import (
+from .exits import say
+from .options import (
     MISSING_CHUNKS,
     PERFORMANCE_REPORT,
     REPORT,
-    FitCommand,
+    cluster_of,
+    cluster_options,
+    cluster_table,
     existing,
     output_options,
     reading_options,
     wants_progress,
 )
+from .parameters import FitCommand, estimator_of, method_options
 
 
 def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -82,14 +84,6 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-OWN_OPTIONS = (
-    "model", "preview", "connected", "regions", "sieve",
-    "report", "performance_report", "window", "coordinates", "sample", "features", "axes", "index",
-    "nodata", "mask", "bands", "missing_chunks", "overwrite",
-)  # fmt: skip
-"""Options of ``segment`` that belong neither to a method nor to a cluster."""
-
-
 @click.command(cls=FitCommand)
 @image_options
 @click.option(
@@ -109,8 +103,8 @@ OWN_OPTIONS = (
 @PERFORMANCE_REPORT
 @output_options
 @cluster_options
-@click.pass_context
-def segment(ctx: click.Context, image: str, progress: bool | None, **options: Any) -> None:
+@method_options
+def segment(image: str, progress: bool | None, **options: Any) -> None:
     """Segment IMAGE: cluster its pixels by their bands.
 
     IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
@@ -119,12 +113,9 @@ def segment(ctx: click.Context, image: str, progress: bool | None, **options: An
     with {scene} in place of its name.
     """
     from .. import workflows
-    from .options import estimator_of
 
-    cluster, labels = cluster_of(options), options.pop("out")
-    given = {name: options.pop(name) for name in OWN_OPTIONS}
-    estimator = estimator_of(ctx, options.pop("method"), options, wants_progress(progress))
-    say(workflows.segment(image, estimator, labels=labels, **given, cluster=cluster))
+    cluster, estimator = cluster_of(options), estimator_of(options, wants_progress(progress))
+    say(workflows.segment(image, estimator, labels=options.pop("out"), **options, cluster=cluster))
 
 
 @click.command()

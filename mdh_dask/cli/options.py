@@ -1,171 +1,297 @@
-"""Command-line options made from the estimators' parameters and their documentation."""
+"""Options that commands share: inputs, outputs, parameters of methods, and where it runs."""
 
-import inspect
-import re
-from abc import abstractmethod
-from collections.abc import Mapping
-from functools import cache
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import click
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 
-from ..estimators import KernelPCAFeatures
-from ..estimators.base import ClusterEstimator
-from ..estimators.docstrings import entries, sections
-from ..estimators.mapped import feature_map_names
-from ..estimators.registry import all_methods, options_of
-from .names import MAP_OPTIONS, check_options, flag_of, flags_of, method_option, typed_names
-from .parameters import ParameterType
+from .._locations import missing
+from .._log import is_json
+from ..clusters import start_cluster
+from ..clusters.current import LOCAL_SCHEDULERS, AutoCluster, is_memory
 
-
-class DocumentedOption(click.Option):
-    """An option whose default is that of the estimator's parameter."""
-
-    @abstractmethod
-    def shown_defaults(self) -> str:
-        """Return the default as the help shows it."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the flags and the help with the default."""
-        record = super().get_help_record(ctx)
-        return record and (record[0], f"{record[1]}  [{self.shown_defaults()}]")
+MISSING_CHUNKS = click.option(
+    "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
+    help="Whether missing chunks of a Zarr array are an error or hold the fill value.",
+)  # fmt: skip
 
 
-class MethodOption(DocumentedOption):
-    """The option of a parameter of one or more methods.
+CONFIDENCE = click.option(
+    "--confidence", metavar="PATH",
+    help="Path or URL of a Zarr array to write in the same pass: how sure each label is, from 0 to 1.",
+)  # fmt: skip
 
-    Parameters
-    ----------
-    name : str
-        Name of the parameter.
+REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
+
+PERFORMANCE_REPORT = click.option(
+    "--performance-report", metavar="PATH", help="Path or URL of Dask's HTML performance report to write."
+)
+
+
+def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the input to a command."""
+    for option in (
+        MISSING_CHUNKS,
+        click.option(
+            "--columns", callback=_names, metavar="A,B,C",
+            help="Columns to use, in this order: names in a table, otherwise numbers from 0.  [default: all]",
+        ),
+        click.argument("features", callback=existing),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Return the path of an input, or raise an error if nothing is there."""
+    refuse_missing(value)
+    return value
+
+
+def refuse_missing(path: str) -> None:
+    """Raise an error for a local path where nothing is, at once: what opens it takes a second to import.
+
+    Raises
+    ------
+    FileNotFoundError
+
+    Examples
+    --------
+    >>> refuse_missing("gone.mtx.xz")
+    Traceback (most recent call last):
+    FileNotFoundError: there is no file at gone.mtx.xz; check the path
     """
-
-    def __init__(self, name: str) -> None:
-        self.parameter = name
-        self.defaults = {m: options_of(cls)[name] for m, cls in all_methods().items() if name in options_of(cls)}
-        # The union of what the methods accept; `estimator_of` rejects what the chosen one does not.
-        allowed = [all_methods()[method]._parameter_constraints[name] for method in self.defaults]
-        constraints = [each for of_method in allowed for each in of_method if each != "boolean"]
-        kind = ParameterType(constraints) if constraints else None
-        super().__init__([flags_of(name, kind is None), name], type=kind, default=None, help=self.text())
-
-    def text(self) -> str:
-        """Return the first method's description of the parameter, and those of methods that differ."""
-        texts = {method: description(all_methods()[method], self.parameter) for method in self.defaults}
-        first, *others = dict.fromkeys(texts.values())
-        for other in others:
-            first += f" For {', '.join(method for method in texts if texts[method] == other)}: {other}"
-        return first
-
-    def shown_defaults(self) -> str:
-        """Return the default if all methods share it, otherwise each default with its methods."""
-        methods: dict[str, list[str]] = {}
-        for method, default in self.defaults.items():
-            methods.setdefault(shown(self.parameter, default), []).append(method)
-        without = [method for method in all_methods() if method not in self.defaults]
-        if len(methods) == 1 and len(without) < len(self.defaults):
-            return f"default: {next(iter(methods))}" + (f"; not for {', '.join(without)}" if without else "")
-        return "default: " + "; ".join(f"{default} for {', '.join(names)}" for default, names in methods.items())
+    if _is_missing(path):
+        raise missing(path)
 
 
-class MapOption(DocumentedOption):
-    """The option of a parameter of the feature map.
-
-    Parameters
-    ----------
-    name : str
-        Key in `MAP_OPTIONS`.
-    """
-
-    def __init__(self, name: str) -> None:
-        parameter = MAP_OPTIONS[name]
-        default = inspect.signature(KernelPCAFeatures).parameters[parameter].default
-        self.shown_default = shown(name, default)
-        text = f"For a feature map. {description(KernelPCAFeatures, parameter)}"
-        kind = ParameterType(KernelPCAFeatures._parameter_constraints[parameter])
-        super().__init__([flag_of(name), name], type=kind, default=None, help=text)
-
-    def shown_defaults(self) -> str:
-        """Return the default of the feature map."""
-        return f"default: {self.shown_default}"
-
-
-def method_options() -> list[click.Option]:
-    """Return ``--method`` and an option for every parameter of the methods, named like the parameter."""
-    return _method_options(tuple(all_methods().items()), tuple(feature_map_names()))
-
-
-@cache
-def _method_options(*_: tuple[Any, ...]) -> list[click.Option]:
-    """Make the options once for everything that is registered."""
-    classes = ", ".join(f"{method} ({estimator.__name__})" for method, estimator in all_methods().items())
-    method = method_option(all_methods(), f"How the rows are clustered: {classes}.")
-    names = dict.fromkeys(name for cls in all_methods().values() for name in options_of(cls))
-    of_methods = {name: MethodOption(name) for name in names}
-    after_the_map = list(names).index("feature_map") + 1
-    options = list(of_methods.values())
-    return [method, *options[:after_the_map], *map(MapOption, MAP_OPTIONS), *options[after_the_map:]]
-
-
-def estimator_of(ctx: click.Context, method: str, options: Mapping[str, Any], progress: bool) -> ClusterEstimator:
-    """Return the estimator of a method with the given options, or raise an error if one is not for this method."""
-    own = options_of(all_methods()[method])
-    typed = {name: options[name] for name in typed_names(ctx, options)}
-    check_options(ctx, method, [*own], typed)
-    of_map = {name: typed.pop(name) for name in MAP_OPTIONS if name in typed}
+def _is_missing(path: str) -> bool:
+    if any(part in path for part in ("://", "::", "*", "\0")):
+        return False
     try:
-        validate_parameter_constraints(all_methods()[method]._parameter_constraints, typed, f"--method {method}")
-    except InvalidParameterError as error:
-        raise click.UsageError(str(error), ctx) from error
-    estimator: Any = all_methods()[method](**typed, progress=progress)
-    if of_map and estimator.feature_map is None:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _model(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if _is_missing(value):
+        raise FileNotFoundError(f"{value} is not there; give the path that a model was saved to")
+    return value
+
+
+SAVED_MODEL = click.option(
+    "--model", callback=_model, required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote."
+)
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
+
+
+KIND_NAMES = ("continuous", "ordinal", "categorical")
+
+
+def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the kinds of columns to a command."""
+    texts = (
+        "are numbers",
+        "have levels in the order of their values; texts need their order, as size=S:M:L",
+        "have levels without an order",
+    )
+    for kind, text in reversed([*zip(KIND_NAMES, texts)]):
+        help_ = f"Columns of a table, or numbers from 0, that {text}.  [default: by the types of the table]"
+        places = _ordered_places if kind == "ordinal" else _places
+        command = click.option(f"--{kind}", callback=places, metavar="A,B,C", help=help_)(command)
+    return command
+
+
+def _places(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str | int] | None:
+    names = _names(ctx, param, value)
+    return None if names is None else [_place(name) for name in names]
+
+
+def _place(name: str) -> str | int:
+    return int(name) if name.isdecimal() else name
+
+
+def _ordered_places(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> list[str | int] | dict[str | int, list[str] | None] | None:
+    """Return columns, or their levels in order, with None for columns of numbers, if any levels are given."""
+    if value is None or "=" not in value:
+        return _places(ctx, param, value)
+    found: dict[str | int, list[str] | None] = {}
+    for name, equals, levels in (name.partition("=") for name in _names(ctx, param, value) or ()):
+        order = [level.strip() for level in levels.split(":")] if equals else None
+        if order is not None and not all(order):
+            raise click.BadParameter(f"expected levels, as {name}=low:mid:high; got {name}={levels}", ctx, param)
+        if _place(name) in found:
+            raise click.BadParameter(f"expected every column once; got {name!r} twice", ctx, param)
+        found[_place(name)] = order
+    return found
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for progress bars and existing outputs to a command."""
+    for option in (
+        click.option("--progress/--no-progress", default=None, help="Show progress bars.  [default: in a terminal]"),
+        click.option("--overwrite", is_flag=True, help="Replace existing outputs."),
+    ):
+        command = option(command)
+    return command
+
+
+def wants_progress(progress: bool | None) -> bool:
+    """Return whether to show progress bars: as requested, by default in a terminal, and never with a JSON log."""
+    return not is_json() and (sys.stderr.isatty() if progress is None else progress)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for reading an image to a command."""
+    for option in (
+        click.option(
+            "--mask", metavar="PATH",
+            help="Image with one band, zero where the pixels of the image hold no data; of several with {scene}.",
+        ),
+        click.option(
+            "--nodata", callback=_nodata, metavar="VALUE",
+            help="Pixels with this value in any band hold no data, are left out and get the label -1; 'none': all "
+            "pixels hold data.  [default: what the image declares, and NaN]",
+        ),
+        click.option(
+            "--index", multiple=True, callback=_index, metavar="AXIS=N",
+            help="Index on another axis, as t=0; series=1 is the second image in a TIFF, level=2 an overview. Can "
+            "be repeated.",
+        ),
+        click.option(
+            "--axes", metavar="LETTERS",
+            help="Axes of a TIFF or Zarr image that does not name them, as yxc or cyx with c for the bands.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _nodata(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    if value is None:
+        return None
+    from ..images.validity import nodata_of
+
+    try:
+        return nodata_of(value)
+    except ValueError:
+        raise click.BadParameter(f"expected a number or 'none'; got {value!r}") from None
+
+
+def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    pairs = [value.partition("=") for value in values]
+    for axis, _, place in pairs:
+        if not axis or not place.isdecimal():
+            raise click.BadParameter(f"expected an axis and an index, as t=0; got {axis + _ + place!r}")
+    return {axis: int(place) for axis, _, place in pairs}
+
+
+def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None or value == "auto" or is_memory(value):
+        return value
+    raise click.BadParameter(f"expected 'auto' or an amount of 100 MB or more, as 2GB; got {value!r}")
+
+
+def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if not value or value in LOCAL_SCHEDULERS or ":" in value:
+        return value
+    raise click.BadParameter(f"expected an address, as tcp://host:8786, or 'threads'; got {value!r}")
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose a cluster to a command."""
+    for option in (
+        click.option(
+            "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of each worker, as 2GB."
+        ),
+        click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each worker."),
+        click.option(
+            "--workers", type=click.IntRange(min=1), metavar="N",
+            help="Worker processes to start on this machine.  [default: none for small data]",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return scheduler_options(command)
+
+
+def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a running scheduler to a command."""
+    for option in (
+        click.option(
+            "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
+            metavar="SECONDS", help="How long to wait for a running scheduler and for its first worker.",
+        ),
+        click.option(
+            "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File of a running scheduler."
+        ),
+        click.option(
+            "--scheduler", callback=_address, metavar="ADDRESS",
+            help="Running scheduler, as tcp://host:8786; or 'threads': this process only.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def cluster_table(
+    scheduler: str | None, scheduler_file: Path | None, scheduler_timeout: float, **local: Any
+) -> dict[str, Any]:
+    """Return the options of `cluster_options` as the table ``[cluster]`` of a job file.
+
+    Raises
+    ------
+    UsageError
+        If the options belong to two kinds of cluster.
+    """
+    given = {name: value for name, value in local.items() if value is not None}
+    if scheduler and scheduler_file:
+        raise click.UsageError("expected --scheduler or --scheduler-file; got both: leave one out")
+    if not (scheduler or scheduler_file):
+        return {"kind": "local", **given}
+    if given:
+        flag = next(iter(given)).replace("_", "-")
+        raise click.UsageError(f"--{flag} is for workers started here: leave it or --scheduler out")
+    if scheduler in LOCAL_SCHEDULERS:
+        return {"kind": scheduler}
+    if scheduler:
+        return {"kind": "scheduler", "address": scheduler, "timeout": scheduler_timeout}
+    return {"kind": "scheduler-file", "file": str(scheduler_file), "timeout": scheduler_timeout}
+
+
+CLUSTER_SETTINGS = (
+    "scheduler", "scheduler_file", "scheduler_timeout", "workers", "threads_per_worker", "memory_limit",
+)  # fmt: skip
+"""Names of the parameters from `cluster_options`."""
+
+
+def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
+    """Remove the options of `cluster_options` from those of a command and return the cluster that they choose.
+
+    Without any, and without a performance report, the size of the rows chooses.
+
+    Raises
+    ------
+    UsageError
+        If they contradict each other, or request a performance report without a cluster.
+    """
+    table = cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
+    if options.get("performance_report") is not None and table["kind"] in LOCAL_SCHEDULERS:
         raise click.UsageError(
-            f"{flag_of(next(iter(of_map)))} is an option of a feature map, but there is none: give one with "
-            "--feature-map, as --feature-map local-scaling",
-            ctx,
+            f"expected a cluster for --performance-report; got --scheduler {table['kind']}, which is this process "
+            "only: leave one of them out"
         )
-    return with_map_options(estimator, of_map) if of_map else estimator
-
-
-def with_map_options(estimator: Any, options: Mapping[str, Any]) -> ClusterEstimator:
-    """Return an estimator whose feature map, otherwise as the estimator makes it by name, has the given options."""
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
-    feature_map = estimator._new_feature_map(seed)
-    assert feature_map is not None
-    for name, value in options.items():
-        if MAP_OPTIONS[name] not in feature_map.get_params():
-            raise click.UsageError(f"{flag_of(name)} is no option of the feature map {type(feature_map).__name__}")
-        feature_map.set_params(**{MAP_OPTIONS[name]: value})
-    return estimator.set_params(feature_map=feature_map)
-
-
-def shown(name: str, default: Any) -> str:
-    """Return the default of a parameter as it is typed on the command line.
-
-    Examples
-    --------
-    >>> shown("n", 1), shown("share", 0.5), shown("size", None), shown("scale", False)
-    ('1', '0.5', 'none', '--no-scale')
-    """
-    if isinstance(default, bool):
-        return flag_of(name if default else f"no_{name}")
-    return "none" if default is None else str(default)
-
-
-def description(estimator: type[ClusterEstimator | KernelPCAFeatures], parameter: str) -> str:
-    """Return the description of a parameter from an estimator's documentation, in words of the command line.
-
-    Examples
-    --------
-    >>> from mdh_dask import PCATree
-    >>> description(PCATree, "max_levels")
-    'Most splits above a cluster. With none: no limit.'
-    """
-    entry = entries(sections(estimator.__doc__).get("Parameters", "")).get(parameter, "")
-    text = " ".join(entry.split("\n")[1:])
-    text = re.sub(r'``"([^"`]*)"``|`', r"\1", " ".join(text.split()))
-    text = re.sub(r"\bNone\b", "none", re.sub(r" \(thesis [^)]*\)", "", text))
-    unlimited = None in estimator._parameter_constraints[parameter] and "none" not in text
-    return f"{text} With none: no limit." if unlimited else text
+    chosen = table != {"kind": "local"} or options.get("performance_report") is not None
+    return start_cluster(**table) if chosen else AutoCluster()

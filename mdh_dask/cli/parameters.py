@@ -1,50 +1,136 @@
-"""Values on the command line for parameters of estimators."""
+"""The methods and their parameters as options: the usual ones by flags, all others by ``-p NAME=VALUE``."""
 
-import math
-from numbers import Integral, Real
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import click
-from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
-from .names import hyphenated
+from .._fields import JobError
+
+PARAMETERS = {
+    "n_clusters": "Number of clusters; by default it is found.",
+    "max_clusters": "Most clusters.",
+    "min_cluster_size": "Rows of the smallest cluster, or their share.",
+    "min_relative_depth": "How much the lower mode must exceed the valley of a split, as a share of it.",
+    "quantile": "Confidence of the test that accepts a split.",
+    "n_projections": "Directions that are tried for every split.",
+    "sample_size": "Rows on which splits are proposed; none: all.",
+    "feature_map": "Map the rows to features of a kernel, as local-scaling, or by another map, as gower.",
+    "scale/no-scale": "Bring the columns to one scale.",
+    "merge/no-merge": "Merge clusters without a valley between them.",
+    "missing": "What becomes of missing values.",
+    "random_state": "Seed.",
+}
+"""Parameters with a flag of their own, and what they are; all others are given by ``-p``."""
+
+OF_MAP = "feature_map."
+"""Begins the names of parameters of the feature map."""
+
+MOVED = {
+    "landmarks": "feature_map.n_landmarks",
+    "components": "feature_map.n_components",
+    "variance": "feature_map.variance",
+    "landmark_method": "feature_map.landmark_method",
+}
+"""Parameters of a feature map that had a flag of another name."""
 
 
-class ParameterType(click.ParamType):
-    """A value that one of a parameter's scikit-learn constraints allows."""
+class FitCommand(click.Command):
+    """A command with the parameters of the methods, whose unknown options may be parameters."""
 
-    name = "value"
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; the error for an unknown option says how it is written as a parameter."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name.startswith("--"):
+                written = f"A parameter of the method is written as {_as_parameter(error.option_name, given)}."
+                said = f"{error.message} {written}"
+                raise click.NoSuchOption(error.option_name, said, error.possibilities, ctx) from None
+            raise
 
-    def __init__(self, constraints: list[Any]) -> None:
-        self.constraints = [make_constraint(c) for c in constraints if c is not None]
-        self.optional = None in constraints
-        self.words = sorted({word for c in constraints if isinstance(c, StrOptions) for word in c.options})
-        self.typed = {hyphenated(word): word for word in self.words}
-        kinds = [c.type for c in constraints if isinstance(c, Interval)]
-        kinds += [Integral] if "random_state" in constraints else []
-        self.casts = {
-            name: cast for kind, name, cast in ((Integral, "INT", int), (Real, "FLOAT", float)) if kind in kinds
-        }
-        self.values = "|".join([*self.words, *self.casts, *["none"] * self.optional])
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Return the allowed values as shown in the help."""
-        return self.values
+def _as_parameter(flag: str, args: list[str]) -> str:
+    """Return an option of one parameter as it is written with ``-p``."""
+    texts = [*args, "-"]
+    at = next((i for i, text in enumerate(texts) if text.partition("=")[0] == flag), len(args) - 1)
+    _, equals, value = texts[at].partition("=")
+    value = value if equals else texts[at + 1]
+    name = flag[2:].replace("-", "_")
+    if value.startswith("-") and not value[1:2].isdigit():
+        value, name = ("false", name[3:]) if name.startswith("no_") else ("true", name)
+    return f"-p {MOVED.get(name, name)}={value}"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of an argument on the command line."""
-        if not isinstance(value, str):
-            return value
-        if hyphenated(value) in self.typed:
-            return self.typed[hyphenated(value)]
-        if self.optional and value == "none":
-            return None
-        for cast in self.casts.values():
-            try:
-                number = cast(value)
-            except ValueError:
-                continue
-            if math.isfinite(number) and any(c.is_satisfied_by(number) for c in self.constraints):
-                return number
-        limits = " or ".join(dict.fromkeys(str(c) for c in self.constraints if isinstance(c, Interval)))
-        self.fail(f"expected {limits or self.values}; got {value!r}", param, ctx)
+
+def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--method`` and its parameters to a command, which gets them as `method`."""
+    names = [name.replace("_", "-") for name in PARAMETERS]
+    options = [
+        click.option("--method", default="rp", show_default=True, metavar="NAME", help="See 'mdh-dask methods'."),
+        *(
+            click.option(f"--{name.replace('/', '/--')}", default=None, help=text, **({} if "/" in name else VALUE))
+            for name, text in zip(names, PARAMETERS.values())
+        ),
+        click.option(
+            "-p", "--parameter", multiple=True, metavar="NAME=VALUE",
+            help="Any parameter of the method, as order=depth_first, or of its feature map, as "
+            "feature_map.n_landmarks=500; 'mdh-dask methods NAME' lists them. Can be repeated.",
+        ),
+    ]  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+VALUE: Mapping[str, Any] = {"metavar": "VALUE"}
+
+
+def estimator_of(options: dict[str, Any], progress: bool) -> Any:
+    """Remove the options of `method_options` from those of a command, and return the estimator that they choose.
+
+    Raises
+    ------
+    click.UsageError
+        If the method, a parameter or a value is unknown.
+    """
+    table: dict[str, Any] = {"name": options.pop("method")}
+    flags = {name: options.pop(name) for name in (key.partition("/")[0] for key in PARAMETERS)}
+    given = {name: value for name, value in flags.items() if value is not None}
+    for text in options.pop("parameter"):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"expected -p NAME=VALUE, as -p n_projections=500; got -p {text}")
+        given[name.replace("-", "_")] = value
+    from ..jobs.methods import estimator_of, with_map_settings  # imported late: most of the time of a short command
+
+    table |= {name: _typed(value) for name, value in given.items() if not name.startswith(OF_MAP)}
+    of_map = {name.removeprefix(OF_MAP): _typed(value) for name, value in given.items() if name.startswith(OF_MAP)}
+    with naming_options():
+        estimator = estimator_of(table, progress)
+        return with_map_settings(estimator, of_map) if of_map else estimator
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Let the error for a wrong method, parameter or value name it as on the command line, not as in a job file."""
+    try:
+        yield
+    except JobError as error:
+        told = re.sub(r"^\[method\] with name = '(.*?)' has no key '(.*?)'(.*); its keys are name, ",
+                      r"--method \1 has no parameter '\2'\3; its parameters are ", str(error))  # fmt: skip
+        raise click.UsageError(re.sub(r"^method\.(name\b)?", lambda m: "--method" if m[1] else "", told)) from error
+
+
+def _typed(text: Any) -> Any:
+    """Return the value of a text as in a job file: a number, true or false, or the text itself."""
+    if not isinstance(text, str) or text in ("true", "false"):
+        return text == "true" if isinstance(text, str) else text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

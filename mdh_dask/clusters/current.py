@@ -1,4 +1,4 @@
-"""Workers in this process, on this machine or of a running scheduler."""
+"""Workers on this machine, threads of this process, and which of them suit an input."""
 
 import json
 import logging
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
+from types import TracebackType
 from typing import Any
 
 import dask
@@ -20,8 +21,7 @@ from dask.utils import parse_bytes
 
 from .._errors import SettingError
 from .._log import format_others, is_json
-from .encryption import check_encryption, disagreement
-from .workers import watching
+from .workers import check_encryption, disagreement, watching
 
 logger = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterato
 def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     from distributed import Client, LocalCluster
 
-    from .settled import Settled
+    from .plugins import WorkerSetup
 
     quieten()
     # The dashboard executes requests from anyone who reaches it, so it only listens on this machine.
@@ -189,7 +189,7 @@ def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     except RuntimeError as error:
         raise _start_failed(error) from error
     with started as local, Client(local) as client:
-        client.register_plugin(Settled(processes, is_json()))
+        client.register_plugin(WorkerSetup(processes, is_json()))
         n_workers, n_threads = len(client.nthreads()), sum(client.nthreads().values())
         workers = f"worker process{'es' if n_workers > 1 else ''}" if processes else "worker in this process"
         where = f"{n_workers} {workers}, {n_threads} threads"
@@ -238,3 +238,38 @@ def quieten() -> None:
 def _is_no_cancelled_wait(record: logging.LogRecord) -> bool:
     """Return False for the traceback that a client logs if it is closed while it tries to reach a lost scheduler."""
     return record.exc_info is None or record.exc_info[0] is not CancelledError
+
+
+SMALL = 2**27
+"""Bytes of rows that threads of this process cluster: a few blocks, for which starting workers is not worth while."""
+
+
+class AutoCluster(AbstractContextManager[str]):
+    """Workers on this machine, or the threads of this process for few rows: the cluster of commands that name none.
+
+    Entered before the size of the rows is known, it starts workers.
+    """
+
+    def __init__(self) -> None:
+        self._local = local_cluster()
+
+    def for_bytes(self, n_bytes: float) -> AbstractContextManager[str]:
+        """Return the cluster for rows of a size, which may be NaN if it is unknown."""
+        configured = {*dask.config.get("mdh-dask.cluster").values()} - {None, "auto"}
+        if n_bytes <= SMALL and not configured:
+            logger.info("small input: computing on threads of this process")
+            return this_process("threads")
+        return self._local
+
+    def __enter__(self) -> str:
+        return self._local.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._local.__exit__(kind, error, trace)
+
+
+def cluster_for(cluster: AbstractContextManager[str], n_bytes: float) -> AbstractContextManager[str]:
+    """Return a cluster for rows of a size: the given one, unless it leaves the choice."""
+    return cluster.for_bytes(n_bytes) if isinstance(cluster, AutoCluster) else cluster

@@ -109,13 +109,9 @@ def size(maximum: int, cores: int | None = None, **given: Any) -> tuple[int, int
 
 def memory(processes: int, cores: int | None = None, memory: str | None = None, **given: Any) -> tuple[int, int] | None:
     """Return the memory of each worker in bytes, and its threads; None if they are not known."""
-    threads, total = (
-        value or dask.config.get(f"jobqueue.slurm.{name}", None)
-        for name, value in (("cores", cores), ("memory", memory))
-    )
-    if threads is None or total is None:
-        return None
-    return parse_bytes(total) // processes, int(threads) // processes or 1
+    configured = dask.config.get("jobqueue.slurm", None) or {}
+    cores, memory = cores or configured.get("cores"), memory or configured.get("memory")
+    return None if cores is None or memory is None else (parse_bytes(memory) // processes, cores // processes or 1)
 
 
 @contextmanager

@@ -1,12 +1,17 @@
-"""Checks of the versions on a cluster, and a log of the work done."""
+"""Checks of the versions and the encryption of a running cluster, and a log of the work done."""
 
 import logging
 import os
 import socket
+import ssl
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+import dask
+
+from .._errors import SettingError
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +25,7 @@ def watching(client: Any) -> Iterator[None]:
 
     From now on the workers redact credentials in their logs.
     """
-    from .worker_logs import HideCredentials
+    from .plugins import HideCredentials
 
     _warn_of_versions(client.get_versions(packages=COMPARED))
     client.register_plugin(HideCredentials())
@@ -57,3 +62,62 @@ def _versions(about: Mapping[str, Any]) -> dict[str, str]:
     packages = about["packages"]
     versions = {name: str(packages.get(name) or "none") for name in COMPARED}
     return {"Python": ".".join(str(packages.get("python")).split(".")[:2]), **versions}
+
+
+def check_encryption(address: str) -> None:
+    """Raise an error if Dask's configuration does not match an address."""
+    from distributed.security import Security
+
+    security, encrypted = Security(), address.startswith("tls://")
+    if security.require_encryption and not encrypted:
+        raise SettingError(
+            f"expected an address as tls://host:8786, for Dask's configuration requires encryption; got {address}"
+        )
+    named = security.tls_ca_file and security.tls_client_cert
+    if encrypted and not named and not dask.config.get("distributed.client.security-loader"):
+        raise SettingError(
+            f"expected certificates for {address}; got none: name their files in Dask's configuration, or by "
+            "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, .._TLS__CLIENT__CERT and .._TLS__CLIENT__KEY in the environment"
+        )
+
+
+def disagreement(error: BaseException, address: str) -> Exception | None:
+    """Return the error to raise if a scheduler answered, but not as its address and the certificates require.
+
+    Parameters
+    ----------
+    error : Exception
+        The error that connecting raised.
+    address : str
+        Address of the scheduler.
+
+    Returns
+    -------
+    Exception or None
+        None if nothing answered.
+
+    Examples
+    --------
+    >>> print(disagreement(OSError("Timed out"), "tls://host:8786"))
+    None
+    """
+    cause = error.__cause__ or error
+    if address.startswith("tls://"):
+        plain = f"tcp://{address.removeprefix('tls://')}"
+        # A plain scheduler sends a greeting first, which is not TLS. Tornado raises a ValueError if it comes early.
+        if isinstance(error, ValueError) or getattr(cause, "reason", None) == "WRONG_VERSION_NUMBER":
+            return SettingError(
+                f"expected a scheduler with TLS at {address}; it answers without: give it certificates, or name it "
+                f"{plain}"
+            )
+        if isinstance(cause, ssl.SSLError):
+            return PermissionError(
+                f"the scheduler at {address} and this process do not accept each other's certificates: they must be "
+                f"of the same authority and valid today ({cause.reason})"
+            )
+    elif isinstance(cause, ConnectionResetError):
+        return ConnectionError(
+            f"the scheduler at {address} closed the connection at once: if it is one with TLS, name it "
+            f"tls://{address.removeprefix('tcp://')}"
+        )
+    return None

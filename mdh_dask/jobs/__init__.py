@@ -61,11 +61,11 @@ def run(
     ...     run(f"{folder}/job.toml").split(" in ")[0]
     '1 cluster of 600 rows'
     """
-    from ._nights import run_any
+    from ._run import run_any
     from .job import read_job
-    from .telling import telling
+    from .notify import notify
 
-    with telling(path, lambda error: 1) as told:
+    with notify(path, lambda error: 1) as told:
         told.job = read_job(Path(path), cluster)
         return run_any(told.job, restart=restart, overwrite=overwrite, progress=progress)
 

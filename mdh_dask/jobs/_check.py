@@ -7,16 +7,14 @@ from .._fields import JobError
 from .._words import full_count
 from ..chunks import holds_compact
 from ..clusters.current import LOCAL_SCHEDULERS, allocated_size
-from ..workflows.durations import is_known, seconds_to_start, time_of
-from ..workflows.estimates import Estimate, format_bytes
+from ..workflows.estimates import Estimate, format_bytes, is_known, seconds_to_start, time_of
 from ._run import check_outputs, outputs_of, with_own
 from .inputs import Input
 from .job import Job
 from .ledger import Ledger
-from .night_checks import about_scenes, checked_outputs, new_scenes
-from .night_checks import outputs_of as scene_outputs_of
+from .night_scenes import about_scenes, checked_outputs, new_scenes
 from .outputs import JobOutputs
-from .scenes import ScenesInput, own
+from .scenes import SceneOutputs, ScenesInput, own
 from .state import FINISHED, Work, about_job
 
 
@@ -46,8 +44,9 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
 
 def _check_scenes(job: Job, overwrite: bool) -> str:
     """Open the scenes, and return which are new and what the job needs for a model of all of them."""
-    outputs, work, opened = scene_outputs_of(job, overwrite), Work(job.work), job.open_input()
+    outputs, work, opened = outputs_of(job, overwrite), Work(job.work), job.open_input()
     assert isinstance(opened, ScenesInput)
+    assert isinstance(outputs, SceneOutputs)
     if work.has_begun():
         work.check(about_scenes(job))
     ledger = Ledger.load(job.work)

@@ -1,4 +1,4 @@
-"""The run of a job, which may be killed at any moment and run again until its outputs are complete."""
+"""Runs of jobs, which may be killed at any moment and run again until all outputs are complete."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -9,13 +9,18 @@ from typing import Any
 from .._fields import JobError
 from .._journal import keeping
 from .._locations import HIDDEN
+from .._words import full_count
 from ..io.journal import FolderJournal
 from ..workflows.outputs import check_folder, check_writable
 from .inputs import Clusterable, Input
 from .job import Job
+from .ledger import LEDGER, Ledger
 from .locks import Fence, locked, new_attempt
 from .manifests import manifest_of, metrics_of, write_json
-from .outputs import ImageJobOutputs, JobOutputs, is_there
+from .night import ScheduledRun
+from .night_scenes import Damaged, about_scenes, checked_outputs, new_scenes
+from .outputs import JobOutputs, is_there
+from .scenes import SceneOutputs, ScenesInput, own
 from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
 
 logger = logging.getLogger(__name__)
@@ -46,7 +51,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
             return _nothing_to_do(outputs, finished)
         fence = Fence(job.work / ATTEMPT, new_attempt())
         fence.claim()
-        with _telling(fence):
+        with _saying_how_to_go_on(fence):
             if restart or work.manifest(READY) is None:
                 _begin(work, about, outputs, fence, anew=restart)
                 work.ready(_made(job, about, opened, outputs, work, fence, progress))
@@ -94,7 +99,7 @@ def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
 
 
 @contextmanager
-def _telling(fence: Fence) -> Iterator[None]:
+def _saying_how_to_go_on(fence: Fence) -> Iterator[None]:
     """Say in an interrupt that the job can be resumed, and in other errors if another attempt has taken over."""
     try:
         yield
@@ -111,7 +116,7 @@ def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence,
     if anew:
         with suppress(JobError, TypeError):  # damaged, or written by another version
             reachable = {key: place for key, place in work.outputs().items() if HIDDEN not in place}
-            earlier = ImageJobOutputs(**reachable)
+            earlier = JobOutputs(**reachable)
     work.begin(about, fence.attempt, outputs.replaceable(), anew)
     if anew:
         work.clear()
@@ -160,3 +165,51 @@ def _published(outputs: JobOutputs, work: Work, fence: Fence, name: str) -> dict
     fence.check()
     work.finish()
     return manifest
+
+
+def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
+    """Label the scenes that are new since the last night, and return a summary.
+
+    Raises
+    ------
+    BlockingIOError
+        If another run works on this job or on one of its outputs, or has taken over the job.
+    JobError
+        If the job has changed since it began, and `on_change` does not allow it.
+    """
+    work, outputs = Work(job.work), outputs_of(job, overwrite)
+    opened = job.open_input()
+    assert isinstance(opened, ScenesInput)
+    assert isinstance(outputs, SceneOutputs)
+    check_folder(job.work.resolve().parent)
+    job.work.mkdir(exist_ok=True)
+    with _alone(job, outputs):
+        about = about_scenes(job)
+        if not restart and work.changes(about):
+            if job.run["on_change"] == "error":
+                work.check(about)
+            restart = True
+        mine = work.replaces() if work.has_begun() else []
+        ledger = Ledger(job.work / LEDGER) if restart else Ledger.load(job.work)
+        new = new_scenes(opened, ledger)
+        told = (work.manifest(FINISHED) or {}).get("damaged") or {}  # by the files of the last night
+        if not new and not ledger.of_night() and not told and ledger.current is not None:
+            nights = full_count(ledger.night - 1, "night")
+            return f"no new scene: {len(ledger.scenes)} done in {nights}, nothing to do"
+        outputs, refused = checked_outputs(job, own(outputs, mine), opened, ledger, new)
+        fence = Fence(job.work / ATTEMPT, new_attempt())
+        fence.claim()
+        with _saying_how_to_go_on(fence):
+            if restart:
+                ledger.write()  # first, so that a kill does not leave the old ledger with a job that has begun anew
+            work.begin(about, fence.attempt, outputs.own, anew=restart)
+            if restart:
+                work.clear()
+            damaged = Damaged(refused, () if restart else {*told})
+            night = ScheduledRun(job, opened, outputs, work, ledger, fence, progress, damaged=damaged)
+            return night.run(new)
+
+
+def run_any(job: Job, **options: bool) -> str:
+    """Run or resume a job on any input, and return a summary; see `run_job` and `run_scenes`."""
+    return run_scenes(job, **options) if job.input["kind"] == "scenes" else run_job(job, **options)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import dask.array as da
 
+from .._cached import cached_property
 from ..chunks import holds_compact
 from ..images import Image
 from ..images.axes import with_bands
@@ -14,13 +14,12 @@ from ..images.rows import all_rows
 from ..images.validity import nodata_of
 from ..io.inputs import Table, TypedTable
 from ..io.sparse import held_bytes
-from ..workflows._fit import Cluster, Made, fit_rows
+from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.estimates import Estimate, estimate
-from ..workflows.labels import open_labels
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
-from ..workflows.weights import Weights
-from .outputs import ImageJobOutputs, JobOutputs
+from ..workflows.row_files import Weights, open_labels
+from .outputs import JobOutputs
 
 
 class Input(Protocol):
@@ -52,7 +51,7 @@ class Input(Protocol):
 class Clusterable(Protocol):
     """An input that is clustered in one run, as all are but scenes, whose nights are runs of their own."""
 
-    def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> Made:
+    def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> FitResult:
         """Cluster the input and write the outputs, resuming an interrupted call with the same text `resume`."""
 
 
@@ -89,7 +88,7 @@ class RowsInput:
         need = estimate(self.rows, estimator, labels=bool(self.n_passes_after(outputs)))
         return replace(need, held_bytes=held_bytes(self.path))
 
-    def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> Made:
+    def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""
         target = None if self.labels is None else open_labels(self.labels, len(self.rows))
         weights = self.weights.open(self.path, len(self.rows))
@@ -120,7 +119,7 @@ class ImageInput:
         pixels = f"{width:,} x {height:,} pixels of {bands} {self.image.dtype} bands"
         return f"{self.image.kind}, {pixels}, rows of {self.rows.shape[1]} {self.rows.dtype} columns"
 
-    def n_passes_after(self, outputs: ImageJobOutputs) -> int:
+    def n_passes_after(self, outputs: JobOutputs) -> int:
         """Return the number of passes after the tree has grown: one if more than the model is written.
 
         With regions another one for the final labels, and one for the table. Passes over labels do not count.
@@ -129,14 +128,14 @@ class ImageInput:
             return int(outputs.shows_pixels)
         return 2 + (outputs.regions is not None)
 
-    def estimate(self, estimator: Any, outputs: ImageJobOutputs) -> Estimate:
+    def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return the estimate of a segmentation."""
         need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
         by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
         need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
         return need if self.image.validity is None else need.one_more()
 
-    def cluster(self, estimator: Any, outputs: ImageJobOutputs, cluster: Cluster, resume: str) -> Made:
+    def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Segment the image and write the outputs."""
         return segment_image(self.image, estimator, self.options, outputs, cluster, resume=resume)
 

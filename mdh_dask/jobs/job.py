@@ -1,35 +1,41 @@
 """Job files, which describe the input, the method, the cluster and the outputs of a job."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._errors import SettingError
-from .._fields import JobError, check_keys
+from .._fields import JobError
 from .._state import ComparedState
 from ..clusters.current import LOCAL_SCHEDULERS
-from ..clusters.kinds import CLUSTERS, cluster_settings
+from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
 from ..io.paths import fingerprint
-from ..workflows.labels import check_labels
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
-from ..workflows.weights import Weights
-from .early import SECTIONS, checked_run, load_job
-from .input_kinds import INPUTS
-from .inputs import Input, columns_and_kinds
+from ..workflows.row_files import Weights, check_labels
+from .inputs import Input, columns_and_kinds, open_image_input, open_rows_input
 from .methods import estimator_of
+from .notify import check_own
 from .outputs import JobOutputs
-from .tables import checked_input
-from .telling import check_own
+from .scenes import SceneOutputs, open_scenes_input
+from .tables import checked_tables, load_job
 
 BESIDE = ("labels", "weights", "mask")
 """Keys of ``[input]`` with paths of what belongs to the input."""
 
 PATHS = {"input": ("path", *BESIDE), "run": ("work", "openmetrics")}
 """Keys with paths relative to the folder of the job file."""
+
+
+INPUTS: dict[str, tuple[Callable[[Mapping[str, Any]], Input], type[JobOutputs]]] = {
+    "rows": (open_rows_input, JobOutputs),
+    "image": (open_image_input, JobOutputs),
+    "scenes": (open_scenes_input, SceneOutputs),
+}
+"""What opens an input from the values of ``[input]``, and the class of its outputs, by the kinds of `FIELDS`."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,11 @@ class Job:
 
     def open_input(self) -> Input:
         """Open the input."""
-        return INPUTS[self.input["kind"]].open({**self.input, "typed": takes_types(self.estimator())})
+        return INPUTS[self.input["kind"]][0]({**self.input, "typed": takes_types(self.estimator())})
 
     def outputs(self, **options: Any) -> JobOutputs:
         """Return the outputs."""
-        return INPUTS[self.input["kind"]].outputs_type(**self.output, **options)
+        return INPUTS[self.input["kind"]][1](**self.output, **options, of_image=self.input["kind"] != "rows")
 
     def start_cluster(self) -> AbstractContextManager[str]:
         """Return a context in which the cluster of the job is the current one."""
@@ -126,14 +132,10 @@ def checked_job(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] 
 
 def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None) -> Job:
     path = given_path.resolve()
-    check_keys("a job file", content, SECTIONS)
-    where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
-    kind = where.pop("kind")
-    tables = {name: (one.fields, one.outputs) for name, one in INPUTS.items()}
-    given, output = checked_input(content.get("input", {}), content.get("output", {}), tables)
-    run = checked_run(content.get("run", {}), given)
-    estimator = estimator_of(content.get("method", {}), progress=False)  # here, as early checks end with its keys
-    sections = {"input": given, "output": output, "run": run, "cluster": where}
+    sections = checked_tables(content, cluster)
+    kind = sections["cluster"].pop("kind")
+    given, output, run = (sections[name] for name in ("input", "output", "run"))
+    estimator = estimator_of(content.get("method", {}), progress=False)
     of_cluster = CLUSTERS[kind].paths if cluster is None else ()
     for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():
         for key in keys:

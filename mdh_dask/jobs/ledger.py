@@ -2,14 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from .. import __version__
-from .._fields import JobError
+from .._fields import JobError, matches
 from .._locations import all_redacted
 from ..io.staging import write_whole
 
@@ -20,21 +19,20 @@ STEPS = "scenes.{}.steps"
 
 FORMAT = 1
 
-TABLES = {"versions": list, "pending": dict, "drifts": dict, "scenes": dict}
-"""The tables of the file."""
-
 STEP = {"version": int, "night": int}
 
-ENTRIES: Mapping[str, Mapping[str, Any]] = {
-    "versions": {
-        **STEP, "model": str, "scenes": dict, "n_clusters": int, "passes": int, "seconds": int | float
-    },
-    "drifts": {**STEP, "digest": str, "found": bool, "alarms": list},
+TABLES = {
+    "versions": [
+        {**STEP, "model": str, "scenes": dict, "n_clusters": int, "passes": int, "seconds": int | float}
+    ],
+    "pending": dict,
+    "drifts": {...: {**STEP, "digest": str, "found": bool, "alarms": list}},
     "scenes": {
-        **STEP, "digest": str, "n_rows": int, "n_without": int, "sizes": list, "seconds": int | float, "outputs": dict
+        ...: {**STEP, "digest": str, "n_rows": int, "n_without": int, "sizes": list, "seconds": int | float,
+              "outputs": dict}
     },
 }  # fmt: skip
-"""What every entry of a table holds at least."""
+"""The tables of the file, and what every entry holds at least."""
 
 
 @dataclass
@@ -97,8 +95,7 @@ class Ledger:
             raise JobError(
                 f"{file} has format {number}; this is mdh_dask {__version__}, which reads format {FORMAT}: {remedy}"
             )
-        whole = type(night) is int and all(isinstance(tables[name], kind) for name, kind in TABLES.items())
-        if not whole or not all(_have(_entries(tables[name]), kinds) for name, kinds in ENTRIES.items()):
+        if type(night) is not int or not matches(tables, TABLES):
             raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
         return cls(file, night, **tables, since="" if cut_off or "since" not in content else since)
 
@@ -151,13 +148,3 @@ class Ledger:
         """Return the sizes of the segments of a version in the scenes of nights before; nothing if there are none."""
         before = (one for one in self.scenes.values() if one["night"] < self.night and one["version"] == version)
         return [sum(counts) for counts in zip(*(one["sizes"] for one in before if one["sizes"]))]
-
-
-def _entries(table: Any) -> Iterable[Any]:
-    return table.values() if isinstance(table, dict) else table
-
-
-def _have(entries: Iterable[Any], kinds: Mapping[str, Any]) -> bool:
-    return all(
-        isinstance(one, dict) and all(isinstance(one.get(key), kind) for key, kind in kinds.items()) for one in entries
-    )

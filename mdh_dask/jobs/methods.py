@@ -1,7 +1,10 @@
 """The method of a job file: an estimator with its parameters, named as in Python."""
 
+import inspect
 import math
-from collections.abc import Mapping
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -16,7 +19,6 @@ from ..estimators.mapped import FEATURE_MAPS
 from ..estimators.planned import FeatureTransformer
 from ..estimators.registry import all_methods, options_of
 from ..kernels import KERNELS, Kernel
-from .early import checked_method
 
 NONE = "none"
 """Replaces None, which TOML does not have."""
@@ -32,7 +34,7 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
     JobError
         If the method, a parameter or a value is unknown.
     """
-    name = checked_method(table, {method: [*options_of(cls)] for method, cls in all_methods().items()})
+    name = _checked_name(table)
     constraints = all_methods()[name]._parameter_constraints
     given = {key: field_of(constraints[key]) for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
@@ -40,6 +42,63 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
     if isinstance(given := table.get("feature_map"), dict):
         estimator.feature_map.set_params(**_settings_for_map(estimator, given))
     return estimator
+
+
+def _checked_name(table: Any) -> str:
+    """Return the name of the method in the table ``[method]``, whose keys are parameters of it."""
+    methods = all_methods()
+    if not isinstance(table, dict):
+        checked_table("method", table, {})
+    named = _only(table, "name")
+    name: str = checked_table("method", named, {"name": choice(*methods, default=next(iter(methods)))})["name"]
+    check_keys(f"[method] with name = {name!r}", table, ["name", *options_of(methods[name])])
+    return name
+
+
+def with_map_settings(estimator: Any, given: Mapping[str, Any]) -> ClusterEstimator:
+    """Return an estimator whose feature map, otherwise as the estimator makes it by name, has some settings.
+
+    Raises
+    ------
+    JobError
+        If it has no feature map, or this has no such settings.
+    """
+    if getattr(estimator, "feature_map", None) is None:
+        raise JobError(
+            f"feature_map.{next(iter(given))} is a setting of a feature map, but there is none: give one, as "
+            "feature_map = 'local_scaling'"
+        )
+    feature_map = estimator._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
+    fields = _map_fields(type(feature_map))
+    check_keys(f"the feature map {type(feature_map).__name__}", given, fields)
+    feature_map.set_params(**checked_table("method.feature_map", dict(given), {key: fields[key] for key in given}))
+    return estimator.set_params(feature_map=feature_map)
+
+
+def list_methods() -> str:
+    """Return a line on each method."""
+    lines = {
+        name: f"{cls.__name__}: {(inspect.getdoc(cls) or '').partition('.')[0]}." for name, cls in all_methods().items()
+    }
+    return "\n".join(f"{name:22} {' '.join(line.split())}" for name, line in lines.items())
+
+
+def list_parameters(name: str) -> str:
+    """Return a paragraph on each parameter of a method that can be given."""
+    cls = all_methods()[_checked_name({"name": name})]
+    found = []
+    for parameter, default in options_of(cls).items():
+        shown = "none" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+        text = f"{parameter} = {shown}: {field_of(cls._parameter_constraints[parameter]).expected}. "
+        found.append(textwrap.fill(text + description(cls, parameter), 100, subsequent_indent="    "))
+    return "\n".join(found)
+
+
+def description(cls: type, parameter: str) -> str:
+    """Return the description of a parameter from the docstring of a class."""
+    doc = inspect.getdoc(cls) or ""
+    found = re.search(rf"^{parameter}(?:, \w+)* : .*\n((?:(?:    .*)?\n)+)", doc, re.MULTILINE)
+    return re.sub(r'``"?([^"`]*)"?``|`', r"\1", " ".join(found[1].split())) if found else ""
 
 
 def _settings_for_map(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,17 +131,24 @@ def field_of(constraints: list[Any]) -> Field:
         if isinstance(value, dict):
             return is_map
         if isinstance(value, str):
-            return value in words or (optional and value == NONE)
+            return spelt(value, words) is not None or (optional and value == NONE)
         return type(value) in (int, float) and math.isfinite(value) and any(c.is_satisfied_by(value) for c in numbers)
 
     def read(value: Any) -> Any:
         if isinstance(value, dict):
             return feature_map_of(value)
-        return None if optional and value == NONE else value
+        if optional and value == NONE:
+            return None
+        return spelt(value, words) or value if isinstance(value, str) else value
 
     words += [NONE] * optional
     expected = either([*map(str, numbers), *map(repr, words), *["a table"] * is_map])
     return Field(expected, accepts, tuple(words), read=read)
+
+
+def spelt(word: str, words: Iterable[str]) -> str | None:
+    """Return the one of some words that a word is, with hyphens or underscores; None if there is none."""
+    return next((one for one in words if one.replace("_", "-") == word.replace("_", "-")), None)
 
 
 def feature_map_of(table: Mapping[str, Any]) -> FeatureTransformer:
@@ -92,11 +158,18 @@ def feature_map_of(table: Mapping[str, Any]) -> FeatureTransformer:
         name = checked_table(where, _only(table, "name"), {"name": choice(*FEATURE_MAPS)})["name"]
         cls, header = FEATURE_MAPS[name], f"{header} with name = {name!r}"
         table = {key: value for key, value in table.items() if key != "name"}
-    parameters = {name: field_of(cls._parameter_constraints[name]) for name in options_of(cls)}
-    if Kernel in cls._parameter_constraints.get("kernel", ()):
-        parameters["kernel"] = _kernel_field(parameters["kernel"])
-    check_keys(header, table, [*parameters])
+    parameters = _map_fields(cls)
+    check_keys(header, table, parameters)
     return cls(**checked_table(where, dict(table), {key: parameters[key] for key in table}))
+
+
+def _map_fields(cls: type) -> dict[str, Field]:
+    """Return the fields of the parameters of a feature map."""
+    constraints: dict[str, Any] = cls._parameter_constraints  # type: ignore[attr-defined]
+    fields = {name: field_of(constraints[name]) for name in options_of(cls)}
+    if Kernel in constraints.get("kernel", ()):
+        fields["kernel"] = _kernel_field(fields["kernel"])
+    return fields
 
 
 def _kernel_field(names: Field) -> Field:
@@ -105,7 +178,7 @@ def _kernel_field(names: Field) -> Field:
         f"{names.expected}, or a table with one of these as its name",
         lambda value: isinstance(value, dict) or names.accepts(value),
         names.words,
-        read=lambda value: kernel_of(value) if isinstance(value, dict) else value,
+        read=lambda value: kernel_of(value) if isinstance(value, dict) else names.read(value),
     )
 
 

@@ -27,14 +27,12 @@ from ..summaries.drift import novelty_of
 from ..workflows.estimates import telling_of_memory
 from ..workflows.pixels import labelled, write_preview
 from ..workflows.scenes import fit_scenes
-from .damaged import Damaged
 from .job import Job
 from .ledger import Ledger
 from .locks import Fence, now
-from .night_checks import new_scenes
-from .night_files import crs_of, moved, write_night
-from .night_images import NightImages
-from .outputs import ImageJobOutputs, checksum_of
+from .manifests import crs_of, moved, write_night
+from .night_scenes import Damaged, NightImages, new_scenes
+from .outputs import JobOutputs, checksum_of
 from .scenes import SceneOutputs, ScenesInput
 from .state import PASSES, Work, code_digest, wanted_of
 
@@ -42,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Night:
+class ScheduledRun:
     """One night of a job on scenes."""
 
     job: Job
@@ -222,7 +220,7 @@ class Night:
         return self.images.one(name, PixelColumns.from_dict(self._model(version).pixel_columns_), self._place(version))
 
     @contextmanager
-    def _published(self, outputs: ImageJobOutputs, name: str) -> Iterator[ImageJobOutputs]:
+    def _published(self, outputs: JobOutputs, name: str) -> Iterator[JobOutputs]:
         """Yield outputs at their staging paths, where an earlier attempt may have begun them, and publish them."""
         with outputs.growing(name, self.fence) as growing:
             try:

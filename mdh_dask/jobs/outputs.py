@@ -4,24 +4,21 @@ import hashlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from .._locations import stored
 from ..images.maps import is_map
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node
 from ..io.paths import file_exists, local_path, read_file
-from ..workflows.outputs import ImageOutputs, Outputs, check_file_of
+from ..workflows.output_kinds import OUTPUTS
+from ..workflows.outputs import Outputs
 from .locks import Fence
-from .staging import Staged
-from .staging_urls import StagedFile, StagedUrl
+from .staging import Staged, StagedFile, StagedUrl
 
 logger = logging.getLogger(__name__)
-
-ZARR = ("labels", "confidence", "connected", "model")
-"""Keys of the outputs that are Zarr arrays or groups, unless they are maps; all others are files."""
 
 
 @dataclass(frozen=True)
@@ -30,30 +27,14 @@ class JobOutputs(Outputs):
 
     Parameters
     ----------
-    metrics, manifest : str or None
-        Paths or URLs of files.
     own : tuple of str
         Stored paths of outputs that the job has made itself, which may be replaced.
     linked : tuple of (str, str)
         Links of the report, if not to outputs beside it: while staged, these are elsewhere.
     """
 
-    metrics: str | None = None
-    manifest: str | None = None
-    own: tuple[str, ...] = ()
-    linked: tuple[tuple[str, str], ...] = ()
-
-    def check(self, *inputs: str) -> None:
-        """Raise an error if an output cannot be written, before any work is done."""
-        super().check(*inputs)
-        for example, path in (("metrics.json", self.metrics), ("manifest.json", self.manifest)):
-            if path is not None:
-                check_file_of(path, self.may_replace(path), example)
-
-    def places(self) -> dict[str, str]:
-        """Return the path or URL of every output by its key in the job file, in the order of publication."""
-        places = self._options() | {"performance_report": self.performance_report}
-        return {key: path for key, path in places.items() if path is not None}
+    own: tuple[str, ...] = field(default=(), kw_only=True)
+    linked: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
     def links(self) -> dict[str, str]:
         """Return the links of the report."""
@@ -77,7 +58,7 @@ class JobOutputs(Outputs):
         found: dict[str, Staged | StagedUrl] = {}
         for key, place in self.places().items():
             file = local_path(place)
-            kind = StagedUrl if key in ZARR and not is_map(place) else StagedFile
+            kind = StagedUrl if OUTPUTS[key].form != "file" and not is_map(place) else StagedFile
             found[key] = kind(place, job) if file is None else Staged(file, attempt)
         return found
 
@@ -97,7 +78,7 @@ class JobOutputs(Outputs):
         staged = self.staged(fence.attempt.id, job)
         for one in staged.values():
             one.take_over()
-        places = {key: str(one.path) for key, one in staged.items()}
+        places: dict[str, Any] = {key: str(one.path) for key, one in staged.items()}
         try:
             yield replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
         except Exception:
@@ -105,11 +86,6 @@ class JobOutputs(Outputs):
                 for one in staged.values():
                     one.leave()
             raise
-
-
-@dataclass(frozen=True)
-class ImageJobOutputs(JobOutputs, ImageOutputs):
-    """The outputs of a job on an image, which include a preview."""
 
 
 def is_there(path: str) -> bool:

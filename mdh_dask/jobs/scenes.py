@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import dask.array as da
 from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
 
+from .._cached import cached_property
 from .._errors import ContentsError, SettingError
 from .._locations import redacted
 from .._words import full_count
@@ -19,18 +19,15 @@ from ..images.validity import nodata_of
 from ..io import codec
 from ..io.paths import fingerprint
 from ..workflows.estimates import Estimate, estimate
+from ..workflows.output_kinds import OUTPUTS
 from ..workflows.outputs import pure_path
 from ..workflows.pixels import PixelOptions, columns_of
 from ..workflows.reading import Reading
-from ..workflows.scenes import OF_A_SCENE
-from .outputs import ImageJobOutputs
-
-OF_A_NIGHT = ("report", "metrics", "manifest")
-"""Outputs that are replaced every night."""
+from .outputs import JobOutputs
 
 
 @dataclass(frozen=True)
-class SceneOutputs(ImageJobOutputs):
+class SceneOutputs(JobOutputs):
     """The outputs of a job on scenes: paths with ``{scene}``, of models with ``{version}``, and files of a night."""
 
     def check(self, *inputs: str) -> None:
@@ -42,18 +39,18 @@ class SceneOutputs(ImageJobOutputs):
             if place != self.model and self.is_of_model(place):
                 raise SettingError(f"{place} would be replaced by a version of {self.model}: name another place")
 
-    def of_scene(self, scene: str) -> ImageJobOutputs:
+    def of_scene(self, scene: str) -> JobOutputs:
         """Return the outputs of a scene."""
-        return self._only({key: place.replace("{scene}", scene) for key, place in self._given_of(OF_A_SCENE)})
+        return self._only({key: place.replace("{scene}", scene) for key, place in self._given_per("scene")})
 
     def check_place(self, scene: str, image: Image) -> None:
         """Raise an error if labels of a scene lie where it does, and its coordinates cannot be read."""
         if any(map(is_map, self.of_scene(scene).places().values())):
             place_of(image)
 
-    def of_model(self, version: int) -> ImageJobOutputs:
+    def of_model(self, version: int) -> JobOutputs:
         """Return the model of a version as an output."""
-        return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_of(("model",))})
+        return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_per("version")})
 
     def is_of_model(self, place: str) -> bool:
         """Return whether a place is that of some version of the model, or inside it."""
@@ -61,16 +58,16 @@ class SceneOutputs(ImageJobOutputs):
         pure = pure_path(place)
         return any(re.fullmatch(versions, str(one)) for one in (pure, *pure.parents))
 
-    def of_night(self) -> ImageJobOutputs:
+    def of_night(self) -> JobOutputs:
         """Return the outputs of a night."""
-        return self._only(dict(self._given_of(OF_A_NIGHT)))
+        return self._only(dict(self._given_per("")))
 
-    def _given_of(self, keys: Iterable[str]) -> list[tuple[str, str]]:
-        return [(key, place) for key in keys if (place := getattr(self, key)) is not None]
+    def _given_per(self, what: str) -> list[tuple[str, str]]:
+        return [(name, place) for name, place in self.places().items() if OUTPUTS[name].per == what]
 
-    def _only(self, places: Mapping[str, str]) -> ImageJobOutputs:
-        given: dict[str, Any] = {**places, "overwrite": self.overwrite, "own": self.own}
-        return ImageJobOutputs(**given)
+    def _only(self, places: Mapping[str, str]) -> JobOutputs:
+        given: dict[str, Any] = {**places, "overwrite": self.overwrite, "own": self.own, "of_image": True}
+        return JobOutputs(**given)
 
 
 @dataclass(frozen=True)

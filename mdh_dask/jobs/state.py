@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .._fields import JobError
+from .._fields import JobError, matches
 from .._locations import all_redacted, stored
 from ..io import codec
 from ..io.staging import write_whole
@@ -24,6 +24,15 @@ READY, FINISHED = "ready.json", "manifest.json"
 
 FORMAT = 1
 """Format number of all these files."""
+
+ATTEMPTS = [{"id": str, "began": str}]
+
+FORMS = {
+    JOB: {"attempts": ATTEMPTS, "replaces": [str], "about": {"input": dict, "job": {"output": {...: str | None}}}},
+    READY: {"attempts": ATTEMPTS, "summary": str, "finished": str},
+    FINISHED: {"attempts": ATTEMPTS, "summary": str, "finished": str},
+}
+"""What each file holds at least."""
 
 
 @dataclass(frozen=True)
@@ -128,39 +137,12 @@ class Work:
                 f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
                 f"which reads format {FORMAT}: continue with that version, {remedy}"
             )
-        if not (_is_job(content) if name == JOB else _is_manifest(content)):
+        if not matches(content, FORMS[name]) or not content["attempts"]:
             raise JobError(f"{file} is damaged (it lacks what was written): restore it from a copy, {remedy}")
         return content
 
     def _write(self, name: str, value: Mapping[str, Any]) -> None:
         write_whole(self.folder / name, json.dumps(all_redacted(value), indent=1).encode())
-
-
-def _is_job(content: Any) -> bool:
-    about, replaces = content.get("about"), content.get("replaces")
-    job = about.get("job") if isinstance(about, dict) and isinstance(about.get("input"), dict) else None
-    output = job.get("output") if isinstance(job, dict) else None
-    return (
-        _are_attempts(content.get("attempts"))
-        and isinstance(replaces, list)
-        and all(isinstance(place, str) for place in replaces)
-        and isinstance(output, dict)
-        and all(place is None or isinstance(place, str) for place in output.values())
-    )
-
-
-def _is_manifest(content: Any) -> bool:
-    texts = (content.get("summary"), content.get("finished"))
-    return _are_attempts(content.get("attempts")) and all(isinstance(text, str) for text in texts)
-
-
-def _are_attempts(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(one, dict) and isinstance(one.get("id"), str) for one in value)
-        and isinstance(value[0].get("began"), str)
-    )
 
 
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,27 @@
-"""The tables ``[input]`` and ``[output]`` of a job file: their keys by the kind of the input."""
+"""Job files: their tables and keys, and what can be checked before the estimators are imported, which takes seconds."""
 
+import tomllib
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from .._fields import Field, JobError, check_keys, checked_kind, checked_table, choice, positive, text, whole
+from .._fields import (
+    Field,
+    JobError,
+    check_keys,
+    checked_kind,
+    checked_table,
+    choice,
+    flag,
+    positive,
+    share,
+    text,
+    whole,
+)
 from .._locations import name_of, names_scenes
+from ..clusters.kinds import cluster_settings
 from ..columns import KINDS, PIXEL_KINDS
+from ..workflows.output_kinds import OUTPUTS, outputs_of, wanted
 
 Fields = Mapping[str, Field]
 
@@ -109,49 +124,34 @@ SCENES = {
 
 PLACE = text("a path or URL")
 
-OF_IMAGES = {"preview": PLACE, "connected": PLACE, "regions": PLACE}
-
-OUTPUT = {
-    "labels": PLACE,
-    "model": PLACE,
-    "report": PLACE,
-    "metrics": PLACE,
-    "manifest": PLACE,
-    "performance_report": PLACE,
-}
-
-OF_SCENES = {
-    "labels": _pattern("scene", required=True),
-    "preview": _pattern("scene"),
-    "connected": _pattern("scene"),
-    "regions": _pattern("scene"),
-    "model": _pattern("version", required=True),
-    "report": PLACE,
-    "metrics": PLACE,
-    "manifest": PLACE,
-}
-"""Keys of ``[output]`` for scenes."""
-
 SIEVED = ("labels", "connected", "regions")
-"""Keys of the outputs without which nothing is sieved."""
+"""Outputs without which nothing is sieved."""
 
-BESIDES = ("confidence", "metrics", "manifest", "performance_report")
-"""Outputs that only describe a run or its labels."""
+
+def _outputs(input_kind: str) -> Fields:
+    """Return the keys of ``[output]`` of a kind of input."""
+    if input_kind != "scenes":
+        return dict.fromkeys(outputs_of(input_kind), PLACE)
+    return {
+        name: _pattern(kind.per, required=name in ("labels", "model")) if kind.per else PLACE
+        for name, kind in outputs_of(input_kind).items()
+    }
+
+
+OUTPUT = _outputs("rows")
 
 FIELDS: dict[str, tuple[Fields, Fields]] = {
-    "rows": (ROWS, OUTPUT | {"confidence": PLACE}),
-    "image": (IMAGE, OUTPUT | OF_IMAGES),
-    "scenes": (SCENES, OF_SCENES),
+    "rows": (ROWS, OUTPUT),
+    "image": (IMAGE, _outputs("image")),
+    "scenes": (SCENES, _outputs("scenes")),
 }
-"""The keys of ``[input]`` beside ``kind``, and of ``[output]``, by the values of ``input.kind``."""
+"""The keys of ``[input]`` beside ``kind``, and of ``[output]``, by the values of ``input.kind``, the default first."""
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Endings of file names that belong to images only."""
 
 
-def checked_input(
-    given: Any, output: Any, kinds: Mapping[str, tuple[Fields, Fields]]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values of ``[input]`` and ``[output]``, whose keys depend on the kind of the input.
 
     Raises
@@ -159,19 +159,93 @@ def checked_input(
     JobError
         For the first invalid key or value.
     """
-    values = checked_kind("input", given, {kind: fields for kind, (fields, _) in kinds.items()})
+    values = checked_kind("input", given, {kind: fields for kind, (fields, _) in FIELDS.items()})
     kind, path = values["kind"], values["path"]
     if kind == "image" and names_scenes(path):
         raise JobError(f"input.path names several images, {path}: say so with kind = 'scenes' in [input]")
     if kind == "rows" and PurePosixPath(name_of(path)).suffix.lower() in PICTURES:
         raise JobError(f"input.path is an image, {path}: say so with kind = 'image' in [input]")
-    fields = kinds[kind][1]
+    fields = FIELDS[kind][1]
     if isinstance(output, dict):
         check_keys(f"[output] of input.kind = {kind!r}", output, fields)
     outputs = checked_table("output", output, fields)
-    if not any(outputs[key] for key in fields if key not in BESIDES):
-        *names, last = (key for key in fields if key not in BESIDES)
-        raise JobError(f"[output] must name {', '.join(names)} or {last}; got none of them: nothing would be kept")
+    if not any(outputs[key] for key in fields if not OUTPUTS[key].describes):
+        raise JobError(f"[output] must name {wanted(kind)}; got none of them: nothing would be kept")
     if values.get("sieve") is not None and not any(map(outputs.get, SIEVED)):
         raise JobError("[output] must name labels, connected or regions with input.sieve; got none: leave it out")
     return values, outputs
+
+
+SECTIONS = ("input", "method", "cluster", "output", "run")
+
+RUN_OF_SCENES = {
+    "on_drift": choice("label", "refit", default="label"),
+    "drift_threshold": share(0.1),
+}
+"""Keys of ``[run]`` that only jobs on scenes have."""
+
+RUN = {
+    "work": text("the path of a folder"),
+    "on_change": choice("error", "restart", default="error"),
+    "overwrite": flag(default=False),
+    "log_json": flag(default=False),
+    "openmetrics": text("a path or URL"),
+    "name": text("a name for monitors"),
+}
+
+
+LARGEST = 2**20
+"""Bytes of a job file, far more than any has."""
+
+
+def load_job(path: Path) -> dict[str, Any]:
+    """Return the unchecked content of a job file; see `mdh_dask.jobs.job.read_job`."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise JobError(
+            f"{path} is a pipe, a socket or a device, which may never end: write the job file to a file first"
+        )
+    if path.is_file() and (size := path.stat().st_size) > LARGEST:
+        raise JobError(f"{path}: expected a job file of at most {LARGEST:,} bytes; got {size:,}: check the path")
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no job file {path}; check the path") from None
+    except IsADirectoryError:
+        raise FileNotFoundError(f"{path} is a folder; give the path of a job file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise JobError(f"{path} is not TOML: {error}") from error
+
+
+def wants_json(content: dict[str, Any]) -> bool:
+    """Return whether unchecked content asks for a JSON log, so that errors of the job file are JSON, too."""
+    run = content.get("run")
+    return isinstance(run, dict) and run.get("log_json") is True
+
+
+def check_tables(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> None:
+    """Raise the errors of the sections and of all tables but the method.
+
+    `cluster` replaces the table ``[cluster]`` if it is given.
+
+    Raises
+    ------
+    JobError
+        For the first of them.
+    """
+    try:
+        checked_tables(content, cluster)
+    except JobError as error:
+        raise JobError(f"{path}: {error}") from error
+
+
+def checked_tables(content: dict[str, Any], cluster: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+    """Return the checked values of all tables but the method by their names; see `check_tables`."""
+    check_keys("a job file", content, SECTIONS)
+    where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
+    given, output = checked_input(content.get("input", {}), content.get("output", {}))
+    return {"cluster": where, "input": given, "output": output, "run": checked_run(content.get("run", {}), given)}
+
+
+def checked_run(table: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of ``[run]``, whose keys depend on the kind of the checked input."""
+    return checked_table("run", table, RUN | (RUN_OF_SCENES if given["kind"] == "scenes" else {}))

@@ -4,13 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._fields import nearest
-from .._garbage import GARBAGE
 
 if TYPE_CHECKING:
     from ._demo import demo
-    from ._drift import drift
     from ._fit import fit
-    from ._predict import predict
+    from ._models import drift, predict
     from ._segment import segment
 
 __all__ = ["demo", "drift", "fit", "predict", "segment"]
@@ -19,8 +17,8 @@ __all__ = ["demo", "drift", "fit", "predict", "segment"]
 def __getattr__(name: str) -> Any:
     """Import a workflow on first use: none needs all that the others import."""
     if name in __all__:
-        with GARBAGE:
-            return getattr(import_module(f"._{name}", __name__), name)
+        module = "_models" if name in ("drift", "predict") else f"_{name}"
+        return getattr(import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest(name, __all__)}")
 
 

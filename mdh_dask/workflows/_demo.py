@@ -10,7 +10,7 @@ from ..estimators import HierarchicalKernelMDH, RandomProjectionTree
 from ..images import open_image
 from ..io.inputs import Table
 from ._fit import Cluster, fit_rows
-from .outputs import ImageOutputs, Outputs, check_folder
+from .outputs import Outputs, check_folder
 from .pixels import PixelOptions, segment_image
 
 SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}
@@ -84,7 +84,7 @@ def demo(
     labels, model, report, preview = (
         str(folder / name) for name in ("labels.zarr", "model.zarr", "report.html", "segmented.png")
     )
-    outputs = ImageOutputs(labels, model, report, overwrite, preview)
+    outputs = Outputs(labels, model, report, overwrite, preview=preview, of_image=True)
     outputs.check(photograph.path)
     credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):

@@ -15,20 +15,17 @@ from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, announced, holds_compact, merge_chunks
-from ..clusters.current import current_cluster
-from ..clusters.suited import suited
+from ..clusters.current import cluster_for, current_cluster
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
 from ..io.inputs import Table, TypedTable
 from ..io.writing import write_companion
 from ..report import write_report
 from .estimates import telling_of_memory
-from .facts import facts_of
-from .labels import check_labels, open_labels
+from .facts import facts_of, recorded
 from .outputs import Outputs
-from .performance import recorded
 from .reading import MissingChunks, Reading, takes_types
-from .weights import RowWeights, Weights
+from .row_files import RowWeights, Weights, check_labels, open_labels
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +53,7 @@ Cluster = AbstractContextManager[str]
 """A context that makes a cluster the current one; its value describes the cluster."""
 
 
-class Made(NamedTuple):
+class FitResult(NamedTuple):
     """The result of clustering an input."""
 
     summary: str
@@ -164,7 +161,7 @@ def fit_rows(
     resume: str | None = None,
     target: RowArray | None = None,
     weights: RowWeights | None = None,
-) -> Made:
+) -> FitResult:
     """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
 
     `target` holds labels of some of them, `weights` how often each counts. With `resume`, writing continues where an
@@ -174,7 +171,7 @@ def fit_rows(
     started = perf_counter()
     rows = table.rows
     story = counts = None
-    with suited(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
+    with cluster_for(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(table.source, target, **({} if weights is None else {"sample_weight": weights.values}))
         estimator._name_columns(table.names)
         rows = estimator._read(table.source).array
@@ -205,7 +202,7 @@ def fit_rows(
         )  # fmt: skip
         logger.info("report written")
     summary = f"{n_clusters} of {len(rows)} rows in {seconds:.1f} s"
-    return Made(summary, counts if story is None else story.profiles.n_rows)
+    return FitResult(summary, counts if story is None else story.profiles.n_rows)
 
 
 def write_labels(

@@ -10,12 +10,11 @@ from ..clusters.current import current_cluster
 from ..images.axes import with_bands
 from ..images.validity import Nodata
 from ._fit import Cluster
-from .data_arrays import segment_data_array, segment_data_arrays
-from .labels import check_labels
-from .outputs import ImageOutputs
+from .outputs import Outputs
 from .pixels import PixelOptions, segment_image
 from .reading import MissingChunks, Reading
-from .scenes import segment_scenes
+from .row_files import check_labels
+from .scenes import segment_data_array, segment_data_arrays, segment_scenes
 
 
 def segment(
@@ -127,8 +126,16 @@ def segment(
     ...     segment(f"{folder}/image.zarr", PCATree(), labels=f"{folder}/labels.zarr").split(" in ")[0]
     '2 segments of 50 x 40 pixels'
     """
-    outputs = ImageOutputs(
-        labels, model, report, overwrite, preview, connected, regions, performance_report=performance_report
+    outputs = Outputs(
+        labels,
+        model,
+        report,
+        overwrite,
+        preview=preview,
+        connected=connected,
+        regions=regions,
+        performance_report=performance_report,
+        of_image=True,
     )
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")

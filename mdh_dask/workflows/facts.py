@@ -1,12 +1,22 @@
-"""The facts of a report on how its model was fitted."""
+"""What a report says and shows: facts on the fit, pictures, and the performance report of Dask."""
 
+import io
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from .._errors import SettingError
+from .._typing import AnyArray, Integers
+from ..clusters.current import current_client
 from ..estimators.profiles import why_one
+from ..io.staging import naming_place, write_file
 from .estimates import format_bytes
+from .outputs import Outputs
 
 PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
 """Packages whose versions the report lists."""
@@ -61,3 +71,78 @@ def _labels_of(estimator: Any) -> dict[str, str]:
     known = estimator.known_labels_.tolist()
     held = {i: [f"{n} of {label}" for n, label in zip(row, known) if n] for i, row in enumerate(counts.tolist())}
     return {f"cluster {i}": ", ".join(labels) for i, labels in held.items() if labels}
+
+
+ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
+"""The icon, which the page would still load from the web."""
+
+
+@contextmanager
+def recorded(outputs: Outputs) -> Iterator[None]:
+    """Write the performance report of the current cluster at the end, if one is requested and nothing failed.
+
+    Raises
+    ------
+    SettingError
+        If there is no cluster to report on.
+    """
+    if outputs.performance_report is None:
+        yield
+        return
+    from distributed import performance_report
+
+    if current_client() is None:
+        raise SettingError(
+            "expected a cluster for performance_report=...; got this process only: leave it out, or start a cluster"
+        )
+
+    with TemporaryDirectory(prefix="mdh-dask-") as folder:
+        file = Path(folder) / "performance.html"
+        # By default the page loads its scripts from the web, and is blank without a connection (dask/distributed#4999).
+        recording = performance_report(filename=str(file), mode="inline")
+        recording.__enter__()
+        yield
+        with naming_place(file):
+            recording.__exit__(None, None, None)
+        page = ICON.sub("", file.read_text(encoding="utf-8"))
+        write_file(outputs.performance_report, page, outputs.overwrite)
+
+
+WIDEST = 1600
+"""Most pixels on the longer side of a picture in a report."""
+
+WIDEST_MASK = 800
+"""The same for the masks of segments, of which there is one for each."""
+
+HIDDEN = 215
+"""Opacity of a mask over other segments, of 255."""
+
+
+def encoded(picture: AnyArray, kind: str = "PNG", widest: int | None = None) -> bytes:
+    """Return a picture as an encoded file, scaled down if it is wider or higher than `widest`."""
+    from PIL import Image
+
+    image = Image.fromarray(picture)
+    if widest is not None:
+        image.thumbnail((widest, widest))
+    buffer = io.BytesIO()
+    image.save(buffer, format=kind, quality=90)
+    return buffer.getvalue()
+
+
+def mask_of(labels: Integers, label: int) -> bytes:
+    """Return a PNG that is transparent where an image has a label, and nearly black elsewhere.
+
+    Parameters
+    ----------
+    labels : array of shape (lines, columns)
+    label : int
+    """
+    from PIL import Image
+
+    step = -(-max(labels.shape) // WIDEST_MASK)
+    mask = Image.fromarray((labels[::step, ::step] != label).astype("u1"))
+    mask.putpalette(bytes(6))
+    buffer = io.BytesIO()
+    mask.save(buffer, format="PNG", bits=1, transparency=bytes([0, HIDDEN]), optimize=True)
+    return buffer.getvalue()

@@ -13,9 +13,7 @@ from .._packages import require
 from ..io.models import MODEL
 from ..io.paths import local_path
 from ..io.staging import ARRAY, Kind, check_file, will_replace
-
-PLACES = ("labels", "confidence", "model", "preview", "connected", "regions", "report", "metrics", "manifest")
-"""Names of the outputs of all kinds but the performance report, in the order in which jobs publish them."""
+from .output_kinds import OUTPUTS, wanted
 
 FILES = (
     ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
@@ -28,28 +26,38 @@ PERFORMANCE = "Dask performance report"
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a workflow.
+    """The outputs of a workflow: paths or URLs, None for those that are not wanted; see `OUTPUTS`.
 
     Parameters
     ----------
-    labels, model : str or None
-        Paths or URLs.
-    report : str or None
-        Path or URL of a file.
+    labels, model, report : str or None
+        Labels of rows or pixels, a model, and an HTML report.
     overwrite : bool
         Whether to replace existing outputs.
-    performance_report : str or None
-        Path or URL of a file for Dask's performance report.
     confidence : str or None
-        Path or URL of an array with the confidence in each label.
+        An array with the confidence in each label.
+    preview, connected, regions : str or None
+        Of an image: a picture of the segments, the numbers of connected regions, and a table of these.
+    metrics, manifest : str or None
+        Files of a job.
+    performance_report : str or None
+        Dask's performance report.
+    of_image : bool
+        Whether they are those of an image.
     """
 
     labels: str | None = None
     model: str | None = None
     report: str | None = None
     overwrite: bool = False
-    performance_report: str | None = field(default=None, kw_only=True)
     confidence: str | None = field(default=None, kw_only=True)
+    preview: str | None = field(default=None, kw_only=True)
+    connected: str | None = field(default=None, kw_only=True)
+    regions: str | None = field(default=None, kw_only=True)
+    metrics: str | None = field(default=None, kw_only=True)
+    manifest: str | None = field(default=None, kw_only=True)
+    performance_report: str | None = field(default=None, kw_only=True)
+    of_image: bool = field(default=False, kw_only=True)
 
     def check(self, *inputs: str) -> None:
         """Raise an error if an output cannot be written, before any work is done.
@@ -61,29 +69,39 @@ class Outputs:
         FileExistsError, CannotCreateError, PermissionError
             If one cannot be written.
         ImportError
-            If the report needs a package that is missing.
+            If one needs a package that is missing.
         """
+        places = self.places()
+        if all(OUTPUTS[name].describes for name in places) and self.confidence is None:
+            needed = wanted("image" if self.of_image else "rows")
+            raise SettingError(f"expected {needed}; got none of them: nothing would be kept")
         given = self.given()
-        if not any(self._options().values()):
-            *names, last = (key for key in self._options() if key != "confidence")  # which needs labels
-            raise SettingError(f"expected {', '.join(names)} or {last}; got none of them: nothing would be kept")
         for i, path in enumerate(given):
             check_writable(path)
             check_separate(path, *given[:i], *inputs)
-        if self.labels is not None:
-            self._check_labels(self.labels)
-        if self.confidence is not None:
-            if self.labels is None:
-                raise SettingError("expected labels beside the confidence, as both are written in one pass; got none")
-            check_place(self.confidence, self.may_replace(self.confidence), ARRAY)
-        if self.model is not None:
-            check_place(self.model, self.may_replace(self.model), MODEL)
-        if self.report is not None:
-            require("jinja2", "report")
-            check_file_of(self.report, self.may_replace(self.report), "report.html")
-        if self.performance_report is not None:
-            require("bokeh", "dashboard")
-            check_file_of(self.performance_report, self.may_replace(self.performance_report), "performance-report.html")
+        if self.confidence is not None and self.labels is None:
+            raise SettingError("expected labels beside the confidence, as both are written in one pass; got none")
+        for name, path in places.items():
+            self._check_place(name, path)
+
+    def _check_place(self, name: str, path: str) -> None:
+        """Raise an error if an output cannot be written to its path or URL."""
+        kind, replace = OUTPUTS[name], self.may_replace(path)
+        if kind.package is not None:
+            require(*kind.package)
+        if self.of_image and name == "report":
+            require("PIL", "images")
+        if kind.form == "file":
+            check_file_of(path, replace, kind.example)
+        elif kind.form == "labels" and self.of_image:
+            _check_label_image(path, replace)
+        else:
+            check_place(path, replace, MODEL if kind.form == "model" else ARRAY)
+
+    @property
+    def shows_pixels(self) -> bool:
+        """Return whether any output but the model is written."""
+        return any((self.labels, self.preview, self.report, self.connected, self.regions))
 
     def may_replace(self, path: str) -> bool:
         """Return whether an output may replace what exists at its path or URL."""
@@ -101,59 +119,23 @@ class Outputs:
 
     def given(self) -> list[str]:
         """Return the paths or URLs of all outputs."""
-        return [path for path in (*self._options().values(), self.performance_report) if path is not None]
+        return list(self.places().values())
 
-    def _options(self) -> dict[str, str | None]:
-        """Return the paths of the outputs of `PLACES` that this class has, by their names; None if not wanted."""
-        return {key: getattr(self, key) for key in PLACES if hasattr(self, key)}
-
-    def _check_labels(self, path: str) -> None:
-        check_place(path, self.may_replace(path), ARRAY)
+    def places(self) -> dict[str, str]:
+        """Return the path or URL of every output by its name, in the order of publication."""
+        return {name: path for name in OUTPUTS if (path := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True)
-class ImageOutputs(Outputs):
-    """The outputs of a workflow on an image.
+def _check_label_image(path: str, overwrite: bool) -> None:
+    """Raise an error if labels of an image cannot be written to a path or URL."""
+    from ..images.label_arrays import LABEL_IMAGE
+    from ..images.maps import is_map
 
-    Parameters
-    ----------
-    preview : str or None
-        Path or URL of a file.
-    connected, regions : str or None
-        Paths or URLs of an image of the numbers of connected regions, and of a Parquet table of them.
-    """
-
-    preview: str | None = None
-    connected: str | None = None
-    regions: str | None = None
-
-    def check(self, *inputs: str) -> None:
-        """Raise an error if an output cannot be written, before any work is done."""
-        super().check(*inputs)
-        if self.preview is not None or self.report is not None:
-            require("PIL", "images")
-        if self.preview is not None:
-            check_file_of(self.preview, self.may_replace(self.preview), "preview.png")
-        if self.connected is not None:
-            self._check_labels(self.connected)
-        if self.regions is not None:
-            require("pyarrow", "parquet")
-            check_file_of(self.regions, self.may_replace(self.regions), "regions.parquet")
-
-    @property
-    def shows_pixels(self) -> bool:
-        """Return whether any output but the model is written."""
-        return any((self.labels, self.preview, self.report, self.connected, self.regions))
-
-    def _check_labels(self, path: str) -> None:
-        from ..images.label_arrays import LABEL_IMAGE
-        from ..images.maps import is_map
-
-        if is_map(path):
-            require("rasterio", "maps")
-            check_file_of(path, self.may_replace(path), "labels.tif")
-            return
-        check_place(path, self.may_replace(path), LABEL_IMAGE)
+    if is_map(path):
+        require("rasterio", "maps")
+        check_file_of(path, overwrite, "labels.tif")
+    else:
+        check_place(path, overwrite, LABEL_IMAGE)
 
 
 def check_writable(path: str) -> None:

@@ -14,7 +14,7 @@ from .._locations import name_of
 from .._typing import AnyArray
 from .._words import full_count
 from ..chunks import Statistic, announced, reduce_rows
-from ..clusters.suited import suited
+from ..clusters.current import cluster_for
 from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
@@ -29,11 +29,10 @@ from ..io.staging import write_file
 from ..report import Segments, write_report
 from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles
-from ._fit import Cluster, Made
+from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
-from .facts import Facts, facts_of
-from .outputs import ImageOutputs
-from .performance import recorded
+from .facts import WIDEST, Facts, encoded, facts_of, mask_of, recorded
+from .outputs import Outputs
 
 logger = logging.getLogger(__name__)
 
@@ -84,12 +83,12 @@ def segment_image(
     image: Image,
     estimator: Any,
     options: PixelOptions,
-    outputs: ImageOutputs,
+    outputs: Outputs,
     cluster: Cluster,
     *,
     name: str = "",
     resume: str | None = None,
-) -> Made:
+) -> FitResult:
     """Cluster the pixels of an image and write the outputs.
 
     `name` is the name of the image in the report, by default its path. With `resume`, writing the labels continues
@@ -100,7 +99,7 @@ def segment_image(
     started = perf_counter()
     every = all_rows(image, columns_of(options))
     measured = telling_of_memory(every, estimator)
-    with suited(cluster, every.nbytes) as where, recorded(outputs), measured, keeping_parameters(estimator):
+    with cluster_for(cluster, every.nbytes) as where, recorded(outputs), measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
         estimator.fit(rows)
@@ -123,7 +122,7 @@ def segment_image(
         _write_report(seen, features, estimator, outputs, title, facts)
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
-    return Made(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
+    return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
 
 
 @contextmanager
@@ -179,7 +178,7 @@ def labelled(
     image: Image,
     features: Features,
     estimator: Any,
-    outputs: ImageOutputs,
+    outputs: Outputs,
     progress: bool,
     resume: str | None = None,
     also: Statistic | None = None,
@@ -210,17 +209,15 @@ def labelled(
     return seen
 
 
-def write_preview(seen: SegmentSummary, outputs: ImageOutputs) -> None:
+def write_preview(seen: SegmentSummary, outputs: Outputs) -> None:
     """Write the segments in their mean colours, if a preview is requested."""
-    from .pictures import encoded
-
     if outputs.preview:
         write_file(outputs.preview, encoded(seen.segmented()), outputs.overwrite)
         logger.info("preview written")
 
 
 def _write_report(
-    seen: SegmentSummary, features: Features, estimator: Any, outputs: ImageOutputs, title: str, facts: Facts
+    seen: SegmentSummary, features: Features, estimator: Any, outputs: Outputs, title: str, facts: Facts
 ) -> None:
     if outputs.report:
         noise = int(estimator.noise)
@@ -238,8 +235,6 @@ def _write_report(
 
 
 def _segments(seen: SegmentSummary, noise: int) -> Segments:
-    from .pictures import WIDEST, encoded, mask_of
-
     images = {
         "The image": encoded(seen.photograph, "JPEG", WIDEST),
         "Every pixel in the mean colour of its segment": encoded(seen.segmented(), "PNG", WIDEST),

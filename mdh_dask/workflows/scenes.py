@@ -1,4 +1,4 @@
-"""One model of many scenes, and its labels of each."""
+"""One model of many scenes or DataArrays, and its labels of each."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,22 +11,22 @@ import dask.array as da
 from .._errors import SettingError
 from .._words import full_count
 from ..chunks import announced
-from ..clusters.suited import suited
+from ..clusters.current import cluster_for
 from ..images import Image, PixelColumns
+from ..images.axes import with_bands
+from ..images.data_arrays import image_of, labels_like
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
 from ._fit import Cluster
 from .estimates import telling_of_memory
-from .outputs import ImageOutputs, Taken
-from .performance import recorded
-from .pixels import PixelOptions, columns_of, drawn, labelled, write_preview
+from .facts import recorded
+from .output_kinds import OF_A_SCENE
+from .outputs import Outputs, Taken
+from .pixels import PixelOptions, columns_of, drawn, labelled, segment_image, write_preview
 from .reading import Reading
 
 logger = logging.getLogger(__name__)
-
-OF_A_SCENE = ("labels", "preview", "connected", "regions")
-"""Outputs of which every scene has its own."""
 
 
 def counted_scene(image: Image, progress: bool = False) -> Image | None:
@@ -65,7 +65,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
 
 def segment_scenes(
     given: Any, bands: Sequence[str] | None, mask: str | None, reading: Reading, estimator: Any, options: PixelOptions,
-    outputs: ImageOutputs, cluster: Cluster,
+    outputs: Outputs, cluster: Cluster,
 ) -> str:  # fmt: skip
     """Fit one model to several scenes and write its labels of each; return a summary. See `segment`."""
     check_options(options, outputs)
@@ -86,7 +86,7 @@ def segment_scenes(
     return f"{counts}{without} in {seconds:.1f} s: {outputs.kept()}"
 
 
-def check_options(options: PixelOptions, outputs: ImageOutputs) -> None:
+def check_options(options: PixelOptions, outputs: Outputs) -> None:
     """Raise an error for options without a meaning for several scenes."""
     if options.coordinates is not None:
         raise SettingError("expected no coordinates with several scenes, whose lines have nothing in common; got some")
@@ -94,7 +94,7 @@ def check_options(options: PixelOptions, outputs: ImageOutputs) -> None:
         raise SettingError("expected no report with several scenes; got one: a job with kind = 'scenes' writes one")
 
 
-def own_outputs(names: Iterable[str], outputs: ImageOutputs) -> dict[str, ImageOutputs]:
+def own_outputs(names: Iterable[str], outputs: Outputs) -> dict[str, Outputs]:
     """Return the checked outputs of every scene, each with the model."""
     own = {name: _outputs_of(name, outputs) for name in names}
     for one in own.values():
@@ -103,12 +103,12 @@ def own_outputs(names: Iterable[str], outputs: ImageOutputs) -> dict[str, ImageO
 
 
 def segment_images(
-    images: Mapping[str, Image], own: Mapping[str, ImageOutputs], estimator: Any, options: PixelOptions,
-    outputs: ImageOutputs, cluster: Cluster,
+    images: Mapping[str, Image], own: Mapping[str, Outputs], estimator: Any, options: PixelOptions,
+    outputs: Outputs, cluster: Cluster,
 ) -> int:  # fmt: skip
     """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
     every = rows_of(images.values(), columns_of(options), counted=False)
-    with suited(cluster, every.nbytes), recorded(outputs):
+    with cluster_for(cluster, every.nbytes), recorded(outputs):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
         if not held:
@@ -127,7 +127,7 @@ def segment_images(
     return len(images) - len(held)
 
 
-def _outputs_of(scene: str, outputs: ImageOutputs) -> ImageOutputs:
+def _outputs_of(scene: str, outputs: Outputs) -> Outputs:
     """Return the outputs of a scene and the model."""
     given = {key: place for key in OF_A_SCENE if (place := getattr(outputs, key)) is not None}
     for key, place in given.items():
@@ -137,3 +137,48 @@ def _outputs_of(scene: str, outputs: ImageOutputs) -> ImageOutputs:
                 f"expected a path with {{scene}} in its last part for the {key} of all scenes; got {place}"
             )
     return replace(outputs, **{key: place.replace("{scene}", scene) for key, place in given.items()})
+
+
+def segment_data_array(
+    array: Any,
+    estimator: Any,
+    options: PixelOptions,
+    outputs: Outputs,
+    cluster: Cluster,
+    index: Mapping[str, int],
+) -> Any:
+    """Cluster the pixels of a DataArray, write any outputs, and return its labels; see `segment`."""
+    image = image_of(array, index, options.nodata)
+    image = image if options.bands is None else with_bands(image, options.bands)
+    if outputs.kept():
+        outputs.check()
+    segment_image(image, estimator, options, outputs, cluster)
+    return _labels(array, image, estimator)
+
+
+def segment_data_arrays(
+    arrays: Mapping[str, Any],
+    estimator: Any,
+    options: PixelOptions,
+    outputs: Outputs,
+    cluster: Cluster,
+    index: Mapping[str, int],
+) -> dict[str, Any]:
+    """Fit one model to the pixels of several DataArrays, write any outputs, and return the labels of each."""
+    check_options(options, outputs)
+    if not arrays:
+        raise ValueError("expected DataArrays by name; got none")
+    if len({*map(str, arrays)}) < len(arrays):
+        raise ValueError(f"expected names that differ as texts; got {', '.join(map(repr, arrays))}")
+    images = matched({str(name): image_of(array, index, options.nodata) for name, array in arrays.items()})
+    if options.bands is not None:
+        images = {name: with_bands(image, options.bands) for name, image in images.items()}
+    own = own_outputs(images, outputs) if outputs.kept() else {}
+    segment_images(images, own, estimator, options, outputs, cluster)
+    return {name: _labels(array, images[str(name)], estimator) for name, array in arrays.items()}
+
+
+def _labels(array: Any, image: Image, estimator: Any) -> Any:
+    features = PixelColumns.from_dict(estimator.pixel_columns_).features
+    noise = int(estimator.noise)
+    return labels_like(array, image, features, estimator._block_labels(), int(estimator.n_clusters_) + noise, -noise)

@@ -1,6 +1,5 @@
 """Compiled loops on disk: found by later processes, safe beside others, never trusted blindly."""
 
-import gc
 import os
 import shutil
 import time
@@ -10,12 +9,9 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba.core import event
 
 import mdh_dask
-from mdh_dask._garbage import RARELY
 from mdh_dask._loop_cache import UNUSED, LoopCache, LoopFiles, base_folder, open_folder, stamp
-from mdh_dask._numba import jit
 
 PACKAGE = Path(mdh_dask.__file__).parent
 
@@ -193,34 +189,3 @@ def test_folders_and_files_of_the_user_stay_beside_unused_loops(tmp_path):
     assert set(tmp_path.iterdir()) == kept | {ours, link, current}
     assert all((folder / "a.wav").exists() for folder in kept)
     assert (ours / "notes.txt").exists()
-
-
-class Watch(event.Listener):
-    """How seldom garbage is collected at the beginning of each compilation."""
-
-    def __init__(self):
-        self.thresholds = []
-
-    def on_start(self, event):
-        self.thresholds.append(gc.get_threshold()[0])
-
-    def on_end(self, event):
-        pass
-
-
-def test_garbage_is_hardly_collected_while_a_loop_compiles_or_loads_and_then_as_before(folder, monkeypatch):
-    watch, load, before = Watch(), LoopFiles.load, gc.get_threshold()
-
-    def watched(files, key):
-        watch.on_start(None)
-        return load(files, key)
-
-    monkeypatch.setattr(LoopFiles, "load", watched)
-    with event.install_listener("numba:compile", watch):
-        loop_in(folder)(1.0, 2.0)
-        loop_in(folder)(1.0, 2.0)
-        with pytest.raises(numba.TypingError):
-            jit(add)(1.0, (2.0,))
-    assert gc.get_threshold() == before
-    assert len(watch.thresholds) >= 4
-    assert set(watch.thresholds) == {RARELY}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mdh_dask.workflows.durations import seconds_of_passes
+from mdh_dask.workflows.estimates import seconds_of_passes
 
 from .shared import Table
 

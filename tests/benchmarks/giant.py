@@ -14,7 +14,7 @@ import zarr
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.images import open_image
-from mdh_dask.workflows.outputs import ImageOutputs
+from mdh_dask.workflows.outputs import Outputs
 from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
 from .memory import N_WORKERS, Peaks, trouble_of, workers
@@ -73,7 +73,7 @@ def run(side: int = 40_000) -> Iterator[Table]:
 
 def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
     """Segment an image on the current cluster; return the summary."""
-    outputs = ImageOutputs(f"{out}.zarr", preview=f"{out}.png")
+    outputs = Outputs(f"{out}.zarr", of_image=True, preview=f"{out}.png")
     return segment_image(open_image(path), RandomProjectionTree(), options, outputs, nullcontext("workers")).summary
 
 

@@ -15,7 +15,7 @@ import zarr
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.images import open_image
-from mdh_dask.workflows.outputs import ImageOutputs
+from mdh_dask.workflows.outputs import Outputs
 from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
 from .giant import CHUNK, COLOURS, NOISE, check_space
@@ -119,7 +119,7 @@ def _events(found: dict[str, list[Found]]) -> Iterator[tuple[Any, ...]]:
 
 
 def _segmented(path: Path, out: Path) -> str:
-    outputs = ImageOutputs(str(out), overwrite=True)
+    outputs = Outputs(str(out), of_image=True, overwrite=True)
     return segment_image(
         open_image(path, missing_chunks="fill"), RandomProjectionTree(), PixelOptions(), outputs, nullcontext("workers")
     ).summary

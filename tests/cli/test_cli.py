@@ -26,14 +26,18 @@ from sklearn.metrics import adjusted_rand_score
 from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
-from mdh_dask.cli.options import description, method_options
-from mdh_dask.cli.parameters import ParameterType
+from mdh_dask.cli.parameters import PARAMETERS
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.workflows.outputs import ImageOutputs, Outputs, check_all_separate
+from mdh_dask.jobs.methods import description
+from mdh_dask.workflows.outputs import Outputs, check_all_separate
 
 THREADS = ("--scheduler", "threads")
 QUICK = ("--n-projections", "20", *THREADS)
+
+
+def of_map(**settings):
+    return [text for name, value in settings.items() for text in ("-p", f"feature_map.{name}={value}")]
 
 
 def rows_of_blobs(n=900, d=3):
@@ -103,7 +107,7 @@ def test_predict_with_the_saved_model_gives_the_labels_of_fit(here):
 
 
 def test_options_reach_the_estimator(here):
-    options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "--alpha", 2.5)
+    options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "-p", "alpha=2.5")
     assert run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK, *options).exit_code == 0
     given = load_model("m.zarr").get_params()
     expected = {"max_clusters": 2, "scale": False, "sample_size": None, "min_cluster_size": 0.1, "alpha": 2.5}
@@ -125,7 +129,7 @@ def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
 
 @pytest.mark.parametrize("method", [name for name in METHODS if "feature_map" in options_of(METHODS[name])])
 def test_every_method_takes_a_feature_map_and_predicts_through_it(method, here):
-    options = ("--method", method, "--feature-map", "local-scaling", "--landmarks", 60, "--components", 3)
+    options = ("--method", method, "--feature-map", "local-scaling", *of_map(n_landmarks=60, n_components=3))
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
     result = run("fit", "../in/few.zarr", *outputs, *options, *THREADS)
     assert result.exit_code == 0, result.output
@@ -144,7 +148,7 @@ def model_with(*options):
 
 
 def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
-    options = ("--landmarks", 70, "--variance", 0.5, "--components", 2, "--landmark-method", "kmeans++", "--no-scale")
+    options = (*of_map(n_landmarks=70, variance=0.5, n_components=2, landmark_method="kmeans++"), "--no-scale")
     feature_map = model_with("--feature-map", "rbf", "--n-projections", 20, *options).feature_map
     expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "landmark_method": "kmeans++", "scale": False}
     own = feature_map.get_params() | {"random_state": 0}
@@ -153,7 +157,7 @@ def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
 
 def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here):
     named, with_option = (
-        model_with("--method", "kernel-depddp", "--random-state", 3, *more) for more in ((), ("--landmarks", 1000))
+        model_with("--method", "kernel-depddp", "--random-state", 3, *more) for more in ((), of_map(n_landmarks=1000))
     )
     assert named.get_params() == KernelDePDDP(random_state=3).get_params()
     assert with_option.tree_ == named.tree_
@@ -164,8 +168,9 @@ def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here)
 
 @pytest.mark.parametrize("typed", ["nearest-neighbors", "nearest_neighbors"])
 def test_words_are_typed_with_hyphens_or_underscores(typed, here):
-    options = ("--threshold-rule", typed.replace("nearest", "minimum").replace("neighbors", "density"))
-    model = model_with("--feature-map", typed, "--landmarks", 50, "--components", 2, *options, "--n-projections", 20)
+    rule = typed.replace("nearest", "minimum").replace("neighbors", "density")
+    options = ("-p", f"threshold-rule={rule}", *of_map(n_landmarks=50, n_components=2))
+    model = model_with("--feature-map", typed, *options, "--n-projections", 20)
     assert model.feature_map_.kernel == "nearest_neighbors"
     assert model.threshold_rule == "minimum_density"
 
@@ -208,62 +213,50 @@ def test_one_bar_covers_all_passes_where_asked_for_and_no_other_place(here):
 # Help
 
 
-def test_choices_are_shown_as_they_are_typed():
+def test_help_names_the_common_parameters_and_the_list_of_all_methods_what_each_takes():
     text = run("fit", "--help").output
-    for choices in (
-        "clusterability|dip|eigenvalue|kurtosis|minimum_error|minimum_error_corrected|normalised_cut|",
-        "--bandwidth multimodal|normal|principal|silverman|FLOAT",
-        "INT|FLOAT|none",
-    ):
-        assert choices in text
+    for name in PARAMETERS:
+        assert f"--{name.partition('/')[0].replace('_', '-')} " in text
+        assert any(name.partition("/")[0] in options_of(cls) for cls in METHODS.values())
+    assert len(re.findall("^  -", text, re.MULTILINE)) <= 40
+    listed = run("methods").stdout
+    assert [line.split()[0] for line in listed.splitlines()] == list(all_methods())
+    assert "PCATree: Divisive clustering by low-density separators on principal components" in listed
+    result = run("methods", "kernel-kmean")
+    assert result.exit_code == exits.USAGE
+    assert "(did you mean 'kernel-kmeans'?)" in result.stderr
 
 
-def test_every_parameter_of_a_method_is_an_option_with_whole_sentences():
-    options = {option.name: option for option in method_options()}
-    for method in METHODS:
-        assert set(options_of(METHODS[method])) <= set(options)
-    for name, option in options.items():
-        if name != "method":
-            assert re.fullmatch(r"[A-Z].*[^:]\.", option.help), option.help
-            assert "`" not in option.help
-        if option.type.name == "value" and option.type.optional:
-            assert re.search(r"\bnone\b|[Ii]f given", option.help), option.help
+@pytest.mark.parametrize("method", all_methods())
+def test_the_list_of_parameters_has_defaults_values_and_whole_sentences(method):
+    text = run("methods", method).stdout
+    found = dict(re.findall(r"^(\w+) = (\S+):", text, re.MULTILINE))
+    defaults = {name: str(value) for name, value in options_of(all_methods()[method]).items()}
+    assert found == {
+        name: text.lower() if text in ("None", "True", "False") else text for name, text in defaults.items()
+    }
+    for name in found:
+        assert re.fullmatch(r"[A-Z].*[^:]\.", description(all_methods()[method], name)), name
 
 
-def test_help_shows_a_default_with_its_methods_unless_they_all_agree():
-    text = re.sub(r"(?<=\w-) (?=\w)", "", " ".join(run("fit", "--help").output.split()))  # words that are wrapped
-    for shown in (
-        "[default: rp]",
-        "[default: 1000 for rp, hppc; 5 for pca, ica]",
-        "[default: row_combinations for rp]",
-        "; 1 for depddp, kernel-depddp]",
-        "[default: 10000; not for consensus",
-        "[default: --scale; not for consensus",
-        "[default: valleys for mdh; balanced for hyperplane, kernel-mdh]",
-        "hyperplane, density, clusterability, normalised-cut, semi-supervised; nearest_neighbors for kernel-mdh",
-    ):
-        assert shown in text, shown
-
-
-def test_every_value_that_a_method_allows_can_be_typed():
-    for option in method_options():
-        for method in getattr(option, "defaults", ()):
-            words = ParameterType(all_methods()[method]._parameter_constraints[option.name]).words
-            assert not words or set(words) <= set(option.type.words)
-
-
-def test_what_methods_say_differently_is_said_of_each():
-    (option,) = (option for option in method_options() if option.name == "max_clusters")
-    assert re.fullmatch(
-        r"If more are found, .* With none: no limit\. For pddp: Clusters to find\. If none, .* For ensemble: .* "
-        r"For density: .* For kernel-kmeans, .*",
-        option.help,
-    )
-    assert option.help.count("For ") == 7
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        (["--n-trees", "30"], "n_trees=30"),
+        (["--order=depth-first"], "order=depth-first"),
+        (["--refine"], "refine=true"),
+        (["--no-criterion-first"], "criterion_first=false"),
+        (["--landmarks", "50"], "feature_map.n_landmarks=50"),
+    ],
+)
+def test_what_was_an_option_is_named_as_a_parameter_of_the_method(typed, written, here):
+    result = run("fit", "../in/x.zarr", *OUT, *typed)
+    assert result.exit_code == exits.USAGE
+    assert f"A parameter of the method is written as -p {written}." in result.stderr
 
 
 def test_an_undocumented_parameter_has_no_description(monkeypatch):
-    monkeypatch.setattr(PCATree, "__doc__", None)
+    monkeypatch.setattr(PCATree, "__doc__", "A tree.")
     assert description(PCATree, "quantile") == ""
 
 
@@ -340,19 +333,17 @@ ERRORS = {
     "option of another method": (
         ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000),
         2,
-        "--method depddp has no option --n-projections; its options are --bandwidth, .*, --scale, --feature-map, .*, "
-        "--landmark-method$",
+        "--method depddp has no parameter 'n_projections'; its parameters are bandwidth, .*, scale, feature_map, ",
     ),
     "landmarks without a map": (
-        ("fit", "../in/x.zarr", *OUT, "--landmarks", 50),
+        ("fit", "../in/x.zarr", *OUT, *of_map(n_landmarks=50)),
         2,
-        "--landmarks is an option of a feature map, but there is none: give one with --feature-map, as --feature-map "
-        "local-scaling$",
+        "feature_map.n_landmarks is a setting of a feature map, but there is none: give one, as feature_map = ",
     ),
     "variance without the map of the method": (
-        ("fit", "../in/x.zarr", *OUT, "--method", "kernel-depddp", "--feature-map", "none", "--variance", 0.5),
+        ("fit", "../in/x.zarr", *OUT, "--method", "kernel-depddp", "--feature-map", "none", *of_map(variance=0.5)),
         2,
-        "--variance is an option of a feature map, but there is none",
+        "feature_map.variance is a setting of a feature map, but there is none",
     ),
     "precomputed without a square": (
         ("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"),
@@ -453,14 +444,15 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
         ("--min-relative-depth", "inf", "a float in the range"),
         ("--n-projections", "0", "an int in the range"),
         ("--n-projections", "many", "an int in the range"),
-        ("--min-cluster-size", "2.5", "an int in the range .* or a float in the range"),
-        ("--criterion", "DIP", "dip|kurtosis"),
-        ("--random-state", "-1", "INT"),
-        ("--feature-map", "gaussian", "cosine|local_scaling"),
-        ("--landmarks", "1", "an int in the range"),
-        ("--variance", "1.5", "a float in the range"),
-        ("--components", "0", "an int in the range"),
-        ("--landmark-method", "random", r"kmeans\+\+|leverage|uniform"),
+        ("--min-cluster-size", "2.5", "an int in the range .*, a float in the range"),
+        ("-p", "criterion=DIP", "dip|kurtosis"),
+        ("-p", "criterion", "NAME=VALUE, as"),
+        ("--random-state", "-1", "an integer from 0"),
+        ("--feature-map", "gaussian", "'cosine'"),
+        ("-p", "feature_map.n_landmarks=1 --feature-map=rbf", "an int in the range"),
+        ("-p", "feature_map.variance=1.5 --feature-map=rbf", "a float in the range"),
+        ("-p", "feature_map.n_components=0 --feature-map=rbf", "an int in the range"),
+        ("-p", "feature_map.landmark_method=random --feature-map=rbf", r"kmeans\+\+|leverage|uniform"),
         ("--max-clusters", "None", "an int"),
         ("--method", "kmeans", "rp"),
         ("--workers", "0", "x>=1"),
@@ -473,10 +465,10 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
     ],
 )
 def test_a_bad_value_of_an_option_is_refused_with_what_is_expected(option, value, expected, here):
-    result = run("fit", "../in/x.zarr", *OUT, option, value)
+    result = run("fit", "../in/x.zarr", *OUT, option, *value.split())
     assert result.exit_code == exits.USAGE, result.output
     assert re.search(expected, result.stderr)
-    assert value in result.stderr
+    assert value.partition(" ")[0].rpartition("=")[2] in result.stderr
 
 
 def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
@@ -494,7 +486,7 @@ def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
     [
         (Outputs(), "expected labels, model or report;", "expected --out, --model or --report;"),
         (
-            ImageOutputs(),
+            Outputs(of_image=True),
             "labels, model, preview, connected, regions or report;",
             "--out, --model, --preview, --connected, --regions or --report;",
         ),

@@ -20,7 +20,7 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.images import PixelColumns, open_image, pixel_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows._demo import SAMPLE_IMAGES, path_of
-from mdh_dask.workflows.pictures import HIDDEN, encoded, mask_of
+from mdh_dask.workflows.facts import HIDDEN, encoded, mask_of
 
 WRITTEN = ["labels.zarr", "model.zarr", "report.html", "segmented.png"]
 

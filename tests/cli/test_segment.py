@@ -61,10 +61,6 @@ def here(store, tmp_path, monkeypatch):
     return tmp_path / "out"
 
 
-def option_of(name):
-    return f"--{name.replace('_', '-')}"
-
-
 def labels_of(path="l.zarr"):
     return zarr.open_array(path, mode="r")[:]
 
@@ -138,10 +134,10 @@ def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
     options = (
         "--feature-map",
         "rbf",
-        "--landmarks",
-        60,
-        "--components",
-        3,
+        "-p",
+        "feature_map.n_landmarks=60",
+        "-p",
+        "feature_map.n_components=3",
         "--sample",
         400,
         "--coordinates",
@@ -167,7 +163,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
     agreement = []
     for weight in (0.01, 10_000):
         # Directions of whitened rows may show the colours whatever the weight, others up to about a hundred.
-        outputs = ("--model", f"{weight}.zarr", "--out", f"{weight}.l", "--projection", "uniform_sphere")
+        outputs = ("--model", f"{weight}.zarr", "--out", f"{weight}.l", "-p", "projection=uniform_sphere")
         result = run("../in/tiles.zarr", *outputs, "--coordinates", weight, *QUICK)
         assert result.exit_code == 0, result.output
         model = load_model(f"{weight}.zarr")
@@ -180,7 +176,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_segments(method, here):
     small = {"max_clusters": 5, "n_trees": 3}  # quick
-    options = [x for name in small.keys() & METHODS[method]().get_params() for x in (option_of(name), small[name])]
+    options = [x for name in small.keys() & METHODS[method]().get_params() for x in ("-p", f"{name}={small[name]}")]
     outputs = ("--model", "m.zarr", "--preview", "p.png")
     result = run("../in/small.zarr", *outputs, "--sample", 600, "--method", method, *options, *THREADS)
     assert result.exit_code == 0, result.output
@@ -261,9 +257,9 @@ ERRORS = {
     ),
     "preview at URL": (("../in/beach.png", "--preview", "https://b/p.png"), 2, "a store that can be written to"),
     "other option": (
-        ("../in/beach.png", *OUT, "--method", "pddp", "--alpha", 1),
+        ("../in/beach.png", *OUT, "--method", "pddp", "-p", "alpha=1"),
         2,
-        "--method pddp has no option --alpha",
+        "--method pddp has no parameter 'alpha'",
     ),
 }
 

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 from mdh_dask import start_cluster
 from mdh_dask.clusters.current import quieten
-from mdh_dask.clusters.settled import Settled
+from mdh_dask.clusters.plugins import WorkerSetup
 
 
 def test_a_cluster_is_the_current_one_until_the_block_ends(monkeypatch):
@@ -100,7 +100,7 @@ def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
         LocalCluster(processes=False, dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}) as cluster,
         Client(cluster) as client,
     ):
-        client.register_plugin(Settled(is_process=False, logs_json=False))
+        client.register_plugin(WorkerSetup(is_process=False, logs_json=False))
         assert len(log.filters) == len(before) + 1
     assert log.filters == before
 

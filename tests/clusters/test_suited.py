@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.cli.cluster_options import CLUSTER_SETTINGS, cluster_of
-from mdh_dask.clusters import suited as module
-from mdh_dask.clusters.current import current_cluster
-from mdh_dask.clusters.suited import SMALL, Suited, suited
+from mdh_dask.cli.options import CLUSTER_SETTINGS, cluster_of
+from mdh_dask.clusters import current as module
+from mdh_dask.clusters.current import SMALL, AutoCluster, cluster_for, current_cluster
 
 UNSET = dict.fromkeys(CLUSTER_SETTINGS) | {"scheduler_timeout": 60}
 
@@ -21,7 +20,7 @@ UNSET = dict.fromkeys(CLUSTER_SETTINGS) | {"scheduler_timeout": 60}
 def suiting(monkeypatch):
     """The default cluster, which claims to start workers."""
     monkeypatch.setattr(module, "local_cluster", lambda: nullcontext("workers"))
-    return Suited()
+    return AutoCluster()
 
 
 def described(cluster):
@@ -35,7 +34,7 @@ def described(cluster):
     ids=["few", "many", "unknown"],
 )
 def test_the_size_of_the_rows_chooses_between_threads_and_workers(suiting, n_bytes, where):
-    assert described(suited(suiting, n_bytes)) == where
+    assert described(cluster_for(suiting, n_bytes)) == where
 
 
 def test_workers_are_started_where_the_size_is_not_asked(suiting):
@@ -45,7 +44,7 @@ def test_workers_are_started_where_the_size_is_not_asked(suiting):
 @pytest.mark.parametrize("setting", [{"workers": 2}, {"threads-per-worker": 1}, {"memory-limit": "2GB"}], ids=str)
 def test_workers_are_started_where_the_configuration_sets_them(setting, suiting):
     with dask.config.set({f"mdh-dask.cluster.{name}": value for name, value in setting.items()}):
-        assert described(suited(suiting, 0)) == "workers"
+        assert described(cluster_for(suiting, 0)) == "workers"
 
 
 def test_the_scheduler_of_this_process_is_named_as_dask_is_told():
@@ -55,13 +54,13 @@ def test_the_scheduler_of_this_process_is_named_as_dask_is_told():
 
 def test_a_given_cluster_is_used_whatever_the_size(suiting):
     given = nullcontext("given")
-    assert suited(given, 0) is given
+    assert cluster_for(given, 0) is given
 
 
 @pytest.mark.parametrize("options", [{"workers": 1}, {"memory_limit": "2GB"}, {"performance_report": "p.html"}])
 def test_options_for_workers_and_performance_reports_start_them(options):
-    assert isinstance(cluster_of(UNSET | {"performance_report": None}), Suited)
-    assert not isinstance(cluster_of(UNSET | options), Suited)
+    assert isinstance(cluster_of(UNSET | {"performance_report": None}), AutoCluster)
+    assert not isinstance(cluster_of(UNSET | options), AutoCluster)
 
 
 def test_few_rows_are_labelled_without_workers_and_without_importing_distributed(tmp_path):

@@ -36,7 +36,7 @@ def pair(seed):
 def test_rows_are_fitted_labelled_and_compared(here):
     for name, rows in (("old", pair(0)), ("new", pair(1)), ("moved", np.add(pair(1), [0, 20]))):
         np.save(f"{name}.npy", rows)
-    options = ["--method", "density", "--unclassified", "leave", "--outliers", "0.05"]
+    options = ["--method", "density", "-p", "unclassified=leave", "-p", "outliers=0.05"]
     run("fit", "old.npy", *options, "--model", "model.zarr", "--out", "labels.zarr", "--report", "fit.html")
     labels, model = stored("labels.zarr"), load_model("model.zarr")
     assert set(labels) == {-1, 0, 1}
@@ -58,8 +58,8 @@ def test_an_image_is_segmented(here):
         "yxc",
         "--method",
         "density",
-        "--unclassified",
-        "leave",
+        "-p",
+        "unclassified=leave",
         "--out",
         "labels.zarr",
     )

@@ -15,7 +15,7 @@ import yaml
 from mdh_dask.cli import exits, mdh
 from mdh_dask.clusters.pods import USER
 from mdh_dask.jobs.job import read_job
-from mdh_dask.workflows._drift import GAUGES
+from mdh_dask.workflows._models import GAUGES
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, operated, pods, rendered
 from tests.pods import amount
 

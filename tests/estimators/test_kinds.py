@@ -204,7 +204,7 @@ def test_a_kind_without_checks_is_not_loaded(model):
 
 
 def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
-    options = ("--method", "nearest", "--n-points", 2, "--reach", 15, "--starts", "first")
+    options = ("--method", "nearest", "-p", "n_points=2", "-p", "reach=15", "-p", "starts=first")
     run("fit", "x.zarr", *options, "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
     loaded = load_model("m.zarr")
     assert loaded.get_params() == {**NearestPoints(reach=15.0, starts="first").get_params()}
@@ -215,14 +215,15 @@ def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
     assert re.search(r"403 rows in \d of 2 clusters, \d+ in none: p.zarr", result.output)
     np.testing.assert_array_equal(zarr.open_array("p.zarr")[:], labels)
     assert (
-        "--method nearest has no option --quantile" in run("fit", "x.zarr", *options, "--quantile", 0.9, code=2).output
+        "--method nearest has no parameter 'quantile'"
+        in run("fit", "x.zarr", *options, "--quantile", 0.9, code=2).output
     )
-    assert "--method rp has no option --reach" in run("fit", "x.zarr", "--reach", 3, "--out", "q", code=2).output
-    assert re.search(r"; not for [a-z, -]*nearest\]", " ".join(run("fit", "--help").output.split()))
+    assert "--method rp has no parameter 'reach'" in run("fit", "x.zarr", "-p", "reach=3", "--out", "q", code=2).output
+    assert re.search(r"^nearest +NearestPoints: ", CliRunner().invoke(mdh, ["methods"]).output, re.MULTILINE)
 
 
 def test_its_report_shows_sizes_and_profiles_and_no_tree(here):
-    run("fit", "x.zarr", "--method", "nearest", "--reach", 15, "--out", "l.zarr", "--report", "r.html")
+    run("fit", "x.zarr", "--method", "nearest", "-p", "reach=15", "--out", "l.zarr", "--report", "r.html")
     html = (here / "r.html").read_text()
     sizes = np.unique(zarr.open_array("l.zarr")[:], return_counts=True)[1]
     for size in sizes:
@@ -270,7 +271,7 @@ def test_images_keep_pixels_in_no_segment(here):
     pixels = np.random.default_rng(0).normal(size=(60, 80, 2)) + np.repeat([[[0.0]], [[30.0]]], 30, axis=0)
     pixels[0, :3] += 1000
     zarr.create_array("i.zarr", data=pixels)
-    options = ("--method", "nearest", "--reach", 15, "--out", "s.zarr", "--model", "m.zarr", "--report", "r.html")
+    options = ("--method", "nearest", "-p", "reach=15", "--out", "s.zarr", "--model", "m.zarr", "--report", "r.html")
     run("segment", "i.zarr", *options, "--preview", "p.png")
     labels = zarr.open_array("s.zarr")[:]
     assert labels.dtype == np.int8

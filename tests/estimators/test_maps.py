@@ -179,8 +179,8 @@ def test_the_command_line_and_reports_know_it(here, rows):
     assert "<dt>Map</dt><dd>Polar</dd>" in html
     run("predict", "x.zarr", "--model", "m.zarr", "--out", "p.zarr")
     np.testing.assert_array_equal(zarr.open_array("p.zarr")[:], model.predict(rows))
-    result = run("fit", "x.zarr", *options, "--landmarks", 9, "--out", "q.zarr", code=2)
-    assert "--landmarks is no option of the feature map PolarFeatures" in result.output
+    result = run("fit", "x.zarr", *options, "-p", "feature_map.n_landmarks=9", "--out", "q.zarr", code=2)
+    assert "the feature map PolarFeatures has no key 'n_landmarks'" in result.output
 
 
 def test_a_job_gives_it_parameters(here, rows):

@@ -15,10 +15,10 @@ from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.growth.order import ORDERS
 from mdh_dask.io import write_rows
-from mdh_dask.jobs.input_kinds import INPUTS, InputKind
 from mdh_dask.jobs.inputs import RowsInput, open_rows_input
+from mdh_dask.jobs.job import INPUTS
 from mdh_dask.jobs.outputs import JobOutputs
-from mdh_dask.jobs.tables import OUTPUT, PATH
+from mdh_dask.jobs.tables import FIELDS, OUTPUT, PATH
 from mdh_dask.kernels import KERNELS, LANDMARKS, Kernel
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.splits.rules import CRITERIA
@@ -111,7 +111,8 @@ ADDED = [
 def _added(monkeypatch):
     for registry, name, value in ADDED:
         monkeypatch.setitem(registry, name, value)
-    monkeypatch.setitem(INPUTS, "half", InputKind({"path": PATH, "step": whole(1)}, OUTPUT, open_half, JobOutputs))
+    monkeypatch.setitem(FIELDS, "half", ({"path": PATH, "step": whole(1)}, OUTPUT))
+    monkeypatch.setitem(INPUTS, "half", (open_half, JobOutputs))
     monkeypatch.setitem(CLUSTERS, "nowhere", ClusterKind({"n_threads": whole()}, nowhere))
 
 
@@ -154,13 +155,8 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
 
 @pytest.mark.parametrize("parameter", [name for name in CHOICES if name not in ("projection", "order")])
 def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
-    from mdh_dask.cli import options
-
-    options._method_options.cache_clear()  # as in a process in which the other package is imported first
-    flag, word = f"--{parameter.replace('_', '-')}", CHOICES[parameter].replace("_", "-")
-    call = ["fit", "x.zarr", "--n-projections", "30", flag, word, "--model", "m.zarr", "--scheduler", "threads"]
-    result = CliRunner().invoke(mdh, call)
-    options._method_options.cache_clear()
+    given = ["--n-projections", "30", "-p", f"{parameter}={CHOICES[parameter].replace('_', '-')}"]
+    result = CliRunner().invoke(mdh, ["fit", "x.zarr", *given, "--model", "m.zarr", "--scheduler", "threads"])
     assert result.exit_code == 0, result.output
     assert load_model("m.zarr").get_params()[parameter] == CHOICES[parameter]
     (here / "job.toml").write_text(

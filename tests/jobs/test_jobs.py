@@ -11,9 +11,8 @@ from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
-from mdh_dask.jobs.input_kinds import INPUTS
 from mdh_dask.jobs.inputs import Clusterable
-from mdh_dask.jobs.job import CLUSTERS, read_job
+from mdh_dask.jobs.job import CLUSTERS, INPUTS, read_job
 from mdh_dask.jobs.methods import field_of
 from mdh_dask.jobs.state import about_job
 from mdh_dask.kernels import RBF
@@ -31,7 +30,7 @@ def job(text, folder):
 
 
 def test_an_input_has_a_method_that_clusters_it_unless_it_comes_night_by_night():
-    opened = {kind: get_type_hints(one.open)["return"] for kind, one in INPUTS.items()}
+    opened = {kind: get_type_hints(one[0])["return"] for kind, one in INPUTS.items()}
     assert {kind for kind, one in opened.items() if issubclass(one, Clusterable)} == {"rows", "image"}
 
 
@@ -182,8 +181,8 @@ ERRORS = {
     ),
     "unknown output": (
         LEAST + 'preview = "p.png"\n',
-        "[output] of input.kind = 'rows' has no key 'preview'; its keys are labels, model, report, metrics, manifest, "
-        "performance_report, confidence",
+        "[output] of input.kind = 'rows' has no key 'preview'; its keys are labels, confidence, model, report, "
+        "metrics, manifest, performance_report",
     ),
     "output is no table": ("output = 3\n" + LEAST.split("[output]")[0], "[output] must be a table; got 3, an integer"),
     "unknown kind of input": (
@@ -240,13 +239,13 @@ ERRORS = {
     "preview": (IMAGE.replace('"p.png"', "1"), "output.preview must be a path or URL; got 1, an integer"),
     "no output of an image": (
         IMAGE.replace("preview", "metrics"),
-        "[output] must name labels, model, report, preview, connected or regions; got none of them: "
+        "[output] must name labels, model, preview, connected, regions or report; got none of them: "
         "nothing would be kept",
     ),
     "unknown output of an image": (
         IMAGE.replace("preview", "previews"),
         "[output] of input.kind = 'image' has no key 'previews' (did you mean 'preview'?); its keys are labels, model, "
-        "report, metrics, manifest, performance_report, preview, connected, regions",
+        "preview, connected, regions, report, metrics, manifest, performance_report",
     ),
     "flag": (LEAST + "[run]\noverwrite = 'yes'\n", "run.overwrite must be true or false; got 'yes', a string"),
     "word for a change": (

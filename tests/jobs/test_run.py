@@ -31,7 +31,7 @@ from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, locked, new_attempt
 from mdh_dask.jobs.staging import Staged
-from mdh_dask.workflows import durations
+from mdh_dask.workflows import estimates
 
 JOB = """
 [input]
@@ -291,14 +291,14 @@ def test_the_nodes_of_a_slurm_job_are_told_of(options, time, here, monkeypatch):
 
 
 def test_the_time_to_start_counts_workers_and_loops_that_are_not_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(durations, "FOLDER", tmp_path)
-    empty = durations.seconds_to_start(workers=False)
-    monkeypatch.setattr(durations, "FOLDER", None)
-    assert durations.seconds_to_start(workers=False) == empty
+    monkeypatch.setattr(estimates, "FOLDER", tmp_path)
+    empty = estimates.seconds_to_start(workers=False)
+    monkeypatch.setattr(estimates, "FOLDER", None)
+    assert estimates.seconds_to_start(workers=False) == empty
     (tmp_path / "loop").touch()
-    monkeypatch.setattr(durations, "FOLDER", tmp_path)
-    assert empty - durations.seconds_to_start(workers=False) == durations.COMPILING
-    assert durations.seconds_to_start(workers=True) - durations.seconds_to_start(workers=False) == durations.OF_WORKERS
+    monkeypatch.setattr(estimates, "FOLDER", tmp_path)
+    assert empty - estimates.seconds_to_start(workers=False) == estimates.COMPILING
+    assert estimates.seconds_to_start(workers=True) - estimates.seconds_to_start(workers=False) == estimates.OF_WORKERS
 
 
 @pytest.mark.parametrize(

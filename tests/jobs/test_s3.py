@@ -32,7 +32,7 @@ from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.locks import Fence, new_attempt
-from mdh_dask.jobs.staging_urls import StagedFile, StagedUrl
+from mdh_dask.jobs.staging import StagedFile, StagedUrl
 from tests.s3 import ENVIRONMENT, s3_server
 
 THREADS = ("--scheduler", "threads")
@@ -305,7 +305,7 @@ def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeyp
     assert run("run", "job.toml").exit_code == 0
     write_rows(ROWS[::-1][:800].copy(), f"{url}/x.zarr", chunk_rows=225, overwrite=True)
     with monkeypatch.context() as patch:
-        name = moment if "." in moment else f"mdh_dask.jobs.staging_urls.StagedUrl.{moment}"
+        name = moment if "." in moment else f"mdh_dask.jobs.staging.StagedUrl.{moment}"
         patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(name, kill))
         with pytest.raises(Killed):
             run_job(read_job(Path("job.toml")))
@@ -387,9 +387,7 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
     second = []
     monkeypatch.setattr("mdh_dask.jobs._run._alone", lambda *_: nullcontext())
     where = (
-        "mdh_dask.workflows._fit.write_labels"
-        if moment == "labels"
-        else "mdh_dask.jobs.staging_urls.StagedUrl." + moment
+        "mdh_dask.workflows._fit.write_labels" if moment == "labels" else "mdh_dask.jobs.staging.StagedUrl." + moment
     )
     from mdh_dask.workflows._fit import write_labels
 

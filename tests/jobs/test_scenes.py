@@ -25,10 +25,10 @@ from mdh_dask._words import full_count
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
-from mdh_dask.jobs import check, night_files, run
+from mdh_dask.jobs import check, manifests, run
 from mdh_dask.jobs import night as night_module
-from mdh_dask.jobs.damaged import Damaged
 from mdh_dask.jobs.ledger import Ledger
+from mdh_dask.jobs.night_scenes import Damaged
 from mdh_dask.jobs.scenes import ScenesInput
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.state import Work
@@ -453,7 +453,7 @@ def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
 def test_the_table_of_a_night_names_the_rows_of_no_segment_by_their_label(tmp_path):
     about = {"digest": "", "version": 1, "night": 1, "n_without": 0, "sizes": [60, 0, 40], "lowest": -1}
     ledger = Ledger(tmp_path / "scenes.json", scenes={"a": about})
-    assert night_files._table(ledger, ()).rows[0][-1] == "-1: 60%, 1: 40%"
+    assert manifests._table(ledger, ()).rows[0][-1] == "-1: 60%, 1: 40%"
 
 
 def test_a_scene_that_changes_is_labelled_again_and_one_that_goes_keeps_its_labels(tmp_path):

@@ -9,8 +9,7 @@ import pytest
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.io.staging import exchange
 from mdh_dask.jobs.locks import Fence, locked, new_attempt
-from mdh_dask.jobs.staging import Staged
-from mdh_dask.jobs.staging_urls import StagedUrl
+from mdh_dask.jobs.staging import Staged, StagedUrl
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from mdh_dask.cli import mdh
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.workflows.labels import open_labels
+from mdh_dask.workflows.row_files import open_labels
 
 
 @pytest.fixture(scope="module")

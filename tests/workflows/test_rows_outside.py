@@ -24,7 +24,7 @@ def fitted(tmp_path_factory):
     truth = rng.integers(0, 2, 600)
     rows = rng.normal(size=(600, 2)) + np.outer(9 * truth, [1, 0])
     write_rows(rows, folder / "x.zarr", chunk_rows=200)
-    options = ["--method", "svc", *(f"--{name}={value}" for name, value in LEAVE.items()), "--scheduler", "threads"]
+    options = ["--method", "svc", *(f"-p{name}={value}" for name, value in LEAVE.items()), "--scheduler", "threads"]
     written = [f"--out={folder / 'y.zarr'}", f"--model={folder / 'm.zarr'}", f"--report={folder / 'r.html'}"]
     found = CliRunner().invoke(mdh, ["fit", str(folder / "x.zarr"), *options, *written])
     assert found.exit_code == 0, found.output

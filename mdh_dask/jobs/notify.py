@@ -58,7 +58,7 @@ OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "cluster
 
 
 @dataclass
-class Told:
+class Notified:
     """A run whose end is reported; `job` is set once the job file has been read."""
 
     path: str
@@ -66,7 +66,7 @@ class Told:
 
 
 @contextmanager
-def telling(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iterator[Told]:
+def notify(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iterator[Notified]:
     """Write the metrics of a run to `openmetrics` of its table ``[run]``, and post a failure to the webhook.
 
     Parameters
@@ -80,7 +80,7 @@ def telling(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iter
     -----
     What goes wrong here is logged, and never hides how the job ended.
     """
-    told = Told(str(Path(path).absolute()))
+    told = Notified(str(Path(path).absolute()))
     try:
         yield told
     except BaseException as error:

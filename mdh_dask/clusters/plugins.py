@@ -1,4 +1,4 @@
-"""A plugin for workers started by a command, which leave errors and interrupts to it."""
+"""Plugins of workers, which leave errors and interrupts to the command and hide credentials."""
 
 import logging
 import signal
@@ -8,12 +8,13 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from .._garbage import end_without_garbage
+from .._locations import redacted
 from .._log import Others
+from .._process import end_without_garbage
 
 
 @dataclass
-class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
+class WorkerSetup(WorkerPlugin):  # type: ignore[misc, unused-ignore]
     """Let every worker, also one that replaces another, leave errors and interrupts to the command.
 
     Parameters
@@ -48,3 +49,22 @@ class Settled(WorkerPlugin):  # type: ignore[misc, unused-ignore]
 
 def _is_no_failed_task(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("Compute Failed")
+
+
+class HideCredentials(WorkerPlugin):
+    """Redact the logs of every worker, in which Dask shows the arguments of failed tasks, such as URLs.
+
+    The plugin also applies to workers that start later.
+    """
+
+    name = "mdh_dask-hide-credentials"
+    idempotent = True
+
+    def setup(self, worker: Any) -> None:
+        """Add the filter to the log of a worker, once."""
+        logging.getLogger("distributed.worker").addFilter(_redact)
+
+
+def _redact(record: logging.LogRecord) -> bool:
+    record.msg, record.args = redacted(record.getMessage()), ()
+    return True

@@ -1,0 +1,62 @@
+"""The one table of outputs; it imports nothing large, as job files are checked by it first."""
+
+from typing import Literal, NamedTuple
+
+
+class OutputKind(NamedTuple):
+    """A kind of output.
+
+    Parameters
+    ----------
+    form : {"file", "array", "labels", "model"}
+        A file, or a Zarr array or group; labels of images may also be maps.
+    example : str
+        A name for a file, for errors.
+    package : tuple of (str, str)
+        The package that it needs and the extra that installs it.
+    of : tuple of str
+        The kinds of input that have it.
+    per : {"", "scene", "version"}
+        Of what a job on scenes has one: the night, a scene, or a version of the model.
+    describes : bool
+        Whether it only describes a run or other outputs, and alone would keep nothing.
+    """
+
+    form: Literal["file", "array", "labels", "model"]
+    example: str = ""
+    package: tuple[str, str] | None = None
+    of: tuple[str, ...] = ("rows", "image", "scenes")
+    per: str = ""
+    describes: bool = False
+
+
+IMAGES = ("image", "scenes")
+
+OUTPUTS = {
+    "labels": OutputKind("labels", per="scene"),
+    "confidence": OutputKind("array", of=("rows",), describes=True),
+    "model": OutputKind("model", per="version"),
+    "preview": OutputKind("file", "preview.png", ("PIL", "images"), IMAGES, per="scene"),
+    "connected": OutputKind("labels", of=IMAGES, per="scene"),
+    "regions": OutputKind("file", "regions.parquet", ("pyarrow", "parquet"), IMAGES, per="scene"),
+    "report": OutputKind("file", "report.html", ("jinja2", "report")),
+    "metrics": OutputKind("file", "metrics.json", describes=True),
+    "manifest": OutputKind("file", "manifest.json", describes=True),
+    "performance_report": OutputKind(
+        "file", "performance-report.html", ("bokeh", "dashboard"), ("rows", "image"), describes=True
+    ),
+}
+"""Outputs by their names, in the order in which jobs publish them."""
+
+OF_A_SCENE = tuple(name for name, kind in OUTPUTS.items() if kind.per == "scene")
+
+
+def outputs_of(input_kind: str) -> dict[str, OutputKind]:
+    """Return the outputs that a kind of input can have."""
+    return {name: kind for name, kind in OUTPUTS.items() if input_kind in kind.of}
+
+
+def wanted(input_kind: str) -> str:
+    """Return the outputs of which at least one is needed, as a list for a sentence."""
+    *names, last = (name for name, kind in outputs_of(input_kind).items() if not kind.describes)
+    return f"{', '.join(names)} or {last}"
