@@ -132,6 +132,7 @@ class ConsensusClustering(ClusterEstimator):
         "progress": ["boolean"],
     }
     state_type = ConsensusState
+    feature_map_ = None  # every tree has its own
 
     estimator: TreeEstimator | Sequence[TreeEstimator] | None = None
     n_trees: int = 30

@@ -158,6 +158,7 @@ class CodeProducts(Statistic):
         return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
 
+@storable
 @dataclass(frozen=True)
 class GowerMap(GowerCode, FeatureMap):
     """Maps rows to the principal components of their codes, which are those of a `GowerCode`.
