@@ -106,7 +106,7 @@ def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
 
 
 @pytest.mark.cluster
-def test_a_client_that_ends_while_it_tries_to_reach_a_lost_scheduler_logs_nothing(tmp_path):
+def test_a_client_that_ends_while_it_tries_to_reach_a_lost_scheduler_logs_no_traceback(tmp_path):
     """It did so before the line that says how to go on, where a job was preempted together with its scheduler."""
     file, records = tmp_path / "scheduler.json", []
     handler = logging.Handler()
@@ -127,4 +127,4 @@ def test_a_client_that_ends_while_it_tries_to_reach_a_lost_scheduler_logs_nothin
         finally:
             logging.getLogger("distributed.client").removeHandler(handler)
             scheduler.kill()
-    assert records == []
+    assert [record for record in records if record.exc_info] == []  # one line that it gives up may come first
