@@ -129,8 +129,7 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
         partial = bool(plain_labels(y).map_blocks(_hidden, dtype=bool, meta=np.empty(0, bool)).any().compute())
         return encoded(labels.map_blocks(_filled_whole, dtype=np.int64), n_rows) if partial else None
     if labels.dtype.kind == "i":
-        # Two classes called -1 and 1 are complete: one known class alone would say nothing.
-        partial = bool((labels == UNLABELLED).any()) and not np.isin(labels, (UNLABELLED, 1)).all()
+        partial = bool((labels == UNLABELLED).any())
     else:
         partial = labels.dtype.kind in "UO" and bool(np.isin(labels.astype(str), NO_LABEL).any())
     return encoded(labels, n_rows) if partial else None

@@ -31,8 +31,8 @@ class TreeEstimator(GrownTree):
             Labels of some rows, -1 for the others, as integers; texts if `y` is in memory, "-1" or "" for the others.
             Masked labels are none, nor are missing ones (NaN, None) if `y` is in memory. Or links between rows. No
             split cuts the rows of one label; a valley between different labels needs no test. Anything else, such as
-            the classes of all rows that a pipeline passes on, is ignored: clusters should not follow what they are
-            later compared with. At most 100,000 labelled rows are used.
+            the classes of all rows that a pipeline passes on, also if they are -1 and 1, is ignored: clusters
+            should not follow what they are later compared with. At most 100,000 labelled rows are used.
         sample_weight : array-like or Dask array of shape (n_samples,), or None
             How many equal rows each row stands for: whole numbers from 0, also as floats. They are held in memory.
 

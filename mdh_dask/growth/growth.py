@@ -131,7 +131,7 @@ def grow_by_labels(
     -------
     generator
         A plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that of
-        `grow`, if no row has a label or all rows have one.
+        `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
 
     Notes
     -----
@@ -141,7 +141,8 @@ def grow_by_labels(
         "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
     )
     check(look)
-    if not 0 < labelled.n_labelled < shape[0]:
+    two_classes = apart is None and labelled.n_labelled > 0 and bool((labelled.labels == 1).all())
+    if not 0 < labelled.n_labelled < shape[0] or two_classes:
         logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
         return (yield from grow_from(settings, shape, look)), None
     groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)

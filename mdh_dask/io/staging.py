@@ -74,8 +74,8 @@ def _beside(final: Path, replace: bool) -> Iterator[Path]:
         yield hidden
         if final.exists() and not replace:
             raise FileExistsError(f"{final} appeared while it was being written; choose another path")
-        if hidden.is_file() and not final.is_dir():
-            hidden.replace(final)
+        if hidden.is_file():
+            hidden.replace(final)  # an error if that is a folder, which no file replaces
         else:
             move_into_place(hidden, final, aside)
             remove_folder(hidden)
@@ -150,12 +150,10 @@ def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
     Raises
     ------
     FileExistsError, IsADirectoryError
-        If the file exists and `overwrite` is False, or is a folder, which is never replaced by a file.
+        If the file exists and `overwrite` is False, or is a folder.
     """
     if not overwrite and file.exists():
         raise existing(file)
-    if file.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "expected a file, got a folder", os.fspath(file))
     with naming_place(file), _beside(file, overwrite) as hidden, hidden.open("wb") as stream:
         stream.write(content)
         stream.flush()

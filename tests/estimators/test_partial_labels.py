@@ -76,6 +76,8 @@ def test_whatever_the_labels_no_class_is_cut(seed, n_labelled, n_classes):
     X, _ = three_groups(400, seed % 5)
     X = X.astype(np.float32) if seed % 2 else X
     y = partial(np.random.default_rng(seed).integers(0, n_classes, 400), n_labelled, seed)
+    if set(y) == {-1, 1}:  # two classes of all rows
+        y[y == 1] = 0
     assert cut(RandomProjectionTree(n_projections=20, sample_size=200).fit(X, y), X, y) == []
 
 
@@ -117,9 +119,14 @@ def test_classes_of_all_rows_as_a_pipeline_passes_them_change_nothing(classes):
     assert given.label_counts_ is None
 
 
-def test_lazy_classes_of_all_rows_are_ignored_after_the_first_pass():
-    X, truth = three_groups()
-    alone, given = (RandomProjectionTree(n_projections=50).fit(X, y) for y in (None, da.from_array(truth, chunks=300)))
+@pytest.mark.parametrize(
+    "classes", [np.arange(900) % 3, np.arange(900) % 2 * 2 - 1], ids=["three", "minus one and one"]
+)
+def test_lazy_classes_of_all_rows_are_ignored_after_the_first_pass(classes):
+    X, _ = three_groups()
+    alone, given = (
+        RandomProjectionTree(n_projections=50).fit(X, y) for y in (None, da.from_array(classes, chunks=300))
+    )
     np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
     assert (given.n_passes_, given.label_counts_) == (alone.n_passes_, None)
 
