@@ -188,7 +188,7 @@ class Known:
         """Merge two groups, and test their neighbours again."""
         changed = np.isin(self.pairs, pair)
         others = np.setdiff1d(self.pairs[changed.any(axis=1)], pair)
-        left = ~changed.any(axis=1)
+        left = np.all(~changed, axis=1)
         kept, gone = pair
         self.group[self.group == gone] = kept
         new = np.sort(np.column_stack([np.full(len(others), kept), others]), axis=1)
