@@ -1,6 +1,6 @@
 """Stacked histograms of one branch's projections, and the statistics derived from them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -81,6 +81,8 @@ def _covered(first: Integers, beyond: Integers, n_bins: int) -> Booleans:
 class Histograms:
     """Histograms of a branch's rows along several directions, with their kernel densities.
 
+    A candidate for a split is such a histogram before any row is counted.
+
     Parameters
     ----------
     counts : integer array of shape (n_directions, n_bins)
@@ -104,6 +106,8 @@ class Histograms:
         Rows per bin by the values that splits see, where those that are counted are spread; see `Jitter`.
     extents : Extents, optional
         Ranges of groups of labelled rows, which splits should not cut.
+    directions : array of shape (n_directions, n_features), optional
+        The directions, for raw rows.
     """
 
     counts: AnyArray
@@ -117,23 +121,18 @@ class Histograms:
     known_bandwidth: Floats | None = None
     routed: AnyArray | None = None
     extents: Extents | None = None
+    directions: Floats | None = None
 
-    def __getitem__(self, which: "int | slice | list[int]") -> Self:
+    def __len__(self) -> int:
+        return len(self.origin)
+
+    def __getitem__(self, which: "int | slice | list[int] | AnyArray") -> Self:
         """Return the histograms of some of the directions."""
         which = [which] if isinstance(which, int) else which
-        return replace(
-            self,
-            counts=self.counts[which],
-            origin=self.origin[which],
-            width=self.width[which],
-            resolution=np.broadcast_to(self.resolution, self.origin.shape)[which],
-            extremes=None if self.extremes is None else self.extremes[which],
-            suggested=None if self.suggested is None else self.suggested[which],
-            length=np.broadcast_to(self.length, self.origin.shape)[which],
-            known_bandwidth=None if self.known_bandwidth is None else self.known_bandwidth[which],
-            routed=None if self.routed is None else self.routed[which],
-            extents=None if self.extents is None else self.extents[which],
-        )
+        own: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        # Numbers and rules apply to all directions.
+        own = {name: x[which] for name, x in own.items() if isinstance(x, np.ndarray | Extents)}
+        return replace(self, **own)
 
     @cached_property
     def spread(self) -> tuple[Floats, Floats, Floats]:

@@ -19,11 +19,11 @@ from ..growth.exemplars import Exemplars, medoids
 from ..growth.merging import groups_of_cells
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
-from ..growth.scoring import bandwidth_of, candidates_for
+from ..growth.scoring import Scorer, bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.sqp import constrained_hyperplane
 from ..splits.rules import SplitRule
-from ..splits.stop_rule import StopRule, VotingRule
+from ..splits.stopping import StopRule
 from .hyperplane_mixture import HyperplaneMixture
 from .mixture import (
     Criterion,
@@ -215,13 +215,14 @@ def _in_valleys(
     settings: EnsembleSettings,
 ) -> tuple[Integers, Floats]:
     """Return the hyperplanes that the stop rule accepts on its test rows, and the best of the others."""
-    bandwidth = bandwidth_of(settings.bandwidth, scoring)
-    root.candidates = candidates_for(rows, proposal, standardise, bandwidth, len(rows))
+    rule = SplitRule(threshold_rule="proposed")
+    scorer = Scorer(scoring, rule, bandwidth_of(settings.bandwidth, scoring), 1, standardise)
+    root.candidates = candidates_for(rows, proposal, scorer, len(rows))
     sweep = branch_pass([root], settings.seed, jitter=standardise.discrete.jitter)
     counts = sweep.sweep(*root.sample.load()).along(slice(None))
-    whole = counts.of(root.candidates)
-    test = counts.of(root.candidates, half=1) if settings.stop.holds_out else whole
-    bins = SplitRule(threshold_rule="proposed").locate(whole, 1)
+    whole = counts.along(root.candidates)
+    test = counts.along(root.candidates, half=1) if settings.stop.holds_out else whole
+    bins = rule.locate(whole, 1)
     accepted = [
         k >= 0 and settings.stop.accepts(test[j], k, int(root.n_rows), len(bins), generator(settings.seed, 1, j))
         for j, k in enumerate(bins.tolist())
@@ -236,7 +237,7 @@ def _in_valleys(
 def _described(test: Histograms, k: int, j: int, n_tests: int, settings: EnsembleSettings) -> Floats:
     """Return the relative depth of a valley, its p-value, and what the stop rule needs; NaN if it has none."""
     stop, share = settings.stop, np.nan
-    if isinstance(stop, VotingRule):
+    if stop.votes:
         share = stop.p_value(test, k, generator(settings.seed, 1, j))
     return np.array([test.depth[0, k], share, (1 - stop.quantile) / n_tests])
 

@@ -17,11 +17,10 @@ from ..io.keeping import Cache
 from ..projections import FROM_ORIGIN, PROJECTIONS, Projection
 from ..projections.directions import Proposal
 from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS
-from ..splits.choose import Chooser
+from ..splits.choose import SplitSelector
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search
-from ..splits.stop_rule import StopRule
-from ..splits.stopping import COMPARES_SCORES, STOP_RULES
+from ..splits.stopping import STOP_RULES, StopRule
 from .checks import checked_proposal, rows_of_share
 from .docstrings import documented
 from .mapped import CONSTRAINTS
@@ -283,7 +282,7 @@ class DivisiveClustering(TreeEstimator):
                 "stop_rule='none'; got none: give max_clusters with order='scatter' or 'criterion', or max_levels, or "
                 "a stop rule"
             )
-        if len(self._rule().criteria) > 1 and (self.order == "criterion" or self.stop_rule in COMPARES_SCORES):
+        if len(self._rule().criteria) > 1 and (self.order == "criterion" or stop.compares_scores):
             raise ValueError(
                 f"expected one criterion with order={self.order!r} and stop_rule={self.stop_rule!r}, as ranks in "
                 "different branches cannot be compared; got several: choose one, or another order and stop_rule"
@@ -307,7 +306,7 @@ class DivisiveClustering(TreeEstimator):
         return GrowthSettings(
             levels=None if feature_map is None else feature_map.levels or NO_LEVELS,
             propose=self._propose,
-            chooser=Chooser(
+            selector=SplitSelector(
                 rule=self._rule(),
                 stop=self._stop(),
                 n_tests=self.n_candidates,

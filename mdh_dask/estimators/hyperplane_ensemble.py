@@ -15,7 +15,7 @@ from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
-from ..splits.stopping import DEPTH_STOP_RULES
+from ..splits.stopping import STOP_RULES
 from .base import ClusterEstimator
 from .checks import check_first_look
 from .docstrings import documented
@@ -111,7 +111,7 @@ class HyperplaneEnsemble(ClusterEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_hyperplanes": [Interval(Integral, 1, MOST_HYPERPLANES, closed="both")],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
-        "stop_rule": [StrOptions(DEPTH_STOP_RULES.keys())],
+        "stop_rule": [StrOptions({name for name, rule in STOP_RULES.items() if rule.of_any_hyperplane})],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
         "sample_size": [Interval(Integral, 2, None, closed="left")],
@@ -150,7 +150,7 @@ class HyperplaneEnsemble(ClusterEstimator):
         settings = EnsembleSettings(
             n_hyperplanes=self.n_hyperplanes,
             alpha_max=self.alpha_max,
-            stop=DEPTH_STOP_RULES[self.stop_rule](self.quantile),
+            stop=STOP_RULES[self.stop_rule](self.quantile),
             bandwidth=resolve_bandwidth(self.bandwidth),
             sample_size=self.sample_size,
             scale=self.scale,

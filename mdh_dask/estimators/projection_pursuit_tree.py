@@ -12,9 +12,8 @@ from ..density.bandwidth import resolve_bandwidth
 from ..projections import Projection
 from ..projections.random import NO_COLUMNS
 from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
-from ..splits.rules import CRITERIA, DEPEND_ON_LENGTH
-from ..splits.search_null import Search
-from ..splits.searching import search_score
+from ..splits.rules import CRITERIA
+from ..splits.search_null import Search, search_score, shared_search
 from .divisive import DivisiveClustering
 from .docstrings import documented
 
@@ -108,7 +107,7 @@ class ProjectionPursuitTree(DivisiveClustering):
         "step": [Interval(Real, 0, 3, closed="neither")],
         "n_bins": [Interval(Integral, 8, None, closed="left")],
         "whiten": ["boolean"],
-        "criterion": [StrOptions(set(CRITERIA) - DEPEND_ON_LENGTH)],
+        "criterion": [StrOptions({name for name, entry in CRITERIA.items() if not entry.depends_on_length})],
     }
 
     projection: str | Projection = field(init=False, default="pursuit")
@@ -168,4 +167,4 @@ class ProjectionPursuitTree(DivisiveClustering):
 
     def _search(self) -> Search:
         search = super()._search()
-        return Search(self._proposing(), search.n_features, search.rule, search.bandwidth)
+        return shared_search(self._proposing(), search.n_features, search.rule, search.bandwidth)

@@ -11,9 +11,10 @@ from .._jit.jitter import NO_JITTER, Jitter
 from .._levels import LevelFeatures
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import Bandwidth
+from ..density.histograms import Histograms
 from ..projections.directions import Proposal
 from ..projections.random import KeyedDirections
-from ..splits.choose import Candidates, Chooser, Verdict
+from ..splits.choose import Decision, SplitSelector
 from ..tree.routing import leaves_of
 from .labelled import Groups
 from .passes import Sample, sample_limit
@@ -32,7 +33,7 @@ class GrowthSettings:
     ----------
     propose : callable
         Proposes the directions of a branch; see `Proposer`.
-    chooser : Chooser
+    selector : SplitSelector
     bandwidth : Bandwidth
     n_candidates : int
         Number of directions of a branch to count on all rows, if directions are scored on a sample.
@@ -63,7 +64,7 @@ class GrowthSettings:
     """
 
     propose: Proposer
-    chooser: Chooser
+    selector: SplitSelector
     bandwidth: Bandwidth
     n_candidates: int
     sample_size: int | None
@@ -79,9 +80,9 @@ class GrowthSettings:
     direction_seed: int | None = None
     from_origin: bool = False
 
-    def stream_of(self, path: int) -> tuple[int, int]:
+    def stream_of(self, node_id: int) -> tuple[int, int]:
         """Return the key of the random directions of a branch."""
-        return (self.seed, path) if self.direction_seed is None else (self.direction_seed, 0)
+        return (self.seed, node_id) if self.direction_seed is None else (self.direction_seed, 0)
 
 
 class State(Enum):
@@ -134,7 +135,7 @@ class Branch:
 
     Parameters
     ----------
-    path : int
+    node_id : int
         1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``; keys the branch's random streams.
     sample : SampleRows
         Sample rows of the branch, which may be all its rows.
@@ -142,15 +143,15 @@ class Branch:
         Number of rows; exact if `counted`, otherwise estimated from the sample.
     """
 
-    path: int
+    node_id: int
     sample: SampleRows
     n_rows: float
     counted: bool
     state: State = State.OPEN
-    candidates: Candidates | None = None
+    candidates: Histograms | None = None
     keyed: KeyedDirections | None = None
     """Keys of the directions of all candidates, if workers can make them."""
-    verdict: Verdict | None = None
+    decision: Decision | None = None
     children: "tuple[Branch, Branch] | None" = None
     cluster: int | None = None
     """Of a tree whose leaves were merged: that of the leaf, or the largest under a split."""
@@ -162,7 +163,7 @@ class Branch:
     @property
     def level(self) -> int:
         """Number of splits above the branch."""
-        return self.path.bit_length() - 1
+        return self.node_id.bit_length() - 1
 
     @property
     def complete(self) -> bool:
@@ -172,12 +173,12 @@ class Branch:
     @property
     def plane(self) -> Floats | None:
         """Direction of the split, or of the best rejected one, for raw rows."""
-        if self.verdict is None or self.candidates is None:
+        if self.decision is None or self.decision.histogram.directions is None:
             return None
-        return self.candidates.axes.directions.vectors[self.verdict.candidate]
+        return self.decision.histogram.directions[0]
 
     @property
-    def measured(self) -> Candidates | None:
+    def measured(self) -> Histograms | None:
         """Candidates to count in a pass: only that of the split if the sample suggests one, otherwise all."""
         if self.state is not State.WAITING or self.candidates is None:
             return None
@@ -193,12 +194,12 @@ class Branch:
 
     def lead_with_chosen(self) -> None:
         """Put the chosen candidate before the others."""
-        assert self.verdict is not None
+        assert self.decision is not None
         assert self.candidates is not None
-        chosen = self.verdict.candidate
+        chosen = self.decision.candidate
         order = np.argsort(np.arange(len(self.candidates)) != chosen, kind="stable")
         self.candidates = self.candidates[order]
-        self.verdict = replace(self.verdict, candidate=0)
+        self.decision = replace(self.decision, candidate=0)
 
     def part(self, counted: bool) -> None:
         """Make the children of the chosen split, with their sample rows.
@@ -206,14 +207,14 @@ class Branch:
         Parameters
         ----------
         counted : bool
-            Whether the verdict counted all rows of the branch.
+            Whether the decision counted all rows of the branch.
         """
-        assert self.verdict is not None
-        sizes = np.array([self.verdict.n_left, self.verdict.n_right], dtype=float)
+        assert self.decision is not None
+        sizes = np.array([self.decision.n_left, self.decision.n_right], dtype=float)
         if not counted:
             sizes *= self.n_rows / sizes.sum()
         parts = self.sides()
-        left, right = (Branch(2 * self.path + side, parts[side], sizes[side], counted) for side in (0, 1))
+        left, right = (Branch(2 * self.node_id + side, parts[side], sizes[side], counted) for side in (0, 1))
         if self.groups is not None:
             goes = self._goes(self.groups.rows)
             left.groups, right.groups = (self.groups.take(goes == side) for side in (1, 2))
@@ -226,14 +227,14 @@ class Branch:
 
     def _goes(self, rows: AnyArray) -> Integers:
         """Return 1 for rows on the left of the chosen split, 2 for the others."""
-        assert self.verdict is not None
+        assert self.decision is not None
         assert self.plane is not None
         return leaves_of(
             rows,
             np.array([1, -1, -1], dtype=np.int32),
             np.array([2, -1, -1], dtype=np.int32),
             np.array([self.plane, self.plane, self.plane]),
-            np.full(3, self.verdict.threshold),
+            np.full(3, self.decision.threshold),
         )
 
 
@@ -270,8 +271,8 @@ def branch_pass(
     left, right = np.full((2, len(branches)), -1, dtype=np.int32)
     limit = np.zeros(len(branches), dtype=np.uint64)
     for branch, i in place.items():
-        if branch.children and branch.verdict and branch.children[0] in place:
-            planes[i], thresholds[i] = branch.plane, branch.verdict.threshold
+        if branch.children and branch.decision and branch.children[0] in place:
+            planes[i], thresholds[i] = branch.plane, branch.decision.threshold
             left[i], right[i] = (place[child] for child in branch.children)
     for branch, wanted in (fresh or {}).items():
         limit[place[branch]] = sample_limit(wanted, branch.n_rows)
@@ -280,10 +281,10 @@ def branch_pass(
     return BranchPass(
         seed=seed, left=left, right=right, planes=planes, thresholds=thresholds,
         first=np.cumsum([0, *(len(c) if c else 0 for c in measured)]),
-        directions=tuple(b.keyed or c.axes.directions.vectors for b, c in zip(branches, measured) if c),
-        origin=np.concatenate([none, *(c.axes.origin for c in measured if c)]),
-        width=np.concatenate([none, *(c.axes.width for c in measured if c)]),
-        n_bins=max((int(c.axes.n_bins.max()) for c in measured if c), default=0),
+        directions=tuple(b.keyed or np.asarray(c.directions) for b, c in zip(branches, measured) if c),
+        origin=np.concatenate([none, *(c.origin for c in measured if c)]),
+        width=np.concatenate([none, *(c.width for c in measured if c)]),
+        n_bins=max((c.counts.shape[1] for c in measured if c), default=0),
         bit=np.array([hash_bit(b) for b in branches]), limit=limit, extremes=extremes,
         jitter=jitter,
     )  # fmt: skip

@@ -1,9 +1,8 @@
-"""Repeated divisions of few rows into halves, so that the chance of a single division does not decide."""
+"""Cross-fitting of few rows: repeated divisions into halves vote, so that the chance of one does not decide."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,17 +10,15 @@ from scipy.special import ndtr, ndtri
 
 from .._jit.hashing import hash_again
 from .._random import generator
-from .._typing import AnyArray, Booleans, Integers
-from ..density.bandwidth import Bandwidth
-from ..density.histograms import joint_extremes
-from ..projections.directions import Proposal
-from ..splits.choose import Candidates, Counts, Verdict
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..density.histograms import Histograms, joint_extremes
+from ..splits.choose import Counts, Decision
 from ..splits.null import MOST_SIMULATED
-from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
 from .passes import Sample
+from .propose import propose
 from .scaling import Standardiser
-from .scoring import bandwidth_of, candidates_for
+from .scoring import candidates_for, rows_and_scorer
 from .sweeps import BranchPass
 
 FEW_ROWS = 1000
@@ -33,98 +30,93 @@ small branches of 10,000 rows with 20 clusters would take longer than all others
 HAS_A_SAY = 0.1
 """Splits with at most this p-value take part in the choice of the split."""
 
-NO_TESTS: Mapping[int, float] = MappingProxyType({})
-"""P-values of a half that did not choose."""
+N_DIVISIONS = 11
 
-Screened = Callable[[Branch, AnyArray, Bandwidth, np.random.Generator], Proposal]
-"""A function that returns the best direction of each family for a branch on some of its rows, or none."""
+LEAD = 4
+"""Lead in votes at which the vote ends. A smaller one lets single halves decide, a larger one takes longer where
+there are no clusters. Compare with ``python -m tests.benchmarks power``."""
+
+LEAST, MOST = 1 / (1 + MOST_SIMULATED), 0.9
+"""Bounds on p-values, so that one half can compensate for another that shows nothing by bad luck."""
 
 
-class Trial(NamedTuple):
+class Fold(NamedTuple):
     """A split that one half of the rows chose, counted on all rows, and its p-value on the other half."""
 
     p_value: float
     family: int
-    candidates: Candidates
-    verdict: Verdict
+    candidates: Histograms
+    decision: Decision
 
 
-@dataclass(frozen=True)
-class Divisions:
-    """Repeated divisions into halves of the rows of a branch whose sample holds all of them.
+def cross_fitted(branch: Branch, sample: Sample, settings: GrowthSettings, standardise: Standardiser) -> Fold | None:
+    """Return the split by the majority of repeated divisions into halves, or None if the majority is against a split.
+
+    Each half of a division chooses a split of each family of directions, which the other half tests. The tests of both
+    halves are combined for each family, and the families share the level. If one is significant, the division votes for
+    a split. Of the nearly significant splits of one family, the one that agrees most with the others is made. As this
+    choice comes after the vote, it does not change the probability of a false split.
 
     Parameters
     ----------
-    settings : GrowthSettings
-    standardise : Standardiser
-    screened : callable
-        See `Screened`.
+    branch : Branch
+    sample : Sample
+        All rows of the branch.
+    settings, standardise
+        As for `Examiner`.
     """
-
-    settings: GrowthSettings
-    standardise: Standardiser
-    screened: Screened
-
-    def split_of(self, branch: Branch, sample: Sample) -> Trial | None:
-        """Return the split by the majority of the divisions, or None if the majority is against a split.
-
-        Each half of a division chooses a split of each family of directions, which the other half tests. The tests of
-        both halves are combined for each family, and the families share the level. If one is significant, the division
-        votes for a split. Of the nearly significant splits of one family, the one that agrees most with the others is
-        made. As this choice comes after the vote, it does not change the probability of a false split.
-
-        Parameters
-        ----------
-        branch : Branch
-        sample : Sample
-            All rows of the branch.
-        """
-        rows = self.standardise.jittered(sample.rows, sample.hashes)
-        chooser = self.settings.chooser
-        level = 1 - chooser.stop.quantile
-        trials: list[Trial] = []
-        votes: list[bool] = []
-        own: Counter[int] = Counter()
-        while (verdict := decided(votes)) is None:
-            hashes = hash_again(sample.hashes, branch.level * N_DIVISIONS + len(votes) + 1)
-            first = (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
-            halves: list[dict[int, float]] = []
-            for way, choosing in enumerate((first, ~first)):
-                # If the combined tests can no longer be significant, the other half need not choose.
-                if way == 0 or shared_p_value(joint_p_value(p, LEAST) for p in halves[0].values()) <= level:
-                    tested = self._trials(branch, sample, rows, choosing, (branch.path, 3, len(votes), way))
-                    halves.append({family: trial.p_value if trial else 1.0 for family, trial in tested.items()})
-                    trials += [trial for trial in tested.values() if trial]
-            p_values = joint_p_values(*halves)
-            votes.append(shared_p_value(p_values.values()) <= level)
-            own.update(family for family, p_value in p_values.items() if p_value <= level)
-        return medoid(with_a_say(trials, own, len(votes)), sample.rows) if verdict else None
-
-    def _trials(
-        self, branch: Branch, sample: Sample, rows: AnyArray, choosing: Booleans, key: tuple[int, ...]
-    ) -> dict[int, Trial | None]:
-        """Return the split of each family that some of the rows choose, tested on the others; None without a split."""
-        scoring = rows[choosing]
-        rows, scoring = near_rows(rows, scoring, least_share(self.settings.chooser.min_rows, branch.n_rows))
-        bandwidth = bandwidth_of(self.settings.bandwidth, scoring)
-        proposal = self.screened(branch, scoring, bandwidth, generator(self.settings.seed, *key))
-        if len(proposal) == 0:
-            return {}
-        candidates = candidates_for(rows, proposal, self.standardise, bandwidth, branch.n_rows, branch.groups)
-        waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
-        chooser, jitter = self.settings.chooser, self.standardise.discrete.jitter
-        sweep = branch_pass([waiting], self.settings.seed, None, chooser.rule.at.needs_extremes, jitter)
-        counts = counts_of_halves(sweep, sample, choosing)
-        families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
-        trials: dict[int, Trial | None] = {}
-        for i, family in enumerate(families.tolist()):
-            one, rng = slice(i, i + 1), generator(self.settings.seed, *key, 1 + family)
-            tested = chooser.tested(Counts(counts.counts[one], counts.extremes[one]), candidates[one], rng)
-            trials[family] = None if tested is None else Trial(tested[0], family, candidates[one], tested[1])
-        return trials
+    rows = standardise.jittered(sample.rows, sample.hashes)
+    level = 1 - settings.selector.stop.quantile
+    folds: list[Fold] = []
+    votes: list[bool] = []
+    own: Counter[int] = Counter()
+    while (majority := decided(votes)) is None:
+        hashes = hash_again(sample.hashes, branch.level * N_DIVISIONS + len(votes) + 1)
+        first = (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
+        halves: list[dict[int, float]] = [{}, {}]
+        for way, choosing in enumerate((first, ~first)):
+            # If the combined tests can no longer be significant, the other half need not choose.
+            if way == 0 or shared_p_value(joint_p_value(p, LEAST) for p in halves[0].values()) <= level:
+                key = settings.seed, branch.node_id, 3, len(votes), way
+                tested = _folds(branch, sample, rows, choosing, key, settings, standardise)
+                halves[way] = {family: fold.p_value if fold else 1.0 for family, fold in tested.items()}
+                folds += [fold for fold in tested.values() if fold]
+        p_values = joint_p_values(*halves)
+        votes.append(shared_p_value(p_values.values()) <= level)
+        own.update(family for family, p_value in p_values.items() if p_value <= level)
+    return medoid(with_a_say(folds, own, len(votes)), sample.rows) if majority else None
 
 
-def joint_p_values(first: Mapping[int, float], second: Mapping[int, float] = NO_TESTS) -> dict[int, float]:
+def _folds(
+    branch: Branch,
+    sample: Sample,
+    rows: AnyArray,
+    choosing: Booleans,
+    key: tuple[int, ...],
+    settings: GrowthSettings,
+    standardise: Standardiser,
+) -> dict[int, Fold | None]:
+    """Return the split of each family that some of the rows choose, tested on the others; None without a split."""
+    rows, scorer = rows_and_scorer(branch, rows, rows[choosing], settings, standardise)
+    proposed = propose(settings, standardise, scorer.rows, scorer.min_rows, branch.groups, generator(*key))
+    proposal = scorer.best_of_families(proposed)
+    if len(proposal) == 0:
+        return {}
+    candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
+    waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
+    extremes = settings.selector.rule.at.needs_extremes
+    sweep = branch_pass([waiting], settings.seed, None, extremes, standardise.discrete.jitter)
+    counts = counts_of_halves(sweep, sample, choosing)
+    families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
+    folds: dict[int, Fold | None] = {}
+    for i, family in enumerate(families.tolist()):
+        one, rng = slice(i, i + 1), generator(*key, 1 + family)
+        tested = settings.selector.tested(Counts(counts.counts[one], counts.extremes[one]), candidates[one], rng)
+        folds[family] = None if tested is None else Fold(tested[0], family, candidates[one], tested[1])
+    return folds
+
+
+def joint_p_values(first: Mapping[int, float], second: Mapping[int, float]) -> dict[int, float]:
     """Return the combined p-value of both halves for each family; a half without a family has the p-value 1 of it."""
     return {family: joint_p_value(first.get(family, 1.0), second.get(family, 1.0)) for family in {**first, **second}}
 
@@ -139,26 +131,26 @@ def shared_p_value(p_values: Iterable[float]) -> float:
     return min((len(ascending) * p_value / rank for rank, p_value in enumerate(ascending, 1)), default=1.0)
 
 
-def with_a_say(trials: Sequence[Trial], own: Mapping[int, int], n_votes: int) -> list[Trial]:
-    """Return the significant trials of one family, which take part in the choice of the split.
+def with_a_say(folds: Sequence[Fold], own: Mapping[int, int], n_votes: int) -> list[Fold]:
+    """Return the significant folds of one family, which take part in the choice of the split.
 
     Where several families find a split, chance would choose between them. So it is the first, which is least noisy,
     that alone would win the majority of the votes, or that with most votes if none would.
 
     Parameters
     ----------
-    trials : sequence of Trial
+    folds : sequence of Fold
     own : mapping
         Number of divisions in which a family alone is significant.
     n_votes : int
         Number of divisions.
     """
-    families = sorted({trial.family for trial in trials})
+    families = sorted({fold.family for fold in folds})
     won = (family for family in families if 2 * own.get(family, 0) > n_votes)
     chosen = next(won, max(families, key=lambda family: own.get(family, 0)))
-    trials = [trial for trial in trials if trial.family == chosen]
-    most = max(HAS_A_SAY, min(trial.p_value for trial in trials))
-    return [trial for trial in trials if trial.p_value <= most]
+    folds = [fold for fold in folds if fold.family == chosen]
+    most = max(HAS_A_SAY, min(fold.p_value for fold in folds))
+    return [fold for fold in folds if fold.p_value <= most]
 
 
 def counts_of_halves(sweep: BranchPass, sample: Sample, first: Booleans) -> Counts:
@@ -171,26 +163,17 @@ def counts_of_halves(sweep: BranchPass, sample: Sample, first: Booleans) -> Coun
     return Counts(np.stack([*counts, *routed], axis=1), np.stack(extremes, axis=1))
 
 
-def medoid(trials: list[Trial], rows: AnyArray) -> Trial:
+def medoid(folds: list[Fold], rows: AnyArray) -> Fold:
     """Return the split whose sides agree most with those of the others, the first among several."""
-    sides = np.array([_sides(trial, rows) for trial in trials])
+    sides = np.array([_sides(fold, rows.astype(np.float64)) for fold in folds])
     agreement = np.abs(sides @ sides.T).sum(axis=1)
-    return trials[int(agreement.argmax())]
+    return folds[int(agreement.argmax())]
 
 
-def _sides(trial: Trial, rows: AnyArray) -> Integers:
-    direction = trial.candidates.axes.directions.vectors[0]
-    return np.where(rows.astype(np.float64) @ direction <= trial.verdict.threshold, 1, -1)
-
-
-N_DIVISIONS = 11
-
-LEAD = 4
-"""Lead in votes at which the vote ends. A smaller one lets single halves decide, a larger one takes longer where
-there are no clusters. Compare with ``python -m tests.benchmarks power``."""
-
-LEAST, MOST = 1 / (1 + MOST_SIMULATED), 0.9
-"""Bounds on p-values, so that one half can compensate for another that shows nothing by bad luck."""
+def _sides(fold: Fold, rows: Floats) -> Integers:
+    """Return 1 for the rows on the lower side of a split, and -1 for the others."""
+    assert fold.candidates.directions is not None
+    return np.where(rows @ fold.candidates.directions[0] <= fold.decision.threshold, 1, -1)
 
 
 def joint_p_value(first: float, second: float) -> float:

@@ -90,7 +90,7 @@ def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLo
 
 def standardiser_of(settings: GrowthSettings, columns: Columns, sample: Sample) -> Standardiser:
     """Return the shift and scale of the columns for the directions that the settings propose."""
-    share = least_share(settings.chooser.min_rows, settings.chooser.n_root)
+    share = least_share(settings.selector.min_rows, settings.selector.n_root)
     standardise = standardiser(
         columns, sample, settings.scale, moderate=True, discrete=True, levels=settings.levels, least_share=share
     )
@@ -238,7 +238,7 @@ def _close(root: Branch) -> None:
     closed = []
     for branch in root.walk():
         if branch.state in (State.WAITING, State.UNSURE):
-            branch.state, branch.children, branch.candidates, branch.verdict = State.LEAF, None, None, None
+            branch.state, branch.children, branch.candidates, branch.decision = State.LEAF, None, None, None
             closed.append(branch)
     logger.warning(
         "growth ends after %s reads that count branches: %s of %s in all not settled, and may be several each. "

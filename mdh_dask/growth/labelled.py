@@ -7,13 +7,10 @@ import numpy as np
 
 from .._cached import cached_property
 from .._jit.hashing import hash_rows
-from .._random import any_rows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from ..density.histograms import Extents
-from ..projections.directions import Proposal, StandardDirections
-from ..projections.labelled import labelled_hyperplane
 from ..tree.structure import Tree
 from .passes import Sample
 from .scaling import Standardiser
@@ -25,12 +22,6 @@ MOST_LABELLED = 100_000
 
 AT_ONCE = 2**22
 """Projections in memory at once."""
-
-MOST_PURSUITS = 4
-"""Number of groups of a branch that propose a hyperplane each, the largest ones."""
-
-ROWS_OF_PURSUITS = 1000
-"""Rows whose density these pursuits see: they only add directions to those that are scored on all sample rows."""
 
 
 @dataclass(frozen=True)
@@ -167,40 +158,3 @@ class Guides(NamedTuple):
             for b in np.flatnonzero(counts[:, self.groups.apart_from(group)].any(axis=1))
         }
         return {(a, b) for a, b in pairs if a < b}
-
-
-def proposed_by(groups: Groups, rows: AnyArray) -> Proposal:
-    """Return hyperplanes of low density that separate groups of labelled rows from those to be separated from them.
-
-    Parameters
-    ----------
-    groups : Groups
-        Of standardised rows.
-    rows : array of shape (n, n_features)
-        Standardised sample rows.
-    """
-    some = any_rows(rows, ROWS_OF_PURSUITS)
-    largest = np.argsort(-np.bincount(groups.group), kind="stable").tolist()
-    wanted = [g for g in largest if len(groups.apart_from(g))][:MOST_PURSUITS]
-    ends = []
-    for g in wanted[1:] if len(wanted) == 2 else wanted:
-        ours, others = groups.group == g, np.isin(groups.group, groups.apart_from(g))
-        both = ours | others
-        signs = np.where(ours[both], 1.0, -1.0)
-        between = groups.rows[ours].mean(axis=0) - groups.rows[others].mean(axis=0)
-        if between.any() and some.std(axis=0).any():
-            ends.append(labelled_hyperplane(some, groups.rows[both], signs, starts=(between.astype(np.float64),)))
-    directions = np.array([end.direction for end in ends]).reshape(-1, rows.shape[1])
-    return Proposal(StandardDirections(directions), np.array([end.offset for end in ends]))
-
-
-def joined(proposal: Proposal, more: Proposal) -> Proposal:
-    """Return two proposals as one, with thresholds if the first has any, and equal families together."""
-    vectors = np.concatenate([proposal.directions.vectors, more.directions.vectors])
-    both = proposal, more
-    family = None
-    if any(one.family is not None for one in both):
-        family = np.concatenate([np.zeros(len(one), dtype=int) if one.family is None else one.family for one in both])
-    if proposal.thresholds is None or more.thresholds is None:
-        return Proposal(StandardDirections(vectors), family=family)
-    return Proposal(StandardDirections(vectors), np.concatenate([proposal.thresholds, more.thresholds]), family)

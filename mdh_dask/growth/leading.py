@@ -14,7 +14,7 @@ from .growth import first_pass, first_sample
 from .passes import FirstLook
 from .sampling import PILOT_ROWS
 from .scaling import Standardiser
-from .scoring import bandwidth_of, screen
+from .scoring import Scorer, bandwidth_of
 
 
 def leading_directions(
@@ -45,7 +45,7 @@ def leading_directions(
     sample = sample.first(settings.sample_size or PILOT_ROWS)
     rows = standardise.jittered(sample.rows, sample.hashes)
     if not settings.from_origin:
-        rows = near_rows(rows, rows, least_share(settings.chooser.min_rows, settings.chooser.n_root))[0]
+        rows = near_rows(rows, rows, least_share(settings.selector.min_rows, settings.selector.n_root))[0]
     found = _deflated(settings, rows.astype(np.float64), standardise, n)
     return standardise.raw(StandardDirections(found)).vectors / standardise.unit
 
@@ -54,7 +54,7 @@ def _deflated(settings: GrowthSettings, rows: Floats, standardise: Standardiser,
     found = np.empty((0, rows.shape[1]))
     rows = rows if settings.from_origin else rows - rows.mean(axis=0)
     varying = 1e-6 * np.abs(rows).max(initial=0.0)
-    min_rows = settings.chooser.min_rows * len(rows) / settings.chooser.n_root
+    min_rows = settings.selector.min_rows * len(rows) / settings.selector.n_root
     while len(found) < min(n, rows.shape[1]) and np.abs(rows).max(initial=0.0) > varying:
         rng = generator(settings.seed, len(found))
         proposal = settings.propose(rows, rng, standardise.discrete.jitter.columns, min_rows)
@@ -75,8 +75,8 @@ def _across(vectors: Floats, found: Floats) -> Floats:
 
 def _best(settings: GrowthSettings, rows: AnyArray, proposal: Proposal, standardise: Standardiser) -> Floats:
     """Return the direction with the best score, or the first without an admissible split."""
-    rule, share = settings.chooser.rule, len(rows) / settings.chooser.n_root
-    bandwidth = bandwidth_of(settings.bandwidth, rows)
-    kept = screen(rows, proposal, 1, rule, bandwidth, settings.chooser.min_rows * share, standardise)
+    selector, bandwidth = settings.selector, bandwidth_of(settings.bandwidth, rows)
+    min_rows = selector.min_rows * (len(rows) / selector.n_root)
+    kept = Scorer(rows, selector.rule, bandwidth, min_rows, standardise).best(proposal, 1)
     best: Floats = (kept if len(kept) else proposal).directions.vectors[0]
     return best

@@ -14,10 +14,12 @@ from .._typing import Floats
 from ..density.kde import valley_evidence
 from ..kernels.spectral import by_alignment
 from ..projections.bipartition import second_eigenvalue
-from ..splits.choose import Verdict
+from ..splits.choose import Decision
 from .bounds import near_rows
 from .branches import Branch, GrowthSettings, State
 from .scaling import Standardiser
+
+logger = logging.getLogger(__name__)
 
 MOST_GROUPS = 20
 """Most clusters to find by eigenvectors."""
@@ -45,7 +47,7 @@ def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
 
 
 def split_by_scatter(
-    root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
+    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
 ) -> set[Branch]:
     """Return the branches that are split if the cluster with the largest scatter is always split next.
 
@@ -57,7 +59,7 @@ def split_by_scatter(
         that of the cluster that would be split next (Boley 1998). Both also stop when no cluster can be split.
     standardise : Standardiser
         Defines the standardised rows, whose scatter counts.
-    look : callable
+    examine : callable
         Examines an open branch, and gives it children if it can be split. Called only for branches whose turn comes.
 
     Returns
@@ -69,7 +71,7 @@ def split_by_scatter(
     D. Boley: Principal direction divisive partitioning. Data Mining and Knowledge Discovery 2 (1998).
     """
     first = spread_of(root, standardise)
-    frontier = [(-first.scatter, root.path, root)]
+    frontier = [(-first.scatter, root.node_id, root)]
     centroids = {root: first.centroid}
     split: set[Branch] = set()
     while frontier and len(centroids) < (max_clusters or inf):
@@ -77,7 +79,7 @@ def split_by_scatter(
         if max_clusters is None and _scatter_of(centroids.values()) > -scatter:
             break
         if branch.state is State.OPEN:
-            look(branch)
+            examine(branch)
         if not branch.children:
             continue
         split.add(branch)
@@ -85,12 +87,12 @@ def split_by_scatter(
         for child in branch.children:
             spread = spread_of(child, standardise)
             centroids[child] = spread.centroid
-            heappush(frontier, (-spread.scatter, child.path, child))
+            heappush(frontier, (-spread.scatter, child.node_id, child))
     return split
 
 
 def split_by_criterion(
-    root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
+    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
 ) -> set[Branch]:
     """Return the branches that are split if the one whose direction has the best score is always split next.
 
@@ -101,9 +103,9 @@ def split_by_criterion(
 
     def reach(branch: Branch) -> None:
         if branch.state is State.OPEN:
-            look(branch)
-        if branch.children and branch.verdict:
-            heappush(frontier, (-branch.verdict.score, branch.path, branch))
+            examine(branch)
+        if branch.children and branch.decision:
+            heappush(frontier, (-branch.decision.score, branch.node_id, branch))
 
     reach(root)
     while frontier and len(split) + 1 < (max_clusters or inf):
@@ -115,7 +117,7 @@ def split_by_criterion(
 
 
 def split_by_eigenvalue(
-    root: Branch, max_clusters: int | None, standardise: Standardiser, look: Callable[[Branch], object]
+    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
 ) -> set[Branch]:
     """Return the branches that are split if the one whose own affinities are divided best is always split next.
 
@@ -125,16 +127,16 @@ def split_by_eigenvalue(
     the other parameters.
     """
     wanted = max_clusters or _number_of_groups(root, standardise)
-    frontier = [(_eigenvalue_of(root, standardise), root.path, root)]
+    frontier = [(_eigenvalue_of(root, standardise), root.node_id, root)]
     split: set[Branch] = set()
     while frontier and len(split) + 1 < wanted:
         branch = heappop(frontier)[2]
         if branch.state is State.OPEN:
-            look(branch)
+            examine(branch)
         if branch.children:
             split.add(branch)
         for child in branch.children or ():
-            heappush(frontier, (_eigenvalue_of(child, standardise), child.path, child))
+            heappush(frontier, (_eigenvalue_of(child, standardise), child.node_id, child))
     return split
 
 
@@ -171,9 +173,6 @@ def _scatter_of(centroids: Iterable[Floats | None]) -> float:
     return float(((points - points.mean(axis=0)) ** 2).sum())
 
 
-logger = logging.getLogger(__name__)
-
-
 def extend(root: Branch, settings: GrowthSettings) -> bool:
     """Split leaves at valleys that failed the test while there are fewer clusters than wanted; return whether any were.
 
@@ -191,24 +190,24 @@ def extend(root: Branch, settings: GrowthSettings) -> bool:
     leaves = [branch for branch in root.walk() if branch.state is State.LEAF]
     missing = settings.n_clusters - len(leaves)
     failed = [
-        (evidence_of(branch.verdict), branch)
+        (evidence_of(branch.decision), branch)
         for branch in leaves
-        if branch.verdict is not None
-        and branch.verdict.admissible
+        if branch.decision is not None
+        and branch.decision.admissible
         and (settings.max_levels is None or branch.level < settings.max_levels)
     ]
-    taken = sorted(failed, key=lambda pair: (-pair[0], pair[1].path))[: max(missing, 0)]
+    taken = sorted(failed, key=lambda pair: (-pair[0], pair[1].node_id))[: max(missing, 0)]
     for evidence, branch in taken:
-        assert branch.verdict is not None
+        assert branch.decision is not None
         logger.info("a valley of %.1f standard errors is split without a test, for n_clusters", evidence)
-        branch.verdict = replace(branch.verdict, accepted=True)
+        branch.decision = replace(branch.decision, accepted=True)
         branch.part(counted=True)
         branch.state = State.SPLIT
     return bool(taken)
 
 
-def evidence_of(verdict: Verdict) -> float:
+def evidence_of(decision: Decision) -> float:
     """Return the evidence of a split, or of the best rejected one, in standard errors."""
-    histogram = verdict.histogram
-    k = histogram.bin_of(verdict.threshold, 0)
+    histogram = decision.histogram
+    k = histogram.bin_of(decision.threshold, 0)
     return valley_evidence(histogram.density[0], k, float(histogram.spread[0][0]), float(histogram.bandwidth[0]))

@@ -41,7 +41,7 @@ def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
     budget = rows_held(sample_size, root.sample.n_columns)
     wanted = min(sample_size, max(budget / max(len(leaves), 1), FRESH_ROWS))
     fresh: dict[Branch, float] = {}
-    for branch in sorted(leaves, key=lambda b: (-b.n_rows, b.path)):
+    for branch in sorted(leaves, key=lambda b: (-b.n_rows, b.node_id)):
         if min(wanted, branch.n_rows) < 2 * len(branch.sample):
             branch.state = State.LEAF if branch.state is State.UNSURE else branch.state
         elif len(fresh) < max(budget / wanted, 1):

@@ -1,6 +1,9 @@
 """Scores of directions on a sample; only the best few are counted on all rows."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Self
 
 import numpy as np
 
@@ -10,11 +13,13 @@ from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
-from ..projections.directions import Axes, Proposal
+from ..projections.directions import Proposal
 from ..projections.pca import centred_rows, scaled_components
-from ..splits.choose import Candidates
 from ..splits.rules import SplitRule
+from .bounds import least_share, near_rows
+from .branches import Branch, GrowthSettings
 from .labelled import Groups
+from .propose import joined
 from .scaling import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
@@ -29,6 +34,12 @@ FIRST_ROUND_KEEPS = 64
 ROUGH_BINS = 2.5
 """Bins per bandwidth in the first round, which only discards directions."""
 
+MAX_BINS = 4096
+"""Most bins of a histogram, also for a branch with far outliers."""
+
+KERNEL_REACH = 4
+"""Bandwidths of bins beyond the outermost rows, where their kernels end."""
+
 
 def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
     """Return the rule for the densities of a branch; a principal rule takes the spread of its rows."""
@@ -37,65 +48,142 @@ def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
     return rule.fixed(float(scaled_components(centred_rows(rows), 1)[1][0]))
 
 
-def screen(
-    rows: AnyArray,
-    proposal: Proposal,
-    n_kept: int,
-    rule: SplitRule,
-    bandwidth: Bandwidth,
-    min_rows: float,
-    standardise: Standardiser,
-    groups: Groups | None = None,
-) -> Proposal:
-    """Return the proposed directions with the best scores on the sample, best first.
+@dataclass(frozen=True)
+class Scorer:
+    """Score directions on some rows of a branch.
 
     Parameters
     ----------
     rows : array of shape (n, n_features)
         Standardised sample of a branch.
-    proposal : Proposal
-    n_kept : int
     rule, bandwidth
         The split rule that scores each direction, and the bandwidth of its density.
     min_rows : float
-        Least number of sample rows on each side of a split.
+        Least number of these rows on each side of a split.
     standardise : Standardiser
         Shift and scale of the columns.
     groups : Groups, optional
         The labelled rows of the branch.
-
-    Returns
-    -------
-    Proposal of at most `n_kept` directions
-        Directions without an admissible split are left out, and so are those within two degrees of a better one:
-        they would find the same valley.
     """
-    if len(proposal) == 0:  # as for no rows, of which there is no mean
-        return proposal
-    proposal = promising(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
-    scores = _scores(rows, proposal, rule, bandwidth, min_rows, standardise, groups)
-    unit = proposal.of_length_one().directions.vectors
-    kept: list[int] = []
-    for i in np.argsort(-scores, kind="stable"):
-        if len(kept) == n_kept or scores[i] == -np.inf:
-            break
-        # OpenBLAS's products of a few float32 rows may read what lies beyond them, and flag it as invalid.
-        with np.errstate(invalid="ignore"):
-            cosines = np.abs(unit[kept] @ unit[i])
-        if np.all(cosines < 0.9994):
-            kept.append(int(i))
-    return proposal[kept]
+
+    rows: AnyArray
+    rule: SplitRule
+    bandwidth: Bandwidth
+    min_rows: float
+    standardise: Standardiser
+    groups: Groups | None = None
+
+    @property
+    def at_any_depth(self) -> Self:
+        """The scorer that admits valleys of any relative depth."""
+        return replace(self, rule=self.rule.at_any_depth)
+
+    def best(self, proposal: Proposal, n_kept: int) -> Proposal:
+        """Return the proposed directions with the best scores, at most `n_kept`, best first.
+
+        Directions without an admissible split are left out, and so are those within two degrees of a better one: they
+        would find the same valley.
+        """
+        if len(proposal) == 0:  # as for no rows, of which there is no mean
+            return proposal
+        proposal = self.promising(proposal)
+        scores = self._scores(proposal)
+        unit = proposal.of_length_one().directions.vectors
+        kept: list[int] = []
+        for i in np.argsort(-scores, kind="stable"):
+            if len(kept) == n_kept or scores[i] == -np.inf:
+                break
+            # OpenBLAS's products of a few float32 rows may read what lies beyond them, and flag it as invalid.
+            with np.errstate(invalid="ignore"):
+                cosines = np.abs(unit[kept] @ unit[i])
+            if np.all(cosines < 0.9994):
+                kept.append(int(i))
+        return proposal[kept]
+
+    def best_of_families(self, proposal: Proposal) -> Proposal:
+        """Return the direction of each family with the best score."""
+        return reduce(joined, (self.best(family, 1) for family in proposal.families()))
+
+    def promising(self, proposal: Proposal) -> Proposal:
+        """Return the directions with the best scores on some of the rows by rough bins.
+
+        Few rows in wide bins make valleys shallower, so places that are left go to valleys below the least depth. A few
+        directions, or a few rows unless they are scored by depth alone, are not worth a round of their own.
+        """
+        enough = len(self.rows) > 2 * FIRST_ROUND_ROWS or self._only_depth
+        if len(proposal) <= FIRST_ROUND_KEEPS or not enough:
+            return proposal
+        some = any_rows(self.rows, FIRST_ROUND_ROWS)
+        few = replace(self, rows=some, min_rows=self.min_rows * len(some) / len(self.rows))
+        scores = at_any_depth = (
+            few._depths(proposal, ROUGH_BINS) if self._only_depth else few._scores(proposal, ROUGH_BINS)
+        )
+        shallow = not self._only_depth and self.rule.limits_depth
+        if shallow and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
+            at_any_depth = few.at_any_depth._scores(proposal, ROUGH_BINS)
+        return proposal[np.sort(np.lexsort((-at_any_depth, -scores))[:FIRST_ROUND_KEEPS])]
+
+    @property
+    def _only_depth(self) -> bool:
+        return self.rule.scores_depth and self.rule.alpha is None and self.groups is None
+
+    def _scores(self, proposal: Proposal, bins_per_bandwidth: float = BINS_PER_BANDWIDTH) -> Floats:
+        """Return one score for each direction, minus infinity without an admissible split."""
+        if self._only_depth:
+            depths = self._depths(proposal, bins_per_bandwidth)
+            return np.where(depths > self.rule.min_relative_depth, depths, -np.inf)
+        scores = np.empty((len(self.rule.criteria), len(proposal)))
+        groups = None if self.groups is None else self.groups.standardised(self.standardise)
+        for part, projections, resolution in self._projected(proposal, self.rows):
+            directions = proposal.directions[part]
+            suggested = None if proposal.thresholds is None else proposal.thresholds[part]
+            # Rows on each side of a threshold that does not move are counted exactly if a bin ends there.
+            ends = suggested if self.rule.at.needs_thresholds else None
+            histograms = histograms_along(
+                projections, self.bandwidth, resolution, bins_per_bandwidth, self.rule.at.needs_extremes, ends
+            )
+            histograms = replace(histograms, length=directions.length, suggested=suggested)
+            if groups is not None:
+                histograms = replace(histograms, extents=groups.along(directions.vectors))
+            scores[:, part] = self.rule.scores(histograms, self.min_rows)
+        return self.rule.combined(scores)
+
+    def _depths(self, proposal: Proposal, bins_per_bandwidth: float) -> Floats:
+        """Return the relative depth of the deepest valley along each direction; none after a split beyond doubt."""
+        depths = np.full(len(proposal), -np.inf)
+        # Without their mean, rows keep in float32 the digits in which they differ.
+        rows = (self.rows - self.rows.mean(axis=0)).astype(np.float32)
+        for part, projections, resolution in self._projected(proposal, rows):
+            counts, _, _ = sample_counts(projections, self.bandwidth, resolution, bins_per_bandwidth)
+            depth = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1)).depth
+            depths[part] = np.where(depth > 0, depth, -np.inf)
+            if depths[part].max() > max(CERTAIN_DEPTH, self.rule.min_relative_depth):
+                break
+        return depths
+
+    def _projected(self, proposal: Proposal, rows: AnyArray) -> Iterator[tuple[slice, AnyArray, Floats]]:
+        """Yield some directions at a time, with the projections of rows on them and their least bandwidths."""
+        for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
+            part = slice(first, first + DIRECTIONS_AT_ONCE)
+            directions = proposal.directions[part]
+            projections = directions.vectors.astype(rows.dtype) @ rows.T
+            yield part, projections, self.standardise.bandwidth_along(directions)
 
 
-def candidates_for(
-    rows: AnyArray,
-    proposal: Proposal,
-    standardise: Standardiser,
-    bandwidth: Bandwidth,
-    n_rows: float,
-    groups: Groups | None = None,
-) -> Candidates:
-    """Return candidates with bins that resolve the densities of a branch's `n_rows` rows.
+def rows_and_scorer(
+    branch: Branch, rows: AnyArray, scoring: AnyArray, settings: GrowthSettings, standardise: Standardiser
+) -> tuple[AnyArray, Scorer]:
+    """Return the near rows of a branch, and the scorer of directions by those that choose; both are standardised."""
+    share = least_share(settings.selector.min_rows, branch.n_rows)
+    if not settings.from_origin:  # without some rows, the degrees of others would be wrong
+        rows, scoring = near_rows(rows, scoring, share)
+    min_rows = settings.selector.min_rows * len(scoring) / branch.n_rows
+    bandwidth = bandwidth_of(settings.bandwidth, scoring)
+    return rows, Scorer(scoring, settings.selector.rule, bandwidth, min_rows, standardise, branch.groups)
+
+
+def candidates_for(rows: AnyArray, proposal: Proposal, scorer: Scorer, n_rows: float) -> Histograms:
+    """Return candidates along directions of raw rows, with bins that resolve the densities of a branch's `n_rows` rows.
 
     Parameters
     ----------
@@ -103,127 +191,24 @@ def candidates_for(
         Standardised sample of the branch.
     proposal : Proposal
         If it has thresholds, bins end at them.
-    standardise : Standardiser
-    bandwidth : Bandwidth
+    scorer : Scorer
     n_rows : float
         Number of rows to count.
-    groups : Groups, optional
-        The labelled rows of the branch.
-
-    Returns
-    -------
-    Candidates
-        Candidates for raw rows.
     """
-    directions, suggested = proposal.directions, proposal.thresholds
+    standardise, directions, suggested = scorer.standardise, proposal.directions, proposal.thresholds
     projections = directions.vectors @ rows.astype(np.float64).T
     raw = standardise.raw(directions)
     resolution = standardise.bandwidth_along(directions)
-    origin, width, n_bins = bins_along(projections, bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
+    origin, width, n_bins = bins_along(projections, scorer.bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
     shift = standardise.shift_along(raw)
     if suggested is not None:
         origin = ending_at(suggested, origin, width)
         suggested = suggested + shift
-    axes = Axes(raw, origin + shift, width, np.full(len(raw), n_bins))
-    extents = None if groups is None else groups.along(raw.vectors)
-    return Candidates(axes, resolution, bandwidth, suggested, directions.length, extents=extents)
-
-
-def promising(
-    rows: AnyArray,
-    proposal: Proposal,
-    rule: SplitRule,
-    bandwidth: Bandwidth,
-    min_rows: float,
-    standardise: Standardiser,
-    groups: Groups | None = None,
-) -> Proposal:
-    """Return the directions with the best scores on some of the rows by rough bins; parameters are those of `screen`.
-
-    Few rows in wide bins make valleys shallower, so places that are left go to valleys below the least depth. A few
-    directions, or a few rows unless they are scored by depth alone, are not worth a round of their own.
-    """
-    only_depth = _scores_only_depth(rule, groups)
-    if len(proposal) <= FIRST_ROUND_KEEPS or not (len(rows) > 2 * FIRST_ROUND_ROWS or only_depth):
-        return proposal
-    some = any_rows(rows, FIRST_ROUND_ROWS)
-    known = bandwidth, min_rows * len(some) / len(rows), standardise, groups, ROUGH_BINS
-    scores = at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=only_depth)
-    if not only_depth and rule.limits_depth and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
-        at_any_depth = _scores(some, proposal, rule, *known, at_any_depth=True)
-    return proposal[np.sort(np.lexsort((-at_any_depth, -scores))[:FIRST_ROUND_KEEPS])]
-
-
-def _scores_only_depth(rule: SplitRule, groups: Groups | None) -> bool:
-    return rule.scores_depth and rule.alpha is None and groups is None
-
-
-def _scores(
-    rows: AnyArray,
-    proposal: Proposal,
-    rule: SplitRule,
-    bandwidth: Bandwidth,
-    min_rows: float,
-    standardise: Standardiser,
-    groups: Groups | None,
-    bins_per_bandwidth: float = BINS_PER_BANDWIDTH,
-    at_any_depth: bool = False,
-) -> Floats:
-    if _scores_only_depth(rule, groups):
-        depths = _depths(rows, proposal, rule, bandwidth, min_rows, standardise, bins_per_bandwidth)
-        return depths if at_any_depth else np.where(depths > rule.min_relative_depth, depths, -np.inf)
-    rule = rule.at_any_depth if at_any_depth else rule
-    scores = np.empty((len(rule.criteria), len(proposal)))
-    groups = None if groups is None else groups.standardised(standardise)
-    for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
-        part = slice(first, first + DIRECTIONS_AT_ONCE)
-        directions = proposal.directions[part]
-        projections = directions.vectors.astype(rows.dtype) @ rows.T
-        resolution = standardise.bandwidth_along(directions)
-        suggested = None if proposal.thresholds is None else proposal.thresholds[part]
-        # Rows on each side of a threshold that does not move are counted exactly if a bin ends there.
-        ends = suggested if rule.at.needs_thresholds else None
-        histograms = histograms_along(
-            projections, bandwidth, resolution, bins_per_bandwidth, rule.at.needs_extremes, ends
-        )
-        histograms = replace(histograms, length=directions.length, suggested=suggested)
-        if groups is not None:
-            histograms = replace(histograms, extents=groups.along(directions.vectors))
-        scores[:, part] = rule.scores(histograms, min_rows)
-    return rule.combined(scores)
-
-
-def _depths(
-    rows: AnyArray,
-    proposal: Proposal,
-    rule: SplitRule,
-    bandwidth: Bandwidth,
-    min_rows: float,
-    standardise: Standardiser,
-    bins_per_bandwidth: float,
-) -> Floats:
-    """Return the relative depth of the deepest valley along each direction; none after a split beyond doubt."""
-    scores = np.full(len(proposal), -np.inf)
-    # Without their mean, rows keep in float32 the digits in which they differ.
-    rows = (rows - rows.mean(axis=0)).astype(np.float32)
-    for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
-        part = slice(first, first + DIRECTIONS_AT_ONCE)
-        directions = proposal.directions[part]
-        projections = directions.vectors.astype(rows.dtype) @ rows.T
-        resolution = standardise.bandwidth_along(directions)
-        counts, _, _ = sample_counts(projections, bandwidth, resolution, bins_per_bandwidth)
-        depth = deepest_valleys(counts, bins_per_bandwidth, max(min_rows, 1)).depth
-        scores[part] = np.where(depth > 0, depth, -np.inf)
-        if scores[part].max() > max(CERTAIN_DEPTH, rule.min_relative_depth):
-            break
-    return scores
-
-
-MAX_BINS = 4096
-"""Most bins of a histogram, also for a branch with far outliers."""
-
-KERNEL_REACH = 4
-"""Bandwidths of bins beyond the outermost rows, where their kernels end."""
+    return Histograms(
+        np.broadcast_to(np.zeros(1, dtype=np.int64), (len(raw), n_bins)), origin + shift, width, scorer.bandwidth,
+        resolution, suggested=suggested, length=directions.length, directions=raw.vectors,
+        extents=None if scorer.groups is None else scorer.groups.along(raw.vectors),
+    )  # fmt: skip
 
 
 def histograms_along(

@@ -10,7 +10,7 @@ from ..chunks import Pass, Plan
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
 from ..projections.directions import Axes, RawDirections
-from ..splits.choose import Candidates, Verdict
+from ..splits.choose import Decision
 from ..tree.editing import scaled_counts
 from ..tree.structure import Tree, tree_from_nodes
 from .branches import Branch, SampleRows, State
@@ -30,11 +30,11 @@ def tree_of(root: Branch, merged: bool = False) -> Tree:
         node: dict[str, Any] = {"left": left, "right": right, "n_rows": int(branch.n_rows), "plane": branch.plane}
         known, own = branch.deviation, deviations[branch]
         node["deviation"] = own if known is None else np.where(np.isnan(own), known, own)
-        if (verdict := branch.verdict) is not None:
-            histogram = verdict.histogram
+        if (decision := branch.decision) is not None:
+            histogram = decision.histogram
             node |= {
-                "threshold": verdict.threshold,
-                "relative_depth": verdict.depth,
+                "threshold": decision.threshold,
+                "relative_depth": decision.depth,
                 "origin": histogram.origin[0],
                 "width": histogram.width[0],
                 "bandwidth": histogram.bandwidth[0],
@@ -58,6 +58,36 @@ def _clusters_of(root: Branch) -> Integers:
     return np.array(clusters)
 
 
+def deviations_of(root: Branch) -> dict[Branch, Floats]:
+    """Return the standard deviation of every column in every branch, shape (n_features,); NaN without sample rows.
+
+    Leaves are measured on their samples, which may be newer than those of their parents, and merged upwards in
+    proportion to their rows. No pass.
+    """
+    moments: dict[Branch, Columns] = {}
+    for branch in reversed(list(root.walk())):
+        children = branch.children
+        merged = merge_columns(*(moments[child] for child in children)) if children else _measured(branch, root.n_rows)
+        moments[branch] = merged
+    return {branch: _deviation(columns) for branch, columns in moments.items()}
+
+
+def _measured(leaf: Branch, n_all: float) -> Columns:
+    """Return the columns of a leaf's sample, weighted by the leaf's share of all rows."""
+    columns = columns_of(leaf.sample.load().rows)
+    if not columns.n:
+        return columns
+    # Shares instead of numbers of rows, as their products with squares of large values would overflow.
+    share = leaf.n_rows / n_all
+    return columns._replace(n=share, deviations=columns.deviations * (share / columns.n))
+
+
+def _deviation(columns: Columns) -> Floats:
+    """Return the standard deviations of columns, rounded; NaN without rows."""
+    # A few bits suffice to rank features, and compress well when saved.
+    return to_few_bits(np.sqrt(columns.deviations / columns.n)) if columns.n else np.full(len(columns.mean), np.nan)
+
+
 def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -> Branch:
     """Return the root of the branches of a tree, the inverse of `tree_of`.
 
@@ -76,18 +106,18 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -
     """
     none = SampleRows.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
     branches: list[Branch] = []
-    path = np.ones(tree.n_nodes, dtype=object)  # Python integers, as a tree may have more than 64 levels
+    node_ids = np.ones(tree.n_nodes, dtype=object)  # Python integers, as a tree may have more than 64 levels
     for node in range(tree.n_nodes):
         inner = tree.left[node] >= 0
         if inner:
-            path[tree.left[node]], path[tree.right[node]] = 2 * path[node], 2 * path[node] + 1
+            node_ids[tree.left[node]], node_ids[tree.right[node]] = 2 * node_ids[node], 2 * node_ids[node] + 1
         part = none if sample is None else sample if node == 0 else sample.take(np.empty(0, dtype=np.int64))
-        branch = Branch(path[node], part, int(tree.n_rows[node]), counted=True)
+        branch = Branch(node_ids[node], part, int(tree.n_rows[node]), counted=True)
         branch.state, branch.deviation = State.SPLIT if inner else State.LEAF, tree.deviations[node]
         known = [getattr(tree, name)[node] for name in ("thresholds", "relative_depth", "origin", "width", "bandwidth")]
         if inner or len(tree.histogram(node)) or tree.planes[node].any() or np.isfinite(known).any():
-            branch.candidates = _candidates(tree, node, rule)
-            branch.verdict = _verdict(tree, node, branch.candidates)
+            branch.candidates = _histogram(tree, node, rule)
+            branch.decision = _decision(tree, node, branch.candidates)
         branches.append(branch)
     for node in np.flatnonzero(tree.left >= 0).tolist():
         branches[node].children = branches[tree.left[node]], branches[tree.right[node]]
@@ -105,27 +135,27 @@ def largest_clusters(tree: Tree) -> list[int]:
     return [max(held, key=lambda cluster: (held[cluster], -cluster)) for held in rows]
 
 
-def of_all_rows(verdict: Verdict, n_rows: float) -> Verdict:
-    """Return a verdict on a sample with the histogram, and so the bandwidth, scaled to all rows."""
-    counts = scaled_counts(verdict.histogram.counts[0], round(n_rows))
-    return replace(verdict, histogram=replace(verdict.histogram, counts=counts[None]))
+def of_all_rows(decision: Decision, n_rows: float) -> Decision:
+    """Return a decision on a sample with the histogram, and so the bandwidth, scaled to all rows."""
+    counts = scaled_counts(decision.histogram.counts[0], round(n_rows))
+    return replace(decision, histogram=replace(decision.histogram, counts=counts[None]))
 
 
-def _candidates(tree: Tree, node: int, rule: Bandwidth) -> Candidates:
-    n_bins = np.array([len(tree.histogram(node))])
-    axes = Axes(RawDirections(tree.planes[[node]]), tree.origin[[node]], tree.width[[node]], n_bins)
-    return Candidates(axes, np.zeros(1), rule, known_bandwidth=tree.bandwidth[[node]])
-
-
-def _verdict(tree: Tree, node: int, candidates: Candidates) -> Verdict:
-    axes, inner = candidates.axes, bool(tree.left[node] >= 0)
-    histogram = Histograms(
-        tree.histogram(node)[None], axes.origin, axes.width, candidates.bandwidth, candidates.resolution,
-        known_bandwidth=candidates.known_bandwidth,
+def _histogram(tree: Tree, node: int, rule: Bandwidth) -> Histograms:
+    """Return the histogram of a node along its direction."""
+    one = [node]
+    return Histograms(
+        tree.histogram(node)[None], tree.origin[one], tree.width[one], rule, np.zeros(1),
+        known_bandwidth=tree.bandwidth[one], directions=tree.planes[one],
     )  # fmt: skip
+
+
+def _decision(tree: Tree, node: int, histogram: Histograms) -> Decision:
+    """Return the decision about a node."""
+    inner = bool(tree.left[node] >= 0)
     n_left, n_right = (int(tree.n_rows[side[node]]) if inner else 0 for side in (tree.left, tree.right))
     threshold, depth = float(tree.thresholds[node]), float(tree.relative_depth[node])
-    return Verdict(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)
+    return Decision(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)
 
 
 def recount(tree: Tree) -> Plan[Tree]:
@@ -206,32 +236,3 @@ def rows_of_nodes(tree: Tree, arrivals: Integers) -> Integers:
     for node in np.flatnonzero(tree.left >= 0)[::-1]:
         n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]
     return n_rows
-
-
-def deviations_of(root: Branch) -> dict[Branch, Floats]:
-    """Return the standard deviation of every column in every branch, shape (n_features,); NaN without sample rows.
-
-    Leaves are measured on their samples, which may be newer than those of their parents, and merged upwards in
-    proportion to their rows. No pass.
-    """
-    moments: dict[Branch, Columns] = {}
-    for branch in reversed(list(root.walk())):
-        children = branch.children
-        merged = merge_columns(*(moments[child] for child in children)) if children else _measured(branch, root.n_rows)
-        moments[branch] = merged
-    return {branch: _deviation(columns) for branch, columns in moments.items()}
-
-
-def _measured(leaf: Branch, n_all: float) -> Columns:
-    """Return the columns of a leaf's sample, weighted by the leaf's share of all rows."""
-    columns = columns_of(leaf.sample.load().rows)
-    if not columns.n:
-        return columns
-    # Shares instead of numbers of rows, as their products with squares of large values would overflow.
-    share = leaf.n_rows / n_all
-    return columns._replace(n=share, deviations=columns.deviations * (share / columns.n))
-
-
-def _deviation(columns: Columns) -> Floats:
-    # A few bits suffice to rank features, and compress well when saved.
-    return to_few_bits(np.sqrt(columns.deviations / columns.n)) if columns.n else np.full(len(columns.mean), np.nan)

@@ -10,9 +10,9 @@ import numpy as np
 from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
-from ..density.histograms import joint_extremes, no_extremes
+from ..density.histograms import Histograms, joint_extremes, no_extremes
 from ..projections.directions import Axes
-from ..splits.choose import Candidates, Counts, Verdict
+from ..splits.choose import Counts, Decision
 from ..tree.editing import multiplied, proportioned
 from ..tree.structure import Tree
 from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
@@ -71,7 +71,7 @@ def update(
     settings = replace(settings, sample_size=sample_size)
     wanted = rows_held(sample_size, shape[1])
     axes = axes_of(tree)
-    sweep = replace(tree_pass(tree, axes), extremes=settings.chooser.rule.at.needs_extremes)
+    sweep = replace(tree_pass(tree, axes), extremes=settings.selector.rule.at.needs_extremes)
     first = FirstPass(settings.seed, sample_limit(wanted, shape[0]))
     look, counts = yield Pass("updating", UpdatePass(first, sweep))
     check(look)
@@ -119,27 +119,27 @@ class Updater(Examiner):
             if len(tree.histogram(node)) == 0:
                 continue
             assert branch.candidates is not None
-            assert branch.verdict is not None
+            assert branch.decision is not None
             n_bins, extremes = int(axes.n_bins[place]), counts.extremes[place] * self.standardise.unit
             before, new = old.histogram(node), [folded(part, n_bins) for part in counts.counts[place]]
             # Of old rows that were spread nothing else is known than where they were counted.
             parts = np.stack([before, new[0] + new[1], *(before + routed for routed in new[2:])])
             self.counts[branch] = Counts(parts[None], _extremes(before, extremes, branch.candidates)[None])
             branch.candidates = self._candidates(branch, tree, node)
-            branch.verdict = replace(branch.verdict, histogram=self.counts[branch].of(branch.candidates))
+            branch.decision = replace(branch.decision, histogram=self.counts[branch].along(branch.candidates))
             place += 1
         return root
 
-    def _candidates(self, branch: Branch, tree: Tree, node: int) -> Candidates:
+    def _candidates(self, branch: Branch, tree: Tree, node: int) -> Histograms:
         """Return the direction of a branch, with the bandwidth for its new number of rows."""
         assert branch.candidates is not None
         candidates = branch.candidates
         before = max(int(tree.n_rows[node]), 1)
         bandwidth = tree.bandwidth[[node]] * (max(branch.n_rows, 1) / before) ** -0.2
-        needs = self.settings.chooser.rule.at.needs_thresholds
+        needs = self.settings.selector.rule.at.needs_thresholds
         return replace(
             candidates,
-            known_bandwidth=np.maximum(bandwidth, candidates.axes.width),
+            known_bandwidth=np.maximum(bandwidth, candidates.width),
             suggested=tree.thresholds[[node]] if needs else None,
         )
 
@@ -150,11 +150,11 @@ class Updater(Examiner):
             return branch
         if branch in self.counts:
             assert branch.candidates is not None
-            assert branch.verdict is not None
-            rng = generator(self.settings.seed, branch.path, 1)
-            counts, existing = self.counts[branch], branch.verdict.threshold
-            branch.verdict = self.settings.chooser.follow(counts, branch.candidates, existing, rng)
-            if not branch.verdict.accepted:
+            assert branch.decision is not None
+            rng = generator(self.settings.seed, branch.node_id, 1)
+            counts, existing = self.counts[branch], branch.decision.threshold
+            branch.decision = self.settings.selector.follow(counts, branch.candidates, existing, rng)
+            if not branch.decision.accepted:
                 return self._without_split(branch)
         for child, part in zip(branch.children, branch.sides()):
             child.sample = part
@@ -166,7 +166,7 @@ class Updater(Examiner):
         """Return the branch without its split, or the remaining side."""
         assert branch.children is not None
         small, large = sorted(branch.children, key=lambda child: (self.new_rows[child], child.n_rows))
-        least = self.settings.chooser.min_rows * self.new_rows[branch] / max(branch.n_rows, 1)
+        least = self.settings.selector.min_rows * self.new_rows[branch] / max(branch.n_rows, 1)
         if self.new_rows[small] < max(least, 1):
             logger.info("a cluster of %s rows has vanished", int(small.n_rows))
             large.sample = branch.sample
@@ -183,28 +183,28 @@ class Updater(Examiner):
         candidates = branch.candidates
         super().split_sample(branch)
         if branch.children is None and known is not None:
-            branch.candidates, branch.verdict, branch.state = candidates, known, State.LEAF
-        elif branch.verdict is not None:
-            branch.verdict = of_all_rows(branch.verdict, branch.n_rows)
+            branch.candidates, branch.decision, branch.state = candidates, known, State.LEAF
+        elif branch.decision is not None:
+            branch.decision = of_all_rows(branch.decision, branch.n_rows)
 
-    def _split_known(self, branch: Branch) -> Verdict:
+    def _split_known(self, branch: Branch) -> Decision:
         """Choose a split on the old rows and test it on the new ones."""
         assert branch.candidates is not None
-        counts, rng = self.counts[branch], generator(self.settings.seed, branch.path, 2)
-        verdict = self.settings.chooser.choose(counts, branch.candidates, rng)
-        whole = counts.of(branch.candidates)
-        branch.verdict = verdict or Verdict(False, 0, np.nan, np.nan, 0, 0, whole, moved=False)
-        if branch.verdict.accepted:
+        counts, rng = self.counts[branch], generator(self.settings.seed, branch.node_id, 2)
+        decision = self.settings.selector.choose(counts, branch.candidates, rng)
+        whole = counts.along(branch.candidates)
+        branch.decision = decision or Decision(False, 0, np.nan, np.nan, 0, 0, whole, moved=False)
+        if branch.decision.accepted:
             branch.part(counted=True)
             branch.state = State.SPLIT
-        return branch.verdict
+        return branch.decision
 
 
-def _extremes(old: Integers, new: Floats, candidates: Candidates) -> Floats:
+def _extremes(old: Integers, new: Floats, candidates: Histograms) -> Floats:
     """Return the extremes of old and new rows, (2, 2, n_bins); those of old rows are the ends of their bins."""
     if new.shape[-1] == 0:
         return no_extremes(2, 0)
-    n_bins, axes = len(old), candidates.axes
+    n_bins, axes = len(old), candidates
     extremes = no_extremes(2, n_bins)
     ends = axes.origin[0] + axes.width[0] * np.arange(n_bins + 1)
     held = old > 0
@@ -253,6 +253,6 @@ def regrow(
     own = list(root.walk())[node]
     drawn = counts.sample.take(np.flatnonzero(counts.leaf == node))
     own.sample, own.n_rows = SampleRows.of_all(drawn.first(wanted)), int(counts.arrivals[node])
-    own.state, own.candidates, own.verdict, own.deviation = State.OPEN, None, None, None
+    own.state, own.candidates, own.decision, own.deviation = State.OPEN, None, None, None
     yield from grow_branch(own, root, Examiner(settings, standardise))
     return Grown(multiplied(tree_of(own), 1 / standardise.unit).jittered_by(tree.jitter), standardise)

@@ -1,7 +1,6 @@
 """Criteria that score directions, and the rule for admissible splits.
 
-A criterion is a function from `Histograms` and the admissible splits to one score per direction, larger is better. To
-add one, add it to `CRITERIA`.
+To add a criterion, add a `Criterion` to `CRITERIA`.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +13,24 @@ from scipy.stats import rankdata
 from .._typing import AnyArray, Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.indices import dip_of_counts, kurtosis_of_counts
-from .minimum_error import ERRORS, MinimumErrorThreshold, SeparationDepth
-from .spacings import Spacing
+from .costs import ERRORS, SeparationDepth, clusterability, eigenvalue, normalised_cut, sse
 from .thresholds import THRESHOLD_RULES, ThresholdRule
-from .two_sides import COST_CRITERIA, COST_RULES
 
-__all__ = ["CRITERIA", "THRESHOLD_RULES", "Criterion", "SplitRule"]
 
-Criterion = Callable[[Histograms, Booleans], Floats]
+@dataclass(frozen=True)
+class Criterion:
+    """A criterion that scores directions.
+
+    Parameters
+    ----------
+    score : callable
+        Return one score per direction, larger is better, from `Histograms` and a mask of the admissible splits.
+    depends_on_length : bool, default=False
+        Whether the score changes with the unit of the projections.
+    """
+
+    score: Callable[[Histograms, Booleans], Floats]
+    depends_on_length: bool = False
 
 
 def _relative_depth(histograms: Histograms, admissible: Booleans) -> Floats:
@@ -41,21 +50,18 @@ def _kurtosis(histograms: Histograms, admissible: Booleans) -> Floats:
 
 
 CRITERIA: dict[str, Criterion] = {
-    "relative_depth": _relative_depth,
-    "dip": _dip,
-    "variance": _variance,
-    "kurtosis": _kurtosis,
-    **COST_CRITERIA,
-    **{name: SeparationDepth(error) for name, error in ERRORS.items()},
+    "relative_depth": Criterion(_relative_depth),
+    "dip": Criterion(_dip),
+    "variance": Criterion(_variance, depends_on_length=True),
+    "kurtosis": Criterion(_kurtosis),
+    "sse": Criterion(sse, depends_on_length=True),
+    "clusterability": Criterion(clusterability),
+    "normalised_cut": Criterion(normalised_cut),
+    "eigenvalue": Criterion(eigenvalue),
+    **{name: Criterion(SeparationDepth(error)) for name, error in ERRORS.items()},
 }
 """The criteria of thesis section 6.2.6: largest relative depth, dip and variance (along directions of length one),
 smallest kurtosis; those of section 7.2.3; the index of hierarchical projection pursuit (TR-2003009, section 3.1)."""
-
-DEPEND_ON_LENGTH = {"variance", "sse"}
-"""Criteria that change with the unit of the projections."""
-
-THRESHOLD_RULES |= COST_RULES | {"spacing": Spacing()}
-THRESHOLD_RULES |= {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}
 
 
 def criteria_named(names: Sequence[Any]) -> tuple[str, ...]:
@@ -147,7 +153,7 @@ class SplitRule:
     def scores(self, histograms: Histograms, min_rows: float) -> Floats:
         """Return the scores by each criterion, shape (n_criteria, n_directions)."""
         allowed = self._preferred(histograms, min_rows)
-        scores = np.array([CRITERIA[name](histograms, allowed) for name in self.criteria])
+        scores = np.array([CRITERIA[name].score(histograms, allowed) for name in self.criteria])
         if histograms.separating is not None:
             # In the same order, but between -1 and 1.
             scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.separating).any(axis=1)

@@ -1,7 +1,7 @@
-"""Null distributions of the scores of a single direction and of the best direction of a search."""
+"""Scores of searches for directions, and null distributions of the scores of one direction and of a search."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -11,10 +11,12 @@ from scipy.stats import norm
 
 from .._random import generator
 from .._typing import AnyArray, Floats
-from ..density.bandwidth import Bandwidth
+from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
 from ..density.kde import BINS_PER_BANDWIDTH
+from ..projections.search import IndexScore, Score
 from ..projections.starts import sample_histograms
+from .costs import ERRORS
 from .null import NULL_SAMPLES
 from .rules import SplitRule
 
@@ -69,7 +71,6 @@ class Search:
     ----------
     propose : callable
         Returns directions, ``(rows, rng) -> directions``, a pair of these and thresholds, or a list of families.
-        Hashable, as null distributions are cached by it.
     n_features : int
     rule : SplitRule
         Scores the directions.
@@ -80,6 +81,8 @@ class Search:
     n_features: int
     rule: SplitRule
     bandwidth: Bandwidth
+    best_scores: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Simulated best scores by the number of rows: kept here, as what proposes may change its parameters later."""
 
     def best(self, rows: AnyArray, rng: np.random.Generator) -> float:
         """Return the best score of the directions for nearly centred rows, or zero if none is admissible."""
@@ -93,21 +96,32 @@ class Search:
         histograms = replace(histograms, suggested=thresholds, length=np.linalg.norm(directions, axis=1))
         return max(float(self.rule.score(histograms, np.sqrt(len(rows))).max()), 0.0)
 
+    def null_scores(self, n: int) -> Floats:
+        """Return the best scores of `SEARCHES` searches in `n` normal rows, simulated once."""
+        if n not in self.best_scores:
+            rng = generator(n, 0x62657374, self.n_features)
+            self.best_scores[n] = np.array(
+                [self.best(rng.standard_normal((n, self.n_features)), rng) for _ in range(SEARCHES)]
+            )
+        return self.best_scores[n]
 
-@lru_cache(maxsize=256)
-def _best_scores(search: Search, n: int) -> Floats:
-    rng = generator(n, 0x62657374, search.n_features)
-    return np.array([search.best(rng.standard_normal((n, search.n_features)), rng) for _ in range(SEARCHES)])
+
+@lru_cache(maxsize=64)
+def shared_search(
+    propose: Callable[[AnyArray, np.random.Generator], Any], n_features: int, rule: SplitRule, bandwidth: Bandwidth
+) -> Search:
+    """Return the one search for equal parameters, of which `propose` is hashable by value: equal fits simulate once."""
+    return Search(propose, n_features, rule, bandwidth)
 
 
 def best_score_quantile(n: float, search: Search, quantile: float) -> float:
     """Return a quantile of the best score that a search finds in `n` normal rows.
 
     The scores of `SEARCHES` searches are assumed to be lognormal. They are simulated for the numbers in `SEARCHED_ROWS`
-    around `n`, the largest of which are extrapolated, and cached.
+    around `n`, the largest of which are extrapolated, and kept by the search.
     """
     after = next((pair for pair in pairwise(SEARCHED_ROWS) if n <= pair[1]), SEARCHED_ROWS[-2:])
-    low, high = (_lognormal_quantile(_best_scores(search, size), quantile) for size in after)
+    low, high = (_lognormal_quantile(search.null_scores(size), quantile) for size in after)
     if min(low, high) <= 0:
         return max(low, high)
     slope = np.log(high / low) / np.log(after[1] / after[0])
@@ -121,3 +135,34 @@ def _lognormal_quantile(scores: Floats, quantile: float) -> float:
     if len(logs) < 2 or quantile <= 1 - share:
         return 0.0
     return float(np.exp(logs.mean() + norm.ppf(1 - (1 - quantile) / share) * logs.std(ddof=1)))
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """The score of a split rule, on histograms with bins for their bandwidths.
+
+    Parameters
+    ----------
+    rule : SplitRule
+        The rule; splits have at least the square root of the rows on each side.
+    bandwidth : Bandwidth
+        Rule for the bandwidth of each direction, as rows spread equally along all in the space of a search.
+    """
+
+    rule: SplitRule
+    bandwidth: Bandwidth = BANDWIDTHS["normal"]
+
+    def __call__(self, projections: Floats) -> Floats:
+        """Return one score for each direction, or zero if none of its thresholds is admissible."""
+        histograms = sample_histograms(np.ascontiguousarray(projections), self.bandwidth.free)
+        scores = self.rule.score(histograms, float(np.sqrt(projections.shape[1])))
+        # A criterion may be negative, but directions are drawn in proportion to their scores.
+        low = scores.min(where=np.isfinite(scores), initial=0.0)
+        return np.where(np.isfinite(scores), scores - low, 0.0)
+
+
+def search_score(rule: SplitRule, bandwidth: Bandwidth, n_bins: int) -> Score:
+    """Return the score of a search: the index on `n_bins` bins for rules based on J, otherwise that of the rule."""
+    if rule.criterion in ERRORS:
+        return IndexScore(ERRORS[rule.criterion], n_bins)
+    return RuleScore(rule, bandwidth)

@@ -1,117 +1,144 @@
 """Stop rules, which decide when a branch is not split further.
 
 A stop rule sets which rows choose a split and which test it, and decides whether the chosen split is a valley. To add
-one, subclass `StopRule` and register it in `STOP_RULES`.
+one, subclass `StopRule` and register it in `STOP_RULES`. Those that reproduce a paper's letter are in `papers`.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from ..density.histograms import Histograms
-from .index_stopping import INDEX_STOP_RULES
 from .null import exceeds_unimodal, uniform_depth_quantile, unimodal_p_value
-from .spacings import spacings, widest_exceeds
-from .stop_rule import NoTest, StopRule, VotingRule
 
-__all__ = [
-    "DEPTH_STOP_RULES",
-    "STOP_RULES",
-    "FixedQuantile",
-    "HoldOut",
-    "HoldOutUniform",
-    "LevelQuantile",
-    "NoTest",
-    "SpacingTest",
-    "StopRule",
-]
+if TYPE_CHECKING:
+    from .search_null import Search
 
 
 @dataclass(frozen=True)
-class FixedQuantile(StopRule):
-    """Accept a relative depth above a quantile of its uniform null for the rows of the whole data (thesis 6.3.1)."""
+class StopRule(ABC):
+    """Accept a split or close the branch.
 
-    tests_depth = True
+    Parameters
+    ----------
+    quantile : float in (0, 1)
+        Quantile of the null distribution; a branch without clusters is split with at most one minus this probability.
+    """
+
+    quantile: float = 0.975
+    holds_out: ClassVar[bool] = False
+    """Whether one half of the rows chooses a split and the other tests it; otherwise all rows do both."""
+    votes: ClassVar[bool] = False
+    """Whether few rows are divided into halves again and again, and a majority of the `p_value` decides."""
+    tests_depth: ClassVar[bool] = False
+    """Whether the rule tests the relative depth of a valley, which need not be deepest at the split itself."""
+    of_any_hyperplane: ClassVar[bool] = False
+    """Whether the rule tests a hyperplane however it was found, by nothing but the relative depth."""
+    compares_scores: ClassVar[bool] = False
+    """Whether the rule compares the scores of different rows."""
+    needs: ClassVar[str | None] = None
+    """A limit that must not be None: ``"max_clusters"``, or instead `n_clusters`, or ``"max_levels"``."""
+
+    def knowing(self, search: "Search") -> Self:
+        """Return the rule for a search; most rules do not depend on it."""
+        return self
+
+    @abstractmethod
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """Return whether a split after bin `k` of one direction is a valley.
+
+        Parameters
+        ----------
+        test : Histograms of one direction
+        k : int
+        n_root : int
+            Number of rows of the whole data.
+        n_tests : int
+            Number of splits of this branch to test one after another until one is accepted.
+        rng : Generator
+        """
+
+    def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
+        """Return the probability of a valley as deep by chance, for a rule that `votes`."""
+        raise NotImplementedError(f"{type(self).__name__} has no p-values, so it cannot vote")
+
+
+@dataclass(frozen=True)
+class NoTest(StopRule):
+    """Accept every split."""
+
+    of_any_hyperplane: ClassVar[bool] = True
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
-        return bool(test.depth[0, k] > uniform_depth_quantile(n_root, test.bandwidth_rule, self.quantile))
+        return True
 
 
 @dataclass(frozen=True)
-class LevelQuantile(StopRule):
-    """Accept a relative depth above a quantile of its uniform null for the rows of the branch (thesis 6.3.1)."""
-
-    tests_depth = True
-
-    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
-        return bool(test.depth[0, k] > uniform_depth_quantile(test.n_left[0, -1], test.bandwidth_rule, self.quantile))
-
-
-@dataclass(frozen=True)
-class _HeldOut(StopRule):
-    holds_out = True
-    tests_depth = True
-
-    def level(self, n_tests: int) -> float:
-        """Return the level of one of several tests (Bonferroni)."""
-        return (1 - self.quantile) / n_tests
-
-
-@dataclass(frozen=True)
-class HoldOutUniform(_HeldOut):
-    """Accept a depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
-
-    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
-        quantile = 1 - self.level(n_tests)
-        return bool(test.depth[0, k] > uniform_depth_quantile(test.n_left[0, -1], test.bandwidth_rule, quantile))
-
-
-@dataclass(frozen=True)
-class HoldOut(_HeldOut, VotingRule):
+class HoldOut(StopRule):
     """Accept a depth on held-out rows that is significant under the closest unimodal distribution.
 
     With a uniform reference 6 of 30 lognormal clouds of 40000 rows in 10 columns are split, with this one none
     (``python -m tests.benchmarks honesty``).
     """
 
+    holds_out: ClassVar[bool] = True
+    votes: ClassVar[bool] = True
+    tests_depth: ClassVar[bool] = True
+    of_any_hyperplane: ClassVar[bool] = True
+
+    def level(self, n_tests: int) -> float:
+        """Return the level of one of several tests (Bonferroni)."""
+        return (1 - self.quantile) / n_tests
+
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
         return exceeds_unimodal(test, k, self.level(n_tests), rng)
 
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
-        """See `VotingRule`."""
+        """See `StopRule`."""
         return unimodal_p_value(test, k, rng)
 
 
 @dataclass(frozen=True)
-class SpacingTest(StopRule):
-    """Accept a spacing that is wider than a quantile of the widest spacing of normal rows.
+class HoldOutUniform(HoldOut):
+    """Accept a depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
 
-    All rows choose the split and test it. The level is shared by the directions of a branch that are tested, not by all
-    that were scored or searched: it is for projections that propose few directions, and false splits are more frequent
-    than the level where these were found by a search in many columns.
-    """
+    votes: ClassVar[bool] = False
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
-        if test.extremes is None or test.extremes.shape[-1] != test.counts.shape[-1]:
-            raise ValueError("expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got another")
-        return widest_exceeds(float(spacings(test)[0, k]), int(test.n_left[0, -1])) < (1 - self.quantile) / n_tests
+        quantile = 1 - self.level(n_tests) if self.holds_out else self.quantile
+        return bool(test.depth[0, k] > uniform_depth_quantile(self.n_null(test, n_root), test.bandwidth_rule, quantile))
+
+    def n_null(self, test: Histograms, n_root: int) -> float:
+        """Return the number of uniform rows of the null distribution."""
+        return float(test.n_left[0, -1])
 
 
-DEPTH_STOP_RULES: dict[str, type[StopRule]] = {
+@dataclass(frozen=True)
+class LevelQuantile(HoldOutUniform):
+    """Accept a relative depth above a quantile of its uniform null for the rows of the branch (thesis 6.3.1)."""
+
+    holds_out: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class FixedQuantile(LevelQuantile):
+    """Accept a relative depth above a quantile of its uniform null for the rows of the whole data (thesis 6.3.1)."""
+
+    def n_null(self, test: Histograms, n_root: int) -> float:
+        """See `HoldOutUniform`."""
+        return n_root
+
+
+STOP_RULES: dict[str, type[StopRule]] = {
     "hold-out": HoldOut,
     "hold-out-uniform": HoldOutUniform,
     "level": LevelQuantile,
     "fixed": FixedQuantile,
     "none": NoTest,
 }
-"""Stop rules that test only the relative depth of a threshold, for any threshold rule."""
-
-STOP_RULES = DEPTH_STOP_RULES | INDEX_STOP_RULES | {"spacing": SpacingTest}
-
-COMPARES_SCORES = {"null", "search-null"}
-"""Stop rules that compare the scores of different rows."""
+"""Stop rules by name; `papers` adds others."""

@@ -11,7 +11,7 @@ from mdh_dask.density.kde import BINS_PER_BANDWIDTH, kernel_density, kernel_heig
 from mdh_dask.metrics import success_ratio
 from mdh_dask.projections.random import uniform_sphere
 from mdh_dask.simulate import noisy_axes_mixture
-from mdh_dask.splits.two_sides import CUT
+from mdh_dask.splits.costs import CUT
 
 from .methods import standardised
 from .shared import Table

@@ -21,7 +21,7 @@ from mdh_dask.jobs.outputs import JobOutputs
 from mdh_dask.jobs.tables import FIELDS, OUTPUT, PATH
 from mdh_dask.kernels import KERNELS, LANDMARKS, Kernel
 from mdh_dask.projections import PROJECTIONS
-from mdh_dask.splits.rules import CRITERIA
+from mdh_dask.splits.rules import CRITERIA, Criterion
 from mdh_dask.splits.stopping import STOP_RULES, HoldOut
 from mdh_dask.splits.thresholds import THRESHOLD_RULES, RelativeDepth
 
@@ -98,7 +98,7 @@ def nowhere(n_threads=1):
 ADDED = [
     (KERNELS, "cube", Cube),
     (PROJECTIONS, "columns", columns),
-    (CRITERIA, "whole_depth", whole_depth),
+    (CRITERIA, "whole_depth", Criterion(whole_depth)),
     (THRESHOLD_RULES, "deepest", Deepest()),
     (STOP_RULES, "eager", Eager),
     (BANDWIDTHS, "wide", Bandwidth(1.2)),

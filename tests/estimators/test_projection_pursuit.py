@@ -1,6 +1,8 @@
 """Trees of projection pursuit, and the stop rules of their source."""
 
+import gc
 from dataclasses import replace
+from weakref import ref
 
 import dask.array as da
 import numpy as np
@@ -14,7 +16,7 @@ from mdh_dask.projections.search import DirectionSearch, GeneticSearch
 from mdh_dask.simulate import bolton_mixture, gaussian_mixture
 from mdh_dask.splits import search_null
 from mdh_dask.splits.rules import SplitRule
-from mdh_dask.splits.search_null import Search, best_score_quantile, single_score_quantile
+from mdh_dask.splits.search_null import Search, best_score_quantile, shared_search, single_score_quantile
 from mdh_dask.splits.stopping import STOP_RULES
 
 RULE = SplitRule("minimum_error", threshold_rule="minimum_error")
@@ -84,7 +86,7 @@ class TestStopRules:
 
         def search():
             propose = ProjectionPursuitTree(n_projections=21, population=4, search="random")._proposing()
-            return Search(propose, 3, RULE, NORMAL)
+            return shared_search(propose, 3, RULE, NORMAL)
 
         a, b, c = (best_score_quantile(n, search(), 0.9) for n in (64, 128, 256))
         assert len(made) == 36  # 16, 64 and 256 rows
@@ -92,6 +94,20 @@ class TestStopRules:
         assert a > b > c
         assert best_score_quantile(64, search(), 0.99) > a
         assert len(made) == 36
+
+    def test_the_null_is_that_of_the_parameters_at_each_fit_and_keeps_no_model_alive(self):
+        model = DivisiveClustering(
+            projection="normal", n_projections=200, criterion="minimum_error", threshold_rule="minimum_error",
+            stop_rule="search-null",
+        )  # fmt: skip
+        rows = np.random.default_rng(0).normal(size=(300, 4))
+        wide = best_score_quantile(300, model.fit(rows)._stop().search, 0.9)
+        few = best_score_quantile(300, model.set_params(n_projections=1).fit(rows)._stop().search, 0.9)
+        assert few < wide
+        alive = ref(model)
+        del model
+        gc.collect()
+        assert alive() is None
 
     def test_fewer_rows_need_more_and_a_wider_search_too(self):
         def quantile(n, d, n_random):

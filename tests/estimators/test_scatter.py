@@ -25,7 +25,7 @@ from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.projections.pca import principal_components
 from mdh_dask.projections.random import RANDOM_PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
-from mdh_dask.splits.choose import Chooser
+from mdh_dask.splits.choose import SplitSelector
 from mdh_dask.splits.rules import THRESHOLD_RULES, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES
 
@@ -35,7 +35,7 @@ def grown(rows, place, *, propose=None, stop="none", min_rows=1, bandwidth="norm
     found = propose or (lambda rows, rng: principal_components(rows, 1))
     settings = GrowthSettings(
         propose=lambda rows, rng, *_: Proposal(StandardDirections(found(rows, rng))),
-        chooser=Chooser(SplitRule("variance", threshold_rule=place), STOP_RULES[stop](), 1, len(rows), min_rows),
+        selector=SplitSelector(SplitRule("variance", threshold_rule=place), STOP_RULES[stop](), 1, len(rows), min_rows),
         bandwidth=BANDWIDTHS[bandwidth],
         n_candidates=1,
         sample_size=sample_size,

@@ -12,20 +12,20 @@ from sklearn.datasets import load_wine
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
 from mdh_dask.estimators.checks import checked_proposal
+from mdh_dask.growth import examine
 from mdh_dask.growth.cross_fitting import (
     FEW_ROWS,
     LEAD,
     LEAST,
     N_DIVISIONS,
-    Divisions,
-    Trial,
+    Fold,
     decided,
     joint_p_value,
     joint_p_values,
     shared_p_value,
     with_a_say,
 )
-from mdh_dask.growth.labelled import joined
+from mdh_dask.growth.propose import joined
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, StandardDirections
 
@@ -147,10 +147,10 @@ class TestFamilies:
         assert shared_p_value(both.values()) < 0.05 < joint_p_value(*halves)
 
     def test_the_first_family_with_a_majority_of_its_own_chooses_the_split(self):
-        trials = [Trial(p_value, family, None, None) for family, p_value in ((1, 0.01), (0, 0.05), (1, 0.1), (0, 0.2))]
+        folds = [Fold(p_value, family, None, None) for family, p_value in ((1, 0.01), (0, 0.05), (1, 0.1), (0, 0.2))]
 
         def chosen(*own):
-            return [(trial.family, trial.p_value) for trial in with_a_say(trials, dict(enumerate(own)), 4)]
+            return [(fold.family, fold.p_value) for fold in with_a_say(folds, dict(enumerate(own)), 4)]
 
         assert chosen(3, 4) == [(0, 0.05)]
         assert chosen(2, 4) == chosen(1, 2) == [(1, 0.01), (1, 0.1)]
@@ -174,8 +174,9 @@ class TestWhoVotes:
 
     @pytest.fixture
     def asked(self, monkeypatch):
+        """Let every vote reject a split, and return the numbers of rows of the branches that vote."""
         asked = []
-        monkeypatch.setattr(Divisions, "split_of", lambda self, branch, sample: asked.append(len(sample.hashes)))
+        monkeypatch.setattr(examine, "cross_fitted", lambda branch, sample, *_: asked.append(len(sample.hashes)))
         return asked
 
     def test_few_rows_that_one_half_leaves_whole(self, asked):

@@ -9,7 +9,7 @@ from mdh_dask import DivisiveClustering
 from mdh_dask.chunks import run
 from mdh_dask.density.bandwidth import resolve_bandwidth
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.scoring import screen
+from mdh_dask.growth.scoring import Scorer
 from mdh_dask.growth.trees import axes_of, recount
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, RawDirections, StandardDirections
@@ -103,5 +103,5 @@ def test_a_proposed_threshold_is_screened_where_it_is_though_a_few_far_rows_wide
     rule, bandwidth = SplitRule("normalised_cut", threshold_rule="proposed"), resolve_bandwidth("normal")
     for threshold in (0.005, 0.009, 1.0):
         proposal = Proposal(StandardDirections(np.ones((1, 1))), np.array([threshold]))
-        kept = screen(rows, proposal, 1, rule, bandwidth, 20, standardise)
+        kept = Scorer(rows, rule, bandwidth, 20, standardise).best(proposal, 1)
         assert len(kept) == (threshold < 1)

@@ -9,8 +9,8 @@ from scipy.stats import ortho_group
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.projections.search import DirectionSearch, GeneticSearch, IndexScore, SearchSpace, ascend, unit
-from mdh_dask.splits.rules import CRITERIA, DEPEND_ON_LENGTH, SplitRule
-from mdh_dask.splits.searching import search_score
+from mdh_dask.splits.rules import CRITERIA, SplitRule
+from mdh_dask.splits.search_null import search_score
 
 stream = partial(np.random.default_rng, 5)
 
@@ -108,7 +108,7 @@ def test_the_same_stream_gives_the_same_directions_and_another_stream_others(nam
     assert np.array_equal(a, other) == (name != "genetic")  # in three columns the grid is searched
 
 
-@pytest.mark.parametrize("criterion", sorted(set(CRITERIA) - DEPEND_ON_LENGTH))
+@pytest.mark.parametrize("criterion", sorted(name for name, entry in CRITERIA.items() if not entry.depends_on_length))
 def test_any_criterion_can_be_searched(criterion):
     rows, apart = two_clusters(400, 4)
     score = search_score(SplitRule(criterion), BANDWIDTHS["normal"], 100)

@@ -15,8 +15,7 @@ from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.growth.scoring import histograms_along
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.splits.spacings import TAIL, spacings, widest_exceeds
-from mdh_dask.splits.stopping import SpacingTest
+from mdh_dask.splits.papers import TAIL, SpacingTest, spacings, widest_exceeds
 
 
 def histogram(projections) -> Histograms:

@@ -15,8 +15,7 @@ from mdh_dask._jit.histograms import bin_extremes, bin_projections
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.density.histograms import Histograms, no_extremes
 from mdh_dask.density.kde import relative_depth
-from mdh_dask.projections.directions import Axes, RawDirections
-from mdh_dask.splits.choose import Candidates, Chooser, Counts
+from mdh_dask.splits.choose import Counts, SplitSelector
 from mdh_dask.splits.null import uniform_depth_quantile
 from mdh_dask.splits.rules import CRITERIA, SplitRule
 from mdh_dask.splits.stopping import STOP_RULES, FixedQuantile, HoldOut, HoldOutUniform, LevelQuantile
@@ -218,16 +217,16 @@ class TestGap:
     def test_the_choosing_half_finds_the_gap_and_all_rows_its_middle(self):
         sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
         sample[1], sample[3] = -0.5, 1.5
-        verdict = choose([sample], threshold_rule="gap")
-        assert verdict.accepted
-        assert verdict.threshold == 0.5
+        decision = choose([sample], threshold_rule="gap")
+        assert decision.accepted
+        assert decision.threshold == 0.5
 
     @pytest.mark.parametrize(("existing", "moved"), [(0.4, False), (-1.4, False), (-2.5, True), (7.0, True)])
     def test_a_standing_split_takes_the_middle_of_its_gap_and_moves_from_another(self, existing, moved):
         sample = np.random.default_rng(0).uniform(2, 5, 1000) * np.tile([-1, -1, 1, 1], 250)
         sample[:4] = -1.5, -1.5, 2.0, 2.0
-        verdict = choose([sample], threshold_rule="gap", existing=existing)
-        assert (verdict.threshold, verdict.moved) == (0.25, moved)
+        decision = choose([sample], threshold_rule="gap", existing=existing)
+        assert (decision.threshold, decision.moved) == (0.25, moved)
 
 
 def with_extremes(sample):
@@ -300,8 +299,8 @@ class TestStopRules:
         assert all(STOP_RULES["none"]().accepts(histogram, k, 100, 1, None) for k in range(N_BINS))
 
 
-def chooser(stop="hold-out", n_tests=1, min_rows=50, **rule):
-    return Chooser(SplitRule(**rule), STOP_RULES[stop](), n_tests, 4000, min_rows)
+def selector(stop="hold-out", n_tests=1, min_rows=50, **rule):
+    return SplitSelector(SplitRule(**rule), STOP_RULES[stop](), n_tests, 4000, min_rows)
 
 
 def choose(samples, existing=None, share=1.0, settle=False, **options):
@@ -314,22 +313,21 @@ def choose(samples, existing=None, share=1.0, settle=False, **options):
         bin_extremes(own, np.full(n, LOW), np.full(n, (HIGH - LOW) / N_BINS), extremes[:, half])
     counts = Counts(counts, extremes)
     width = np.full(n, (HIGH - LOW) / N_BINS)
-    axes = Axes(RawDirections(np.eye(n)), np.full(n, LOW), width, np.full(n, N_BINS))
-    candidates = Candidates(axes, np.zeros(n), RULE)
+    candidates = Histograms(np.zeros((n, N_BINS)), np.full(n, LOW), width, RULE, directions=np.eye(n))
     rng = np.random.default_rng(0)
-    return chooser(**options).choose(counts, candidates, rng, share=share, existing=existing, settle=settle)
+    return selector(**options).choose(counts, candidates, rng, share=share, existing=existing, settle=settle)
 
 
-class TestChooser:
+class TestSplitSelector:
     def test_the_direction_with_clusters_is_accepted_with_the_counts_of_all_rows(self):
         samples = [unimodal(4000), bimodal(4000), unimodal(4000, seed=2)]
-        verdict = choose(samples)
-        assert (verdict.accepted, verdict.candidate) == (True, 1)
-        assert verdict.n_left == (samples[1] < verdict.threshold).sum()
-        assert verdict.n_left + verdict.n_right == 4000
-        np.testing.assert_array_equal(verdict.histogram.counts, counts_of(samples[1]))
-        k = verdict.histogram.bin_of(verdict.threshold, 0)
-        assert verdict.depth == relative_depth_at(verdict.histogram, k)
+        decision = choose(samples)
+        assert (decision.accepted, decision.candidate) == (True, 1)
+        assert decision.n_left == (samples[1] < decision.threshold).sum()
+        assert decision.n_left + decision.n_right == 4000
+        np.testing.assert_array_equal(decision.histogram.counts, counts_of(samples[1]))
+        k = decision.histogram.bin_of(decision.threshold, 0)
+        assert decision.depth == relative_depth_at(decision.histogram, k)
 
     @pytest.mark.parametrize("stop", sorted(set(STOP_RULES) - {"search-null", "spacing"}))
     def test_only_hold_out_rules_choose_on_one_half_and_test_on_the_other(self, stop):
@@ -348,10 +346,10 @@ class TestChooser:
         assert choose([rows], **rule).accepted
 
     def test_one_cluster_is_left_whole(self):
-        verdict = choose([unimodal(4000, seed=seed) for seed in range(5)], min_rows=5)
-        assert verdict is None or not verdict.accepted
+        decision = choose([unimodal(4000, seed=seed) for seed in range(5)], min_rows=5)
+        assert decision is None or not decision.accepted
 
-    def test_no_admissible_split_gives_no_verdict(self):
+    def test_no_admissible_split_gives_no_decision(self):
         assert choose([unimodal(300)], min_rows=140) is None
         assert choose([np.zeros(300), bimodal(300)], min_rows=151) is None
 
@@ -366,17 +364,17 @@ class TestChooser:
         sample = bimodal(4000, gap=8)
         anew = choose([sample]).threshold
         existing = anew + 0.21
-        verdict = choose([sample], existing=existing)
-        assert (verdict.accepted, verdict.threshold) == (True, existing)
-        assert verdict.n_left == pytest.approx((sample <= existing).sum(), abs=5)
+        decision = choose([sample], existing=existing)
+        assert (decision.accepted, decision.threshold) == (True, existing)
+        assert decision.n_left == pytest.approx((sample <= existing).sum(), abs=5)
 
     def test_a_split_that_settles_stays_where_it_is_admissible_but_not_elsewhere(self):
         sample = bimodal(4000)
         lowest = choose([sample]).threshold
         for away, stays in ((0.0, True), (1.5, True), (4.0, False)):
-            verdict = choose([sample], existing=lowest + away, settle=True, min_relative_depth=0.01)
-            assert (verdict.accepted, verdict.moved) == (True, not stays)
-            assert verdict.threshold == (lowest + away if stays else lowest)
+            decision = choose([sample], existing=lowest + away, settle=True, min_relative_depth=0.01)
+            assert (decision.accepted, decision.moved) == (True, not stays)
+            assert decision.threshold == (lowest + away if stays else lowest)
         assert choose([sample], existing=lowest + 1.5, min_relative_depth=0.01).moved
 
     def test_a_standing_split_stays_near_the_mean(self):
@@ -385,9 +383,9 @@ class TestChooser:
         anew = choose([sample], **options).threshold
         for away, stays in ((-0.04, True), (0.04, True), (0.06, False)):
             existing = round((sample.mean() + away * sd - LOW) / 0.05) * 0.05 + LOW
-            verdict = choose([sample], existing=existing, **options)
-            assert verdict.moved != stays
-            assert verdict.threshold == (existing if stays else anew)
+            decision = choose([sample], existing=existing, **options)
+            assert decision.moved != stays
+            assert decision.threshold == (existing if stays else anew)
 
     @pytest.mark.parametrize("existing", [-3.0, 2.5, 11.5, -50.0])
     def test_a_standing_split_moves_when_the_valley_is_elsewhere(self, existing):
@@ -397,16 +395,16 @@ class TestChooser:
     def test_a_standing_split_that_leaves_too_few_rows_moves(self):
         # The gap to the outliers is as empty as the valley between the clusters.
         sample = np.concatenate([bimodal(4000, gap=8, sd=0.5), np.full(8, 11.0)])
-        verdict = choose([sample], existing=8.5)
-        assert abs(verdict.threshold) < 2
-        assert min(verdict.n_left, verdict.n_right) >= 50
+        decision = choose([sample], existing=8.5)
+        assert abs(decision.threshold) < 2
+        assert min(decision.n_left, decision.n_right) >= 50
 
     def test_a_deeper_valley_of_another_candidate_replaces_a_standing_split(self):
         assert choose([bimodal(4000, gap=6), bimodal(4000, gap=9)], existing=0.0).candidate == 1
 
     def test_another_candidate_is_chosen_where_the_standing_valley_is_gone(self):
-        verdict = choose([unimodal(4000), bimodal(4000)], existing=0.0, n_tests=2)
-        assert (verdict.accepted, verdict.candidate) == (True, 1)
+        decision = choose([unimodal(4000), bimodal(4000)], existing=0.0, n_tests=2)
+        assert (decision.accepted, decision.candidate) == (True, 1)
 
     def test_a_share_of_the_rows_needs_that_share_of_the_least_number(self):
         sample = bimodal(400, share=0.1)

@@ -153,4 +153,4 @@ def score(tree, node):
     length, one = np.linalg.norm(tree.planes[[node]], axis=1), [node]
     counts, origin, width = tree.histogram(node)[None], tree.origin[one], tree.width[one]
     histogram = Histograms(counts, origin, width, BANDWIDTHS["normal"], length=length)
-    return CRITERIA["sse"](histogram, SplitRule(threshold_rule="two_means").admissible(histogram, 55))[0]
+    return CRITERIA["sse"].score(histogram, SplitRule(threshold_rule="two_means").admissible(histogram, 55))[0]

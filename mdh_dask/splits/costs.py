@@ -1,15 +1,22 @@
-"""Criteria and threshold rules of two means and of normalised cuts, which need no valley (thesis section 7.2.3)."""
+"""Criteria and threshold rules that divide rows in two at the least cost, be there a valley or not.
+
+Two means and normalised cuts (thesis section 7.2.3); the error of two normal distributions (TR-2003009, section 3.1).
+"""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
-from ..density.indices import connectivity, cuts_of, two_means
-from .thresholds import ThresholdRule, deepest_between_means, descended
+from ..density.indices import MinimumError, connectivity, cuts_of, two_means
+from .thresholds import THRESHOLD_RULES, ThresholdRule, deepest_between_means, descended
+
+SAME_ERROR = 0.05
+"""An existing threshold stays while J there exceeds its minimum by at most this share of the minimum's depth."""
+
 
 SAME_COST = 0.05
 """An existing threshold stays while its cost exceeds the least one by at most this share."""
@@ -86,31 +93,77 @@ class NormalisedCut(LeastCost):
 TWO_MEANS, CUT = TwoMeans(), NormalisedCut()
 
 
-def _sse(histograms: Histograms, admissible: Booleans) -> Floats:
+def sse(histograms: Histograms, admissible: Booleans) -> Floats:
+    """Return minus the least sum of squares within two groups, along directions of length one."""
     within = two_means(histograms.counts).within.min(axis=1, where=admissible, initial=np.inf)
     return -within * (histograms.width / histograms.length) ** 2
 
 
-def _clusterability(histograms: Histograms, admissible: Booleans) -> Floats:
+def clusterability(histograms: Histograms, admissible: Booleans) -> Floats:
+    """Return the largest ratio of the sums of squares between and within two groups."""
     return 1 / TWO_MEANS.least(histograms, admissible)
 
 
-def _normalised_cut(histograms: Histograms, admissible: Booleans) -> Floats:
+def normalised_cut(histograms: Histograms, admissible: Booleans) -> Floats:
+    """Return minus the least normalised cut."""
     return -CUT.least(histograms, admissible)
 
 
-def _eigenvalue(histograms: Histograms, admissible: Booleans) -> Floats:
+def eigenvalue(histograms: Histograms, admissible: Booleans) -> Floats:
+    """Return minus the second eigenvalue of the normalised Laplacian of the affinities of cuts."""
     reach = CUT.bins(histograms)
     return -np.array([connectivity(counts, bins) for counts, bins in zip(histograms.counts, reach)])
 
 
-COST_CRITERIA = {
-    "sse": _sse,
-    "clusterability": _clusterability,
-    "normalised_cut": _normalised_cut,
-    "eigenvalue": _eigenvalue,
-}
-"""Least sum of squares within two groups (along directions of length one); largest ratio of the sums of squares between
-and within them; least normalised cut; least second eigenvalue of the normalised Laplacian of the same affinities."""
+@dataclass(frozen=True)
+class SeparationDepth:
+    """The criterion: separation of the sides of the best threshold times the depth of J there (TR-2003009, 3.1)."""
 
-COST_RULES: dict[str, ThresholdRule] = {"two_means": TWO_MEANS, "normalised_cut": CUT}
+    error: MinimumError = field(default_factory=MinimumError)
+
+    def __call__(self, histograms: Histograms, admissible: Booleans) -> Floats:
+        """Return one score per direction; zero where J has no admissible minimum."""
+        return self.error.of(histograms.counts).best_index(admissible)
+
+
+@dataclass(frozen=True)
+class MinimumErrorThreshold(LeastCost):
+    """The lowest local minimum of J with enough rows on both sides; relative depth does not count.
+
+    Parameters
+    ----------
+    error : MinimumError
+    """
+
+    error: MinimumError = field(default_factory=MinimumError)
+    never_ends: ClassVar[bool] = False
+
+    def cost(self, histograms: Histograms) -> Floats:
+        """See `LeastCost`; J."""
+        return self.error.of(histograms.counts).criterion
+
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`; no end of the bins is a minimum."""
+        return self.error.of(histograms.counts).depth > 0
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `ThresholdRule`."""
+        criterion = self.cost(histograms)
+        known = np.isfinite(criterion)
+        highest = criterion.max(axis=1, keepdims=True, where=known, initial=-np.inf)
+        return np.where(known, 1 + np.subtract(highest, criterion, where=known, out=np.zeros(known.shape)), 0.0)
+
+    def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
+        """See `ThresholdRule`; `SAME_ERROR` bounds the excess of J."""
+        errors, here = self.error.of(histogram.counts), histogram.bin_of(existing, 0)
+        j = errors.criterion[0]
+        return (here, existing) if j[here] - j[k] <= SAME_ERROR * errors.depth[0, k] else None
+
+
+PLAIN, CORRECTED = MinimumError(), MinimumError(corrected=True)
+
+ERRORS = {"minimum_error": PLAIN, "minimum_error_corrected": CORRECTED}
+"""Names of the criteria and threshold rules based on J."""
+
+THRESHOLD_RULES |= {"two_means": TWO_MEANS, "normalised_cut": CUT}
+THRESHOLD_RULES |= {name: MinimumErrorThreshold(error) for name, error in ERRORS.items()}

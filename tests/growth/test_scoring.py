@@ -10,7 +10,7 @@ from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BINS_PER_BANDWIDTH
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.scoring import DIRECTIONS_AT_ONCE, MAX_BINS, candidates_for, screen
+from mdh_dask.growth.scoring import DIRECTIONS_AT_ONCE, MAX_BINS, Scorer, candidates_for
 from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.splits.rules import CRITERIA, SplitRule
 
@@ -37,13 +37,15 @@ def proposed(directions, thresholds=None):
     return Proposal(StandardDirections(directions), thresholds)
 
 
-def axes_of(rows, directions, standardise, bandwidth, n_rows, thresholds=None):
-    return candidates_for(rows, proposed(directions, thresholds), standardise, bandwidth, n_rows).axes
+def bins_of(rows, directions, standardise, bandwidth, n_rows, thresholds=None):
+    scorer = Scorer(rows, SplitRule(), bandwidth, 20, standardise)
+    return candidates_for(rows, proposed(directions, thresholds), scorer, n_rows)
 
 
 def kept(rows, directions, n_kept, rule=None, min_rows=20):
     rule = rule or SplitRule()
-    return screen(rows, proposed(directions), n_kept, rule, RULE, min_rows, unscaled(rows.shape[1])).directions.vectors
+    scorer = Scorer(rows, rule, RULE, min_rows, unscaled(rows.shape[1]))
+    return scorer.best(proposed(directions), n_kept).directions.vectors
 
 
 def place_of(direction, directions):
@@ -125,44 +127,43 @@ class TestCandidates:
         d = rows.shape[1]
         bandwidth, n_rows = BANDWIDTHS[rule], data.draw(st.integers(len(rows), 10**9))
         directions = np.random.default_rng(seed).normal(size=(3, d))
-        axes = axes_of(rows, directions, unscaled(d), bandwidth, n_rows)
-        n_bins = axes.n_bins[0]
+        bins = bins_of(rows, directions, unscaled(d), bandwidth, n_rows)
+        n_bins = bins.counts.shape[1]
         projections = directions @ rows.T.astype(float)
         h = bandwidth.of(n_rows, projections.std(axis=1), np.subtract(*np.quantile(projections, [0.75, 0.25], axis=1)))
-        assert (axes.n_bins == n_bins).all()
         assert n_bins <= MAX_BINS
         clear = h > 1e-14 * np.abs(projections).max(axis=1)
-        assert (axes.width[clear] <= h[clear] / BINS_PER_BANDWIDTH * (1 + 1e-9)).all()
+        assert (bins.width[clear] <= h[clear] / BINS_PER_BANDWIDTH * (1 + 1e-9)).all()
         if n_bins < MAX_BINS:
-            assert (projections.min(axis=1) >= axes.origin + axes.width).all()
-            assert (projections.max(axis=1) < axes.origin + axes.width * (n_bins - 1)).all()
+            assert (projections.min(axis=1) >= bins.origin + bins.width).all()
+            assert (projections.max(axis=1) < bins.origin + bins.width * (n_bins - 1)).all()
 
     def test_the_kernels_of_the_outermost_rows_fit_in(self):
         rows = clustered()
-        axes = axes_of(rows, np.eye(4), unscaled(4), RULE, len(rows))
-        for x, origin, width, n_bins in zip(rows.T, axes.origin, axes.width, axes.n_bins):
-            counts = np.bincount(((x - origin) / width).astype(int), minlength=n_bins)
+        bins = bins_of(rows, np.eye(4), unscaled(4), RULE, len(rows))
+        for x, origin, width in zip(rows.T, bins.origin, bins.width):
+            counts = np.bincount(((x - origin) / width).astype(int), minlength=bins.counts.shape[1])
             density = Histograms(counts[None], np.array([origin]), np.array([width]), RULE).density
             assert density.sum() * width == pytest.approx(1, abs=1e-4)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_rounding_errors_of_equal_rows_are_not_spread_over_bins(self, dtype):
         rows = np.repeat(np.array([[0.1, 0.7, 1.3, 3.3]], dtype=dtype), 301, axis=0)
-        axes = axes_of(rows, random_directions(20), unscaled(4), RULE, 10**6)
-        assert (axes.width > 0.1).all()
+        bins = bins_of(rows, random_directions(20), unscaled(4), RULE, 10**6)
+        assert (bins.width > 0.1).all()
         assert kept(rows, random_directions(200), 10, min_rows=1).shape == (0, 4)
 
     def test_raw_directions_project_raw_rows_on_the_bins_of_standardised_ones(self):
         raw = clustered() * [1, 10, 100, 0] + [5, -3, 1000, 7]
         standardise = Standardiser(raw.mean(axis=0), np.array([0.25, 0.1, 0.01, 0]))
         rows, directions = standardise(raw), random_directions(5)
-        there = axes_of(rows, directions, standardise, RULE, 600)
-        here = axes_of(rows, directions, unscaled(4), RULE, 600)
-        np.testing.assert_array_equal(there.n_bins, here.n_bins)
+        there = bins_of(rows, directions, standardise, RULE, 600)
+        here = bins_of(rows, directions, unscaled(4), RULE, 600)
+        np.testing.assert_array_equal(there.counts, here.counts)
         np.testing.assert_allclose(
-            raw @ there.directions.vectors.T - there.origin, rows @ directions.T - here.origin, atol=1e-9
+            raw @ there.directions.T - there.origin, rows @ directions.T - here.origin, atol=1e-9
         )
-        assert not there.directions.vectors[:, 3].any()
+        assert not there.directions[:, 3].any()
 
     @given(seeds, st.sampled_from([1.0, 0.3, 200.0]))
     def test_a_bin_ends_at_a_proposed_threshold_of_raw_rows(self, seed, scale):
@@ -171,7 +172,7 @@ class TestCandidates:
         standardise = Standardiser(raw.mean(axis=0), np.full(4, scale))
         rows = standardise(raw)
         at = int(rng.integers(len(rows)))
-        candidates = candidates_for(rows, proposed(directions, directions @ rows[at]), standardise, RULE, 600)
-        np.testing.assert_allclose(candidates.suggested, candidates.axes.directions.vectors @ raw[at])
-        bins = (candidates.suggested - candidates.axes.origin) / candidates.axes.width
+        candidates = bins_of(rows, directions, standardise, RULE, 600, directions @ rows[at])
+        np.testing.assert_allclose(candidates.suggested, candidates.directions @ raw[at])
+        bins = (candidates.suggested - candidates.origin) / candidates.width
         np.testing.assert_allclose(bins, np.round(bins), atol=1e-6)
