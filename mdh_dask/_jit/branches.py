@@ -41,24 +41,24 @@ class Measures(NamedTuple):
     first: Integers
     """A node is measured along the directions from ``first[node]`` to ``first[node + 1]``; shape (n_nodes + 1,)."""
     bit: Integers
-    """The bit of a row's hash that is its half at each node, shape (n_nodes,)."""
+    """The lowest bit of a row's hash that tells its part at each node, shape (n_nodes,)."""
     directions: Floats
     origin: Floats
     """Lower ends and widths of the bins of each direction, shape (n_directions,)."""
     width: Floats
     counts: Integers
-    """Rows per bin, shape (n_directions, 2 halves, n_bins); see `sweep_branches`."""
+    """Rows per bin, shape (n_directions, n_parts, n_bins); see `sweep_branches`."""
     extremes: Floats
-    """Smallest and largest projection in every bin, (n_directions, 2 halves, 2, n_bins); without bins if not needed."""
+    """Smallest and largest projection in every bin, (n_directions, n_parts, 2, n_bins); without bins if not needed."""
 
 
 @jit
 def sweep_branches(rows, routes, measures, hashes, jitter):
     """Return the leaf of every row, adding the projections at the measured nodes to `counts` and `extremes`.
 
-    Rows are routed as they are, and counted after their values in the columns of `jitter` are spread. Then `counts`
-    is directions x 3 x bins: the last one counts the rows as they are, that is as a split at the end of a bin
-    would route them.
+    The number of parts, those of `extremes`, is a power of two. Rows are routed as they are, and counted after their
+    values in the columns of `jitter` are spread. Then `counts` has one part more: it counts the rows as they are, that
+    is as a split at the end of a bin would route them.
     """
     left, right, first = routes.left, routes.right, measures.first
     n, n_nodes = rows.shape[0], left.shape[0]
@@ -93,7 +93,8 @@ def visit_node(rows, here, node, spare, hashes, jitter, routes, measures):
     inner, plane, threshold = routes.left[node] >= 0, routes.planes[node], routes.thresholds[node]
     first, last, bit = measures.first[node], measures.first[node + 1], np.uint64(measures.bit[node])
     tile = np.empty((rows.shape[1], TILE))
-    sums, along_plane, half = np.empty(TILE), np.empty(TILE), np.empty(TILE, dtype=np.int64)
+    sums, along_plane, part_of = np.empty(TILE), np.empty(TILE), np.empty(TILE, dtype=np.int64)
+    n_parts = extremes.shape[1]
     n_counts = 0 if first == last else 1 + (jitter.columns.shape[0] > 0)
     n_left = n_right = 0
     for start in range(0, here.shape[0], TILE):
@@ -102,14 +103,14 @@ def visit_node(rows, here, node, spare, hashes, jitter, routes, measures):
             combine_rows(plane, tile, along_plane)
         for count in range(n_counts, 0, -1):  # first the rows as they are if their values will be spread
             for i in range(size):
-                half[i] = 2 if count == 2 else (hashes[here[start + i]] >> bit) & np.uint64(1)
+                part_of[i] = n_parts if count == 2 else (hashes[here[start + i]] >> bit) & np.uint64(n_parts - 1)
             if count < n_counts:
                 jitter_tile(tile, here, start, size, hashes, jitter)
             for c in range(first, last):
                 combine_rows(directions[c], tile, sums)
-                count_tile(sums, half, size, measures.origin[c], 1.0 / measures.width[c], counts[c])
+                count_tile(sums, part_of, size, measures.origin[c], 1.0 / measures.width[c], counts[c])
                 if count == 1 and extremes.shape[3] > 0:
-                    widen_tile(sums, half, size, measures.origin[c], 1.0 / measures.width[c], extremes[c])
+                    widen_tile(sums, part_of, size, measures.origin[c], 1.0 / measures.width[c], extremes[c])
         if inner:
             for i in range(size):
                 row = here[start + i]
@@ -125,22 +126,22 @@ def visit_node(rows, here, node, spare, hashes, jitter, routes, measures):
 
 
 @part
-def count_tile(sums, half, size, origin, scale, counts):
-    """Add the first `size` projections to `counts` (halves x bins), whose outermost bins take the tails."""
+def count_tile(sums, part_of, size, origin, scale, counts):
+    """Add the first `size` projections to `counts` (parts x bins), whose outermost bins take the tails."""
     top = counts.shape[1] - 1.0
     for i in range(size):
         k = min(max((sums[i] - origin) * scale, 0.0), top)
-        counts[half[i], int(k)] += 1
+        counts[part_of[i], int(k)] += 1
 
 
 @part
-def widen_tile(sums, half, size, origin, scale, extremes):
-    """Update `extremes` (2 halves x 2 x bins) with the smallest and the largest of these projections in each bin."""
+def widen_tile(sums, part_of, size, origin, scale, extremes):
+    """Update `extremes` (parts x 2 x bins) with the smallest and the largest of these projections in each bin."""
     top = extremes.shape[2] - 1.0
     for i in range(size):
         k = int(min(max((sums[i] - origin) * scale, 0.0), top))
-        extremes[half[i], 0, k] = min(extremes[half[i], 0, k], sums[i])
-        extremes[half[i], 1, k] = max(extremes[half[i], 1, k], sums[i])
+        extremes[part_of[i], 0, k] = min(extremes[part_of[i], 0, k], sums[i])
+        extremes[part_of[i], 1, k] = max(extremes[part_of[i], 1, k], sums[i])
 
 
 @part

@@ -18,6 +18,7 @@ from ..splits.null import unimodal_p_value
 from ..summaries.passes import NearestRows
 from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
+from .groups import FEWEST_GROUPS
 from .missing import complete_rows
 from .targets import encoded
 
@@ -42,6 +43,8 @@ def why_clusters(model: Any, cluster: int | None) -> str:
         leaves = tree.leaves[tree.cluster[tree.leaves] == label]
         lines += [f"    {why_not(model, int(leaf))}" for leaf in leaves]
     said = f"{full_count(tree.n_clusters, 'cluster')} of {full_count(int(tree.n_rows[0]), 'row')}"
+    if model.n_groups_ is not None:
+        said += f" in {full_count(model.n_groups_, 'group')}"
     if limit := model._limit():
         said += f", {limit}"
     if tree.n_clusters == 1:
@@ -84,7 +87,14 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     if not model.stop_rule.startswith("hold-out"):
         rules = [f"stop_rule={model.stop_rule!r}"] * (model.stop_rule != "none") + ["merging"] * merges
         return f"{valley}, and {' or '.join(rules) or 'a limit of the parameters'} rejected it"
-    allowed, share = (1 - model.quantile) / model.n_candidates, _p_value(model, leaf)
+    allowed = (1 - model.quantile) / model.n_candidates
+    if model.n_groups_ is not None:
+        few = f": {full_count(model.n_groups_, 'group')} are too few to confirm any split"
+        return (
+            f"{valley}, but it does not show between the groups that did not choose it, with a p-value of at most "
+            f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else ''}; with more groups it may"
+        )
+    share = _p_value(model, leaf)
     said = f"{valley}; {share:.2g} of samples with a single mode have one as deep there, and a split needs "
     if merges and share <= allowed:
         return f"{said}{allowed:.2g}, but merging united its sides: around them the density shows no valley"

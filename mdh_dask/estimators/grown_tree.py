@@ -21,9 +21,11 @@ from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
 from ..kernels.landmarks import SAMPLE
+from ..splits.stopping import NoTest
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
+from .groups import like_chunks, parts_of_groups
 from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts, saved_counts
 from .mapped import divided, with_feature_map
 from .models import count, part, refuse_others
@@ -61,6 +63,9 @@ class GrownTree(ClusterEstimator):
     label_counts_: Integers | None = None
     _target: Target | None = None
     _guides: Guides | None = None
+    n_groups_: int | None = None
+    _parts: RowArray | None = None
+    """The part of every row during a fit to groups of dependent rows."""
     _grown_from: Grown | None = None
 
     @abstractmethod
@@ -80,7 +85,7 @@ class GrownTree(ClusterEstimator):
             n_passes = self._learn_tree(rows, seed)
             self._count_labels()
         finally:
-            self._target = self._guides = None
+            self._target = self._guides = self._parts = None
         self.n_batches_ = 1
         return n_passes
 
@@ -88,6 +93,22 @@ class GrownTree(ClusterEstimator):
         self._target = partial_target(y, n_rows)
         if self._target is not None and self.missing == "drop":
             raise ValueError("expected missing='error' or 'mean' with labels of some rows; got 'drop'")
+
+    def _take_groups(self, groups: Any, n_rows: int) -> None:
+        self.n_groups_ = self._parts = None
+        if groups is None:
+            return
+        if self.missing == "drop":
+            raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
+        if self.merge:
+            raise ValueError("expected merge=False with groups; got True: merging compares rows, which may not depend")
+        stop = self._settings(n_rows, 0).selector.stop
+        if not stop.holds_out and not isinstance(stop, NoTest):
+            raise ValueError(
+                f"expected stop_rule='hold-out' with groups; got {getattr(self, 'stop_rule', type(stop).__name__)!r}, "
+                "which compares rows"
+            )
+        self._parts, self.n_groups_ = parts_of_groups(groups, n_rows, self._seed())
 
     def _count_labels(self) -> None:
         """Set the number of labelled rows in each cluster, if some rows had labels."""
@@ -136,11 +157,13 @@ class GrownTree(ClusterEstimator):
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        labels = () if self._target is None else (self._target.labels,)
+        beside = [] if self._target is None else [self._target.labels]
+        if self._parts is not None:
+            beside.append(like_chunks(self._parts, rows))
         # With a feature map, the levels are counted while it is fitted.
         counting = level_plans(self.columns, array=0) if self.feature_map_ is None else []
         (grown, *levels), n_passes = run_together(
-            [plan, *counting], rows, *labels, announce=announce, n_passes=n_passes
+            [plan, *counting], rows, *beside, announce=announce, n_passes=n_passes
         )
         if self.feature_map_ is None:
             self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
@@ -153,6 +176,8 @@ class GrownTree(ClusterEstimator):
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
         if self.feature_map_ is not None:
             settings = replace(settings, scale=False)  # features are not scaled
+        if self._parts is not None:
+            settings = replace(settings, parts_at=1 + (self._target is not None))
         plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=self._names))]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed))
@@ -222,6 +247,8 @@ class GrownTree(ClusterEstimator):
 
     def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
         own = {**settings, "n_batches": self.n_batches_, **saved_counts(self.level_counts_)}
+        if self.n_groups_ is not None:
+            own["n_groups"] = self.n_groups_
         if self.label_counts_ is not None and self.known_labels_ is not None:
             own["labels"] = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         return own
@@ -235,6 +262,7 @@ class GrownTree(ClusterEstimator):
         self._restore_feature_map(saved, of_map, planes=state.n_columns)
         # Models of 0.1.0 were fitted once.
         self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
+        self.n_groups_ = count(saved, "n_groups", 2) if "n_groups" in saved else None
         self.level_counts_ = restored_level_counts(saved, self.columns)
         if "labels" in saved:
             labels = part(saved, "labels", dict)

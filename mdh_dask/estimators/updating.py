@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
+from .._words import full_count
 from ..chunks import merge_chunks, run, run_together
 from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
@@ -23,6 +24,15 @@ from .missing import complete_rows, rows_to_count
 
 OF_ROWS = ("feature_map_", "n_features_in_", "columns", "missing_values_")
 """Attributes of a fitted model that another one of the same rows shares."""
+
+
+def refuse_groups(model: Any) -> None:
+    """Raise an error for a model whose rows depend on each other in groups, which the counts of a tree do not tell."""
+    if model.n_groups_ is not None:
+        raise ValueError(
+            f"expected a model of independent rows; this one was fitted to {full_count(model.n_groups_, 'group')}: fit "
+            "a new model to all rows with their groups"
+        )
 
 
 def update_by(model: Any, X: Any) -> None:

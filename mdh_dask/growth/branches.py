@@ -9,12 +9,13 @@ import numpy as np
 
 from .._jit.jitter import NO_JITTER, Jitter
 from .._levels import LevelFeatures
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
 from ..projections.directions import Proposal
 from ..projections.random import KeyedDirections
-from ..splits.choose import Decision, SplitSelector
+from ..splits.choose import TWO_HALVES, Decision, SplitSelector
+from ..splits.dependence import N_PARTS, halves_of_parts
 from ..tree.routing import leaves_of
 from .labelled import Groups
 from .passes import Sample, sample_limit
@@ -54,6 +55,8 @@ class GrowthSettings:
         Family of random directions that `propose` draws independently of the rows, so that workers can make them.
     levels : LevelFeatures or None
         Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
+    parts_at : int or None
+        Index of the array with the part of every row among those of a pass, if rows depend on each other.
     from_origin : bool
         Whether rows are not centred before directions are proposed, as their inner products are affinities.
     direction_seed : int or None
@@ -79,6 +82,7 @@ class GrowthSettings:
     sample_seed: int | None = None
     direction_seed: int | None = None
     from_origin: bool = False
+    parts_at: int | None = None
 
     def stream_of(self, node_id: int) -> tuple[int, int]:
         """Return the key of the random directions of a branch."""
@@ -243,12 +247,25 @@ def hash_bit(branch: Branch) -> int:
     return branch.level % 32
 
 
+def first_parts(branch: Branch, settings: GrowthSettings) -> Booleans:
+    """Return which parts of the rows choose the split of a branch."""
+    return TWO_HALVES if settings.parts_at is None else halves_of_parts(branch.level)
+
+
+def is_choosing(branch: Branch, hashes: Integers, settings: GrowthSettings) -> Booleans:
+    """Return which rows choose the split of a branch, by their hashes."""
+    if settings.parts_at is None:
+        return (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
+    return first_parts(branch, settings)[hashes & np.uint64(N_PARTS - 1)]
+
+
 def branch_pass(
     branches: list[Branch],
     seed: int,
     fresh: "dict[Branch, float] | None" = None,
     extremes: bool = False,
     jitter: Jitter = NO_JITTER,
+    parts_at: int | None = None,
 ) -> BranchPass:
     """Return the statistic that counts the waiting branches among some on the rows that reach them.
 
@@ -264,6 +281,8 @@ def branch_pass(
         Whether to find the smallest and the largest projection in every bin.
     jitter : Jitter
         Columns whose values are spread where rows are counted.
+    parts_at : int or None
+        See `GrowthSettings`.
     """
     place = {branch: i for i, branch in enumerate(branches)}
     d = branches[0].sample.n_columns
@@ -285,8 +304,8 @@ def branch_pass(
         origin=np.concatenate([none, *(c.origin for c in measured if c)]),
         width=np.concatenate([none, *(c.width for c in measured if c)]),
         n_bins=max((c.counts.shape[1] for c in measured if c), default=0),
-        bit=np.array([hash_bit(b) for b in branches]), limit=limit, extremes=extremes,
-        jitter=jitter,
+        bit=np.array([0 if parts_at is not None else hash_bit(b) for b in branches]), limit=limit,
+        extremes=extremes, jitter=jitter, parts_at=parts_at,
     )  # fmt: skip
 
 

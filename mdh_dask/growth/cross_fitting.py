@@ -12,7 +12,8 @@ from .._jit.hashing import hash_again
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
-from ..splits.choose import Counts, Decision
+from ..splits.choose import TWO_HALVES, Counts, Decision
+from ..splits.dependence import N_PARTS, halves_of_parts
 from ..splits.null import MOST_SIMULATED
 from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
 from .passes import Sample
@@ -49,6 +50,23 @@ class Fold(NamedTuple):
     decision: Decision
 
 
+class Division(NamedTuple):
+    """The half of the rows that chooses."""
+
+    rows: Booleans
+    parts: Booleans
+    """Parts that choose, shape (n_parts,)."""
+
+
+def _division(branch: Branch, sample: Sample, number: int, settings: GrowthSettings) -> Division:
+    """Return one of the repeated divisions of the rows of a branch, or of the parts of dependent rows."""
+    if settings.parts_at is None:
+        again = hash_again(sample.hashes, number)
+        return Division((again >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0, TWO_HALVES)
+    parts = halves_of_parts(number)
+    return Division(parts[sample.hashes & np.uint64(N_PARTS - 1)], parts)
+
+
 def cross_fitted(branch: Branch, sample: Sample, settings: GrowthSettings, standardise: Standardiser) -> Fold | None:
     """Return the split by the majority of repeated divisions into halves, or None if the majority is against a split.
 
@@ -71,10 +89,9 @@ def cross_fitted(branch: Branch, sample: Sample, settings: GrowthSettings, stand
     votes: list[bool] = []
     own: Counter[int] = Counter()
     while (majority := decided(votes)) is None:
-        hashes = hash_again(sample.hashes, branch.level * N_DIVISIONS + len(votes) + 1)
-        first = (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
+        first = _division(branch, sample, branch.level * N_DIVISIONS + len(votes) + 1, settings)
         halves: list[dict[int, float]] = [{}, {}]
-        for way, choosing in enumerate((first, ~first)):
+        for way, choosing in enumerate((first, Division(~first.rows, ~first.parts))):
             # If the combined tests can no longer be significant, the other half need not choose.
             if way == 0 or shared_p_value(joint_p_value(p, LEAST) for p in halves[0].values()) <= level:
                 key = settings.seed, branch.node_id, 3, len(votes), way
@@ -91,13 +108,13 @@ def _folds(
     branch: Branch,
     sample: Sample,
     rows: AnyArray,
-    choosing: Booleans,
+    choosing: Division,
     key: tuple[int, ...],
     settings: GrowthSettings,
     standardise: Standardiser,
 ) -> dict[int, Fold | None]:
     """Return the split of each family that some of the rows choose, tested on the others; None without a split."""
-    rows, scorer = rows_and_scorer(branch, rows, rows[choosing], settings, standardise)
+    rows, scorer = rows_and_scorer(branch, rows, rows[choosing.rows], settings, standardise)
     proposed = propose(settings, standardise, scorer.rows, scorer.min_rows, branch.groups, generator(*key))
     proposal = scorer.best_of_families(proposed)
     if len(proposal) == 0:
@@ -105,13 +122,17 @@ def _folds(
     candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
     waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
     extremes = settings.selector.rule.at.needs_extremes
-    sweep = branch_pass([waiting], settings.seed, None, extremes, standardise.discrete.jitter)
-    counts = counts_of_halves(sweep, sample, choosing)
+    jitter, parts_at = standardise.discrete.jitter, settings.parts_at
+    sweep = branch_pass([waiting], settings.seed, None, extremes, jitter, parts_at)
+    counts = counts_of_halves(sweep, sample, choosing.rows)
+    if parts_at is not None:
+        counts = sweep.sweep(*sample).along(slice(None), choosing.parts)
     families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
     folds: dict[int, Fold | None] = {}
     for i, family in enumerate(families.tolist()):
         one, rng = slice(i, i + 1), generator(*key, 1 + family)
-        tested = settings.selector.tested(Counts(counts.counts[one], counts.extremes[one]), candidates[one], rng)
+        own = counts._replace(counts=counts.counts[one], extremes=counts.extremes[one])
+        tested = settings.selector.tested(own, candidates[one], rng)
         folds[family] = None if tested is None else Fold(tested[0], family, candidates[one], tested[1])
     return folds
 

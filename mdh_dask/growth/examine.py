@@ -11,7 +11,7 @@ from ..chunks import work_through
 from ..projections.directions import Proposal
 from ..projections.random import KeyedDirections
 from ..splits.choose import Counts
-from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
+from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .order import ORDERS
 from .passes import Sample
@@ -19,6 +19,7 @@ from .propose import propose
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
 from .scoring import Scorer, candidates_for, rows_and_scorer
+from .sweeps import BranchPass
 from .trees import of_all_rows
 
 
@@ -138,8 +139,8 @@ class Examiner:
         rows = self.standardise.jittered(sample.rows, sample.hashes)
         if not self.settings.selector.stop.holds_out:
             return rows_and_scorer(branch, rows, rows, self.settings, self.standardise)
-        half = (sample.hashes >> np.uint64(hash_bit(branch))) & np.uint64(1)
-        return rows_and_scorer(branch, rows, rows[half == 0], self.settings, self.standardise)
+        chooses = is_choosing(branch, sample.hashes, self.settings)
+        return rows_and_scorer(branch, rows, rows[chooses], self.settings, self.standardise)
 
     def _propose(self, branch: Branch, scorer: Scorer, rng: np.random.Generator) -> Proposal:
         return propose(self.settings, self.standardise, scorer.rows, scorer.min_rows, branch.groups, rng)
@@ -150,10 +151,13 @@ class Examiner:
         """Make directions the candidates of a branch; return the counts of its sample, and its share of the rows."""
         branch.candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
         branch.state = State.WAITING
-        sweep = branch_pass(
-            [branch], self.settings.seed, extremes=self.extremes, jitter=self.standardise.discrete.jitter
-        )
-        return sweep.sweep(*sample).along(slice(None)), len(sample.hashes) / branch.n_rows
+        counts = self.sweep([branch]).sweep(*sample).along(slice(None), first_parts(branch, self.settings))
+        return counts, len(sample.hashes) / branch.n_rows
+
+    def sweep(self, branches: list[Branch], fresh: dict[Branch, float] | None = None) -> BranchPass:
+        """Return the statistic that counts waiting branches, and samples fresh ones; see `branch_pass`."""
+        jitter = self.standardise.discrete.jitter
+        return branch_pass(branches, self.settings.seed, fresh, self.extremes, jitter, self.settings.parts_at)
 
     def confirm(self, branch: Branch, counts: Counts, again: bool, settle: bool) -> None:
         """Decide by the counts of all rows; examine a branch without a valley again if it has a fresh sample.

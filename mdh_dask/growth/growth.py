@@ -17,11 +17,11 @@ from ..projections.pursuit import MDHResult
 from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share, near_rows
-from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, branch_pass
+from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .order import extend, prune
-from .passes import Columns, FirstLook, FirstPass, Sample, sample_limit
+from .passes import Columns, FirstLook, FirstPass, Sample, in_parts, sample_limit
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .sweeps import BranchCounts, BranchPass
@@ -77,14 +77,15 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
 def first_pass(settings: GrowthSettings, shape: tuple[int, int]) -> FirstPass:
     """Return the statistic of the first pass."""
     seed = settings.seed if settings.sample_seed is None else settings.sample_seed
-    return FirstPass(seed, sample_limit(rows_wanted(settings, shape), shape[0]))
+    return FirstPass(seed, sample_limit(rows_wanted(settings, shape), shape[0]), settings.parts_at)
 
 
 def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> tuple[Sample, Standardiser]:
     """Return the sample of the root, and the shift and scale of the columns."""
     sample = look.sample.first(rows_wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
-        sample = sample._replace(hashes=hash_numbers(settings.seed, sample.numbers))
+        hashes = hash_numbers(settings.seed, sample.numbers)
+        sample = sample._replace(hashes=hashes if settings.parts_at is None else in_parts(hashes, sample.hashes))
     return sample, standardiser_of(settings, look.columns, sample)
 
 
@@ -222,7 +223,7 @@ def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
             break
         n_counts += 1
         branches = list(root.walk())
-        sweep = branch_pass(branches, settings.seed, fresh, examiner.extremes, examiner.standardise.discrete.jitter)
+        sweep = examiner.sweep(branches, fresh)
         waiting = sum(own.state is State.WAITING for own in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
@@ -271,7 +272,11 @@ def _confirm(
 ) -> None:
     """Confirm, move or reject the splits that waited for the counts of all rows."""
     directions = (slice(first, last) for first, last in pairwise(sweep.first))
-    counted = {b: counts.along(own) for b, own in zip(branches, directions) if own.start < own.stop}
+    counted = {
+        branch: counts.along(own, first_parts(branch, examiner.settings))
+        for branch, own in zip(branches, directions)
+        if own.start < own.stop
+    }
     # The walk is lazy, so it does not visit branches under a split that moves or is rejected here.
     for branch in root.walk():
         if branch in counted:

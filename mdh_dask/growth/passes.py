@@ -1,6 +1,6 @@
 """The first pass over all rows: moments and ranges of the columns, and a sample."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from .._jit.rows import column_moments, loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan, Statistic
+from ..splits.dependence import N_PARTS
 
 HASH_RANGE = 2**64
 
@@ -82,6 +83,22 @@ def sample_limit(n_wanted: float, n_rows: float) -> int:
     return HASH_RANGE - 1 if share >= 1 else int(share * HASH_RANGE)
 
 
+def hashes_of(seed: int, start: int, blocks: Sequence[AnyArray], parts_at: int | None) -> Integers:
+    """Return the hashes of the rows of blocks, which say who is sampled and who chooses.
+
+    Where rows depend on each other, the array at the index `parts_at` holds the part of each row, see
+    `splits.dependence`. Then the last bits of a hash are the part, so that rows of one part are always together.
+    """
+    hashes: Integers = hash_rows(seed, start, len(blocks[0]))
+    return hashes if parts_at is None else in_parts(hashes, blocks[parts_at])
+
+
+def in_parts(hashes: Integers, parts: Integers) -> Integers:
+    """Return hashes with the part of each row in their last bits."""
+    last = np.uint64(N_PARTS - 1)
+    return (hashes & ~last) | (parts.astype(np.uint64) & last)
+
+
 @dataclass(frozen=True)
 class SamplePass(Statistic):
     """A sample of the rows.
@@ -94,16 +111,19 @@ class SamplePass(Statistic):
         Rows with a hash of at most this are sampled.
     array : int, default=0
         Index of the array to sample among row-aligned ones.
+    parts_at : int or None
+        Index of the array with the part of every row; see `hashes_of`.
     """
 
     seed: int
     limit: int
     array: int = 0
+    parts_at: int | None = None
 
     def chunk(self, start: int, *blocks: AnyArray) -> Sample:
         """Return the sampled rows of a block."""
         rows = blocks[self.array]
-        hashes = hash_rows(self.seed, start, len(rows))
+        hashes = hashes_of(self.seed, start, blocks, self.parts_at)
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
         return Sample(rows[chosen], hashes[chosen], start + chosen)
 
@@ -122,10 +142,13 @@ class FirstPass(Statistic):
         Seed of the rows' hashes.
     limit : int
         Rows with a hash of at most this are sampled.
+    parts_at : int or None
+        Index of the array with the part of every row; see `hashes_of`.
     """
 
     seed: int
     limit: int
+    parts_at: int | None = None
 
     def chunk(self, start: int, *blocks: AnyArray) -> FirstLook:
         """Return the state of one block of rows."""
@@ -138,7 +161,7 @@ class FirstPass(Statistic):
             n_nan = int(np.isnan(rows).sum())
             n_infinite = int(bad.sum()) - n_nan
             first_bad = start + int(bad.any(axis=1).argmax()) if bad.any() else -1
-        sample = SamplePass(self.seed, self.limit).chunk(start, rows)
+        sample = SamplePass(self.seed, self.limit, parts_at=self.parts_at).chunk(start, rows, *blocks[1:])
         return FirstLook(columns, sample, n_nan, n_infinite, first_bad)
 
     def combine(self, left: FirstLook, right: FirstLook) -> FirstLook:

@@ -10,12 +10,13 @@ from .._jit.hashing import hash_rows
 from .._jit.jitter import NO_JITTER, Jitter
 from .._jit.rows import loop_ready
 from .._storable import storable
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from ..density.histograms import joint_extremes, no_extremes
 from ..projections.random import KeyedDirections
-from ..splits.choose import Counts
-from .passes import FirstLook, FirstPass, Sample
+from ..splits.choose import TWO_HALVES, Counts
+from ..splits.dependence import N_PARTS
+from .passes import FirstLook, FirstPass, Sample, hashes_of
 
 
 @storable
@@ -23,18 +24,18 @@ class BranchCounts(NamedTuple):
     """The value of `BranchPass`."""
 
     counts: Integers
-    """Rows per bin, shape (n_directions, 2 halves, n_bins); with jitter a third entry for all raw rows."""
+    """Rows per bin, shape (n_directions, n_parts, n_bins); with jitter one more entry for all raw rows."""
     extremes: Floats
-    """Smallest and largest projection in every bin, (n_directions, 2 halves, 2, n_bins); without bins if not needed."""
+    """Smallest and largest projection in every bin, (n_directions, n_parts, 2, n_bins); without bins if not needed."""
     arrivals: Integers
     """Rows per leaf, shape (n_nodes,); zero at inner nodes."""
     sample: Sample
     leaf: Integers
     """Leaf of each row of the sample."""
 
-    def along(self, directions: slice) -> Counts:
-        """Return the counts along some of the directions."""
-        return Counts(self.counts[directions], self.extremes[directions])
+    def along(self, directions: slice, first: Booleans = TWO_HALVES) -> Counts:
+        """Return the counts along some of the directions, in parts of which some are the half that chooses."""
+        return Counts(self.counts[directions], self.extremes[directions], first)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class BranchPass(Statistic):
         Whether to find the smallest and the largest projection in every bin.
     jitter : Jitter
         Columns whose values are spread where rows are counted; rows are routed as they are.
+    parts_at : int or None
+        Index of the array with the part of every row, if rows depend on each other; None for two halves.
     """
 
     seed: int
@@ -80,11 +83,12 @@ class BranchPass(Statistic):
     limit: Integers
     extremes: bool = False
     jitter: Jitter = NO_JITTER
+    parts_at: int | None = None
 
     def chunk(self, start: int, *blocks: AnyArray) -> BranchCounts:
         """Sweep one block of consecutive rows."""
         rows = loop_ready(blocks[0])
-        return self.sweep(rows, hash_rows(self.seed, start, len(rows)), start + np.arange(len(rows)))
+        return self.sweep(rows, hashes_of(self.seed, start, blocks, self.parts_at), start + np.arange(len(rows)))
 
     def sweep(self, rows: AnyArray, hashes: Integers, numbers: Integers) -> BranchCounts:
         """Sweep rows with the given hashes and global numbers."""
@@ -92,8 +96,9 @@ class BranchPass(Statistic):
         if isinstance(directions, tuple):
             made = (part.make() if isinstance(part, KeyedDirections) else part for part in directions)
             directions = np.concatenate([np.empty((0, rows.shape[1])), *made])
-        counts = np.zeros((len(directions), 3 if self.jitter else 2, self.n_bins), dtype=np.int64)
-        extremes = no_extremes(len(directions), 2, self.n_bins if self.extremes else 0)
+        n_parts = len(TWO_HALVES) if self.parts_at is None else N_PARTS
+        counts = np.zeros((len(directions), n_parts + bool(self.jitter), self.n_bins), dtype=np.int64)
+        extremes = no_extremes(len(directions), n_parts, self.n_bins if self.extremes else 0)
         routes = Routes(self.left, self.right, self.planes, self.thresholds)
         measures = Measures(self.first, self.bit, directions, self.origin, self.width, counts, extremes)
         leaf = sweep_branches(rows, routes, measures, hashes, self.jitter)

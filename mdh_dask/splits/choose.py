@@ -1,33 +1,48 @@
 """The choice of a split from the histograms of a branch along its candidate directions."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats, Integers
+from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
+from .dependence import p_value_of_parts
 from .rules import SplitRule
 from .stopping import StopRule
 
+TWO_HALVES = np.array([True, False])
+
 
 class Counts(NamedTuple):
-    """Counts of a branch's rows, in two halves, along its candidates."""
+    """Counts of a branch's rows, in two halves or more parts, along its candidates."""
 
     counts: Integers
-    """Histograms, shape (n_candidates, 2 halves, n_bins); a third one holds both halves by the values that route them,
-    where those are not the values that are counted."""
+    """Histograms, shape (n_candidates, n_parts, n_bins); one more holds all parts by the values that route them, where
+    those are not the values that are counted."""
     extremes: Floats
-    """Smallest and largest projection in every bin, (n_candidates, 2 halves, 2, n_bins); without bins if not needed."""
+    """Smallest and largest projection in every bin, (n_candidates, n_parts, 2, n_bins); without bins if not needed."""
+    first: Booleans = TWO_HALVES
+    """Which parts are the half that chooses, shape (n_parts,); more than two are those of dependent rows."""
+
+    @property
+    def are_of_groups(self) -> bool:
+        """Whether the parts are those of groups of dependent rows."""
+        return len(self.first) > len(TWO_HALVES)
 
     def along(self, candidates: Histograms, half: int | None = None) -> Histograms:
         """Return candidates with the counts of one half of the rows, or of both."""
-        counts, extremes = self.counts.swapaxes(0, 1), self.extremes.swapaxes(0, 1)
-        if half is not None:
-            return replace(candidates, counts=np.ascontiguousarray(counts[half]), extremes=extremes[half])
-        routed = np.ascontiguousarray(counts[2]) if len(counts) > 2 else None
-        joint = joint_extremes(*extremes)
-        return replace(candidates, counts=counts[:2].sum(axis=0), extremes=joint, routed=routed)
+        chosen = slice(None) if half is None else self.first if half == 0 else ~self.first
+        n_parts = len(self.first)
+        counts = self.counts[:, :n_parts][:, chosen].sum(axis=1)
+        extremes = reduce(joint_extremes, self.extremes[:, chosen].swapaxes(0, 1))
+        routed = self.counts[:, n_parts] if half is None and self.counts.shape[1] > n_parts else None
+        return replace(candidates, counts=counts, extremes=extremes, routed=routed)
+
+    def of_test(self, candidate: int) -> Integers:
+        """Return the counts of the parts that test along one candidate, shape (n_parts, n_bins)."""
+        return self.counts[candidate, : len(self.first)][~self.first]
 
 
 @dataclass(frozen=True)
@@ -130,7 +145,7 @@ class SplitSelector:
         for c in order:
             tested = self._tested(train[int(c)], int(bins[c]))
             by_labels = self._separates(whole[int(c)], min_rows)
-            if by_labels or self.stop.accepts(test[int(c)], tested, self.n_root, n_tests, rng):
+            if by_labels or self._accepts(counts, int(c), train, test, tested, n_tests, rng):
                 decision = self._decision(whole, int(c), min_rows, existing if c == 0 else None, True, settle)
                 if decision is not None:
                     return decision
@@ -166,6 +181,21 @@ class SplitSelector:
             train, test = counts.along(candidates, half=0), counts.along(candidates, half=1)
         return train, test, whole, self.min_rows * share * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
 
+    def _accepts(
+        self,
+        counts: Counts,
+        c: int,
+        train: Histograms,
+        test: Histograms,
+        k: int,
+        n_tests: int,
+        rng: np.random.Generator,
+    ) -> bool:
+        """Return whether a split after bin `k` of one candidate passes the test, of groups if rows depend on others."""
+        if counts.are_of_groups and self.stop.holds_out:
+            return p_value_of_parts(train[c], counts.of_test(c), k) <= (1 - self.stop.quantile) / n_tests
+        return self.stop.accepts(test[c], k, self.n_root, n_tests, rng)
+
     def _separates(self, whole: Histograms, min_rows: float) -> bool:
         """Return whether the best split of one direction separates labelled groups, which then need no test."""
         if whole.separating is None:
@@ -191,7 +221,10 @@ class SplitSelector:
         decision = self._decision(whole, 0, self.min_rows, None, accepted=False)
         if k < 0 or decision is None:
             return None
-        return self.stop.p_value(test, self._tested(train, k), rng), decision
+        tested = self._tested(train, k)
+        if counts.are_of_groups:
+            return p_value_of_parts(train, counts.of_test(0), tested), decision
+        return self.stop.p_value(test, tested, rng), decision
 
     def follow(self, counts: Counts, candidates: Histograms, existing: float, rng: np.random.Generator) -> Decision:
         """Decide whether an existing split still holds for newly counted rows, and at which threshold.

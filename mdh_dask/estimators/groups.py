@@ -1,0 +1,132 @@
+"""Groups of rows that depend on each other: dealt to parts as wholes, so that tests compare groups and not rows."""
+
+import logging
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+
+from .._random import generator
+from .._storable import storable
+from .._typing import AnyArray, Integers, RowArray
+from .._words import full_count
+from ..chunks import Statistic, is_dask, reduce_rows
+from ..columns.coding import is_missing
+from ..splits.dependence import LEAST_PARTS, N_PARTS
+from .frames import plain_labels
+
+logger = logging.getLogger(__name__)
+
+DEALING = 0x67726F757073
+"""Key of the random numbers that deal the groups."""
+
+MOST_GROUPS = 2**20
+"""Most groups: their names are in memory."""
+
+FEWEST_GROUPS = 2 * LEAST_PARTS
+"""With fewer groups no split can be confirmed."""
+
+
+class Parts(NamedTuple):
+    """The part of every row."""
+
+    of_rows: RowArray
+    """Shape (n_rows,), uint8; lazy for lazy groups."""
+    n_groups: int
+
+
+@storable
+class GroupSizes(NamedTuple):
+    """The groups in ascending order, and the number of rows in each."""
+
+    names: AnyArray
+    n_rows: Integers
+
+
+@dataclass(frozen=True)
+class CountGroups(Statistic):
+    """The sizes of all groups."""
+
+    def chunk(self, start: int, *blocks: AnyArray) -> GroupSizes:
+        """Return the groups of a block."""
+        return GroupSizes(*np.unique(names_of(blocks[0], start), return_counts=True))
+
+    def combine(self, left: GroupSizes, right: GroupSizes) -> GroupSizes:
+        """Return the groups of two blocks."""
+        names, place = np.unique(np.concatenate([left.names, right.names]), return_inverse=True)
+        if len(names) > MOST_GROUPS:
+            raise ValueError(
+                f"expected at most {MOST_GROUPS:,} groups; got more: leave out groups if rows do not depend on others"
+            )
+        return GroupSizes(names, np.bincount(place, np.concatenate([left.n_rows, right.n_rows])).astype(np.int64))
+
+
+def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
+    """Deal groups to parts of about as many rows and return the part of every row; lazy groups are read once.
+
+    Raises
+    ------
+    ValueError
+        If there is not one group for each row, all rows are of one group, or there are too many groups.
+    """
+    groups = plain_labels(groups.to_dask_array(lengths=True) if hasattr(groups, "to_dask_array") else groups)
+    groups = groups if is_dask(groups) else np.ma.asarray(groups)
+    if groups.shape != (n_rows,):
+        raise ValueError(f"expected groups of shape ({n_rows},), one for each row; got shape {groups.shape}")
+    sizes: GroupSizes = reduce_rows(CountGroups(), groups)
+    n_groups = len(sizes.names)
+    if n_groups == 1:
+        raise ValueError(
+            "expected rows of at least two groups; got a single one, whose rows depend on each other: give more "
+            "groups, or leave out groups if rows are independent"
+        )
+    if n_groups < FEWEST_GROUPS:
+        logger.warning(
+            "%s are too few to confirm a split: at least %s are needed", full_count(n_groups, "group"), FEWEST_GROUPS
+        )
+    look_up = partial(_part_of, sizes.names, dealt(sizes.n_rows, seed))
+    parts = groups.map_blocks(look_up, dtype=np.uint8) if is_dask(groups) else look_up(groups)
+    return Parts(parts, n_groups)
+
+
+def like_chunks(parts: RowArray, rows: RowArray) -> RowArray:
+    """Return the parts of rows in the blocks of the rows."""
+    if not is_dask(rows):
+        return np.asarray(parts)
+    return parts.rechunk((rows.chunks[0],)) if is_dask(parts) else da.from_array(parts, chunks=(rows.chunks[0],))
+
+
+def dealt(sizes: Integers, seed: int) -> Integers:
+    """Return the part of each group: the largest groups first, to and fro, groups of one size in random order.
+
+    Examples
+    --------
+    >>> parts = dealt(np.ones(64), 0)
+    >>> np.bincount(parts).tolist() == [2] * 32
+    True
+    """
+    rng = generator(seed, DEALING)
+    order = rng.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    to_and_fro = np.concatenate([np.arange(N_PARTS), np.arange(N_PARTS)[::-1]])
+    parts = np.empty(len(sizes), dtype=np.uint8)
+    parts[order] = rng.permutation(N_PARTS)[np.resize(to_and_fro, len(sizes))]
+    return parts
+
+
+def names_of(block: Any, start: int = 0) -> AnyArray:
+    """Return the groups of a block as numbers or texts that can be compared, or raise an error if any is missing."""
+    values, hidden = np.ma.getdata(block), np.ma.getmaskarray(np.ma.asarray(block))
+    if values.dtype.kind == "f":
+        hidden = hidden | np.isnan(values)
+    elif values.dtype.kind == "O":
+        hidden = hidden | np.fromiter(map(is_missing, values), bool, len(values))
+    if hidden.any():
+        raise ValueError(f"expected a group for every row; got none for row {start + int(hidden.argmax())}")
+    return values if values.dtype.kind in "biuf" else values.astype(str)
+
+
+def _part_of(names: AnyArray, parts: Integers, block: Any) -> Integers:
+    return parts[np.searchsorted(names, names_of(block))]

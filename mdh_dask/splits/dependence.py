@@ -1,0 +1,81 @@
+"""The test of a valley among rows that depend on each other: groups of rows are compared, not rows.
+
+Rows of one group (a donor, a day, a tile of an image) may depend on each other, rows of different groups do not. The
+groups are dealt to `N_PARTS` parts. Half of the parts choose a split; in each of the others, the rows around the lower
+mode and around the valley are counted. The differences of these counts are independent, however the rows within a part
+depend on each other, so Student's t-test compares their mean with zero (between-cluster variance: Liang and Zeger,
+Biometrika 73, 1986).
+"""
+
+import numpy as np
+from scipy.special import stdtr
+
+from .._typing import AnyArray, Booleans
+from ..density.histograms import Histograms
+
+N_PARTS = 32
+"""Parts of the rows, a power of two: as many as halve them in 31 ways, any two of which share half of each half."""
+
+LEAST_PARTS = 4
+"""Fewest parts with rows that a test compares."""
+
+
+def halves_of_parts(number: int) -> Booleans:
+    """Return which parts are the first half in one of 31 divisions; every two divisions cut each other's halves in two.
+
+    Examples
+    --------
+    >>> first, second = halves_of_parts(0), halves_of_parts(1)
+    >>> int(first.sum()), int((first & second).sum())
+    (16, 8)
+    """
+    mask = 1 + number % (N_PARTS - 1)
+    return np.array([(part & mask).bit_count() % 2 == 0 for part in range(N_PARTS)])
+
+
+def p_value_of_parts(chosen: Histograms, parts: AnyArray, k: int) -> float:
+    """Return the probability of so low a valley after bin `k`, for rows that did not choose it, among dependent rows.
+
+    Parameters
+    ----------
+    chosen : Histograms of one direction
+        The rows that chose the split: their density says where the modes beside the valley are.
+    parts : integer array of shape (n_parts, n_bins)
+        The rows of each of the other parts per bin.
+    k : int
+
+    Returns
+    -------
+    float in [0, 1]
+        One with rows in fewer than `LEAST_PARTS` parts.
+
+    Examples
+    --------
+    >>> from mdh_dask.density.bandwidth import BANDWIDTHS
+    >>> counts = np.array([0, 20, 90, 20, 10, 20, 90, 20, 0])
+    >>> chosen = Histograms(counts[None], np.zeros(1), np.ones(1), BANDWIDTHS["normal"], known_bandwidth=np.ones(1))
+    >>> parts = np.random.default_rng(0).poisson(counts / 16, (16, 9))
+    >>> p_value_of_parts(chosen, parts, 4) < 1e-6
+    True
+    >>> p_value_of_parts(chosen, np.stack([counts, counts * 0, counts * 0, counts * 0]), 4) > 0.1  # of a single group
+    True
+    """
+    parts = parts[parts.any(axis=1)]
+    if len(parts) < LEAST_PARTS:
+        return 1.0
+    density, reach = chosen.density[0], max(round(float(chosen.bandwidth[0] / chosen.width[0])), 1)
+    valley = _around(parts, k, reach)
+    modes = int(density[: k + 1].argmax()), k + int(density[k:].argmax())
+    return max(_p_value(_around(parts, mode, reach) - valley) for mode in modes)
+
+
+def _around(parts: AnyArray, k: int, reach: int) -> AnyArray:
+    """Return the rows of each part within so many bins of a bin."""
+    return parts[:, max(k - reach, 0) : k + reach + 1].sum(axis=1, dtype=np.float64)
+
+
+def _p_value(differences: AnyArray) -> float:
+    """Return the one-sided p-value of Student's t-test of independent differences."""
+    n, mean = len(differences), float(differences.mean())
+    error = float(differences.std(ddof=1)) / n**0.5
+    return float(stdtr(n - 1, -mean / error)) if error > 0 else float(mean <= 0)
