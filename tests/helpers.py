@@ -16,7 +16,7 @@ from dask.callbacks import Callback
 from mdh_dask._jit import descent as separators
 from mdh_dask.projections.pursuit import Separator
 
-ROUNDED = {"mean", "deviations"}
+ROUNDED = {"sums", "squares", "mean", "deviations"}
 """Fields of named tuples that are sums of floating-point numbers; all others are compared exactly."""
 
 

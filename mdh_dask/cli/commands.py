@@ -81,6 +81,12 @@ def main() -> None:
     metavar="NAME",
     help="Column of FEATURES with such weights, which is not clustered: a name in a table, otherwise a number from 0.",
 )
+@click.option(
+    "--groups",
+    metavar="NAME",
+    help="Column of FEATURES that names the group of each row, as a donor or a day, and is not clustered: rows of one "
+    "group may depend on each other, and splits must show between groups.",
+)
 @CONFIDENCE
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT

@@ -35,6 +35,14 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return None if value is None else [name.strip() for name in value.split(",")]
 
 
+def _side(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+    if value in (None, "auto"):
+        return value
+    if not value.isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"expected auto or a number of pixels; got {value}")
+    return int(value)
+
+
 def _features(ctx: click.Context, param: click.Parameter, value: str) -> tuple[str, ...]:
     if not value:
         return ()
@@ -71,6 +79,11 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
             help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
+        ),
+        click.option(
+            "--dependence", callback=_side, metavar="auto|N",
+            help="Test splits on tiles of N x N pixels, or as large as the patches of the image (auto), and not on "
+            "pixels, which depend on their neighbours. A single picture may then be one segment.",
         ),
         click.option(
             "--bands", callback=_names, metavar="NAMES",

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import dask.array as da
 import numpy as np
 
 from .._random import generator
@@ -71,31 +70,33 @@ def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
     ValueError
         If there is not one group for each row, all rows are of one group, or there are too many groups.
     """
-    groups = plain_labels(groups.to_dask_array(lengths=True) if hasattr(groups, "to_dask_array") else groups)
+    if isinstance(groups, Parts):
+        return groups
+    if hasattr(groups, "to_dask_array"):
+        plain = groups if isinstance(groups.dtype, np.dtype) else groups.astype(object)
+        groups = plain.to_dask_array(lengths=True)
+    groups = plain_labels(groups)
     groups = groups if is_dask(groups) else np.ma.asarray(groups)
     if groups.shape != (n_rows,):
         raise ValueError(f"expected groups of shape ({n_rows},), one for each row; got shape {groups.shape}")
     sizes: GroupSizes = reduce_rows(CountGroups(), groups)
-    n_groups = len(sizes.names)
-    if n_groups == 1:
+    if len(sizes.names) == 1:
         raise ValueError(
             "expected rows of at least two groups; got a single one, whose rows depend on each other: give more "
             "groups, or leave out groups if rows are independent"
         )
+    return parts_of(groups, sizes, seed)
+
+
+def parts_of(groups: RowArray, sizes: GroupSizes, seed: int) -> Parts:
+    """Deal groups of known sizes to parts and return the part of every row."""
+    n_groups = len(sizes.names)
     if n_groups < FEWEST_GROUPS:
         logger.warning(
             "%s are too few to confirm a split: at least %s are needed", full_count(n_groups, "group"), FEWEST_GROUPS
         )
     look_up = partial(_part_of, sizes.names, dealt(sizes.n_rows, seed))
-    parts = groups.map_blocks(look_up, dtype=np.uint8) if is_dask(groups) else look_up(groups)
-    return Parts(parts, n_groups)
-
-
-def like_chunks(parts: RowArray, rows: RowArray) -> RowArray:
-    """Return the parts of rows in the blocks of the rows."""
-    if not is_dask(rows):
-        return np.asarray(parts)
-    return parts.rechunk((rows.chunks[0],)) if is_dask(parts) else da.from_array(parts, chunks=(rows.chunks[0],))
+    return Parts(groups.map_blocks(look_up, dtype=np.uint8) if is_dask(groups) else look_up(groups), n_groups)
 
 
 def dealt(sizes: Integers, seed: int) -> Integers:

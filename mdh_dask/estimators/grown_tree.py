@@ -25,7 +25,7 @@ from ..splits.stopping import NoTest
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
-from .groups import like_chunks, parts_of_groups
+from .groups import parts_of_groups
 from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts, saved_counts
 from .mapped import divided, with_feature_map
 from .models import count, part, refuse_others
@@ -159,7 +159,7 @@ class GrownTree(ClusterEstimator):
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         beside = [] if self._target is None else [self._target.labels]
         if self._parts is not None:
-            beside.append(like_chunks(self._parts, rows))
+            beside.append(self._parts)
         # With a feature map, the levels are counted while it is fitted.
         counting = level_plans(self.columns, array=0) if self.feature_map_ is None else []
         (grown, *levels), n_passes = run_together(

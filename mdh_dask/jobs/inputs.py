@@ -18,7 +18,7 @@ from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
-from ..workflows.row_files import Weights, open_labels
+from ..workflows.row_files import GroupColumn, RowsBeside, Weights, clustered_columns, open_labels
 from .outputs import JobOutputs
 
 
@@ -63,6 +63,7 @@ class RowsInput:
     table: Table | TypedTable
     labels: str | None = None
     weights: Weights = field(default_factory=Weights)
+    groups: GroupColumn = field(default_factory=GroupColumn)
 
     @property
     def rows(self) -> da.Array:
@@ -92,7 +93,8 @@ class RowsInput:
         """Fit the estimator and write the outputs."""
         target = None if self.labels is None else open_labels(self.labels, len(self.rows))
         weights = self.weights.open(self.path, len(self.rows))
-        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, target, weights)
+        beside = RowsBeside(target, weights, self.groups.open(self.path))
+        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, beside)
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,10 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     use, _ = columns_and_kinds(given["columns"])
     path, missing = given["path"], given["missing_chunks"]
     weights = Weights(given.get("weights"), given.get("weight_column"), missing)
-    table = Reading(missing, weights.others(path, use)).table(path, given.get("typed", False))
-    return RowsInput(path, table, given.get("labels"), weights)
+    groups = GroupColumn(given.get("groups"), missing)
+    chosen = clustered_columns(path, use, weights, groups)
+    table = Reading(missing, chosen).table(path, given.get("typed", False))
+    return RowsInput(path, table, given.get("labels"), weights, groups)
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:
@@ -173,7 +177,9 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
         given["sieve"],
         None if given["bands"] is None else tuple(given["bands"]),
     )
-    options = PixelOptions(given["window"], given["coordinates"], given["sample"], nodata, kinds, sieve, bands)
+    options = PixelOptions(
+        given["window"], given["coordinates"], given["sample"], nodata, kinds, sieve, bands, given.get("dependence")
+    )
     image = reading.image(given["path"])
     opened = ImageInput(given["path"], image if bands is None else with_bands(image, bands), options)
     _ = opened.rows  # raises the error for a window that does not fit

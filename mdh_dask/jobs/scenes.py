@@ -158,7 +158,10 @@ def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     """Find the scenes that the values of ``[input]`` name; they are opened later."""
     nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
     reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata)
-    options = PixelOptions(given["window"], None, given["sample"], nodata, tuple(given["features"]), given["sieve"])
+    options = PixelOptions(
+        given["window"], None, given["sample"], nodata, tuple(given["features"]), given["sieve"],
+        dependence=given.get("dependence"),
+    )  # fmt: skip
     bands = None if given["bands"] is None else tuple(given["bands"])
     found = find_scenes(given["path"], bands, given["mask"])
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"

@@ -85,11 +85,14 @@ def _is_in_last(place: str, pattern: str) -> bool:
 
 PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", default="error")
 
+COLUMN = Field("the name of a column, or its number from 0", lambda value: type(value) in (str, int))
+
 ROWS = {
     "path": PATH,
     "labels": text("a path or URL"),
     "weights": text("a path or URL"),
-    "weight_column": Field("the name of a column, or its number from 0", lambda value: type(value) in (str, int)),
+    "weight_column": COLUMN,
+    "groups": COLUMN,
     "columns": Field(
         "an array of names, or of numbers from 0, or a table of such arrays with the keys use, continuous, ordinal and "
         "categorical",
@@ -111,6 +114,10 @@ IMAGE = {
     "mask": text("a path or URL"),
     "sieve": whole(2),
     "bands": Field("an array of names", _are_names),
+    "dependence": Field(
+        "'auto', or the lines of a tile as an integer from 1",
+        lambda value: value == "auto" or (type(value) is int and value > 0),
+    ),
 }
 
 SCENES = {

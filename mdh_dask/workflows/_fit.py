@@ -25,7 +25,15 @@ from .estimates import telling_of_memory
 from .facts import facts_of, recorded
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
-from .row_files import RowWeights, Weights, check_labels, open_labels
+from .row_files import (
+    NOTHING_BESIDE,
+    GroupColumn,
+    RowsBeside,
+    Weights,
+    check_labels,
+    clustered_columns,
+    open_labels,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +84,7 @@ def fit(
     known_labels: str | None = None,
     weights: str | None = None,
     weight_column: str | int | None = None,
+    groups: str | int | None = None,
     missing_chunks: MissingChunks = "error",
     overwrite: bool = False,
     cluster: Cluster | None = None,
@@ -108,6 +117,9 @@ def fit(
         numbers from 0 in a Zarr array or ``.npy`` file of shape (n_rows,), or in a table of one column.
     weight_column : str or int, optional
         Column of the rows with the weights instead, which is not clustered: a name in a table, otherwise a number.
+    groups : str or int, optional
+        Column that names the group of each row and is not clustered, for estimators whose `fit` takes `groups`: rows of
+        one group, such as a donor or a day, may depend on each other.
     missing_chunks : {"error", "fill"}, default="error"
         Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
@@ -141,14 +153,17 @@ def fit(
     """
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report, confidence=confidence)
     check_labels(estimator, known_labels)
-    given = Weights(weights, weight_column, missing_chunks)
+    given, grouped = Weights(weights, weight_column, missing_chunks), GroupColumn(groups, missing_chunks)
     given.check(estimator, known_labels)
+    grouped.check(estimator)
     outputs.check(features, *(path for path in (known_labels, weights) if path))
-    table = Reading(missing_chunks, given.others(features, columns)).table(features, takes_types(estimator))
+    chosen = clustered_columns(features, columns, given, grouped)
+    table = Reading(missing_chunks, chosen).table(features, takes_types(estimator))
     target = None if known_labels is None else open_labels(known_labels, len(table.rows))
     weighted = given.open(features, len(table.rows))
     cluster = cluster or current_cluster()
-    made = fit_rows(features, table, estimator, outputs, cluster, target=target, weights=weighted)
+    beside = RowsBeside(target, weighted, grouped.open(features))
+    made = fit_rows(features, table, estimator, outputs, cluster, beside=beside)
     return f"{made.summary}: {outputs.kept()}"
 
 
@@ -159,20 +174,18 @@ def fit_rows(
     outputs: Outputs,
     cluster: Cluster,
     resume: str | None = None,
-    target: RowArray | None = None,
-    weights: RowWeights | None = None,
+    beside: RowsBeside = NOTHING_BESIDE,
 ) -> FitResult:
     """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
 
-    `target` holds labels of some of them, `weights` how often each counts. With `resume`, writing continues where an
-    interrupted call with the same text stopped.
+    With `resume`, writing continues where an interrupted call with the same text stopped.
     """
     check_confidence(estimator, outputs)
     started = perf_counter()
     rows = table.rows
     story = counts = None
     with cluster_for(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
-        estimator.fit(table.source, target, **({} if weights is None else {"sample_weight": weights.values}))
+        estimator.fit(table.source, beside.labels, **beside.for_fit())
         estimator._name_columns(table.names)
         rows = estimator._read(table.source).array
         n_clusters = full_count(estimator.n_clusters_, "cluster")
@@ -191,7 +204,7 @@ def fit_rows(
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
-        weighted = {} if weights is None else {"Weights": weights.describe()}
+        weighted = {} if beside.weights is None else {"Weights": beside.weights.describe()}
         facts = facts_of(estimator, where, seconds, pass_bytes=None if holds_compact(rows) else rows.nbytes)
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",

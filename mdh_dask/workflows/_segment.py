@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from .._errors import SettingError
 from .._locations import names_scenes
@@ -39,6 +39,7 @@ def segment(
     nodata: Nodata = None,
     mask: str | None = None,
     bands: Sequence[str] | None = None,
+    dependence: int | Literal["auto"] | None = None,
     overwrite: bool = False,
     cluster: Cluster | None = None,
 ) -> Any:
@@ -94,6 +95,12 @@ def segment(
     bands : sequence of str, optional
         Names of the bands to use, in this order, by which `predict` then finds them, too. By default all; several
         images must have the same, in any order.
+    dependence : "auto" or int, optional
+        Test splits on tiles of the images, and not on pixels, which depend on their neighbours: smooth fields without
+        classes are then one segment. A number of lines and columns of a tile, or ``"auto"``: as many as the patches
+        need, which one pass measures. A single picture has few independent patches, so that a test may confirm none of
+        its segments; None, the default, describes the picture, as if its pixels were independent. See `groups` of
+        `RandomProjectionTree.fit`.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional
@@ -141,7 +148,7 @@ def segment(
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
     options = PixelOptions(
-        window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands)
+        window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands), dependence
     )
     if names_scenes(image):
         reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata)

@@ -49,9 +49,12 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
         parameters["missing"] += f": {n:,} values in {missing.n_incomplete:,} rows, {rule}"
     if parameters.get("feature_map", "None") != "None" and getattr(estimator, "feature_map_", estimator) is None:
         parameters["feature_map"] += ": its features show a single cluster, those of the rows themselves are shown"
+    n_groups = getattr(estimator, "n_groups_", None)
+    groups = {} if n_groups is None else {"Groups of dependent rows": f"{n_groups:,}"}
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
+        **groups,
         **why_one(estimator),
         **labels,
         "Passes over the data": f"{passes}, the last of them for labels and profiles",

@@ -1,20 +1,22 @@
 """Segmentation of an open image into labels, model, preview and report."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import dask.array as da
 from sklearn.utils import check_random_state
 
+from .._errors import SettingError
 from .._locations import name_of
 from .._typing import AnyArray
 from .._words import full_count
-from ..chunks import Statistic, announced, reduce_rows
+from ..chunks import Statistic, Together, announced, reduce_rows
 from ..clusters.current import cluster_for
+from ..estimators.groups import GroupSizes, parts_of
 from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
@@ -24,6 +26,7 @@ from ..images.labels import summarise
 from ..images.overview import SegmentSummary
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
+from ..images.tiles import tiled_rows
 from ..images.validity import Nodata
 from ..io.staging import write_file
 from ..report import Segments, write_report
@@ -33,6 +36,7 @@ from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
 from .facts import WIDEST, Facts, encoded, facts_of, mask_of, recorded
 from .outputs import Outputs
+from .row_files import check_groups
 
 logger = logging.getLogger(__name__)
 
@@ -68,6 +72,9 @@ class PixelOptions:
         Merge connected regions of fewer pixels into their neighbours.
     bands : tuple of str, optional
         Names of the bands as chosen by the user, for the model.
+    dependence : int or "auto", optional
+        Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them
+        on pixels.
     """
 
     window: int | None = None
@@ -77,6 +84,17 @@ class PixelOptions:
     features: tuple[str, ...] = ()
     sieve: int | None = None
     bands: tuple[str, ...] | None = None
+    dependence: int | Literal["auto"] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise an error for options that exclude each other."""
+        side = self.dependence
+        if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
+            raise SettingError(f"expected a number of pixels, 'auto' or None for dependence; got {side!r}")
+        if side is not None and self.coordinates is not None:
+            raise SettingError(
+                "expected no coordinates with dependence, as they are the same in all tiles of a line; got some"
+            )
 
 
 def segment_image(
@@ -101,8 +119,11 @@ def segment_image(
     measured = telling_of_memory(every, estimator)
     with cluster_for(cluster, every.nbytes) as where, recorded(outputs), measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
-        features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
-        estimator.fit(rows)
+        if options.dependence is None:
+            features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
+            estimator.fit(rows)
+        else:
+            features, n_passes = columns_of(options), fit_tiles([image], estimator, options)
         estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands).to_dict()
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
@@ -123,6 +144,29 @@ def segment_image(
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
+
+
+def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> int:
+    """Fit an estimator to the pixels of images, tested on tiles; return the number of passes before the fit."""
+    check_groups(estimator)
+    side = None if options.dependence == "auto" else options.dependence
+    bar = announced("measuring tiles", estimator.progress)
+    tiled = tiled_rows(images, columns_of(options), side, bar)
+    logger.info(
+        "%s of %s x %s pixels, which count as %.0f independent pixels", full_count(len(tiled.names), "tile"),
+        tiled.side, tiled.side, tiled.n.sum() / max(tiled.design_effect, 1.0),
+    )  # fmt: skip
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    sizes = GroupSizes(tiled.names, tiled.n)
+    if options.sample is None:
+        estimator.fit(tiled.rows, groups=parts_of(tiled.tiles, sizes, seed))
+        return 1
+    limit = sample_limit(options.sample, len(tiled.rows))
+    both = Together((SamplePass(seed, limit), SamplePass(seed, limit, array=1)))
+    bar = announced("drawing pixels", estimator.progress)
+    rows, tiles = (one.first(options.sample).rows for one in reduce_rows(both, tiled.rows, tiled.tiles, progress=bar))
+    estimator.fit(rows, groups=parts_of(tiles, sizes, seed))
+    return 2
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files that belong to rows: labels of some of them, and their weights."""
+"""What belongs to stored rows: labels of some of them, their weights and their groups."""
 
 import csv
 import re
@@ -14,6 +14,7 @@ import numpy as np
 from .._errors import SettingError
 from .._locations import name_of
 from .._typing import Integers, RowArray
+from ..chunks import holds_compact
 from ..estimators.weights import whole_weights
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
@@ -157,27 +158,6 @@ class Weights:
         if labels is not None:
             raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
 
-    def others(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
-        """Return the columns to cluster: those asked for, by default all but the one of the weights.
-
-        Raises
-        ------
-        SettingError
-            If the column of the weights is not there, or is to be clustered, too.
-        """
-        if self.column is None:
-            return columns
-        own, there = str(self.column), list(map(str, inputs.column_names(features, self.missing_chunks)))
-        if own not in there:
-            raise SettingError(f"expected one of the columns {', '.join(there):.300} for the weights; got {own}")
-        if columns is None:
-            if len(there) == 1:
-                raise SettingError(f"expected other columns than that of the weights; got only {own} in {features}")
-            return [name for name in there if name != own]
-        if own in map(str, columns):
-            raise SettingError(f"expected weights in a column that is not clustered; got {own} for both: leave it out")
-        return columns
-
     def open(self, features: str, n_rows: int) -> RowWeights | None:
         """Return the weights of so many rows after checking them, or None without any.
 
@@ -201,6 +181,108 @@ def _takes_weights(cls: type) -> bool:
     return "sample_weight" in signature(cls.fit).parameters  # type: ignore[attr-defined]
 
 
+@dataclass(frozen=True)
+class GroupColumn:
+    """The column that names the group of each row; rows of one group may depend on each other.
+
+    Parameters
+    ----------
+    column : str or int, optional
+        A name in a table, otherwise a number from 0; None for independent rows.
+    missing_chunks : {"error", "fill"}
+        As for the rows.
+    """
+
+    column: str | int | None = None
+    missing_chunks: MissingChunks = "error"
+
+    def check(self, estimator: Any) -> None:
+        """Raise an error if there are groups, but the estimator does not test them; see `check_groups`."""
+        if self.column is not None:
+            check_groups(estimator)
+
+    def open(self, features: str) -> RowArray | None:
+        """Return the groups of all rows, lazily, or None without any."""
+        if self.column is None:
+            return None
+        table = inputs.open_typed(features, [self.column], missing_chunks=self.missing_chunks)
+        if isinstance(table, inputs.TypedTable):
+            n_rows = table.source.n_rows
+            assert n_rows is not None
+            return table.source.rows(_texts, table.names, n_rows, np.dtype(object))[:, 0]
+        rows = table.rows.map_blocks(_values_of) if holds_compact(table.rows) else table.rows
+        return rows[:, 0]
+
+
+def check_groups(estimator: Any) -> None:
+    """Raise an error if an estimator does not test groups of dependent rows.
+
+    Raises
+    ------
+    SettingError
+    """
+    if not _takes_groups(type(estimator)):
+        from ..estimators.registry import all_methods  # imported late: with all estimators
+
+        able = ", ".join(method for method, cls in all_methods().items() if _takes_groups(cls))
+        raise SettingError(
+            f"{type(estimator).__name__} compares rows, and not groups of dependent rows: take one of {able}"
+        )
+
+
+def _takes_groups(cls: type) -> bool:
+    return "groups" in signature(cls.fit).parameters  # type: ignore[attr-defined]
+
+
+def _texts(table: Any) -> Any:
+    """Return the only column of a table of Arrow."""
+    return np.array(table.column(0).to_pylist(), dtype=object)[:, None]
+
+
+class RowsBeside(NamedTuple):
+    """What is known of rows besides their columns."""
+
+    labels: RowArray | None = None
+    weights: RowWeights | None = None
+    groups: RowArray | None = None
+
+    def for_fit(self) -> dict[str, Any]:
+        """Return the parameters of `fit` for those that are there, without the labels."""
+        weights = {} if self.weights is None else {"sample_weight": self.weights.values}
+        return weights if self.groups is None else weights | {"groups": self.groups}
+
+
+NOTHING_BESIDE = RowsBeside()
+
+
+def clustered_columns(
+    features: str, columns: Sequence[str | int] | None, weights: Weights, groups: GroupColumn
+) -> Sequence[str | int] | None:
+    """Return the columns to cluster: those asked for, by default all but those of weights and groups.
+
+    Raises
+    ------
+    SettingError
+        If one of these is not there, or is to be clustered, too.
+    """
+    own = {what: str(n) for what, n in (("weights", weights.column), ("groups", groups.column)) if n is not None}
+    if not own:
+        return columns
+    there = list(map(str, inputs.column_names(features, weights.missing_chunks)))
+    for what, name in own.items():
+        if name not in there:
+            raise SettingError(f"expected one of the columns {', '.join(there):.300} for the {what}; got {name}")
+        if columns is not None and name in map(str, columns):
+            raise SettingError(f"expected {what} in a column that is not clustered; got {name} for both: leave it out")
+    if columns is not None:
+        return columns
+    if not (others := [name for name in there if name not in own.values()]):
+        raise SettingError(
+            f"expected other columns than that of the {' and '.join(own)}; got only {', '.join(there)} in {features}"
+        )
+    return others
+
+
 def _stored(path: str, missing_chunks: MissingChunks) -> Any:
     """Return the numbers of an array or of a table with one column."""
     kind = inputs.kind_of(path)
@@ -215,5 +297,8 @@ def _stored(path: str, missing_chunks: MissingChunks) -> Any:
 
 
 def _values(rows: RowArray) -> Any:
-    found = rows.compute()
-    return found.dense() if hasattr(found, "dense") else found
+    return _values_of(rows.compute())
+
+
+def _values_of(block: Any) -> Any:
+    return block.dense() if hasattr(block, "dense") else block

@@ -23,7 +23,7 @@ from .estimates import telling_of_memory
 from .facts import recorded
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
-from .pixels import PixelOptions, columns_of, drawn, labelled, segment_image, write_preview
+from .pixels import PixelOptions, columns_of, drawn, fit_tiles, labelled, segment_image, write_preview
 from .reading import Reading
 
 logger = logging.getLogger(__name__)
@@ -54,10 +54,12 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
     first = next(iter(images.values()))
     logger.info("%s scenes, %s pixels of %s columns", len(images), *rows.shape)
     with telling_of_memory(rows, estimator):
-        chosen = rows if options.sample is None else drawn(rows, estimator, options.sample)
-        estimator.fit(chosen)
-    if options.sample is not None:
-        estimator.n_passes_ = 1
+        if options.dependence is not None:
+            n_passes = fit_tiles([*images.values()], estimator, options)
+        else:
+            n_passes = int(options.sample is not None)
+            estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
+    estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
     columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None)
     estimator.pixel_columns_ = columns.to_dict()
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))

@@ -24,15 +24,18 @@ from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.recount import Places
 from mdh_dask.ensembles.mixture import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
+from mdh_dask.estimators.groups import CountGroups
 from mdh_dask.growth.discrete import Discrete
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.split_density import ValleyPass
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
 from mdh_dask.growth.typed import DistinctPass, TypedPass
+from mdh_dask.images.tiles import SumTiles
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_map import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
+from mdh_dask.splits.dependence import N_PARTS
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.passes import LevelPass, MissingPass, UnseenPass
 from mdh_dask.support_vectors.model import LandmarkCounts, LevelCounts
@@ -75,6 +78,30 @@ def sampled(draw):
 def sweeps(draw):
     rows = draw(row_sets())
     return branch_pass(draw, rows), (rows,)
+
+
+@st.composite
+def sweeps_of_groups(draw):
+    rows = draw(row_sets())
+    parts = np.random.default_rng(draw(seeds)).integers(0, N_PARTS, len(rows)).astype(np.uint8)
+    first = FirstPass(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)), parts_at=1)
+    sweep = branch_pass(draw, rows)
+    return Together((first, replace(sweep, bit=np.zeros_like(sweep.bit), parts_at=1))), (rows, parts)
+
+
+@st.composite
+def sizes_of_groups(draw):
+    n = draw(st.integers(1, 100))
+    groups = np.random.default_rng(draw(seeds)).integers(-3, 4, n)
+    return CountGroups(), (groups.astype(draw(st.sampled_from([np.int8, np.int64, float, str]))),)
+
+
+@st.composite
+def tile_sums(draw):
+    rows = draw(row_sets([np.float32, np.float64]))
+    places = np.random.default_rng(draw(seeds)).integers(0, 50, (len(rows), 3))
+    places[:, 2] //= 25
+    return SumTiles(draw(st.sampled_from([1, 4, 64]))), (np.column_stack([rows, places]).astype(rows.dtype),)
 
 
 @st.composite
@@ -259,6 +286,9 @@ STATISTICS = {
     "MomentPass": moments(),
     "MissingPass": missing_values(),
     "Levels": levels(),
+    "BranchPass of groups": sweeps_of_groups(),
+    "CountGroups": sizes_of_groups(),
+    "SumTiles": tile_sums(),
     "ValleyPass": valleys(),
     "FirstPass": first_looks(),
     "SamplePass": sampled(),

@@ -1,0 +1,164 @@
+"""Tiles of images as groups of pixels that depend on each other, and how large they must be."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import dask.array as da
+import numpy as np
+
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Progress, Statistic, reduce_rows
+from .features import Features
+from .image import Image
+from .rows import pixel_rows
+
+MOST_TILES = 2**16
+"""About the most tiles of an image whose sums are compared to find the side of independent ones."""
+
+LEVEL = 2.5
+"""A side is large enough if tiles of twice that side vary less than so many times as much.
+
+The design effect of tiles within one patch grows with their area, fourfold, and that of independent tiles does not
+grow: this is midway. Larger tiles are more independent, but fewer, and a test of few tiles confirms nothing."""
+
+
+class TiledRows(NamedTuple):
+    """Rows of pixels, and the tile of each."""
+
+    rows: da.Array
+    tiles: da.Array
+    """Shape (n_rows,), int64: line and column of the tile in its image, and the image, as one number."""
+    names: Integers
+    """All tiles that hold data, in ascending order."""
+    n: Integers
+    """Number of pixels with data in each."""
+    side: int
+    """Lines and columns of a tile."""
+    design_effect: float
+    """How many times as much the sums of tiles vary as those of independent pixels."""
+
+
+@storable
+class TileSums(NamedTuple):
+    """Numbers of pixels and sums of columns in tiles, and sums of squares of all."""
+
+    tiles: Integers
+    n: Integers
+    sums: Floats
+    """Shape (n_tiles, n_columns)."""
+    squares: Floats
+    """Shape (n_columns,)."""
+
+
+@dataclass(frozen=True)
+class SumTiles(Statistic):
+    """Sums of the columns of pixels in tiles; the last columns of rows are line, column and number of the image."""
+
+    side: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> TileSums:
+        """Sum the pixels of a block."""
+        rows = blocks[0][:, :-3].astype(np.float64)
+        tiles, place = np.unique(tiles_of(blocks[0], self.side), return_inverse=True)
+        sums: Floats = np.stack([np.bincount(place, column, len(tiles)) for column in rows.T], axis=1)
+        return TileSums(tiles, np.bincount(place), sums, (rows**2).sum(axis=0))
+
+    def combine(self, left: TileSums, right: TileSums) -> TileSums:
+        """Add the sums of tiles in both."""
+        tiles, n, sums = (np.concatenate(pair) for pair in zip(left[:3], right[:3]))
+        return _merged(TileSums(tiles, n, sums, left.squares + right.squares), tiles)
+
+
+def tiled_rows(
+    images: Sequence[Image],
+    features: Features | None = None,
+    side: int | None = None,
+    progress: Progress | None = None,
+) -> TiledRows:
+    """Return the rows of the pixels of images, one after another, and their tiles.
+
+    Parameters
+    ----------
+    images : sequence of Image
+        Of the same bands; `counted`, if some pixels hold no data.
+    features : Features, optional
+        Columns besides the bands.
+    side : int, optional
+        Lines and columns of a tile. By default the smallest power of two whose tiles are nearly independent by their
+        sums; see `LEVEL`. One pass finds the sums.
+    progress : callable, optional
+        Progress bar of the pass.
+    """
+    features = features or Features()
+    located = replace(features, coordinates=True, factors=None)
+    parts = [_with_number(pixel_rows(image, located), number) for number, image in enumerate(images)]
+    both = da.concatenate(parts)
+    base = max(1, 2 ** int(np.ceil(np.log2(np.sqrt(sum(image.order.n_rows for image in images) / MOST_TILES)))))
+    sums: TileSums = reduce_rows(SumTiles(side or base), both, progress=progress)
+    merged = [*wider(sums)]
+    effects = [round(design_effect(one), 6) for one in merged]  # the last bits of sums depend on the chunks
+    place = 0 if side else level_of(effects)
+    side = side or base * 2**place
+    rows = both[:, : -1 if features.coordinates else -3].astype(features.dtype(images[0].dtype))
+    if features.factors is not None:
+        rows = rows * np.asarray(features.factors, rows.dtype)
+    tiles = both.map_blocks(tiles_of, side, dtype=np.int64, drop_axis=1)
+    return TiledRows(rows, tiles, merged[place].tiles, merged[place].n, side, effects[place])
+
+
+def _with_number(rows: da.Array, number: int) -> da.Array:
+    """Return rows with a last column, the number of their image."""
+    return rows.map_blocks(_numbered, number, dtype=rows.dtype, chunks=(rows.chunks[0], (rows.shape[1] + 1,)))
+
+
+def _numbered(rows: AnyArray, number: int) -> AnyArray:
+    return np.column_stack([rows, np.full(len(rows), number, rows.dtype)])
+
+
+def tiles_of(rows: AnyArray, side: int) -> Integers:
+    """Return the tiles of pixels, whose last three columns are line, column and number of the image."""
+    line, column = (rows[:, -3:-1].astype(np.int64) // side).T
+    return (rows[:, -1].astype(np.int64) << 44) | (line << 22) | column
+
+
+def wider(sums: TileSums) -> Iterator[TileSums]:
+    """Yield the sums of tiles, of tiles of twice the side, and so on, as long as there are four."""
+    yield sums
+    while len(sums.tiles) >= 4:
+        image, line, column = sums.tiles >> 44, (sums.tiles >> 22) & 0x3FFFFF, sums.tiles & 0x3FFFFF
+        sums = _merged(sums, (image << 44) | ((line >> 1) << 22) | (column >> 1))
+        if len(sums.tiles) >= 4:
+            yield sums
+
+
+def design_effect(sums: TileSums) -> float:
+    """Return how many times as much the sums of tiles vary as those of independent pixels, the mean of all columns."""
+    n_rows = sums.n.sum()
+    mean = sums.sums.sum(axis=0) / n_rows
+    variance = sums.squares / n_rows - mean**2
+    varies = variance > 1e-12 * np.abs(sums.squares / n_rows)
+    between = ((sums.sums - sums.n[:, None] * mean) ** 2).sum(axis=0)
+    return float((between[varies] / (n_rows * variance[varies])).mean()) if varies.any() else 1.0
+
+
+def level_of(effects: Sequence[float]) -> int:
+    """Return the place of the first effect that the next exceeds little, the last one if there is none.
+
+    Examples
+    --------
+    >>> level_of([1.0, 3.9, 12.0, 15.0]), level_of([1.0, 1.0, 1.1]), level_of([1.0, 4.0, 16.0])
+    (2, 0, 2)
+    """
+    level = (i for i, (own, wider) in enumerate(pairwise(effects)) if wider < LEVEL * own)
+    return next(level, len(effects) - 1)
+
+
+def _merged(sums: TileSums, tiles: Integers) -> TileSums:
+    """Return the sums of tiles that get other names, of which several may be the same."""
+    names, place = np.unique(tiles, return_inverse=True)
+    n = np.bincount(place, sums.n, len(names)).astype(np.int64)
+    added: Floats = np.stack([np.bincount(place, column, len(names)) for column in sums.sums.T], axis=1)
+    return TileSums(names, n, added, sums.squares)

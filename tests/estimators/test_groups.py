@@ -1,0 +1,129 @@
+"""Trees fitted to groups of dependent rows find what shows between groups, and nothing else."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask.estimators.groups import dealt
+
+TREES = [RandomProjectionTree, HierarchicalMDH]
+
+
+def donors(seed, n_groups=20, n=300, effect=2.0):
+    """Rows around the centre of their donor; all centres are from one normal cloud."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_groups), n)
+    return rng.normal(size=(n_groups * n, 4)) + effect * rng.normal(size=(n_groups, 4))[groups], groups
+
+
+def clusters(seed, n_groups=20, n=4000):
+    """Three clusters, of which every group has rows."""
+    rng = np.random.default_rng(seed)
+    label, groups = rng.integers(3, size=n), rng.integers(n_groups, size=n)
+    return rng.normal(size=(n, 4)) + 4 * np.eye(3, 4)[label], groups, label
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
+    found = []
+    for seed in range(8):
+        X, groups = donors(seed)
+        found.append([tree().fit(X).n_clusters_, tree().fit(X, groups=groups).n_clusters_])
+    alone, with_groups = np.array(found).T
+    assert (alone > 1).sum() >= 6
+    assert (with_groups > 1).sum() == 0
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("n", [600, 4000])
+def test_clusters_that_all_groups_show_are_found(tree, n):
+    X, groups, _ = clusters(0, n=n)
+    assert tree().fit(X, groups=groups).n_clusters_ == 3
+
+
+def test_labels_depend_on_which_rows_are_together_and_not_on_names_chunks_or_types():
+    X, groups, _ = clusters(1, n_groups=40)
+    expected = RandomProjectionTree(sample_size=500).fit(X, groups=groups).labels_
+    names = np.array([f"donor {g:02}" for g in groups])
+    lazy, chunks = da.from_array(X, chunks=(700, 4)), (900,)
+    for rows, given in ((X, names), (lazy, groups), (lazy, da.from_array(groups, chunks=chunks)), (X, names.tolist())):
+        labels = RandomProjectionTree(sample_size=500).fit(rows, groups=given).labels_
+        assert_array_equal(np.asarray(labels), expected)
+
+
+def test_groups_of_a_series_of_dask_and_of_pandas_are_taken():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    X, groups, _ = clusters(2)
+    series = pd.Series(groups).astype("category")
+    assert RandomProjectionTree().fit(X, groups=series).n_groups_ == 20
+    frame = dd.from_pandas(pd.DataFrame({"donor": groups.astype(str)}), npartitions=3)
+    assert RandomProjectionTree().fit(da.from_array(X, chunks=(999, 4)), groups=frame["donor"]).n_clusters_ == 3
+
+
+def test_a_saved_model_knows_its_groups_and_why_says_how_many(tmp_path):
+    X, groups = donors(0)
+    model = RandomProjectionTree().fit(X, groups=groups)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert loaded.n_groups_ == 20
+    assert "1 cluster of 6,000 rows in 20 groups" in loaded.why()
+    assert RandomProjectionTree().fit(X).n_groups_ is None
+
+
+def test_too_few_groups_confirm_no_split_and_why_says_so(caplog):
+    X, _, label = clusters(0)
+    model = RandomProjectionTree().fit(X, groups=label)
+    assert model.n_clusters_ == 1
+    assert "3 groups are too few to confirm a split" in caplog.text
+    assert "3 groups are too few to confirm any split" in model.why()
+
+
+def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
+    X, groups, _ = clusters(0)
+    model = RandomProjectionTree().fit(X, groups=groups)
+    for update in (lambda: model.partial_fit(X), lambda: model.regrow(0, X)):
+        with pytest.raises(ValueError, match="fit a new model to all rows with their groups"):
+            update()
+
+
+@pytest.mark.parametrize(
+    ("model", "groups", "said"),
+    [
+        (RandomProjectionTree(), np.zeros(50), "expected groups of shape"),
+        (RandomProjectionTree(), np.zeros(4000), "got a single one"),
+        (RandomProjectionTree(), np.where(np.arange(4000) == 7, np.nan, 1), "got none for row 7"),
+        (RandomProjectionTree(), [None] * 4000, "got none for row 0"),
+        (RandomProjectionTree(merge=True), np.arange(4000) % 9, "expected merge=False with groups"),
+        (HierarchicalKernelMDH(), np.arange(4000) % 9, "expected merge=False with groups"),
+        (RandomProjectionTree(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' with groups"),
+        (RandomProjectionTree(missing="drop"), np.arange(4000) % 9, "got 'drop'"),
+    ],
+)
+def test_groups_that_cannot_be_used_are_refused(model, groups, said):
+    with pytest.raises(ValueError, match=said):
+        model.fit(clusters(0)[0], groups=groups)
+
+
+def test_weights_and_groups_exclude_each_other():
+    X, groups, _ = clusters(0)
+    with pytest.raises(ValueError, match="expected sample_weight or groups; got both"):
+        RandomProjectionTree().fit(X, sample_weight=np.ones(len(X)), groups=groups)
+
+
+def test_groups_and_labels_of_some_rows_go_together():
+    X, groups, label = clusters(0)
+    y = np.where(np.arange(len(X)) < 30, label, -1)
+    model = RandomProjectionTree().fit(X, y, groups=groups)
+    assert model.n_clusters_ == 3
+    assert model.label_counts_.sum() == 30
+
+
+@pytest.mark.parametrize("n_groups", [5, 32, 100, 1000])
+def test_parts_have_about_as_many_rows(n_groups):
+    sizes = np.random.default_rng(0).integers(50, 100, n_groups)
+    rows = np.bincount(dealt(sizes, 0), sizes, 32)
+    held = rows[rows > 0]
+    assert len(held) == min(n_groups, 32)
+    assert held.max() - held.min() <= 100

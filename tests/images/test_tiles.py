@@ -1,0 +1,101 @@
+"""Tiles of images: as large as their patches, whatever the chunks, and smooth fields are one segment on them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import zarr
+from numpy.testing import assert_array_equal
+from scipy.ndimage import gaussian_filter
+
+from mdh_dask import DensityTree, RandomProjectionTree
+from mdh_dask.images import open_image
+from mdh_dask.images.rows import counted
+from mdh_dask.images.tiles import tiled_rows
+from mdh_dask.workflows import segment
+
+
+def smooth(seed, n=128, sigma=4.0, bands=3):
+    """Independent smooth normal fields."""
+    noise = np.random.default_rng(seed).standard_normal((n, n, bands))
+    field = gaussian_filter(noise, (sigma, sigma, 0), mode="wrap") if sigma else noise
+    return (field / field.std()).astype(np.float32)
+
+
+def stored(folder, pixels, chunks=(64, 64), name="a.zarr"):
+    zarr.create_array(f"{folder}/{name}", data=pixels, chunks=(*chunks, pixels.shape[2]), overwrite=True)
+    return f"{folder}/{name}"
+
+
+@pytest.mark.parametrize(("sigma", "least", "most"), [(0, 1, 1), (2, 4, 8), (4, 8, 16), (8, 16, 32)])
+def test_the_side_is_that_of_the_patches(tmp_path, sigma, least, most):
+    found = tiled_rows([open_image(stored(tmp_path, smooth(0, 256, sigma)))])
+    assert least <= found.side <= most
+    # Of pixels with the autocorrelation exp(-r^2 / (4 sigma^2)), of which 4 pi sigma^2 vary as one.
+    assert found.design_effect <= max(1.1, 4 * np.pi * sigma**2)
+
+
+def test_rows_are_those_of_the_image_and_tiles_do_not_depend_on_chunks(tmp_path):
+    pixels = (smooth(0) * 50).astype(np.int16)
+    reference = tiled_rows([open_image(stored(tmp_path, pixels, (128, 128)))], side=16)
+    found = tiled_rows([open_image(stored(tmp_path, pixels, (16, 48), "b.zarr"))], side=16)
+    assert_array_equal(found.rows, pixels.reshape(-1, 3))
+    assert found.rows.dtype == pixels.dtype
+    assert_array_equal(found.tiles, reference.tiles)
+    assert len(found.names) == 64
+    assert (found.n == 256).all()
+
+
+def test_tiles_of_pixels_with_data_and_of_several_images_are_told_apart(tmp_path):
+    first, second = smooth(0, 48), smooth(1, 48)
+    first[:16, :20] = np.nan
+    images = [counted(open_image(stored(tmp_path, own, name=f"{i}.zarr"))) for i, own in enumerate((first, second))]
+    found = tiled_rows(images, side=16)
+    assert found.n.tolist() == [192, *[256] * 16]
+    tiles, n = np.unique(np.asarray(found.tiles), return_counts=True)
+    assert_array_equal(tiles, found.names)
+    assert_array_equal(n, found.n)
+
+
+@pytest.mark.parametrize("sample", [None, 5000])
+def test_smooth_fields_are_one_segment_on_tiles_and_many_on_pixels(tmp_path, sample):
+    alone, on_tiles = [], []
+    for seed, (into, dependence) in product(range(3), ((alone, None), (on_tiles, "auto"))):
+        model = RandomProjectionTree()
+        path = stored(tmp_path, smooth(seed, 96, 12.0, 4))
+        segment(path, model, labels=f"{tmp_path}/l.zarr", dependence=dependence, sample=sample, overwrite=True)
+        into.append(model.n_clusters_)
+    assert min(alone) > 5
+    assert on_tiles == [1, 1, 1]
+
+
+def test_classes_in_many_patches_are_found_on_tiles(tmp_path):
+    rng = np.random.default_rng(0)
+    label = np.kron(rng.permutation(np.arange(256) % 2).reshape(16, 16), np.ones((12, 12), int))
+    pixels = smooth(0, 192, 2.0) + 5 * label[..., None]
+    for dependence, model in (("auto", RandomProjectionTree()), (12, RandomProjectionTree())):
+        segment(stored(tmp_path, pixels), model, labels=f"{tmp_path}/l.zarr", dependence=dependence, overwrite=True)
+        found = zarr.open_array(f"{tmp_path}/l.zarr")[:]
+        assert model.n_clusters_ == 2
+        assert max(np.mean(found == label), np.mean(found != label)) > 0.97
+
+
+def test_labels_on_tiles_do_not_depend_on_chunks(tmp_path):
+    pixels, found = smooth(0, 128, 1.0) + 6 * (np.indices((128, 128)).sum(axis=0) // 8 % 2)[..., None], []
+    for chunks in ((128, 128), (16, 48)):
+        segment(
+            stored(tmp_path, pixels.astype(np.float32), chunks), RandomProjectionTree(), labels=f"{tmp_path}/l.zarr",
+            dependence="auto", overwrite=True,
+        )  # fmt: skip
+        found.append(zarr.open_array(f"{tmp_path}/l.zarr")[:])
+    assert_array_equal(*found)
+
+
+def test_options_that_exclude_tiles_are_refused(tmp_path):
+    path, out = stored(tmp_path, smooth(0, 48)), f"{tmp_path}/l.zarr"
+    with pytest.raises(ValueError, match="expected no coordinates with dependence"):
+        segment(path, RandomProjectionTree(), labels=out, dependence="auto", coordinates=1.0)
+    with pytest.raises(ValueError, match="expected a number of pixels, 'auto' or None for dependence; got 0"):
+        segment(path, RandomProjectionTree(), labels=out, dependence=0)
+    with pytest.raises(ValueError, match="DensityTree compares rows, and not groups of dependent rows"):
+        segment(path, DensityTree(), labels=out, dependence="auto")
