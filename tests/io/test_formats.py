@@ -18,7 +18,6 @@ from mdh_dask.io.journal import FolderJournal
 from mdh_dask.io.models import MODEL_MARK
 from mdh_dask.jobs.state import FINISHED, Work
 from mdh_dask.kernels import KERNELS
-from mdh_dask.metrics import adjusted_rand_index
 from tests.fixtures.make import job_estimator, job_rows, rows_for
 
 ARCHIVES = sorted((Path(__file__).parents[1] / "fixtures").glob("*.tar.xz"))
@@ -81,16 +80,6 @@ def test_every_result_of_a_pass_is_read_to_the_last_bit(written):
     assert {name.split("-")[1] for name in digests} >= {"FirstPass", "BranchPass", "ValleyPass"}
     for name, digest in digests.items():
         assert codec.digest(codec.load(written / "journal" / name)) == digest
-
-
-def test_a_fit_goes_on_from_the_results_of_passes(written):
-    """Where versions, processors or libraries give other bits on the way, from the first of them at least."""
-    journal = FolderJournal(written / "journal", "fixture")
-    with keeping(journal):
-        labels = job_estimator().fit(job_rows()).labels_.compute()
-    # Later versions draw other directions for float32, and so number the same clusters in another order.
-    assert adjusted_rand_index(labels, expected(written / "journal")["labels"]) == 1
-    assert journal.passes[0].replayed
 
 
 def test_a_finished_job_is_known_whatever_version_runs_it_again(written):

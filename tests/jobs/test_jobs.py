@@ -41,6 +41,7 @@ def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
     assert read.input == {
         "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "weights": None, "weight_column": None,
+        "groups": None,
         "columns": None, "missing_chunks": "error",
     }  # fmt: skip
     assert read.output["labels"] == f"{tmp_path}/l.zarr"
@@ -57,7 +58,7 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
     assert read.input == {
         "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
         "coordinates": 0.5, "sample": 1000, "features": ["lab"], "missing_chunks": "error", "nodata": None,
-        "mask": None, "sieve": None, "bands": None,
+        "mask": None, "sieve": None, "bands": None, "dependence": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
@@ -153,7 +154,7 @@ ERRORS = {
     "unknown key": (
         LEAST.replace("path", "pth"),
         "[input] with kind = 'rows' has no key 'pth' (did you mean 'path'?); its keys are kind, path, labels, "
-        "weights, weight_column, columns, missing_chunks",
+        "weights, weight_column, groups, columns, missing_chunks",
     ),
     "no text": (LEAST.replace('"x.zarr"', "['x']"), "input.path must be a path or URL; got ['x'], an array"),
     "empty text": (LEAST.replace("x.zarr", ""), "input.path must be a path or URL; got '', a string"),
@@ -196,7 +197,7 @@ ERRORS = {
     "columns of an image": (
         IMAGE.replace("[output]", "columns = [0]\n[output]"),
         "[input] with kind = 'image' has no key 'columns'; its keys are kind, path, axes, index, window, coordinates, "
-        "sample, features, missing_chunks, nodata, mask, sieve, bands",
+        "sample, features, missing_chunks, nodata, mask, sieve, bands, dependence",
     ),
     "nothing to sieve": (
         IMAGE.replace("[output]", "sieve = 5\n[output]"),
@@ -209,6 +210,7 @@ ERRORS = {
     "sample of rows": (
         LEAST.replace("[output]", "sample = 3\n[output]"),
         "[input] with kind = 'rows' has no key 'sample'; its keys are kind, path, labels, weights, weight_column, "
+        "groups, "
         "columns, missing_chunks",
     ),
     "no path of an image": (IMAGE.replace('path = "x.tif"', ""), "input.path is missing; give a path or URL"),

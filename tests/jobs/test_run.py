@@ -504,7 +504,7 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
 
 
 MOMENTS = [
-    "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.branch_pass", "mdh_dask.workflows._fit.write_labels",
+    "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.fresh_samples", "mdh_dask.workflows._fit.write_labels",
     "mdh_dask.workflows._fit.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run.manifest_of",
     "mdh_dask.jobs._run._published", "mdh_dask.jobs.state.Work.finish",
 ]  # fmt: skip

@@ -307,7 +307,7 @@ def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, ima
 
 
 MOMENTS = [
-    "mdh_dask.workflows.pixels._prepared", "mdh_dask.growth.growth.branch_pass",
+    "mdh_dask.workflows.pixels._prepared", "mdh_dask.growth.growth.fresh_samples",
     "mdh_dask.workflows.pixels.write_labels",
     "mdh_dask.images.labels.finish", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.pixels.write_preview",
     "mdh_dask.workflows.pixels.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run._published",
