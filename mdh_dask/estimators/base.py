@@ -96,17 +96,18 @@ class ClusterEstimator(ClusterMixin, Mapped):
     def _fit(self, X: Any, y: Any, weights: Any = None, groups: Any = None) -> Self:
         """Fit to rows, which count as often as their weights say, and depend on those of their groups."""
         self._check_parameters()
+        if groups is not None:
+            self._check_groups(weights)
         with one_bar(self.progress):
             read = self._read(X, fits=True)
             self._take_columns(read)
             rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
             self._take_target(y, rows.shape[0])
             check_length(y, rows.shape[0])
-            self._take_groups(groups, rows.shape[0])
+            if groups is not None:
+                self._take_groups(groups, rows.shape[0])
             self.pixel_columns_ = self._exemplars = self._drawn = None
             try:
-                if weights is not None and groups is not None:
-                    raise ValueError("expected sample_weight or groups; got both: repeat the rows of equal ones")
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
                 self._keep_exemplars(learnt)
@@ -126,6 +127,11 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
     def _take_target(self, y: Any, n_rows: int) -> None:
         """Check and keep the labels of so many rows, in estimators that learn from labels."""
+
+    def _check_groups(self, weights: Any = None) -> None:
+        """Raise an error if other parameters, or weights of rows, exclude groups of dependent rows."""
+        if weights is not None:
+            raise ValueError("expected sample_weight or groups; got both: repeat the rows of equal ones")
 
     def _take_groups(self, groups: Any, n_rows: int) -> None:
         """Check and keep the groups of so many rows, in estimators whose tests compare groups."""

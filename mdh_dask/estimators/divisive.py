@@ -157,6 +157,8 @@ class DivisiveClustering(TreeEstimator):
     level_counts_ : tuple of integer ndarray of shape (n_levels + 2,), or None
         Rows with each level, with another one, and without a value, for every column with levels. With
         ``missing="mean"``, rows without a value count as those of the level of the mean, rounded down.
+    n_groups_ : int or None
+        Number of groups of dependent rows in the last `fit`; None without groups.
     n_passes_ : int
         Passes over the data in `fit`, or over the batch in the last `partial_fit`.
     n_batches_ : int

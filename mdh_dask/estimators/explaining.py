@@ -91,8 +91,8 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     if model.n_groups_ is not None:
         few = f": {full_count(model.n_groups_, 'group')} are too few to confirm any split"
         return (
-            f"{valley}, but it does not show between the groups that did not choose it, with a p-value of at most "
-            f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else ''}; with more groups it may"
+            f"{valley}, and a split needs a valley in the groups that did not choose it, with a p-value of at most "
+            f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else ', for which there may be too few groups'}"
         )
     share = _p_value(model, leaf)
     said = f"{valley}; {share:.2g} of samples with a single mode have one as deep there, and a split needs "

@@ -21,7 +21,7 @@ from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
 from ..kernels.landmarks import SAMPLE
-from ..splits.stopping import NoTest
+from ..splits.stopping import STOP_RULES
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
@@ -81,6 +81,7 @@ class GrownTree(ClusterEstimator):
         wanted = self._wanted_clusters()
         if wanted is not None and self.max_clusters is not None:
             raise ValueError(f"expected n_clusters or max_clusters, got {wanted} and {self.max_clusters}: give one")
+        self.n_groups_ = None if self._parts is None else self.n_groups_
         try:
             n_passes = self._learn_tree(rows, seed)
             self._count_labels()
@@ -94,20 +95,17 @@ class GrownTree(ClusterEstimator):
         if self._target is not None and self.missing == "drop":
             raise ValueError("expected missing='error' or 'mean' with labels of some rows; got 'drop'")
 
-    def _take_groups(self, groups: Any, n_rows: int) -> None:
-        self.n_groups_ = self._parts = None
-        if groups is None:
-            return
+    def _check_groups(self, weights: Any = None) -> None:
+        super()._check_groups(weights)
         if self.missing == "drop":
             raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
         if self.merge:
-            raise ValueError("expected merge=False with groups; got True: merging compares rows, which may not depend")
-        stop = self._settings(n_rows, 0).selector.stop
-        if not stop.holds_out and not isinstance(stop, NoTest):
-            raise ValueError(
-                f"expected stop_rule='hold-out' with groups; got {getattr(self, 'stop_rule', type(stop).__name__)!r}, "
-                "which compares rows"
-            )
+            raise ValueError("expected merge=False with groups; got True: merging counts rows as independent")
+        given = getattr(self, "stop_rule", "none")
+        if not STOP_RULES[given].takes_groups:
+            raise ValueError(f"expected stop_rule='hold-out' or 'none' with groups; got {given!r}, which compares rows")
+
+    def _take_groups(self, groups: Any, n_rows: int) -> None:
         self._parts, self.n_groups_ = parts_of_groups(groups, n_rows, self._seed())
 
     def _count_labels(self) -> None:

@@ -39,7 +39,7 @@ class TreeEstimator(GrownTree):
             Numbers or texts that name the group of each row, if rows of one group may depend on each other: the donor
             of a cell, the day of a measurement, the tile of a pixel. Splits are then tested on groups that did not
             choose them, and a valley must show between the groups, however many rows they have. At least eight groups
-            are needed to confirm a split, and thirty make it likely. Lazy groups are read once more.
+            are needed to confirm a split. Lazy groups are read once more.
 
         Returns
         -------

@@ -124,8 +124,9 @@ def _folds(
     extremes = settings.selector.rule.at.needs_extremes
     jitter, parts_at = standardise.discrete.jitter, settings.parts_at
     sweep = branch_pass([waiting], settings.seed, None, extremes, jitter, parts_at)
-    counts = counts_of_halves(sweep, sample, choosing.rows)
-    if parts_at is not None:
+    if parts_at is None:
+        counts = counts_of_halves(sweep, sample, choosing.rows)
+    else:
         counts = sweep.sweep(*sample).along(slice(None), choosing.parts)
     families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
     folds: dict[int, Fold | None] = {}

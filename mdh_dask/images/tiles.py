@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import ceil, log2, sqrt
 from typing import NamedTuple
 
 import dask.array as da
@@ -17,6 +18,9 @@ from .rows import pixel_rows
 
 MOST_TILES = 2**16
 """About the most tiles of an image whose sums are compared to find the side of independent ones."""
+
+MOST_GIVEN = 2**20
+"""Most tiles of a given side: their sums are in memory."""
 
 LEVEL = 2.5
 """A side is large enough if tiles of twice that side vary less than so many times as much.
@@ -85,7 +89,7 @@ def tiled_rows(
     images : sequence of Image
         Of the same bands; `counted`, if some pixels hold no data.
     features : Features, optional
-        Columns besides the bands.
+        Columns besides the bands, without coordinates and factors.
     side : int, optional
         Lines and columns of a tile. By default the smallest power of two whose tiles are nearly independent by their
         sums; see `LEVEL`. One pass finds the sums.
@@ -93,18 +97,22 @@ def tiled_rows(
         Progress bar of the pass.
     """
     features = features or Features()
-    located = replace(features, coordinates=True, factors=None)
+    located = replace(features, coordinates=True)
     parts = [_with_number(pixel_rows(image, located), number) for number, image in enumerate(images)]
     both = da.concatenate(parts)
-    base = max(1, 2 ** int(np.ceil(np.log2(np.sqrt(sum(image.order.n_rows for image in images) / MOST_TILES)))))
+    n_pixels = sum(image.order.n_rows for image in images)
+    base = 2 ** max(0, ceil(log2(n_pixels / MOST_TILES) / 2))
+    if side is not None and n_pixels > MOST_GIVEN * side**2:
+        least = ceil(sqrt(n_pixels / MOST_GIVEN))
+        raise ValueError(
+            f"expected at most {MOST_GIVEN:,} tiles; got tiles of {side} pixels: at least {least} are needed"
+        )
     sums: TileSums = reduce_rows(SumTiles(side or base), both, progress=progress)
     merged = [*wider(sums)]
     effects = [round(design_effect(one), 6) for one in merged]  # the last bits of sums depend on the chunks
     place = 0 if side else level_of(effects)
     side = side or base * 2**place
-    rows = both[:, : -1 if features.coordinates else -3].astype(features.dtype(images[0].dtype))
-    if features.factors is not None:
-        rows = rows * np.asarray(features.factors, rows.dtype)
+    rows = both[:, :-3].astype(features.dtype(images[0].dtype))
     tiles = both.map_blocks(tiles_of, side, dtype=np.int64, drop_axis=1)
     return TiledRows(rows, tiles, merged[place].tiles, merged[place].n, side, effects[place])
 

@@ -135,7 +135,7 @@ class ImageInput:
         need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
         by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
         need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
-        return need if self.image.validity is None else need.one_more()
+        return need.more((self.image.validity is not None) + (self.options.dependence is not None))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Segment the image and write the outputs."""

@@ -15,7 +15,7 @@ from ..estimators.base import ClusterEstimator
 from ..io.paths import fingerprint
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
-from ..workflows.row_files import GroupColumn, Weights, check_labels
+from ..workflows.row_files import Weights, check_groups, check_labels
 from .inputs import Input, columns_and_kinds, open_image_input, open_rows_input
 from .methods import estimator_of
 from .notify import check_own
@@ -165,7 +165,8 @@ def _check_method(estimator: ClusterEstimator, given: Mapping[str, Any], run: Ma
     try:
         check_labels(estimator, given.get("labels"))
         Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
-        GroupColumn(given.get("groups")).check(estimator)
+        if given.get("groups") is not None or given.get("dependence") is not None:
+            check_groups(estimator)
     except SettingError as error:
         raise JobError(str(error)) from error
     if run.get("on_drift") == "refit" and not issubclass(estimator.state_type, ComparedState):

@@ -151,7 +151,7 @@ class ScenesInput:
         """Return the estimate for fitting a model to all scenes and labelling them."""
         need = estimate(self.rows, estimator, labels=True).on_pixels(self.options.sample is not None, False, 1)
         holes = any(image.validity is not None for image in self.all_images.values())
-        return need.one_more() if holes else need
+        return need.more(holes + (self.options.dependence is not None))
 
 
 def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:

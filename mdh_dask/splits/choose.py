@@ -193,7 +193,7 @@ class SplitSelector:
     ) -> bool:
         """Return whether a split after bin `k` of one candidate passes the test, of groups if rows depend on others."""
         if counts.are_of_groups and self.stop.holds_out:
-            return p_value_of_parts(train[c], counts.of_test(c), k) <= (1 - self.stop.quantile) / n_tests
+            return p_value_of_parts(train[c], counts.of_test(c), k) <= self.stop.level(n_tests)
         return self.stop.accepts(test[c], k, self.n_root, n_tests, rng)
 
     def _separates(self, whole: Histograms, min_rows: float) -> bool:

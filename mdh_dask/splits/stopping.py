@@ -38,8 +38,14 @@ class StopRule(ABC):
     """Whether the rule tests a hyperplane however it was found, by nothing but the relative depth."""
     compares_scores: ClassVar[bool] = False
     """Whether the rule compares the scores of different rows."""
+    takes_groups: ClassVar[bool] = False
+    """Whether the rule can be put to groups of dependent rows: it tests nothing, or a depth at its `level`."""
     needs: ClassVar[str | None] = None
     """A limit that must not be None: ``"max_clusters"``, or instead `n_clusters`, or ``"max_levels"``."""
+
+    def level(self, n_tests: int) -> float:
+        """Return the level of one of several tests (Bonferroni)."""
+        return (1 - self.quantile) / n_tests
 
     def knowing(self, search: "Search") -> Self:
         """Return the rule for a search; most rules do not depend on it."""
@@ -70,6 +76,7 @@ class NoTest(StopRule):
     """Accept every split."""
 
     of_any_hyperplane: ClassVar[bool] = True
+    takes_groups: ClassVar[bool] = True
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -88,10 +95,7 @@ class HoldOut(StopRule):
     votes: ClassVar[bool] = True
     tests_depth: ClassVar[bool] = True
     of_any_hyperplane: ClassVar[bool] = True
-
-    def level(self, n_tests: int) -> float:
-        """Return the level of one of several tests (Bonferroni)."""
-        return (1 - self.quantile) / n_tests
+    takes_groups: ClassVar[bool] = True
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
@@ -107,6 +111,7 @@ class HoldOutUniform(HoldOut):
     """Accept a depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
 
     votes: ClassVar[bool] = False
+    takes_groups: ClassVar[bool] = False
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""

@@ -30,6 +30,7 @@ from .row_files import (
     GroupColumn,
     RowsBeside,
     Weights,
+    check_groups,
     check_labels,
     clustered_columns,
     open_labels,
@@ -155,7 +156,8 @@ def fit(
     check_labels(estimator, known_labels)
     given, grouped = Weights(weights, weight_column, missing_chunks), GroupColumn(groups, missing_chunks)
     given.check(estimator, known_labels)
-    grouped.check(estimator)
+    if groups is not None:
+        check_groups(estimator)
     outputs.check(features, *(path for path in (known_labels, weights) if path))
     chosen = clustered_columns(features, columns, given, grouped)
     table = Reading(missing_chunks, chosen).table(features, takes_types(estimator))

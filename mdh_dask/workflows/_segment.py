@@ -13,7 +13,7 @@ from ._fit import Cluster
 from .outputs import Outputs
 from .pixels import PixelOptions, segment_image
 from .reading import MissingChunks, Reading
-from .row_files import check_labels
+from .row_files import check_groups, check_labels
 from .scenes import segment_data_array, segment_data_arrays, segment_scenes
 
 
@@ -147,6 +147,8 @@ def segment(
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
+    if dependence is not None:
+        check_groups(estimator)
     options = PixelOptions(
         window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands), dependence
     )

@@ -87,11 +87,11 @@ class Estimate:
         """
         if sample:
             return replace(self, fewest=1 + n_after, most=1 + n_after)
-        return replace(self, fewest=self.fewest + first, most=None if self.most is None else self.most + first)
+        return self.more(first)
 
-    def one_more(self) -> "Estimate":
-        """Return the estimate with one more pass."""
-        return replace(self, fewest=self.fewest + 1, most=None if self.most is None else self.most + 1)
+    def more(self, n: int) -> "Estimate":
+        """Return the estimate with so many more passes."""
+        return replace(self, fewest=self.fewest + n, most=None if self.most is None else self.most + n)
 
     def passes(self) -> str:
         """Return the number of passes in words."""

@@ -36,7 +36,6 @@ from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
 from .facts import WIDEST, Facts, encoded, facts_of, mask_of, recorded
 from .outputs import Outputs
-from .row_files import check_groups
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +147,6 @@ def segment_image(
 
 def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> int:
     """Fit an estimator to the pixels of images, tested on tiles; return the number of passes before the fit."""
-    check_groups(estimator)
     side = None if options.dependence == "auto" else options.dependence
     bar = announced("measuring tiles", estimator.progress)
     tiled = tiled_rows(images, columns_of(options), side, bar)

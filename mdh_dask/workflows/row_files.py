@@ -196,11 +196,6 @@ class GroupColumn:
     column: str | int | None = None
     missing_chunks: MissingChunks = "error"
 
-    def check(self, estimator: Any) -> None:
-        """Raise an error if there are groups, but the estimator does not test them; see `check_groups`."""
-        if self.column is not None:
-            check_groups(estimator)
-
     def open(self, features: str) -> RowArray | None:
         """Return the groups of all rows, lazily, or None without any."""
         if self.column is None:
@@ -215,7 +210,7 @@ class GroupColumn:
 
 
 def check_groups(estimator: Any) -> None:
-    """Raise an error if an estimator does not test groups of dependent rows.
+    """Raise an error if an estimator, or one of its parameters, does not take groups of dependent rows.
 
     Raises
     ------
@@ -228,6 +223,11 @@ def check_groups(estimator: Any) -> None:
         raise SettingError(
             f"{type(estimator).__name__} compares rows, and not groups of dependent rows: take one of {able}"
         )
+    try:
+        estimator._check_parameters()
+        estimator._check_groups()
+    except ValueError as error:
+        raise SettingError(str(error)) from error
 
 
 def _takes_groups(cls: type) -> bool:

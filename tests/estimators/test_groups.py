@@ -97,7 +97,12 @@ def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
         (RandomProjectionTree(), [None] * 4000, "got none for row 0"),
         (RandomProjectionTree(merge=True), np.arange(4000) % 9, "expected merge=False with groups"),
         (HierarchicalKernelMDH(), np.arange(4000) % 9, "expected merge=False with groups"),
-        (RandomProjectionTree(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' with groups"),
+        (RandomProjectionTree(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' or 'none' with"),
+        (
+            RandomProjectionTree(stop_rule="hold-out-uniform"),
+            np.arange(4000) % 9,
+            "got 'hold-out-uniform', which compar",
+        ),
         (RandomProjectionTree(missing="drop"), np.arange(4000) % 9, "got 'drop'"),
     ],
 )

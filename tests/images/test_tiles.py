@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 
 from mdh_dask import DensityTree, RandomProjectionTree
-from mdh_dask.images import open_image
+from mdh_dask.images import open_image, tiles
 from mdh_dask.images.rows import counted
 from mdh_dask.images.tiles import tiled_rows
 from mdh_dask.workflows import segment
@@ -52,8 +52,8 @@ def test_tiles_of_pixels_with_data_and_of_several_images_are_told_apart(tmp_path
     images = [counted(open_image(stored(tmp_path, own, name=f"{i}.zarr"))) for i, own in enumerate((first, second))]
     found = tiled_rows(images, side=16)
     assert found.n.tolist() == [192, *[256] * 16]
-    tiles, n = np.unique(np.asarray(found.tiles), return_counts=True)
-    assert_array_equal(tiles, found.names)
+    names, n = np.unique(np.asarray(found.tiles), return_counts=True)
+    assert_array_equal(names, found.names)
     assert_array_equal(n, found.n)
 
 
@@ -91,11 +91,14 @@ def test_labels_on_tiles_do_not_depend_on_chunks(tmp_path):
     assert_array_equal(*found)
 
 
-def test_options_that_exclude_tiles_are_refused(tmp_path):
+def test_options_that_exclude_tiles_are_refused(tmp_path, monkeypatch):
     path, out = stored(tmp_path, smooth(0, 48)), f"{tmp_path}/l.zarr"
     with pytest.raises(ValueError, match="expected no coordinates with dependence"):
         segment(path, RandomProjectionTree(), labels=out, dependence="auto", coordinates=1.0)
     with pytest.raises(ValueError, match="expected a number of pixels, 'auto' or None for dependence; got 0"):
         segment(path, RandomProjectionTree(), labels=out, dependence=0)
+    monkeypatch.setattr(tiles, "MOST_GIVEN", 4)
+    with pytest.raises(ValueError, match="expected at most 4 tiles; got tiles of 16 pixels: at least 24 are needed"):
+        segment(path, RandomProjectionTree(), labels=out, dependence=16)
     with pytest.raises(ValueError, match="DensityTree compares rows, and not groups of dependent rows"):
         segment(path, DensityTree(), labels=out, dependence="auto")

@@ -1,0 +1,99 @@
+"""Groups of dependent rows in commands and jobs: columns of files of every kind, and what is refused at once."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask._fields import JobError
+from mdh_dask.cli import mdh
+from mdh_dask.io import open_rows
+from mdh_dask.jobs import run
+from mdh_dask.jobs.job import read_job
+
+JOB = """
+[input]
+path = "{path}"
+groups = "{groups}"
+[method]
+name = "{method}"
+{parameters}
+[cluster]
+kind = "threads"
+[output]
+labels = "l.zarr"
+model = "m.zarr"
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Rows around the centres of twenty donors, in files of every kind, and the fit to their groups."""
+    folder = tmp_path_factory.mktemp("groups")
+    rng = np.random.default_rng(0)
+    donors = np.repeat(np.arange(20), 150)
+    rows = rng.normal(size=(len(donors), 2)) + 4 * rng.normal(size=(20, 2))[donors]
+    table = pa.table({"a": rows[:, 0], "donor": [f"d{donor:02}" for donor in donors], "b": rows[:, 1]})
+    pa.csv.write_csv(table, folder / "x.csv")
+    pq.write_table(table, folder / "x.parquet")
+    np.save(folder / "x.npy", np.column_stack([rows, donors]))
+    model = RandomProjectionTree(n_projections=30).fit(rows, groups=donors)
+    assert model.n_clusters_ == 1
+    assert RandomProjectionTree(n_projections=30).fit(rows).n_clusters_ > 1
+    return folder, model
+
+
+def fit(path, *args):
+    given = ["fit", str(path), *map(str, args), "--scheduler", "threads"]
+    return CliRunner().invoke(mdh, given, prog_name="mdh-dask")
+
+
+@pytest.mark.parametrize(("name", "column"), [("x.csv", "donor"), ("x.parquet", "donor"), ("x.npy", "2")])
+def test_commands_test_groups_as_the_estimator_does_and_do_not_cluster_their_column(store, tmp_path, name, column):
+    folder, model = store
+    out = ["--out", tmp_path / "l.zarr", "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html"]
+    found = fit(folder / name, "--groups", column, "--n-projections", 30, *out)
+    assert found.exit_code == 0, found.output
+    loaded = load_model(tmp_path / "m.zarr")
+    assert (loaded.n_groups_, loaded.n_features_in_) == (20, 2)
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
+    assert "Groups of dependent rows" in (tmp_path / "r.html").read_text()
+
+
+def test_a_job_tests_the_groups_of_its_column(store, tmp_path):
+    folder, model = store
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.format(path=folder / "x.csv", groups="donor", method="rp", parameters="n_projections = 30"))
+    run(job)
+    assert load_model(tmp_path / "m.zarr").n_groups_ == 20
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameter", "said"),
+    [
+        ("kernel-mdh", None, "expected merge=False with groups; got True"),
+        ("rp", ("stop_rule", "hold-out-uniform"), "expected stop_rule='hold-out' or 'none' with groups"),
+        ("density", None, "DensityTree compares rows, and not groups of dependent rows: take one of"),
+    ],
+)
+def test_what_does_not_test_groups_is_refused_before_any_work(store, tmp_path, method, parameter, said):
+    option = () if parameter is None else ("-p", "=".join(parameter))
+    out = tmp_path / "l.zarr"
+    found = fit(store[0] / "x.csv", "--groups", "donor", "--method", method, *option, "--out", out)
+    assert said in " ".join(found.output.split())
+    line = "" if parameter is None else f'{parameter[0]} = "{parameter[1]}"'
+    (tmp_path / "job.toml").write_text(JOB.format(path="x.csv", groups="donor", method=method, parameters=line))
+    with pytest.raises(JobError, match=said.split(";")[0].replace("(", r"\(")):
+        read_job(tmp_path / "job.toml")
+
+
+def test_a_column_that_is_not_there_or_is_clustered_too_is_refused(store, tmp_path):
+    folder, _ = store
+    absent = fit(folder / "x.csv", "--groups", "patient", "--out", tmp_path / "l.zarr")
+    assert "for the groups; got patient" in " ".join(absent.output.split())
+    both = fit(folder / "x.csv", "--groups", "donor", "--columns", "a,donor", "--out", tmp_path / "l.zarr")
+    assert "expected groups in a column that is not clustered; got donor" in " ".join(both.output.split())
