@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -52,10 +52,8 @@ class Stored(ABC):
             If no fit could have made this value.
         """
         own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        # Values with a default are later than the first version, whose models do not have them.
-        later = {f.name for f in fields(cls) if f.default is not MISSING or f.default_factory is not MISSING}  # type: ignore[arg-type]
         values = {**settings, **arrays}
-        if not {*own} - later <= {*values} <= {*own}:
+        if {*values} != {*own}:
             raise ValueError(f"expected {', '.join(own)} of a {cls.kind}; got {', '.join(values)}")
         made = cls(**values)
         made.check()

@@ -14,8 +14,8 @@ from .tree_state import MappedState
 PREFIX = "cluster_"
 """Begins the names of the arrays of a model, so that they differ from those of its feature map."""
 
-OWN = ("centre", "scale", "centroids", "counts", "gaps")
-"""Fields that are arrays, and in every saved model."""
+OWN = ("centre", "scale", "centroids", "counts", "gaps", "far")
+"""Fields that are arrays."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CentroidState(MappedState):
     inertia : float
         Sum of the squared distances of the rows of `fit` from their centroids.
     far : array of shape (n_clusters, N_FAR), int64
-        Rows of each cluster in each bin of squared distances from its centroid; without bins in older models.
+        Rows of each cluster in each bin of squared distances from its centroid.
     unit : float
         Unit of these distances.
     feature_map : FeatureMap or None
@@ -85,8 +85,6 @@ class CentroidState(MappedState):
 
     def rarity(self, rows: AnyArray) -> Floats:
         """Return the share of the rows of the cluster of every row that are no nearer to its centroid."""
-        if not self.far.shape[1]:
-            raise ValueError("expected a model that counts distances from centroids; got an older one: fit it again")
         frame = self.centre, self.scale, self.centroids
         return self.by_features(lambda points: far_shares(points, *frame, self.far, self.unit), rows)
 
@@ -97,7 +95,6 @@ class CentroidState(MappedState):
         """Return the settings of the map, and the arrays of the centroids and of the map."""
         settings, arrays = self.map_to_arrays()
         own = {name: getattr(self, name) for name in OWN}
-        own["far"] = self.far
         numbers = {"inertia": self.inertia, "unit": self.unit}
         return {**numbers, **settings}, arrays | {PREFIX + name: array for name, array in own.items()}
 
@@ -108,8 +105,7 @@ class CentroidState(MappedState):
         if missing := [PREFIX + name for name in OWN if name not in own]:
             raise ValueError(f"expected the arrays {', '.join(missing)} of a model")
         known = {name: own[name] for name in OWN}
-        far = own.get("far", np.empty((len(known["centroids"]), 0), dtype=np.int64))
-        made = cls(**known, inertia=settings.get("inertia"), far=far, unit=settings.get("unit", 1.0))  # type: ignore[arg-type]
+        made = cls(**known, inertia=settings.get("inertia"), unit=settings.get("unit"))  # type: ignore[arg-type]
         made.check()
         return made
 
@@ -125,7 +121,7 @@ class CentroidState(MappedState):
             checked_array(PREFIX + name, getattr(self, name), shape, least)
         if self.counts.dtype != np.int64 or any(getattr(self, f).dtype != np.float64 for f in ("centre", "scale")):
             raise ValueError(f"expected integers in the array {PREFIX}counts and float64 numbers in the others")
-        checked_array(PREFIX + "far", self.far, (k, N_FAR if self.far.size else 0), 0)
+        checked_array(PREFIX + "far", self.far, (k, N_FAR), 0)
         if self.far.dtype != np.int64 or not isinstance(self.unit, float) or not 0 < self.unit < np.inf:
             raise ValueError(f"expected integers in the array {PREFIX}far and a unit above 0, got {self.unit!r}")
         if not isinstance(self.inertia, float) or not 0 <= self.inertia < np.inf:

@@ -308,7 +308,7 @@ class ConsensusClustering(ClusterEstimator):
             # Only the estimator of a tree knows the class of its feature map.
             member = clone(turns[j % len(turns)])
             member.n_features_in_, member.columns = self.n_features_in_, self.columns
-            member._restore(settings, own)
+            member._restore({"n_batches": 1, **settings}, own)
             return member.state_
 
         self._adopt(ConsensusState.from_arrays(part(saved, "state", dict), arrays, read))

@@ -19,11 +19,8 @@ from .tree_state import TreeState
 
 MOST_TREES = 10_000
 
-MIXTURE = "log_weights", "log_probabilities"
+MIXTURE = "log_weights", "log_probabilities", "component_clusters"
 """Arrays of a mixture in saved models."""
-
-CLUSTER = "component_clusters"
-"""Array of the clusters of its components, which models of earlier versions lack: a cluster each."""
 
 ReadTree = Callable[[int, Mapping[str, Any], Mapping[str, AnyArray]], TreeState]
 
@@ -167,7 +164,7 @@ class ConsensusState(State):
             settings.append(own)
             arrays |= {f"{j}_{name}": array for name, array in found.items()} | {f"{j}_clusters": clusters}
         if self.mixture is not None and self.component_clusters is not None:
-            arrays |= vars(self.mixture) | {CLUSTER: self.component_clusters}
+            arrays |= vars(self.mixture) | {MIXTURE[2]: self.component_clusters}
         return {"trees": settings, "n_clusters": self.n_clusters}, arrays
 
     @classmethod
@@ -198,8 +195,8 @@ class ConsensusState(State):
             else:
                 others[name] = array
         own = {name: others.pop(name) for name in MIXTURE if name in others}
-        cluster = others.pop(CLUSTER, np.arange(n_clusters)) if own else None
-        if sorted(others) != ["agreement", "confidence"] or len(own) not in (0, len(MIXTURE)):
+        cluster = own.pop(MIXTURE[2], None)
+        if sorted(others) != ["agreement", "confidence"] or len(own) != 2 * (cluster is not None):
             raise ValueError(
                 f"expected the arrays agreement and confidence beside those of trees, got {[*others, *own]}"
             )
@@ -224,10 +221,10 @@ class ConsensusState(State):
         if self.mixture is not None:
             assert self.component_clusters is not None
             k, n_leaves = len(np.atleast_1d(self.component_clusters)), sum(map(len, self.clusters))
-            checked_array(CLUSTER, self.component_clusters, (k,), least=0)
+            checked_array(MIXTURE[2], self.component_clusters, (k,), least=0)
             is_number = self.component_clusters.dtype.kind == "i"
             if not is_number or not np.array_equal(np.unique(self.component_clusters), np.arange(self.n_clusters)):
-                raise ValueError(f"expected each of {self.n_clusters} clusters in the array {CLUSTER}, got others")
+                raise ValueError(f"expected each of {self.n_clusters} clusters in the array {MIXTURE[2]}, got others")
             checked_array("log_weights", self.mixture.log_weights, (k,))
             checked_array("log_probabilities", self.mixture.log_probabilities, (k, n_leaves))
         elif len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):

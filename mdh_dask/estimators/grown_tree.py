@@ -36,15 +36,6 @@ BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
 
 
-NAMES_OF_0_1_0 = {
-    "split_rule": "threshold_rule",
-    "min_depth": "min_relative_depth",
-    "max_depth": "max_levels",
-    "polish": "refine",
-}
-"""Current names of parameters that have other names in models of 0.1.0."""
-
-
 class GrownTree(ClusterEstimator):
     """Base of the estimators that grow one tree of separators: its growth, refinement, merging and saving."""
 
@@ -258,8 +249,7 @@ class GrownTree(ClusterEstimator):
         self.tree_ = state.tree
         of_map = {names.get(name, name): array for name, array in others.items()}
         self._restore_feature_map(saved, of_map, planes=state.n_columns)
-        # Models of 0.1.0 were fitted once.
-        self.n_batches_ = count(saved, "n_batches", 1) if "n_batches" in saved else 1
+        self.n_batches_ = count(saved, "n_batches", 1)
         self.n_groups_ = count(saved, "n_groups", 2) if "n_groups" in saved else None
         self.level_counts_ = restored_level_counts(saved, self.columns)
         if "labels" in saved:
@@ -268,8 +258,7 @@ class GrownTree(ClusterEstimator):
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        given = {NAMES_OF_0_1_0.get(name, name): value for name, value in parameters.items()}
-        given = with_feature_map(given)
+        given = with_feature_map(parameters)
         refuse_others(cls, given, "parameters")
         # A projection registered where the model was fitted may be unknown here; labels do not need it.
         unknown = {"projection"} if isinstance(given.get("projection"), str) else set()

@@ -68,7 +68,7 @@ def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
 
 
 CLASS = "class"
-"""Names the class of a feature map among its parameters that are saved, but for `KernelPCAFeatures`."""
+"""Names the class of a feature map among its parameters that are saved."""
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
@@ -238,8 +238,7 @@ class Mapped(RowValues):
         parameters = super()._saved_parameters()
         if isinstance(feature_map := parameters.get("feature_map"), FeatureTransformer):
             own = feature_map._saved_parameters()
-            named = {} if type(feature_map) is KernelPCAFeatures else {CLASS: type(feature_map).__name__}
-            parameters["feature_map"] = own | named
+            parameters["feature_map"] = own | {CLASS: type(feature_map).__name__}
         return parameters
 
     @classmethod
@@ -259,7 +258,7 @@ def with_feature_map(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return saved parameters with the feature map that its own parameters describe."""
     given = dict(parameters)
     if isinstance(own := given.get("feature_map"), dict):
-        name = own.get(CLASS, KernelPCAFeatures.__name__)
+        name = own.get(CLASS)
         if name not in (known := transformers()):
             raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
         given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})

@@ -24,7 +24,6 @@ from .frames import like_rows
 from .missing import MissingValues
 from .models import refuse_others
 from .rows import Rows, RowSpec, read_rows
-from .tree_state import NYSTROM
 
 
 class Planned(BaseEstimator, ABC):
@@ -269,7 +268,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
     def _restore(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
         """Set the map from checked saved values."""
         map_type = self._map_type()
-        if (kind := settings.get("map", NYSTROM)) != map_type.kind:
+        if (kind := settings.get("map")) != map_type.kind:
             raise ValueError(f"expected a map of the kind {map_type.kind}, got {kind!r}")
         own = {name: value for name, value in settings.items() if name != "map"}
         self._adopt(map_type.from_arrays(own, arrays))

@@ -16,9 +16,6 @@ from ..tree.routing import Margins, margins_of
 from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 
-NYSTROM = "nystrom"
-"""The kind of saved maps without a kind."""
-
 ROWS_AT_ONCE = 8192
 """Rows whose features are in memory at once while rows are labelled."""
 
@@ -67,8 +64,7 @@ class MappedState(State):
         if self.feature_map is None:
             return {"feature_map": None}, {}
         settings, arrays = self.feature_map.to_arrays()
-        named = settings if self.feature_map.kind == NYSTROM else {"map": self.feature_map.kind, **settings}
-        return {"feature_map": named}, arrays
+        return {"feature_map": {"map": self.feature_map.kind, **settings}}, arrays
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,7 @@ def _is_nodata(text: str) -> bool:
 PARTS: Mapping[str, Callable[[Any], bool]] = {
     "n_bands": lambda value: type(value) is int and value > 0,
     "window": lambda value: value is None or (type(value) is int and value >= 3),
-    "coordinates": lambda value: (
-        isinstance(value, bool) or _is_finite(value)
-    ),  # the archive of the first version has a weight
+    "coordinates": lambda value: isinstance(value, bool),
     "factors": lambda value: value is None or (isinstance(value, list) and all(map(_is_finite, value))),
     "axes": lambda value: value is None or isinstance(value, str),
     "nodata": lambda value: value is None or (isinstance(value, str) and _is_nodata(value)),
@@ -38,9 +36,6 @@ PARTS: Mapping[str, Callable[[Any], bool]] = {
     ),
 }
 """Saved entries and checks of their values."""
-
-LATER: Mapping[str, Any] = {"nodata": None, "kinds": [], "bands": None}
-"""Entries that the first version did not save, and their values for its models."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,6 @@ class PixelColumns:
         ValueError
             If an entry is missing or invalid.
         """
-        saved = {**LATER, **saved}
         if saved.keys() != PARTS.keys():
             raise ValueError(f"expected {', '.join(PARTS)} of pixel columns; got {', '.join(map(str, saved))}")
         for name, is_good in PARTS.items():

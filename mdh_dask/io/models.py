@@ -16,7 +16,7 @@ import zarr
 from .._locations import hiding_credentials
 from .._process import check_memory
 from .._typing import AnyArray
-from ..tree.saving import ADDED, FIELDS
+from ..tree.saving import FIELDS
 from .nodes import array_in, find_node
 from .paths import Options, filesystem, local_path
 from .staging import Kind, staged, will_replace
@@ -27,7 +27,7 @@ MODEL_MARK = "mdh_dask_model"
 FORMAT = 1
 
 TREE = "tree"
-"""The kind of models without a kind, as from 0.1.0; the arrays of the tree have no prefix."""
+"""The kind of models of one tree, whose arrays have no prefix."""
 
 BESIDE = "beside_"
 """Prefix of the names of arrays that do not belong to a tree."""
@@ -89,12 +89,12 @@ def damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
 
 def checked(group: zarr.Group, mark: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, AnyArray]]:
     """Return the kind, the parameters and the arrays that were saved, if they are those."""
-    kind, beside = mark.get("kind", TREE), mark.get("beside", [])
+    kind, beside = mark.get("kind"), mark.get("beside")
     if not isinstance(kind, str):
         raise ValueError(f"expected a text for the kind of model, got {kind!r}")
     if not isinstance(beside, list) or not all(isinstance(name, str) and name.startswith(BESIDE) for name in beside):
         raise ValueError(f"expected names that begin with {BESIDE} for the arrays beside the tree, got {beside!r}")
-    fields = [name for name in FIELDS if name not in ADDED or name in group] if kind == TREE else []
+    fields = FIELDS if kind == TREE else ()
     found = {name: _found(group, name, FIELDS.get(name)) for name in [*fields, *beside]}
     _check_memory(found)
     arrays = {name: np.ascontiguousarray(array[...]) for name, array in found.items()}
@@ -157,11 +157,8 @@ def save_model(
     """
     stored = {stored_name(kind, name): np.ascontiguousarray(array) for name, array in arrays.items()}
     own = as_json(parameters, "parameters")
-    mark = {"format": FORMAT, "package_version": version("mdh_dask"), "parameters": own}
-    if kind != TREE:
-        mark["kind"] = kind
-    if beside := [name for name in stored if name.startswith(BESIDE)]:
-        mark["beside"] = beside
+    beside = [name for name in stored if name.startswith(BESIDE)]
+    mark = {"format": FORMAT, "package_version": version("mdh_dask"), "kind": kind, "parameters": own, "beside": beside}
 
     replace = will_replace(path, overwrite, MODEL, storage_options)
     with staged(path, replace, storage_options) as stage:

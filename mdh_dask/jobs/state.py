@@ -168,12 +168,8 @@ def code_digest() -> str:
 def wanted_of(job: Job) -> dict[str, Any]:
     """Return what a job file asks for, apart from where and how it runs."""
     places = {key: all_stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
-    # Keys that the first version had not, so that its jobs do not seem changed.
-    later = ["labels", "weights", "weight_column", "groups", "mask", "nodata", "sieve", "features"]
-    later += ["dependence"]
-    later += ["bands"] if job.input["kind"] == "image" else []
-    given = {key: value for key, value in job.input.items() if key not in later or value not in (None, [])} | places
-    if "nodata" in given:
+    given = job.input | places
+    if given.get("nodata") is not None:
         given["nodata"] = str(given["nodata"])  # NaN differs from itself
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}
     return {"input": given, "method": job.content.get("method", {}), "output": output}

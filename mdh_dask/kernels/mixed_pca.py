@@ -79,9 +79,7 @@ class MixedPCAMap(FeatureMap):
         """Return the mean features of the levels of single columns, or None for columns of numbers."""
         if not len(self.starts):
             return None
-        # Maps that were saved without the weights of groups have weighed all alike.
-        shares = self.shares if len(self.shares) else np.ones(len(self.starts))
-        return LevelFeatures(self.positions, self.starts, shares)
+        return LevelFeatures(self.positions, self.starts, self.shares)
 
     @property
     def missing(self) -> bool:
@@ -246,8 +244,7 @@ class MixedPCAMap(FeatureMap):
         checked_array("scale", self.scale, (d,), 0.0)
         checked_array("spectrum", self.spectrum, (p,), 0.0)
         check_levels(self.positions, self.starts, p)
-        if np.size(self.shares):
-            checked_array("shares", self.shares, self.starts.shape, 0.0)
+        checked_array("shares", self.shares, self.starts.shape, 0.0)
         if not isinstance(self.noise, float) or not 0 < self.noise < np.inf:
             raise ValueError(f"expected a positive number for noise, got {self.noise!r}")
 

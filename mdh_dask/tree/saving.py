@@ -1,7 +1,6 @@
 """Trees as plain arrays for saved models, validated so that any tree that is loaded can label rows."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -12,18 +11,12 @@ FIELDS = (
     dict.fromkeys(("left", "right", "cluster"), "int32")
     | dict.fromkeys(("n_rows", "bins", "first_bin", "keys"), "int64")
     | dict.fromkeys(
-        ("planes", "offsets", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
+        ("planes", "thresholds", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
     )
 )
 """The arrays of a tree as they are stored, and their dtypes."""
 
-STORED_NAMES = {"thresholds": "offsets"}
-"""Names in saved models of arrays that have another name in a tree, as in 0.1.0."""
-
-ADDED = ("deviations", "steps", "keys", "cluster")
-"""Arrays that the first models of 0.1.0 did not have."""
-
-PER_NODE = ("offsets", "relative_depth", "origin", "width", "bandwidth", "deviations")
+PER_NODE = ("thresholds", "relative_depth", "origin", "width", "bandwidth", "deviations")
 """Arrays with NaN for unknown values."""
 
 
@@ -37,8 +30,7 @@ def tree_to_arrays(tree: Tree) -> dict[str, AnyArray]:
     >>> tree_from_arrays(tree_to_arrays(tree)) == tree
     True
     """
-    stored = {STORED_NAMES.get(name, name): array for name, array in vars(tree).items()}
-    return {name: np.ascontiguousarray(stored[name], dtype) for name, dtype in FIELDS.items()}
+    return {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
 
 
 def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
@@ -50,21 +42,13 @@ def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
         If an array is missing or cannot belong to a grown tree; the message names the array.
     """
     for name, dtype in FIELDS.items():
-        if name not in arrays and name not in ADDED:
+        if name not in arrays:
             raise ValueError(f"the array {name} is missing")
-        if name in arrays and arrays[name].dtype != np.dtype(dtype):
+        if arrays[name].dtype != np.dtype(dtype):
             raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
     _check_shapes(arrays)
-    planes = arrays["planes"]
-    added = {
-        "deviations": np.full_like(planes, np.nan),
-        "steps": np.zeros(planes.shape[1:]),
-        "keys": np.arange(planes.shape[1]),  # as before they were saved
-    }
-    whole: dict[str, Any] = added | dict(arrays)
-    check_values(whole)
-    names = {stored: name for name, stored in STORED_NAMES.items()}
-    return Tree(**{names.get(name, name): array for name, array in whole.items()})
+    check_values(arrays)
+    return Tree(**{name: arrays[name] for name in FIELDS})  # type: ignore[arg-type]
 
 
 def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
@@ -100,15 +84,14 @@ def check_values(arrays: Mapping[str, AnyArray]) -> None:
     _check("planes", np.isfinite(arrays["planes"]), "finite numbers")
     for name in PER_NODE:
         _check(name, ~np.isinf(arrays[name]), "finite numbers, or NaN for none")
-    _check("offsets", np.isfinite(arrays["offsets"][splits]), "finite numbers at splits")
+    _check("thresholds", np.isfinite(arrays["thresholds"][splits]), "finite numbers at splits")
     _check("origin", np.isfinite(arrays["origin"][pictured]), "finite numbers where there is a histogram")
     for name in ("width", "bandwidth"):
         _check(name, arrays[name][pictured] > 0, "numbers above 0 where there is a histogram")
     _check("steps", np.isfinite(arrays["steps"]), "finite numbers")
     for name in ("n_rows", "bins", "deviations", "steps"):
         _check(name, ~(arrays[name] < 0), "no negative numbers")
-    if "cluster" in arrays:
-        check_clusters(arrays["left"], arrays["cluster"])
+    check_clusters(arrays["left"], arrays["cluster"])
 
 
 def check_clusters(left: Integers, cluster: Integers) -> None:

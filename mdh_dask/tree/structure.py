@@ -50,7 +50,7 @@ class Tree:
         Start of each node's histogram in `bins`.
     deviations : array of shape (n_nodes, n_features), float64
         Standard deviations of the columns among the rows of each node, to 12 bits, from the samples of the fit; NaN
-        where unknown, as in models of version 0.1.0.
+        where unknown.
     steps : array of shape (n_features,), float64
         Steps between the values of coarsely rounded columns, as counts and ratings, which were spread evenly over them
         where rows were counted in bins; zero for all other columns.

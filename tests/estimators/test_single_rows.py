@@ -110,13 +110,6 @@ class TestCentroids:
         scores = model.score_samples(rows)
         assert ((scores >= far) & (scores <= near)).all()
 
-    def test_a_model_without_counts_of_distances_says_so(self, model, rows):
-        settings, arrays = model.state_.to_arrays()
-        older = KernelKMeans(n_clusters=3, feature_map=None)
-        older._restore({"state": settings}, {name: a for name, a in arrays.items() if name != "cluster_far"})
-        with pytest.raises(ValueError, match="got an older one: fit it again"):
-            older.state_.rarity(rows)
-
     def test_no_bit_depends_on_the_order_of_rows_in_memory(self):
         X = np.random.default_rng(0).normal(size=(90, 20)) + np.repeat([[0], [3], [9]], 30, axis=0)
         model = KernelKMeans(n_clusters=3, feature_map=None).fit(X)

@@ -14,7 +14,6 @@ from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.jobs.inputs import Clusterable
 from mdh_dask.jobs.job import CLUSTERS, INPUTS, read_job
 from mdh_dask.jobs.methods import field_of
-from mdh_dask.jobs.state import about_job
 from mdh_dask.kernels import RBF
 
 LEAST = '[input]\npath = "x.zarr"\n[output]\nlabels = "l.zarr"\n'
@@ -61,13 +60,6 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
         "mask": None, "sieve": None, "bands": None, "dependence": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
-
-
-def test_an_image_job_of_the_first_version_does_not_seem_changed(tmp_path):
-    about = about_job(job(IMAGE, tmp_path), np.zeros((2, 2)), {})
-    assert [*about["job"]["input"]] == [
-        "kind", "path", "axes", "index", "window", "coordinates", "sample", "missing_chunks",
-    ]  # fmt: skip
 
 
 def test_paths_are_relative_to_the_job_file_and_urls_stay(tmp_path):

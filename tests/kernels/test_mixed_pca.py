@@ -144,14 +144,6 @@ def test_eighths_of_the_values_of_a_column_weigh_together_as_much_as_any_other_c
     assert levels.shares.tolist().count(1 / EIGHTHS) == 3 * EIGHTHS
     settings, arrays = made.map_.to_arrays()
     np.testing.assert_array_equal(MixedPCAMap.from_arrays(settings, arrays).levels.shares, levels.shares)
-    del arrays["shares"]
-    assert MixedPCAMap.from_arrays(settings, arrays).levels.shares.tolist() == [1.0] * len(levels.starts)
-
-
-def test_a_map_of_an_earlier_version_has_no_levels():
-    settings, arrays = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_.to_arrays()
-    earlier = {name: array for name, array in arrays.items() if name not in ("positions", "starts", "shares")}
-    assert MixedPCAMap.from_arrays(settings, earlier).levels is None
 
 
 @pytest.mark.parametrize("starts", [[1, 3], [0, 3, 3], [0, 1000], [[0], [1]], [0.0, 2.0]])
