@@ -5,12 +5,12 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from .._typing import AnyArray, Integers
 from ..projections import Projection
 from ..projections.ica import UNMIXED, leading_components
 from ..projections.random import NO_COLUMNS
+from .constraints import Interval
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

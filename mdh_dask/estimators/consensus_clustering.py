@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
@@ -24,6 +23,7 @@ from ..plotting.parts import png_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .consensus_state import MOST_TREES, ConsensusState
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .explaining import best_failed, why_not
 from .missing import MISSING

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._levels import NO_LEVELS
@@ -24,6 +23,7 @@ from ..plotting.parts import png_of
 from ..tree.clusters import Level
 from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
+from .constraints import Interval, StrOptions
 from .density_merges import cut_cells, table_of, why_merged
 from .density_state import PREFIX, DensityState
 from .docstrings import documented

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Integers
@@ -22,6 +21,7 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search
 from ..splits.stopping import STOP_RULES, StopRule
 from .checks import checked_proposal, rows_of_share
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer

@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._levels import LevelFeatures
 from .._state import FeatureMap
@@ -18,6 +17,7 @@ from ..kernels.gower import Missing, Shift
 from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
 from ..kernels.nystrom import NystromMap
 from .checks import categorical_columns, check_typed_look
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Never, Self, get_args
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Floats, Integers
@@ -18,6 +17,7 @@ from ..projections.pursuit import MDHResult, within
 from ..projections.random import NO_COLUMNS
 from ..projections.thesis import path_points
 from ..splits.rules import SplitRule
+from .constraints import Interval, StrOptions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

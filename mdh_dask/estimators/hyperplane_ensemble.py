@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import Floats
 from .._words import depth_text, full_count
@@ -18,6 +17,7 @@ from ..ensembles.mixture import Criterion
 from ..splits.stopping import STOP_RULES
 from .base import ClusterEstimator
 from .checks import check_first_look
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .missing import MISSING
 from .row_values import Absent

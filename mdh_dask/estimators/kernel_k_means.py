@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import Interval
 
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
@@ -18,6 +17,7 @@ from ..io.keeping import Cache
 from .base import ClusterEstimator
 from .centroid_state import PREFIX, CentroidState
 from .checks import categorical_columns, check_first_look
+from .constraints import Interval
 from .docstrings import documented
 from .mapped import CONSTRAINTS, divided
 from .planned import FeatureTransformer

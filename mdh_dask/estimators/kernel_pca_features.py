@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._random import generator
 from .._state import FeatureMap
@@ -29,6 +28,7 @@ from ..kernels import (
 from ..kernels.landmarks import SAMPLE
 from ..valleys.neighbours import distinct
 from .checks import categorical_columns, check_first_look, check_typed_look
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .planned import FeatureTransformer
 

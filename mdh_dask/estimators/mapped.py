@@ -8,7 +8,6 @@ from typing import Any, Self, get_args
 
 from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
-from sklearn.utils._param_validation import StrOptions
 
 from .._state import FeatureMap
 from .._typing import AnyArray, RowArray
@@ -16,6 +15,7 @@ from ..chunks import Announce, fit_chunks, is_dask, merge_chunks, run
 from ..columns.coding import TypedRows
 from ..io.keeping import Cache, kept
 from ..kernels import KERNELS
+from .constraints import StrOptions
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .missing import MISSING

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import CERTAIN_DEPTH
@@ -14,6 +13,7 @@ from ..projections import Projection
 from ..projections.mdh import Starts, mdh_families
 from ..projections.random import NO_COLUMNS, in_random_subspace
 from ..projections.starts import MOST_COMPONENTS
+from .constraints import Interval, StrOptions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

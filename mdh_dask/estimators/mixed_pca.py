@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from .._random import generator
 from .._typing import AnyArray, RowArray
@@ -16,6 +15,7 @@ from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
 from .checks import categorical_columns, check_typed_look
+from .constraints import Interval
 from .docstrings import documented
 from .planned import FeatureTransformer
 

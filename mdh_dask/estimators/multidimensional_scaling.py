@@ -6,12 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._state import FeatureMap
 from .._typing import Floats, RowArray
 from ..kernels import KERNELS, Kernel, Polynomial, Precomputed, resolve_kernel
 from ..kernels.mds import ScalingMap, Squares, scaling_map
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from .._typing import AnyArray, Integers
 from ..kernels.registry import AFFINITIES
 from ..projections import Projection
 from ..projections.bipartition import spectral_direction
 from ..projections.random import NO_COLUMNS
+from .constraints import StrOptions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 from .planned import FeatureTransformer

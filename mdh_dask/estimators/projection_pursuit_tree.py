@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import resolve_bandwidth
@@ -14,6 +13,7 @@ from ..projections.random import NO_COLUMNS
 from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
 from ..splits.rules import CRITERIA
 from ..splits.search_null import Search, search_score, shared_search
+from .constraints import Interval, StrOptions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

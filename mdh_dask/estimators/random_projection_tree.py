@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from .._typing import AnyArray, Integers
 from ..growth.branches import GrowthSettings
 from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS, single_columns
 from ..splits.rules import SplitRule
+from .constraints import StrOptions
 from .divisive import DivisiveClustering
 from .docstrings import documented
 

@@ -7,12 +7,11 @@ packages add theirs to the same collections.
 import inspect
 from typing import Any
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from .base import ClusterEstimator
 from .components import ICATree as ICATree
 from .components import PCATree as PCATree
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
+from .constraints import Interval, StrOptions
 from .density_tree import DensityTree as DensityTree
 from .divisive import DivisiveClustering as DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Announce, is_dask, run
@@ -21,6 +20,7 @@ from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from ..splits.rules import SplitRule
 from .checks import check_first_look
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .frames import plain_labels, with_values
 from .hyperplane import MinimumDensityHyperplane

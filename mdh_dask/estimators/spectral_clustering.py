@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from ..kernels import Kernel
 from ..kernels.landmarks import SAMPLE
 from ..kernels.registry import AFFINITIES
 from ..kernels.spectral import NUMBER_RULES
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans
 from .spectral_features import SpectralFeatures

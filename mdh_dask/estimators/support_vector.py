@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import RowArray
 from .._words import full_count
@@ -20,6 +19,7 @@ from ..support_vectors.sweep import MOST_WIDTHS
 from ..support_vectors.thesis import LARGEST_COMPLETE
 from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
+from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .missing import MISSING
 

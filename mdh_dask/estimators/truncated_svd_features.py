@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from .._state import FeatureMap
 from .._typing import Floats
@@ -13,6 +12,7 @@ from ..chunks import Pass, Plan
 from ..growth.passes import sample_limit
 from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, truncated_svd_map
 from .checks import LARGEST_BEFORE_OVERFLOW
+from .constraints import Interval
 from .docstrings import documented
 from .planned import FeatureTransformer
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
 
 from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
+from ..estimators.constraints import Interval, StrOptions, make_constraint
 from ..estimators.mapped import FEATURE_MAPS
 from ..estimators.planned import FeatureTransformer
 from ..estimators.registry import all_methods, options_of

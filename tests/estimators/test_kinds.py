@@ -11,7 +11,6 @@ import pytest
 import zarr
 from click.testing import CliRunner
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from mdh_dask import cluster_profiles, drift, jobs, load_model
 from mdh_dask._state import State, checked_array
@@ -19,6 +18,7 @@ from mdh_dask.chunks import Pass
 from mdh_dask.cli import mdh
 from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.checks import check_first_look
+from mdh_dask.estimators.constraints import Interval, StrOptions
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows

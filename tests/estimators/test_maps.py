@@ -10,12 +10,12 @@ import pytest
 import zarr
 from click.testing import CliRunner
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval
 
 from mdh_dask import HierarchicalMDH, KernelPCAFeatures, PCATree, drift, jobs, load_model
 from mdh_dask._state import FeatureMap, checked_array
 from mdh_dask.chunks import Pass
 from mdh_dask.cli import mdh
+from mdh_dask.estimators.constraints import Interval
 from mdh_dask.estimators.mapped import FEATURE_MAPS
 from mdh_dask.estimators.planned import FeatureTransformer
 from mdh_dask.growth.passes import FirstPass

@@ -1,0 +1,8 @@
+"""Constraints of parameters.
+
+The one import of a private module of scikit-learn: it has no public way to declare what its `_validate_params` checks.
+"""
+
+from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+
+__all__ = ["Interval", "StrOptions", "make_constraint"]
