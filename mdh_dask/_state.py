@@ -1,21 +1,22 @@
 """Base classes of fitted models and maps, small values that are saved as JSON and arrays."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ._levels import LevelFeatures
+from ._storable import storable
 from ._typing import AnyArray, Floats, Integers
 
 
 class Stored(ABC):
     """A frozen dataclass of numbers, strings and small arrays, which is checked when it is loaded."""
 
-    kind: ClassVar[str]
-    """Name of the kind in saved models."""
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        storable(cls)
 
     @property
     def missing(self) -> bool:
@@ -36,29 +37,6 @@ class Stored(ABC):
         """Return the value with what it computes once for all rows, which workers then need not."""
         return self
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return settings that JSON can represent, and arrays of numbers by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-        return {name: value for name, value in values.items() if name not in arrays}, arrays
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the value from settings and arrays of `to_arrays`, which may have been tampered with.
-
-        Raises
-        ------
-        ValueError
-            If no fit could have made this value.
-        """
-        own = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        values = {**settings, **arrays}
-        if {*values} != {*own}:
-            raise ValueError(f"expected {', '.join(own)} of a {cls.kind}; got {', '.join(values)}")
-        made = cls(**values)
-        made.check()
-        return made
-
     @abstractmethod
     def check(self) -> None:
         """Raise a ValueError unless all values are of the types, shapes and ranges that a fit gives."""
@@ -77,7 +55,6 @@ class State(Stored):
     ... class Points(State):
     ...     '''Cluster centres; a row is in the cluster of the nearest.'''
     ...
-    ...     kind = "points"
     ...     points: AnyArray
     ...     n_clusters = property(lambda self: len(self.points))
     ...     n_features = property(lambda self: self.points.shape[1])
@@ -88,7 +65,7 @@ class State(Stored):
     ...     def check(self):
     ...         checked_array("points", self.points, (len(self.points), self.points[0].size))
     >>> state = Points(np.array([[0.0], [4.0]]))
-    >>> Points.from_arrays(*state.to_arrays()).labels(np.array([[1.0], [3.0]])).tolist()
+    >>> state.labels(np.array([[1.0], [3.0]])).tolist()
     [0, 1]
     """
 

@@ -1,20 +1,20 @@
 """Types of the columns of a table: continuous, ordinal or categorical, with the levels of texts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .._storable import storable
 
 KINDS = ("continuous", "ordinal", "categorical")
 
 PIXEL_KINDS = ("lab", "smooth", "texture", "gradient")
 """Kinds of columns of pixels that can be chosen."""
 
-PARTS = ("kinds", "levels", "names")
 
-
+@storable
 @dataclass(frozen=True)
 class ColumnTypes:
     """The kind of every column, with its levels.
@@ -39,8 +39,6 @@ class ColumnTypes:
     >>> types = ColumnTypes(("continuous", "categorical"), (None, ("no", "yes")), ("age", "smoker"))
     >>> types.mask("categorical"), types.n_levels(1)
     (array([False,  True]), 2)
-    >>> ColumnTypes.from_dict(types.to_dict()) == types
-    True
     """
 
     kinds: tuple[str, ...]
@@ -82,34 +80,3 @@ class ColumnTypes:
     def all_numeric(self) -> bool:
         """Return whether every column is continuous."""
         return all(kind == "continuous" for kind in self.kinds)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the types as plain objects for JSON."""
-        levels = [None if own is None else list(own) for own in self.levels]
-        return {"kinds": list(self.kinds), "levels": levels, "names": None if self.names is None else list(self.names)}
-
-    @classmethod
-    def from_dict(cls, saved: Any) -> "ColumnTypes":
-        """Return the types from the value of `to_dict`.
-
-        Raises
-        ------
-        ValueError
-            If an entry is missing or invalid.
-        """
-        if not isinstance(saved, Mapping) or set(saved) != set(PARTS):
-            raise ValueError(f"expected {', '.join(PARTS)} of column types; got {saved!r:.99}")
-        levels, names = saved["levels"], saved["names"]
-        if not isinstance(levels, list):
-            raise ValueError(f"expected a list of levels for every column; got {levels!r:.99}")
-        return cls(
-            _texts(saved["kinds"], "kinds"),
-            tuple(None if own is None else _texts(own, "levels") for own in levels),
-            None if names is None else _texts(names, "names"),
-        )
-
-
-def _texts(saved: Any, what: str) -> tuple[str, ...]:
-    if not isinstance(saved, list) or not all(isinstance(text, str) for text in saved):
-        raise ValueError(f"expected a list of texts for the {what} of columns; got {saved!r:.99}")
-    return tuple(saved)

@@ -48,7 +48,6 @@ class DensityModel(State):
         Whether rows outside are labelled -1.
     """
 
-    kind = "density-tree"
     centre: Floats
     scale: Floats
     points: Floats

@@ -36,7 +36,6 @@ class HyperplaneMixture(State):
         The cluster of each component; by default each is a cluster.
     """
 
-    kind = "hyperplanes"
     planes: Floats
     offsets: Floats
     log_weights: Floats

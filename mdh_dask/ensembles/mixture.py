@@ -176,6 +176,7 @@ class Tally(NamedTuple):
     starts: Integers
 
 
+@storable
 @dataclass(frozen=True)
 class Mixture:
     """Mixture components, given by log weights and log probabilities of the categories."""

@@ -17,13 +17,14 @@ from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import one_bar
-from ..growth.exemplars import SAVED, Exemplars
+from ..growth.exemplars import Exemplars
+from ..images import PixelColumns
 from ..io.models import save_model
 from .blocks import of_block, of_complete_rows
 from .frames import labels_like
 from .mapped import Mapped
 from .missing import without_missing
-from .models import part
+from .models import optional
 from .weights import weighted_rows
 
 
@@ -61,7 +62,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
     _ends: Integers | None = None
     """Sums of the weights up to each row, during a fit with weights."""
-    pixel_columns_: dict[str, Any] | None = None
+    pixel_columns_: PixelColumns | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
@@ -304,45 +305,33 @@ class ClusterEstimator(ClusterMixin, Mapped):
         FileExistsError
             If `path` exists and `overwrite` is False.
         TypeError
-            If JSON cannot represent the value of a parameter, such as a function; before anything is written.
+            If the value of a parameter cannot be stored, such as a function; before anything is written.
         """
         check_is_fitted(self)
-        settings, arrays = self.state_.to_arrays()
-        arrays = self._saved_arrays(arrays)
-        parameters = {
+        saved = {
             "estimator": type(self).__name__,
             "parameters": self._saved_parameters(),
             "n_features": self.n_features_in_,
-            "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
+            "feature_names": list(map(str, getattr(self, "feature_names_in_", []))) or None,
             "n_passes": self.n_passes_,
-            **self._saved_state(settings),
+            "pixel_columns": self.pixel_columns_,
+            "columns": self.columns,
+            "missing_values": self.missing_values_,
+            "state": self.state_,
+            **self._saved_state(),
         }
-        if self.pixel_columns_ is not None:
-            parameters["pixel_columns"] = self.pixel_columns_
-        if self.columns is not None:
-            parameters["columns"] = self.columns.to_dict()
-        if self.missing_values_ is not None:
-            parameters["missing_values"] = self.missing_values_.to_dict()
-        save_model(path, arrays, parameters=parameters, kind=self.state_type.kind, overwrite=overwrite)
+        save_model(path, saved, overwrite=overwrite)
 
-    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the saved settings of the state, without its arrays."""
-        return {"state": settings}
+    def _saved_state(self) -> dict[str, Any]:
+        """Return what is saved besides the state."""
+        return {"exemplars": self._exemplars}
 
-    def _saved_arrays(self, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
-        """Return the saved arrays, for those of the state."""
-        return arrays if self._exemplars is None else arrays | self._exemplars.to_arrays()
-
-    def _restore_all(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Set the state and the exemplars from checked saved values."""
-        own = {name: array for name, array in arrays.items() if name in SAVED}
-        self._restore(saved, {name: array for name, array in arrays.items() if name not in own})
-        if own:
-            self._exemplars = Exemplars.from_arrays(own, self.n_clusters_)
-
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Set the state from checked saved values."""
-        self._adopt(self.state_type.from_arrays(part(saved, "state", dict), arrays))
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        """Set the state and what was saved besides it."""
+        self._adopt(saved["state"])
+        if (exemplars := optional(saved, "exemplars", Exemplars)) is not None:
+            exemplars.check_clusters(self.n_clusters_)
+            self._exemplars = exemplars
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         """Return the fewest and the most passes of `fit` over rows of a shape; None if unknown."""

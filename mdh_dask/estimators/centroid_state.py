@@ -1,8 +1,6 @@
 """The state of k-means models: centroids, and the feature map, if there is one."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -10,12 +8,6 @@ from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..centroids.passes import N_FAR, CentroidMargins, centroid_margins, far_shares, nearest_centroids
 from .tree_state import MappedState
-
-PREFIX = "cluster_"
-"""Begins the names of the arrays of a model, so that they differ from those of its feature map."""
-
-OWN = ("centre", "scale", "centroids", "counts", "gaps", "far")
-"""Fields that are arrays."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +34,6 @@ class CentroidState(MappedState):
         Maps rows to features.
     """
 
-    kind = "centroids"
     centre: Floats
     scale: Floats
     centroids: Floats
@@ -91,38 +82,20 @@ class CentroidState(MappedState):
     def _margins(self, points: AnyArray) -> CentroidMargins:
         return centroid_margins(points, self.centre, self.scale, self.centroids)
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings of the map, and the arrays of the centroids and of the map."""
-        settings, arrays = self.map_to_arrays()
-        own = {name: getattr(self, name) for name in OWN}
-        numbers = {"inertia": self.inertia, "unit": self.unit}
-        return {**numbers, **settings}, arrays | {PREFIX + name: array for name, array in own.items()}
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the centroids that `to_arrays` took apart, without the map, which `KernelKMeans` restores."""
-        own = {name.removeprefix(PREFIX): array for name, array in arrays.items()}
-        if missing := [PREFIX + name for name in OWN if name not in own]:
-            raise ValueError(f"expected the arrays {', '.join(missing)} of a model")
-        known = {name: own[name] for name in OWN}
-        made = cls(**known, inertia=settings.get("inertia"), unit=settings.get("unit"))  # type: ignore[arg-type]
-        made.check()
-        return made
-
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values: compiled loops do not check shapes."""
         if self.centroids.ndim != 2 or 0 in self.centroids.shape or self.gaps.ndim != 1:
-            raise ValueError(f"expected centroids in rows in the array {PREFIX}centroids, got others")
+            raise ValueError("expected centroids in rows in the array centroids, got others")
         k, d = self.centroids.shape
         for name, shape, least in (
             ("centre", (d,), -np.inf), ("scale", (d,), 0), ("centroids", (k, d), -np.inf), ("counts", (k,), 0),
             ("gaps", self.gaps.shape, -np.inf),
         ):  # fmt: skip
-            checked_array(PREFIX + name, getattr(self, name), shape, least)
+            checked_array(name, getattr(self, name), shape, least)
         if self.counts.dtype != np.int64 or any(getattr(self, f).dtype != np.float64 for f in ("centre", "scale")):
-            raise ValueError(f"expected integers in the array {PREFIX}counts and float64 numbers in the others")
-        checked_array(PREFIX + "far", self.far, (k, N_FAR), 0)
+            raise ValueError("expected integers in the array counts and float64 numbers in the others")
+        checked_array("far", self.far, (k, N_FAR), 0)
         if self.far.dtype != np.int64 or not isinstance(self.unit, float) or not 0 < self.unit < np.inf:
-            raise ValueError(f"expected integers in the array {PREFIX}far and a unit above 0, got {self.unit!r}")
+            raise ValueError(f"expected integers in the array far and a unit above 0, got {self.unit!r}")
         if not isinstance(self.inertia, float) or not 0 <= self.inertia < np.inf:
             raise ValueError(f"expected a number of at least 0 for inertia, got {self.inertia!r}")

@@ -301,17 +301,14 @@ class ConsensusClustering(ClusterEstimator):
         # Most of the memory is for the fresh samples and the counts of each tree.
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+    def _restore(self, saved: Mapping[str, Any]) -> None:
         turns = self._turns()
-
-        def read(j: int, settings: Mapping[str, Any], own: Mapping[str, AnyArray]) -> TreeState:
+        for j, tree in enumerate(saved["state"].trees):
             # Only the estimator of a tree knows the class of its feature map.
             member = clone(turns[j % len(turns)])
             member.n_features_in_, member.columns = self.n_features_in_, self.columns
-            member._restore({"n_batches": 1, **settings}, own)
-            return member.state_
-
-        self._adopt(ConsensusState.from_arrays(part(saved, "state", dict), arrays, read))
+            member._restore_feature_map(tree.feature_map, planes=tree.n_columns)
+        super()._restore(saved)
 
 
 def _best_evidence(tree: Tree) -> float:

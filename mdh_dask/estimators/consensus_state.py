@@ -1,8 +1,7 @@
 """The state of a consensus: its trees, and the cluster that each of their leaves votes for."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -18,11 +17,6 @@ from ..growth.scaling import robust_standardiser
 from .tree_state import TreeState
 
 MOST_TREES = 10_000
-
-MIXTURE = "log_weights", "log_probabilities", "component_clusters"
-"""Arrays of a mixture in saved models."""
-
-ReadTree = Callable[[int, Mapping[str, Any], Mapping[str, AnyArray]], TreeState]
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,6 @@ class ConsensusState(State):
         The cluster of each component of the mixture.
     """
 
-    kind = "consensus"
     trees: tuple[TreeState, ...]
     clusters: tuple[Integers, ...]
     n_voted: int
@@ -155,85 +148,32 @@ class ConsensusState(State):
             sample, medoids(points.astype(np.float64), sample.hashes, self.labels(rows), self.n_clusters)
         )
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings and the arrays of every tree under its number."""
-        arrays = {"agreement": self.agreement, "confidence": self.confidence}
-        settings = []
-        for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
-            own, found = tree.to_arrays()
-            settings.append(own)
-            arrays |= {f"{j}_{name}": array for name, array in found.items()} | {f"{j}_clusters": clusters}
-        if self.mixture is not None and self.component_clusters is not None:
-            arrays |= vars(self.mixture) | {MIXTURE[2]: self.component_clusters}
-        return {"trees": settings, "n_clusters": self.n_clusters}, arrays
-
-    @classmethod
-    def from_arrays(
-        cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray], read: ReadTree | None = None
-    ) -> Self:
-        """Return the state from checked settings and arrays of `to_arrays`.
-
-        Parameters
-        ----------
-        settings : dict
-        arrays : dict
-        read : function or None
-            Returns a tree from its number, settings and arrays. None for trees without a feature map.
-        """
-        read = read or (lambda _, own, part: TreeState.from_arrays(own, part))
-        given, n_clusters = settings.get("trees"), settings.get("n_clusters")
-        if not isinstance(given, list) or not all(isinstance(own, dict) for own in given) or not given:
-            raise ValueError("expected a list of dicts for trees, at least one")
-        if not isinstance(n_clusters, int) or isinstance(n_clusters, bool) or n_clusters < 1:
-            raise ValueError(f"expected an integer of at least 1 for n_clusters, got {n_clusters!r}")
-        parts: list[dict[str, AnyArray]] = [{} for _ in given]
-        others = {}
-        for name, array in arrays.items():
-            number, _, own_name = name.partition("_")
-            if number.isdecimal() and own_name and int(number) < len(parts):
-                parts[int(number)][own_name] = array
-            else:
-                others[name] = array
-        own = {name: others.pop(name) for name in MIXTURE if name in others}
-        cluster = own.pop(MIXTURE[2], None)
-        if sorted(others) != ["agreement", "confidence"] or len(own) != 2 * (cluster is not None):
-            raise ValueError(
-                f"expected the arrays agreement and confidence beside those of trees, got {[*others, *own]}"
-            )
-        clusters = [_checked_clusters(j, part.pop("clusters", None), n_clusters) for j, part in enumerate(parts)]
-        trees = [read(j, own, part) for j, (own, part) in enumerate(zip(given, parts))]
-        mixture = Mixture(**own) if own else None
-        state = cls(
-            tuple(trees), tuple(clusters), n_clusters, others["agreement"], others["confidence"], mixture, cluster
-        )
-        state.check()
-        return state
-
     def check(self) -> None:
         """Raise an error unless the trees, their votes and their agreement are consistent."""
         m = len(self.trees)
+        if not m or len(self.clusters) != m or self.n_voted < 1 or self.n_voted > sum(map(len, self.clusters)):
+            raise ValueError(
+                f"expected clusters for the leaves of at least one tree, got those of {len(self.clusters)}"
+            )
         checked_array("agreement", self.agreement, (m,), least=0)
         checked_array("confidence", self.confidence, (m + 1,), least=0)
         for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
             if tree.n_features != self.n_features:
                 raise ValueError(f"expected {self.n_features} columns of the tree {j}, got {tree.n_features}")
-            checked_array(f"{j}_clusters", clusters, (tree.n_clusters,), least=NO_LABEL)
-        if self.mixture is not None:
-            assert self.component_clusters is not None
+            checked_array(f"clusters.{j}", clusters, (tree.n_clusters,), least=NO_LABEL)
+            if clusters.dtype != np.int32 or (clusters >= self.n_voted).any():
+                raise ValueError(f"expected int32 clusters below {self.n_voted} in the array clusters.{j}, got others")
+        if (self.mixture is None) != (self.component_clusters is None):
+            raise ValueError("expected a mixture with component_clusters, or neither")
+        if self.mixture is not None and self.component_clusters is not None:
             k, n_leaves = len(np.atleast_1d(self.component_clusters)), sum(map(len, self.clusters))
-            checked_array(MIXTURE[2], self.component_clusters, (k,), least=0)
+            checked_array("component_clusters", self.component_clusters, (k,), least=0)
             is_number = self.component_clusters.dtype.kind == "i"
             if not is_number or not np.array_equal(np.unique(self.component_clusters), np.arange(self.n_clusters)):
-                raise ValueError(f"expected each of {self.n_clusters} clusters in the array {MIXTURE[2]}, got others")
+                raise ValueError(
+                    f"expected each of {self.n_clusters} clusters in the array component_clusters, got others"
+                )
             checked_array("log_weights", self.mixture.log_weights, (k,))
             checked_array("log_probabilities", self.mixture.log_probabilities, (k, n_leaves))
         elif len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):
             raise ValueError(f"expected votes for each of {self.n_clusters} clusters, got none for some")
-
-
-def _checked_clusters(j: int, clusters: AnyArray | None, n_clusters: int) -> AnyArray:
-    if clusters is None or clusters.dtype != np.dtype(np.int32) or clusters.ndim != 1:
-        raise ValueError(f"expected an int32 array {j}_clusters, a cluster for each leaf of the tree")
-    if (clusters >= n_clusters).any():
-        raise ValueError(f"expected clusters below {n_clusters} in the array {j}_clusters, got others")
-    return clusters

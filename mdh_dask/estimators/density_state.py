@@ -1,8 +1,6 @@
 """The state of density trees of features: landmarks among the features, and the feature map."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 from .._state import ComparedState, FeatureMap
 from .._typing import AnyArray, Floats, Integers
@@ -11,9 +9,6 @@ from ..density_trees.comparison import recount, tree_of
 from ..density_trees.model import DensityModel
 from ..tree.structure import Tree
 from .tree_state import MappedState
-
-PREFIX = "density_"
-"""Begins the names of the arrays of a model of features, so that they differ from those of its feature map."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,6 @@ class DensityState(MappedState, ComparedState):
     feature_map : FeatureMap or None
     """
 
-    kind = "density-tree"
     model: DensityModel
     feature_map: FeatureMap | None = None
 
@@ -65,18 +59,6 @@ class DensityState(MappedState, ComparedState):
     def recount(self) -> Plan[Tree]:
         """Plan the count of other rows, or their features, in the same splits; one pass."""
         return recount(self.model)
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings and arrays of the model and of the map."""
-        own, arrays = self.model.to_arrays()
-        settings, others = self.map_to_arrays()
-        return own | settings, others | {PREFIX + name: array for name, array in arrays.items()}
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the model that `to_arrays` took apart, without the map, which the estimator restores."""
-        own = {name: value for name, value in settings.items() if name != "feature_map"}
-        return cls(DensityModel.from_arrays(own, {name.removeprefix(PREFIX): a for name, a in arrays.items()}))
 
     def check(self) -> None:
         """Raise a ValueError unless a fit could have given all values of the model."""

@@ -25,10 +25,9 @@ from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
 from .constraints import Interval, StrOptions
 from .density_merges import cut_cells, table_of, why_merged
-from .density_state import PREFIX, DensityState
+from .density_state import DensityState
 from .docstrings import documented
-from .mapped import CONSTRAINTS, divided
-from .models import part
+from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
 from .row_values import Absent
 
@@ -269,14 +268,12 @@ class DensityTree(ClusterEstimator):
         peaks = rows[np.maximum(numbers, 0)]
         return peaks.dense() if isinstance(peaks, SparseRows) else np.asarray(peaks)
 
-    def _saved_arrays(self, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
-        return arrays  # the model holds the peaks of its cells
+    def _saved_state(self) -> dict[str, Any]:
+        return {}  # the model holds the peaks of its cells
 
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        settings = part(saved, "state", dict)
-        own, others = divided(arrays, lambda name: name.startswith(PREFIX))
-        state = DensityState.from_arrays(settings, own)
-        self._restore_feature_map(settings, others, points=state.n_columns)
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        state: DensityState = saved["state"]
+        self._restore_feature_map(state.feature_map, points=state.n_columns)
         self._adopt(state.model)
 
     def report_pictures(self) -> dict[str, bytes]:

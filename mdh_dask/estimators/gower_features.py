@@ -188,7 +188,3 @@ class GowerFeatures(KernelPCAFeatures):
 
     def _map_type(self) -> type[FeatureMap]:
         return GowerMap if self.method == "explicit" else NystromMap
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        weights = self._kernel().weights
-        return super()._saved_parameters() | {"weights": None if weights is None else list(weights)}

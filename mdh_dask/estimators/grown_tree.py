@@ -26,11 +26,11 @@ from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
 from .groups import parts_of_groups
-from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts, saved_counts
-from .mapped import divided, with_feature_map
-from .models import count, part, refuse_others
+from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts
+from .mapped import with_feature_map
+from .models import count, optional, refuse_others
 from .targets import Target, partial_target, restored_counts
-from .tree_state import OF_MAP, OWN, ROWS_AT_ONCE, TreeState
+from .tree_state import ROWS_AT_ONCE, TreeState
 
 BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""
@@ -234,27 +234,23 @@ class GrownTree(ClusterEstimator):
             sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)
 
-    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        own = {**settings, "n_batches": self.n_batches_, **saved_counts(self.level_counts_)}
-        if self.n_groups_ is not None:
-            own["n_groups"] = self.n_groups_
+    def _saved_state(self) -> dict[str, Any]:
+        labels = None
         if self.label_counts_ is not None and self.known_labels_ is not None:
-            own["labels"] = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
-        return own
+            labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
+        own = {"n_batches": self.n_batches_, "n_groups": self.n_groups_, "level_counts": self.level_counts_}
+        return {**super()._saved_state(), **own, "labels": labels}
 
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        own, others = divided(arrays, OWN.__contains__)
-        names = {OF_MAP + name: name for name in OWN}
-        state = TreeState.from_arrays({}, own)
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        state: TreeState = saved["state"]
         self.tree_ = state.tree
-        of_map = {names.get(name, name): array for name, array in others.items()}
-        self._restore_feature_map(saved, of_map, planes=state.n_columns)
+        self._restore_feature_map(state.feature_map, planes=state.n_columns)
         self.n_batches_ = count(saved, "n_batches", 1)
-        self.n_groups_ = count(saved, "n_groups", 2) if "n_groups" in saved else None
+        self.n_groups_ = count(saved, "n_groups", 2) if saved.get("n_groups") is not None else None
         self.level_counts_ = restored_level_counts(saved, self.columns)
-        if "labels" in saved:
-            labels = part(saved, "labels", dict)
+        if (labels := optional(saved, "labels", dict)) is not None:
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
+        super()._restore(saved)
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:

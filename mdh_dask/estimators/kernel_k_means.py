@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Self
 
 from sklearn.utils import get_tags
 
-from .._typing import AnyArray, Floats, RowArray
+from .._typing import Floats, RowArray
 from .._words import full_count
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_number_of_features, gap_sample, k_means
 from ..chunks import Plan
 from ..io.keeping import Cache
 from .base import ClusterEstimator
-from .centroid_state import PREFIX, CentroidState
+from .centroid_state import CentroidState
 from .checks import categorical_columns, check_first_look
 from .constraints import Interval
 from .docstrings import documented
-from .mapped import CONSTRAINTS, divided
+from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
 
 
@@ -207,10 +207,10 @@ class KernelKMeans(ClusterEstimator):
         super()._adopt(state)
         self.cluster_centers_, self.inertia_, self.gaps_ = state.centroids, state.inertia, state.gaps
 
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        own, others = divided(arrays, lambda name: name.startswith(PREFIX))
-        super()._restore(saved, own)
-        self._restore_feature_map(saved["state"], others, centroids=self._state.n_columns)
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        state: CentroidState = saved["state"]
+        self._restore_feature_map(state.feature_map, centroids=state.n_columns)
+        super()._restore(saved)
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = (1, 1) if n_rows <= self.sample_size else (2, 1 + MOST_PASSES)

@@ -1,11 +1,11 @@
 """Kernel variants of divisive methods: the same trees on features."""
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from .._typing import AnyArray, RowArray
+from .._state import FeatureMap
+from .._typing import RowArray
 from ..chunks import merge_chunks
 from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
@@ -134,13 +134,11 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         own.feature_map_, own.n_features_in_ = None, self.n_features_in_
         return own._settings(n_rows, seed)
 
-    def _restore_feature_map(
-        self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray], **n_columns: int
-    ) -> None:
-        if self.merge and not arrays and settings.get("feature_map", "none saved") is None:
+    def _restore_feature_map(self, feature_map: FeatureMap | None, **n_columns: int) -> None:
+        if self.merge and feature_map is None:
             self.feature_map_ = None
         else:
-            super()._restore_feature_map(settings, arrays, **n_columns)
+            super()._restore_feature_map(feature_map, **n_columns)
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = super()._passes(n_rows, n_columns)

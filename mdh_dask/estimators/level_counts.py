@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._state import checked_array
 from .._typing import Integers
 from ..chunks import Pass, Plan, reduce_rows
 from ..columns import ColumnTypes
@@ -15,7 +16,7 @@ from ..io.tables import LazyTable, is_lazy_table, lazy_table
 from ..summaries.changes import LevelDrift
 from ..summaries.drift import Drift
 from ..summaries.passes import LevelPass, UnseenPass
-from .models import part
+from .models import optional
 
 LevelCounts = tuple[Integers, ...]
 """Rows with each level, with an unknown one, and without a value, for every column with levels."""
@@ -90,20 +91,16 @@ def with_unseen_levels(drift: Drift, model: Any, table: Any) -> Drift:
     return replace(drift, of_levels=tuple(levels))
 
 
-def saved_counts(counts: LevelCounts | None) -> dict[str, Any]:
-    """Return the settings that hold counts in a saved model."""
-    return {} if counts is None else {"level_counts": [of_column.tolist() for of_column in counts]}
-
-
 def restored_level_counts(saved: Mapping[str, Any], columns: ColumnTypes | None) -> LevelCounts | None:
     """Return the counts of a saved model, which may have been tampered with; None for one without."""
-    if "level_counts" not in saved:
+    if (counts := optional(saved, "level_counts", tuple)) is None:
         return None
-    counts = part(saved, "level_counts", list)
     with_levels = columns_with_levels(columns)
     lengths = [len(columns.levels[j] or ()) + 2 for j in with_levels] if columns is not None else []
-    if [len(own) if isinstance(own, list) else -1 for own in counts] != lengths:
+    if len(counts) != len(lengths):
         raise ValueError(f"expected numbers of rows with the levels of {len(lengths)} columns; got {counts!r:.99}")
-    if not all(type(n) is int and 0 <= n < 2**63 for own in counts for n in own):
-        raise ValueError(f"expected numbers of rows with each level; got {counts!r:.99}")
-    return tuple(np.array(own, dtype=np.int64) for own in counts)
+    for own, length in zip(counts, lengths):
+        checked_array("level_counts", own, (length,), 0)
+        if own.dtype != np.int64:
+            raise ValueError(f"expected int64 numbers in the array level_counts, got {own.dtype}")
+    return counts

@@ -10,17 +10,17 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 
 from .._state import FeatureMap
-from .._typing import AnyArray, RowArray
+from .._typing import RowArray
 from ..chunks import Announce, fit_chunks, is_dask, merge_chunks, run
 from ..columns.coding import TypedRows
 from ..io.keeping import Cache, kept
 from ..kernels import KERNELS
+from ..kernels.truncated_svd import TruncatedSVDMap
 from .constraints import StrOptions
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .missing import MISSING
 from .mixed_pca import MixedPCA as MixedPCA
-from .models import part
 from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
 from .planned import FeatureTransformer
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
@@ -215,24 +215,22 @@ class Mapped(RowValues):
         """Names of the columns that are clustered; features have none."""
         return getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
 
-    def _restore_feature_map(
-        self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray], **n_columns: int
-    ) -> None:
-        """Set the feature map from saved settings, and from those arrays that are not the model's own.
+    def _restore_feature_map(self, feature_map: FeatureMap | None, **n_columns: int) -> None:
+        """Set the feature map of a saved model.
 
         `n_columns` are the columns of an array of the model by its name; there must be as many features.
         """
-        own = settings.get("feature_map")
-        self._wide = self.feature_map is None and isinstance(own, dict) and own.get("map") == MAP
+        self._wide = self.feature_map is None and isinstance(feature_map, TruncatedSVDMap)
         self.feature_map_ = self._new_feature_map(seed=0)
-        if self.feature_map_ is not None:
+        if (feature_map is None) != (self.feature_map_ is None):
+            expected = "no feature map, as its parameter is None" if self.feature_map_ is None else "a feature map"
+            raise ValueError(f"expected {expected}; got {'none' if feature_map is None else 'one'}")
+        if self.feature_map_ is not None and feature_map is not None:
             self.feature_map_.columns = self.columns
-            self.feature_map_._restore(part(settings, "feature_map", dict), arrays)
+            self.feature_map_._restore(feature_map)
             for name, n in n_columns.items():
                 if n != self.feature_map_.n_components_:
                     raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array {name}, got {n}")
-        elif settings.get("feature_map") is not None or arrays:
-            raise ValueError("expected no feature map, as its parameter is None; got one")
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()
@@ -263,11 +261,3 @@ def with_feature_map(parameters: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
         given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
     return given
-
-
-def divided(
-    arrays: Mapping[str, AnyArray], is_own: Callable[[str], bool]
-) -> tuple[dict[str, AnyArray], dict[str, AnyArray]]:
-    """Return the arrays of a saved model that are its own, and those of its feature map."""
-    own = {name: array for name, array in arrays.items() if is_own(name)}
-    return own, {name: array for name, array in arrays.items() if name not in own}

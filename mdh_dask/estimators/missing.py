@@ -1,18 +1,18 @@
 """Missing values of estimators whose methods have no use for them: refused, replaced by means, or left out."""
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._state import checked_array
+from .._storable import storable
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
 from ..columns import ColumnTypes
 from ..summaries.passes import CompleteRows, Missing, MissingPass
 from .blocks import complete, unmasked, with_means
-from .models import part
 
 if TYPE_CHECKING:
     from .rows import Rows, RowSpec
@@ -23,6 +23,7 @@ MISSING = frozenset({"error", "mean", "drop"})
 logger = logging.getLogger(__name__)
 
 
+@storable
 @dataclass(frozen=True)
 class MissingValues:
     """The missing values among the rows of `fit`.
@@ -41,20 +42,12 @@ class MissingValues:
     n_incomplete: int
     fill: Floats
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values as plain objects for JSON."""
-        fill = [None if np.isnan(x) else x for x in self.fill.tolist()]
-        return {"n_missing": self.n_missing.tolist(), "n_incomplete": self.n_incomplete, "fill": fill}
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any], n_columns: int) -> "MissingValues":
-        """Return the values from the value of `to_dict`, which may have been tampered with."""
-        counts, fill = part(saved, "n_missing", list), part(saved, "fill", list)
-        if len(counts) != n_columns or not all(type(n) is int and n >= 0 for n in counts):
-            raise ValueError(f"expected {n_columns} numbers of missing values; got {counts!r:.99}")
-        if len(fill) != n_columns or not all(x is None or (type(x) is float and np.isfinite(x)) for x in fill):
-            raise ValueError(f"expected {n_columns} finite means for missing values; got {fill!r:.99}")
-        return cls(np.array(counts), part(saved, "n_incomplete", int), np.array(fill, dtype=np.float64))
+    def check_columns(self, n_columns: int) -> None:
+        """Raise a ValueError unless these can be the missing values of so many columns."""
+        checked_array("n_missing", self.n_missing, (n_columns,), 0)
+        checked_array("fill", self.fill, (n_columns,), missing=True)
+        if self.n_missing.dtype.kind != "i" or self.fill.dtype != np.float64:
+            raise ValueError("expected integers in the array n_missing and float64 numbers in the array fill")
 
 
 class WithoutMissing(NamedTuple):

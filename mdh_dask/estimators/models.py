@@ -1,10 +1,10 @@
 """Loading of saved models, and checks of their values, which may have been tampered with."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .._typing import AnyArray
 from ..columns import ColumnTypes
 from ..images import PixelColumns
 from ..io.models import read_model
@@ -36,24 +36,26 @@ def load_model(path: str | Path) -> Any:
     ImportError
         If it is a model of another package, which was not imported.
     """
-    return read_model(path, _model_of)
+    return read_model(path, _model_of, lambda: import_module(".registry", __package__))
 
 
-def _model_of(kind: str, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
+def _model_of(saved: Any) -> Any:
     """Return the saved model, or raise an error if it is invalid."""
     name = part(saved, "estimator", str)
     known = _class_named(name)
-    if (expected := known.state_type.kind) != kind:
-        raise ValueError(f"expected the kind {expected} for a {name}, got {kind}")
+    state = part(saved, "state", known.state_type)
     model = known._from_saved(part(saved, "parameters", dict))
     model.n_features_in_ = n_columns = count(saved, "n_features", 1)
     model.n_passes_ = count(saved, "n_passes", 0)
-    model.pixel_columns_ = pixel_columns(saved, n_columns)
-    model.columns = column_types(saved, n_columns)
+    if (pixel_columns := optional(saved, "pixel_columns", PixelColumns)) is not None:
+        pixel_columns.check_columns(n_columns)
+    if (types := optional(saved, "columns", ColumnTypes)) is not None and types.n_columns != n_columns:
+        raise ValueError(f"expected the types of {n_columns} columns, got those of {types.n_columns}")
+    model.pixel_columns_, model.columns = pixel_columns, types
     model.missing_values_ = _missing_values(model, saved, n_columns)
-    model._restore_all(saved, arrays)
-    if model.state_.n_features != n_columns:
-        raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {model.state_.n_features}")
+    model._restore(saved)
+    if state.n_features != n_columns:
+        raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {state.n_features}")
     model._name_columns(names(saved, n_columns))
     return model
 
@@ -73,10 +75,11 @@ def _class_named(name: str) -> "type[ClusterEstimator]":
 
 
 def _missing_values(model: Any, saved: Mapping[str, Any], n_columns: int) -> Any:
-    from .missing import MissingValues  # which checks its values by `part`
+    from .missing import MissingValues
 
-    if saved.get("missing_values") is not None:
-        return MissingValues.from_dict(part(saved, "missing_values", dict), n_columns)
+    if (values := optional(saved, "missing_values", MissingValues)) is not None:
+        values.check_columns(n_columns)
+        return values
     if model.missing != "error":
         raise ValueError(f"expected means for missing values with missing={model.missing!r}, got none")
     return None
@@ -88,6 +91,11 @@ def part(saved: Mapping[str, Any], key: str, kind: type) -> Any:
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(f"expected a {kind.__name__} for {key}, got a {type(value).__name__}")
     return value
+
+
+def optional(saved: Mapping[str, Any], key: str, kind: type) -> Any:
+    """Return a saved value after checking its type, or None if there is none."""
+    return None if saved.get(key) is None else part(saved, key, kind)
 
 
 def count(saved: Mapping[str, Any], key: str, least: int) -> int:
@@ -106,25 +114,6 @@ def names(saved: Mapping[str, Any], n_columns: int) -> list[str] | None:
     if len(found) != n_columns or not all(isinstance(name, str) for name in found):
         raise ValueError(f"expected {n_columns} texts for feature_names, got {len(found)} values")
     return found
-
-
-def pixel_columns(saved: Mapping[str, Any], n_columns: int) -> dict[str, Any] | None:
-    """Return the saved pixel columns, or None for a model of rows."""
-    if saved.get("pixel_columns") is None:
-        return None
-    columns: dict[str, Any] = part(saved, "pixel_columns", dict)
-    PixelColumns.from_dict(columns).check_columns(n_columns)
-    return columns
-
-
-def column_types(saved: Mapping[str, Any], n_columns: int) -> ColumnTypes | None:
-    """Return the saved types of the columns, or None for a model of numbers."""
-    if saved.get("columns") is None:
-        return None
-    types = ColumnTypes.from_dict(saved["columns"])
-    if types.n_columns != n_columns:
-        raise ValueError(f"expected the types of {n_columns} columns, got those of {types.n_columns}")
-    return types
 
 
 def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:

@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._fields import nearest
 from .._levels import LevelFeatures
 from .._state import FeatureMap, Stored
-from .._typing import AnyArray, RowArray
+from .._typing import RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, one_bar, run_together
 from ..columns import ColumnTypes
-from ..kernels import kernel_from_settings, kernel_settings
 from .blocks import check_finite, of_block, of_complete_rows
 from .frames import like_rows
 from .missing import MissingValues
@@ -55,7 +54,7 @@ class Planned(BaseEstimator, ABC):
     saved_as: ClassVar[str] = "parameters"
     """Name of the parameters in errors about saved models."""
     kernel_parameter: ClassVar[str | None] = None
-    """Name of the parameter that holds a kernel, which is saved by its settings; None without one."""
+    """Name of the parameter that holds a kernel; None without one."""
     random_state: Any
     progress: bool
     column_types: Any = "auto"
@@ -164,14 +163,11 @@ class Planned(BaseEstimator, ABC):
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters to save with the fitted value."""
-        parameters = self.get_params(deep=False)
-        return {n: kernel_settings(value) if n == self.kernel_parameter else value for n, value in parameters.items()}
+        return self.get_params(deep=False)
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         """Return an unfitted object with checked saved parameters."""
-        if (name := cls.kernel_parameter) is not None:
-            parameters = {**parameters, name: kernel_from_settings(parameters.get(name))}
         refuse_others(cls, parameters, cls.saved_as)
         made = cls(**parameters)
         made._validate_params()
@@ -265,14 +261,12 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         self.map_ = feature_map
         self.n_components_ = self._n_features_out = feature_map.n_components
 
-    def _restore(self, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        """Set the map from checked saved values."""
-        map_type = self._map_type()
-        if (kind := settings.get("map")) != map_type.kind:
-            raise ValueError(f"expected a map of the kind {map_type.kind}, got {kind!r}")
-        own = {name: value for name, value in settings.items() if name != "map"}
-        self._adopt(map_type.from_arrays(own, arrays))
-        self.n_features_in_ = self.map_.n_features
+    def _restore(self, feature_map: FeatureMap) -> None:
+        """Set the map of a saved model."""
+        if type(feature_map) is not self._map_type():
+            raise ValueError(f"expected a {self._map_type().__name__}, got a {type(feature_map).__name__}")
+        self._adopt(feature_map)
+        self.n_features_in_ = feature_map.n_features
 
     def _map_type(self) -> type[FeatureMap]:
         """Return the class of the maps that these parameters give."""

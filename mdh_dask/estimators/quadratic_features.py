@@ -34,7 +34,6 @@ class QuadraticMap(FeatureMap):
         Features are multiplied by it.
     """
 
-    kind = "products"
     centre: Floats
     scale: Floats
     factor: Floats

@@ -194,11 +194,11 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
         return float(accuracy_score(np.asarray(y), np.asarray(self.predict(X))))
 
-    def _saved_state(self, settings: dict[str, Any]) -> dict[str, Any]:
-        return super()._saved_state(settings) | {"classes": self.classes_.tolist()}
+    def _saved_state(self) -> dict[str, Any]:
+        return super()._saved_state() | {"classes": self.classes_.tolist()}
 
-    def _restore(self, saved: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-        super()._restore(saved, arrays)
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        super()._restore(saved)
         self.classes_ = np.array(part(saved, "classes", list))
         if self.classes_.shape != (2,) or self.classes_.dtype.kind not in "iuU":
             raise ValueError(f"expected two integers or texts for classes, got {self.classes_.tolist()}")
@@ -273,10 +273,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         )
         self._pursued = [(rows, result)]
         return result
-
-    @classmethod
-    def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super()._from_saved({**parameters, "gamma": tuple(part(parameters, "gamma", list))})
 
 
 def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:

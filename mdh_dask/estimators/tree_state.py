@@ -1,9 +1,9 @@
 """States of models with a feature map, and that of models of one tree: no scikit-learn, as workers load them."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -13,17 +13,10 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..growth.trees import recount
 from ..tree.routing import Margins, margins_of
-from ..tree.saving import FIELDS, tree_from_arrays, tree_to_arrays
 from ..tree.structure import Tree
 
 ROWS_AT_ONCE = 8192
 """Rows whose features are in memory at once while rows are labelled."""
-
-OWN = {*FIELDS}
-"""Arrays of a tree in saved models; others belong to its feature map."""
-
-OF_MAP = "map_"
-"""Begins the names of those arrays of a map that a tree has, too."""
 
 
 class MappedState(State):
@@ -59,13 +52,6 @@ class MappedState(State):
         starts = range(0, max(len(rows), 1), ROWS_AT_ONCE)
         return np.concatenate([function(self.feature_map(rows[i : i + ROWS_AT_ONCE])) for i in starts])
 
-    def map_to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings of the map, or None, as ``feature_map``, and its arrays, for a saved model."""
-        if self.feature_map is None:
-            return {"feature_map": None}, {}
-        settings, arrays = self.feature_map.to_arrays()
-        return {"feature_map": {"map": self.feature_map.kind, **settings}}, arrays
-
 
 @dataclass(frozen=True)
 class TreeState(MappedState, ComparedState):
@@ -78,7 +64,6 @@ class TreeState(MappedState, ComparedState):
         Maps rows to the features that the tree splits.
     """
 
-    kind = "tree"
     tree: Tree
     feature_map: FeatureMap | None = None
 
@@ -145,19 +130,5 @@ class TreeState(MappedState, ComparedState):
         """Return the shares of rows at places that are not denser, times the number of directions."""
         return self.by_features(self.margins.of_rows, rows)[:, 2]
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings of the map, and the arrays of the tree and of the map."""
-        settings, arrays = self.map_to_arrays()
-        of_map = {OF_MAP + name if name in OWN else name: array for name, array in arrays.items()}
-        return settings, tree_to_arrays(self.tree) | of_map
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the tree that `to_arrays` took apart; with a feature map, `TreeEstimator` puts both together."""
-        if others := [name for name in arrays if name not in OWN]:
-            raise ValueError(f"expected the arrays of a tree alone; got {', '.join(others)}, too")
-        tree = tree_from_arrays({name: array for name, array in arrays.items() if name in FIELDS})
-        return cls(tree)
-
     def check(self) -> None:
-        """Do nothing: `tree_from_arrays` checks the tree."""
+        """Do nothing: the tree and the map have checks of their own."""

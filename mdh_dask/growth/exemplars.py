@@ -1,6 +1,5 @@
 """Real rows that stand for clusters."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._jit.landmarks import agreeing_points
 from .._jit.rows import loop_ready
+from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from .passes import Sample
 
@@ -15,10 +15,7 @@ COMPARED = 200
 """Most sample rows of a cluster that are compared with each other: their number of distances grows as its square."""
 
 
-SAVED = "exemplars", "exemplar_numbers"
-"""Names of the arrays of saved exemplars, in the order of the fields; the rows may be missing, or both."""
-
-
+@storable
 class Exemplars(NamedTuple):
     """One row for each cluster."""
 
@@ -39,24 +36,13 @@ class Exemplars(NamedTuple):
         largest[cluster[order]] = order  # the last one stays
         return Exemplars(None if self.rows is None else self.rows[largest], self.numbers[largest])
 
-    def to_arrays(self) -> dict[str, AnyArray]:
-        """Return the arrays that are known, by their names in saved models."""
-        return {name: array for name, array in zip(SAVED, self) if array is not None}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, AnyArray], n_clusters: int) -> "Exemplars | None":
-        """Return the exemplars among the arrays of a model, or raise an error unless they can belong to its clusters.
-
-        None if there are none.
-        """
-        if not arrays.keys() & {*SAVED}:
-            return None
-        rows, numbers = arrays.get(SAVED[0]), arrays.get(SAVED[1], np.empty(0))
+    def check_clusters(self, n_clusters: int) -> None:
+        """Raise a ValueError unless these can be the exemplars of so many clusters."""
+        rows, numbers = self
         if numbers.shape != (n_clusters,) or numbers.dtype != np.int64 or (numbers < -1).any():
-            raise ValueError(f"expected int64 numbers of {n_clusters} rows, or -1, for the array {SAVED[1]}")
+            raise ValueError(f"expected int64 numbers of {n_clusters} rows, or -1, as exemplars")
         if rows is not None and (rows.ndim != 2 or len(rows) != n_clusters or rows.dtype.kind not in "biuf"):
-            raise ValueError(f"expected {n_clusters} rows of numbers for the array {SAVED[0]}, got shape {rows.shape}")
-        return cls(rows, numbers)
+            raise ValueError(f"expected {n_clusters} rows of numbers as exemplars, got shape {rows.shape}")
 
 
 def least(costs: Floats, cluster: Integers, n_clusters: int) -> Integers:

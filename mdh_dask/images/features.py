@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._errors import ContentsError
+from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats
 from ..columns import PIXEL_KINDS as KINDS
 from .image import Block, Image
@@ -17,6 +18,7 @@ WINDOW = 5
 """Window of smooth or texture columns, unless another is given."""
 
 
+@storable
 @dataclass(frozen=True)
 class Features:
     """The columns of a pixel's row.
@@ -99,7 +101,7 @@ class Features:
         local = [f"{ends[part][0]}{band}{ends[part][1]}" for part in self.parts for band in bands]
         return (*local, *(("line", "column") if self.coordinates else ()))
 
-    def check(self, image: Image) -> None:
+    def check_image(self, image: Image) -> None:
         """Raise an error unless an image can have such columns.
 
         Raises

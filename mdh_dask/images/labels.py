@@ -115,7 +115,7 @@ def write_labels(
             storage_options=storage_options,
         )  # fmt: skip
     features = features or Features()
-    features.check(image)
+    features.check_image(image)
     marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
     begun = find_begun(path, resume, path_inside(image), storage_options, **layout)
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)

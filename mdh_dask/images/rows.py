@@ -155,7 +155,7 @@ class ValidOnLines(Statistic):
 def _layout(image: Image, features: Features | None, lines: int | None) -> tuple[Features, int, np.dtype, int]:
     """Return features, lines of a block, dtype of rows and number of columns."""
     features = features or Features()
-    features.check(image)
+    features.check_image(image)
     dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
     return features, lines or image.block_lines(dtype.itemsize * n_columns), dtype, n_columns
 

@@ -1,14 +1,13 @@
-"""Storage of the values of passes as JSON and arrays: exact, for classes that say so only, without pickle.
+"""Values as JSON and arrays: exact, of classes that say so only, without pickle, and checked when they are read.
 
-Unlike saved models, which other versions and programs read from Zarr groups of declared arrays, these are nested values
-of any storable class, small, many, and read by the same version that wrote them.
+Journals store a value in one file, models as a Zarr group with an array each; see `mdh_dask.io.models`.
 """
 
 import hashlib
 import io
 import json
-from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+import math
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,26 @@ import numpy as np
 
 from .._errors import BugError
 from .._process import check_memory
-from .._storable import STORABLE, stored_name
+from .._storable import STORABLE, checked_value, names_of, stored_name
 from .._typing import AnyArray
 from .staging import write_whole
 
 FORMAT = 1
 
-SKELETON = "skeleton"
+SKELETON = "-skeleton"  # which no array is called
 
 
 class OtherFormatError(ValueError):
     """A value was stored in the format of another version of the package."""
+
+
+def check_format(found: Any, what: str, writer: object, remedy: str) -> None:
+    """Raise an error unless a value has the format of this version."""
+    if found != FORMAT:
+        raise OtherFormatError(
+            f"{what} has format {found}, which {writer} wrote; this is mdh_dask {version('mdh_dask')}, which reads "
+            f"format {FORMAT}: {remedy}"
+        )
 
 
 def store(path: Path, value: Any) -> None:
@@ -48,11 +56,10 @@ def store(path: Path, value: Any) -> None:
     ...     load(Path(folder) / "x.npz")
     (np.float32(0.1), [array([[1]], dtype=uint8), None])
     """
-    arrays: list[AnyArray] = []
-    skeleton = json.dumps({"format": FORMAT, "value": _taken_apart(value, arrays)})
+    form, arrays = _taken_apart_here(value)
+    skeleton = json.dumps({"format": FORMAT, "value": form})
     buffer = io.BytesIO()
-    named = {f"a{i}": array for i, array in enumerate(arrays)}
-    np.savez(buffer, allow_pickle=False, **{SKELETON: np.frombuffer(skeleton.encode(), np.uint8)}, **named)
+    np.savez(buffer, allow_pickle=False, **{SKELETON: np.frombuffer(skeleton.encode(), np.uint8)}, **arrays)
     write_whole(path, buffer.getvalue())
 
 
@@ -73,13 +80,9 @@ def load(path: Path) -> Any:
         check_memory(sum(member.file_size for member in ZipFile(io.BytesIO(content)).infolist()), f"what {path} holds")
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             skeleton = json.loads(stored[SKELETON].tobytes())
-            if skeleton["format"] != FORMAT:
-                raise OtherFormatError(
-                    f"{path} has format {skeleton['format']}, which another version of mdh_dask wrote; this is "
-                    f"mdh_dask {version('mdh_dask')}, which reads format {FORMAT}: continue with that version, or "
-                    "discard its work with restart=True"
-                )
-            return _put_together(skeleton["value"], lambda i: stored[f"a{i}"])
+            remedy = "continue with that version, or discard its work with restart=True"
+            check_format(skeleton["format"], str(path), "another version of mdh_dask", remedy)
+            return put_together(skeleton["value"], stored.__getitem__)
     except OtherFormatError:
         raise
     except Exception as error:  # parsers raise anything for a damaged archive
@@ -99,55 +102,105 @@ def digest(*values: Any) -> str:
     >>> len(digest(1, [2.0])), digest(1, [2.0]) == digest([1, 2.0]), digest(np.ones(1)) == digest(np.ones((1, 1)))
     (64, False, False)
     """
-    arrays: list[AnyArray] = []
-    code = hashlib.sha256(json.dumps(_taken_apart(values, arrays), sort_keys=True).encode())
-    for array in arrays:
-        code.update(f"{array.dtype.str} {array.shape}".encode())
-        code.update(np.ascontiguousarray(array).tobytes())
+    return digest_of(*_taken_apart_here(values))
+
+
+def digest_of(form: Any, arrays: Mapping[str, AnyArray]) -> str:
+    """Return the digest of a value that was taken apart, whatever the byte order here."""
+    code = hashlib.sha256(json.dumps(form, sort_keys=True).encode())
+    for array in arrays.values():
+        ordered = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        code.update(f"{ordered.dtype.str} {array.shape}".encode())
+        code.update(ordered.tobytes())
     return code.hexdigest()
 
 
-def _taken_apart(value: Any, arrays: list[AnyArray]) -> Any:
-    """Return the JSON form of a value; all but plain numbers, strings and None become a dict with the kind as key."""
+def _taken_apart_here(value: Any) -> tuple[Any, dict[str, AnyArray]]:
+    """Return the form and arrays of a value of the package: what cannot be stored is a fault of its own."""
+    try:
+        return taken_apart(value)
+    except TypeError as error:
+        raise BugError(
+            f"{error}, in the journal of a job: decorate a dataclass or named tuple with mdh_dask._storable.storable"
+        ) from None
 
-    def apart(part: Any) -> Any:
-        return _taken_apart(part, arrays)
 
-    if isinstance(value, np.ndarray | np.generic):
-        if value.dtype.hasobject:
-            raise BugError(f"expected an array of numbers; got one of {value.dtype}")
-        arrays.append(np.asarray(value))
-        return {"array" if isinstance(value, np.ndarray) else "scalar": len(arrays) - 1}
+def taken_apart(value: Any) -> tuple[Any, dict[str, AnyArray]]:
+    """Return the JSON form of a value, and its arrays by names of letters, digits, points and underscores.
+
+    All but None, booleans, finite numbers and strings become a dict of one key, which names the kind.
+
+    Raises
+    ------
+    TypeError
+        If some part can not be stored; the message says where it is.
+
+    Examples
+    --------
+    >>> taken_apart({"a": (1, np.eye(1))})
+    ({'dict': {'a': {'tuple': [1, {'array': 'a.1'}]}}}, {'a.1': array([[1.]])})
+    """
+    arrays: dict[str, AnyArray] = {}
+    return _apart(value, arrays, ()), arrays
+
+
+def _apart(value: Any, arrays: dict[str, AnyArray], place: tuple[str | int, ...]) -> Any:
+    def apart(part: Any, at: str | int) -> Any:
+        return _apart(part, arrays, (*place, at))
+
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        name = ".".join(map(str, place))
+        if (
+            not name
+            or name in arrays
+            or not all(isinstance(at, int) or (at.isascii() and at.isidentifier()) for at in place)
+        ):
+            name = f"_{len(arrays)}"
+        arrays[name] = np.asarray(value)
+        return {"array" if isinstance(value, np.ndarray) else "scalar": name}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if STORABLE.get(name := stored_name(type(value))) is type(value):
-        return {name: {name: apart(getattr(value, name)) for name in _names(type(value))}}
+        return {name: {own: apart(getattr(value, own), own) for own in names_of(type(value))}}
     if type(value) in (list, tuple):
-        return {type(value).__name__: [apart(item) for item in value]}
+        return {type(value).__name__: [apart(item, i) for i, item in enumerate(value)]}
     if type(value) is dict and all(isinstance(key, str) for key in value):
-        return {"dict": {key: apart(item) for key, item in value.items()}}
-    raise BugError(
-        f"expected numbers, strings, arrays or one of {sorted(STORABLE)} in the journal of a job; got a "
-        f"{type(value).__name__}: decorate a dataclass or named tuple with mdh_dask._storable.storable"
+        return {"dict": {key: apart(item, key) for key, item in value.items()}}
+    where = "value" + "".join(f"[{at!r}]" for at in place)
+    what = "a dict with keys that are not strings" if isinstance(value, dict) else f"a {type(value).__name__}"
+    raise TypeError(
+        f"{where} must be None, a boolean, a number, a string, an array of these, or a list, tuple or dict of these "
+        f"to be saved; got {what}"
     )
 
 
-def _put_together(part: Any, array: Callable[[int], AnyArray]) -> Any:
-    if not isinstance(part, dict):
-        return part
-    ((kind, content),) = part.items()
-    if kind in ("array", "scalar"):
-        return array(content) if kind == "array" else array(content)[()]
-    if kind in ("list", "tuple"):
-        items = [_put_together(item, array) for item in content]
+def put_together(form: Any, array: Callable[[str], AnyArray]) -> Any:
+    """Return the value of a JSON form, which may have been tampered with.
+
+    Values of classes get the fields and types that the class declares, and pass its ``check()`` if it has one.
+
+    Raises
+    ------
+    LookupError
+        If an array is missing, or no storable class has such a name.
+    ValueError
+        If it is not the form of a value.
+    """
+    if form is None or isinstance(form, bool | int | float | str):
+        return form
+    if not isinstance(form, dict) or len(form) != 1:
+        raise ValueError(f"expected a dict of one kind, got {form!r:.99}")
+    ((kind, content),) = form.items()
+    if kind in ("array", "scalar", "float"):
+        if not isinstance(content, str):
+            raise ValueError(f"expected a text for {kind}, got {content!r:.99}")
+        return float(content) if kind == "float" else array(content) if kind == "array" else array(content)[()]
+    if not isinstance(content, list if kind in ("list", "tuple") else dict):
+        raise ValueError(f"expected the parts of a {kind}, got {content!r:.99}")
+    if isinstance(content, list):
+        items = [put_together(item, array) for item in content]
         return items if kind == "list" else tuple(items)
-    values = {name: _put_together(item, array) for name, item in content.items()}
-    return values if kind == "dict" else STORABLE[kind](**values)
-
-
-def _names(cls: type) -> list[str]:
-    if is_dataclass(cls):
-        return [f.name for f in fields(cls)]
-    if issubclass(cls, tuple):
-        return list(cls._fields)  # type: ignore[attr-defined]
-    raise BugError(f"expected a dataclass or named tuple in the journal of a job; got {cls.__name__}: make it one")
+    values = {name: put_together(item, array) for name, item in content.items()}
+    return values if kind == "dict" else checked_value(kind, values)

@@ -18,7 +18,7 @@ from .._words import full_count
 from ..chunks import announced
 from ..estimators.drift import drift
 from ..estimators.models import load_model
-from ..images import Image, PixelColumns
+from ..images import Image
 from ..images.rows import all_rows, pixel_rows
 from ..images.validity import NoDataError
 from ..io import codec
@@ -114,7 +114,7 @@ class ScheduledRun:
             why = "no data" if image is None else f"{type(model).__name__} has no tree"
             logger.info("scene %s: not compared, %s", name, why)
             return {"found": False, "novel": None, "alarms": [], "not_compared": why}
-        rows = pixel_rows(image, PixelColumns.from_dict(model.pixel_columns_).features)
+        rows = pixel_rows(image, model.pixel_columns_.features)
         with telling_of_memory(rows, model):
             new = novelty_of(drift(model, rows, progress=announced(f"comparing {name}", self.progress)))
         found = new.bound > self.job.run["drift_threshold"]
@@ -185,7 +185,7 @@ class ScheduledRun:
         else:
             # By its checksum, as another version 1 may follow a restart.
             job, sieve = self._name(name, digest, checksum_of(self._place(version))), self.opened.options.sieve
-            features = PixelColumns.from_dict(model.pixel_columns_).features
+            features = model.pixel_columns_.features
             told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
             with self._published(outputs, job) as growing, keeping(journal), telling_of_memory(all_rows(image), model):
@@ -217,7 +217,7 @@ class ScheduledRun:
 
     def _image(self, name: str, version: int) -> Image | None:
         """Return a scene with the bands of a model, counted; None if it holds no data."""
-        return self.images.one(name, PixelColumns.from_dict(self._model(version).pixel_columns_), self._place(version))
+        return self.images.one(name, self._model(version).pixel_columns_, self._place(version))
 
     @contextmanager
     def _published(self, outputs: JobOutputs, name: str) -> Iterator[JobOutputs]:

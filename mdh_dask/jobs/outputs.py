@@ -98,5 +98,6 @@ def checksum_of(path: str) -> str:
     node = find_node(path, None)
     if node is None:
         return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
-    crc = node.attrs[MODEL_MARK]["checksum"] if MODEL_MARK in node.attrs else node.attrs[MARK]["record"]
-    return f"crc32:{crc:08x}"
+    if MODEL_MARK in node.attrs:
+        return f"sha256:{node.attrs[MODEL_MARK]['checksum']}"
+    return f"crc32:{node.attrs[MARK]['record']:08x}"

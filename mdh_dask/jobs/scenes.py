@@ -118,7 +118,7 @@ class ScenesInput:
     def image(self, name: str) -> Image:
         """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
         image = open_scene(self.scenes[name], self.reading.image, self.bands)
-        columns_of(self.options).check(image)
+        columns_of(self.options).check_image(image)
         return image
 
     @cached_property

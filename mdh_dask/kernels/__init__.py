@@ -9,7 +9,7 @@ from .gower import Gower
 from .graphs import Connectivity, Heat, Isomap, NearestNeighbors
 from .landmarks import LANDMARKS, choose_landmarks, nystrom_map
 from .nystrom import NystromMap
-from .registry import KERNELS, kernel_from_settings, kernel_settings, resolve_kernel
+from .registry import KERNELS, resolve_kernel
 
 __all__ = [
     "KERNELS",
@@ -29,8 +29,6 @@ __all__ = [
     "Precomputed",
     "Quadratic",
     "choose_landmarks",
-    "kernel_from_settings",
-    "kernel_settings",
     "nystrom_map",
     "resolve_kernel",
 ]

@@ -172,7 +172,6 @@ class GowerMap(GowerCode, FeatureMap):
         Positive variances of all components, in descending order.
     """
 
-    kind = "gower"
     centre: Floats
     projection: Floats
     spectrum: Floats

@@ -50,7 +50,6 @@ class ScalingMap(BasedMap):
         Dissimilarities, ascending, and the distances that fit them.
     """
 
-    kind = "scaling"
     squares: Squares
     own: Floats
     places: Floats

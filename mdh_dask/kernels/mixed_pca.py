@@ -61,7 +61,6 @@ class MixedPCAMap(FeatureMap):
         What single columns change; see `LevelFeatures`. Without groups before it is known.
     """
 
-    kind = "mixed_pca"
     loadings: Floats
     intercepts: Floats
     noise: float

@@ -6,10 +6,10 @@ treats all rows alike, except in single precision on some processors (Haswell, Z
 and returns float64.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats
 from .base import Kernel
-from .registry import KERNEL_FIELD, kernel_from_arrays, kernel_to_arrays
 
 HEIGHT = 192
 """Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
@@ -104,7 +103,6 @@ class NystromMap(FeatureMap):
         Positive variances of the landmarks in feature space, in descending order.
     """
 
-    kind = "nystrom"
     kernel: Kernel
     landmarks: AnyArray
     centre: Floats
@@ -176,46 +174,6 @@ class NystromMap(FeatureMap):
         """Return what reports say about the map."""
         return {"Kernel": repr(self.kernel), "Landmarks": f"{len(self.landmarks):,}"}
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings of the map, which JSON can represent, and its arrays by name.
-
-        Raises
-        ------
-        TypeError
-            If the kernel is a function or a class that is not in `KERNELS`.
-
-        Examples
-        --------
-        >>> from mdh_dask.kernels import RBF, nystrom_map
-        >>> rows = np.random.default_rng(0).normal(size=(50, 2))
-        >>> feature_map = nystrom_map(rows, RBF(), np.zeros(2), np.ones(2))
-        >>> settings, arrays = feature_map.to_arrays()
-        >>> settings["kernel"], sorted(arrays)
-        ('rbf', ['centre', 'intercept', 'landmarks', 'projection', 'scale', 'spectrum'])
-        >>> again = NystromMap.from_arrays(settings, arrays)
-        >>> bool((again(rows) == feature_map(rows)).all())
-        True
-        """
-        settings, arrays = kernel_to_arrays(self.kernel)
-        return settings, {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kernel"} | arrays
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the map from the settings and arrays of `to_arrays`.
-
-        Raises
-        ------
-        ValueError
-            If no fitted map has such settings or arrays; the message names the array.
-        """
-        own = {name: array for name, array in arrays.items() if not name.startswith(KERNEL_FIELD)}
-        names = {f.name for f in fields(cls)} - {"kernel"}
-        if own.keys() != names:
-            raise ValueError(f"expected the arrays {', '.join(sorted(names))} of a map; got {', '.join(sorted(own))}")
-        made = cls(kernel_from_arrays(settings, arrays), **own)
-        made.check()
-        return made
-
     def check(self) -> None:
         """Raise an error unless the map could have been fitted: compiled loops do not check shapes."""
         n_landmarks, n_features = len(self.landmarks), self.centre.size
@@ -249,7 +207,6 @@ class BasedMap(FeatureMap):
     Parameters
     ----------
     base : NystromMap
-        Its settings and arrays are saved among those of the map.
     """
 
     base: NystromMap
@@ -268,28 +225,3 @@ class BasedMap(FeatureMap):
     def missing(self) -> bool:
         """Return whether the kernel accepts missing values."""
         return self.base.missing
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """Return the settings and arrays of the base, with those of this map."""
-        settings, arrays = self.base.to_arrays()
-        own = {name: getattr(self, name) for name in self._own()}
-        own_arrays = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
-        return settings | {name: own[name] for name in own.keys() - own_arrays}, arrays | own_arrays
-
-    @classmethod
-    def from_arrays(cls, settings: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the map from the settings and arrays of `to_arrays`, or raise an error."""
-        own, values = cls._own(), {**settings, **arrays}
-        if lacking := [name for name in own if name not in values]:
-            raise ValueError(f"expected {', '.join(lacking)} of a {cls.kind} map")
-        base = NystromMap.from_arrays(
-            {name: value for name, value in settings.items() if name not in own},
-            {name: array for name, array in arrays.items() if name not in own},
-        )
-        made = cls(base, **{name: values[name] for name in own})
-        made.check()
-        return made
-
-    @classmethod
-    def _own(cls) -> list[str]:
-        return [field.name for field in fields(cls) if field.name != "base"]

@@ -45,7 +45,6 @@ class SpectralMap(BasedMap):
         Eigenvalues of the normalised affinities, in descending order.
     """
 
-    kind = "spectral"
     values: Floats
 
     @property

@@ -36,7 +36,6 @@ class TruncatedSVDMap(FeatureMap):
     unit_length : bool
     """
 
-    kind = "truncated_svd"
     components: Floats
     variances: Floats
     unit_length: bool

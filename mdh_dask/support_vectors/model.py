@@ -168,7 +168,6 @@ class Contours(State):
         deviations, and what it needed.
     """
 
-    kind = "contours"
     noise = True
     centre: Floats
     scale: Floats

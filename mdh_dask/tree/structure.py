@@ -12,6 +12,7 @@ from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.kde import kernel_density, valley_evidence
 from . import clusters, editing, export
+from .checks import check_tree
 from .clusters import collapsed, own_clusters, parting, renumbered
 from .html import map_of
 from .routing import leaves_of
@@ -84,6 +85,7 @@ class Tree:
         if self.cluster is None:
             object.__setattr__(self, "cluster", own_clusters(self.left))
 
+    check = check_tree
     cut, prune, split, graft = editing.cut, editing.prune, editing.split, editing.graft
     extract, levels = clusters.extract, clusters.levels
     to_linkage, to_dict, to_text = export.to_linkage, export.to_dict, export.to_text

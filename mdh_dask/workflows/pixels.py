@@ -123,7 +123,7 @@ def segment_image(
             estimator.fit(rows)
         else:
             features, n_passes = columns_of(options), fit_tiles([image], estimator, options)
-        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands).to_dict()
+        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands)
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))

@@ -9,7 +9,7 @@ import dask.array as da
 
 from .._errors import SettingError
 from .._words import full_count
-from ..images import Features, Image, PixelColumns, open_image, pixel_rows
+from ..images import Features, Image, open_image, pixel_rows
 from ..images.opening import kind_of
 from ..images.rows import all_rows
 from ..images.validity import Nodata
@@ -86,7 +86,7 @@ def opened_for_model(estimator: Any, model: str, path: str, reading: Reading) ->
         rows = rows_for_model(estimator, model, path, reading)
         return lambda: rows, rows.nbytes
     opened = image_for_model(estimator, model, path, reading)
-    opened[1].check(opened[0])
+    opened[1].check_image(opened[0])
     return lambda: pixel_rows(*opened), all_rows(*opened).nbytes
 
 
@@ -143,6 +143,6 @@ def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> 
     """
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
-    columns = PixelColumns.from_dict(estimator.pixel_columns_)
+    columns = estimator.pixel_columns_
     image = reading.image(path, columns.axes, columns.nodata)
     return columns.of(image, model), columns.features

@@ -61,7 +61,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
             estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
     estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
     columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None)
-    estimator.pixel_columns_ = columns.to_dict()
+    estimator.pixel_columns_ = columns
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
 
 
@@ -181,6 +181,6 @@ def segment_data_arrays(
 
 
 def _labels(array: Any, image: Image, estimator: Any) -> Any:
-    features = PixelColumns.from_dict(estimator.pixel_columns_).features
+    features = estimator.pixel_columns_.features
     noise = int(estimator.noise)
     return labels_like(array, image, features, estimator._block_labels(), int(estimator.n_clusters_) + noise, -noise)

@@ -111,16 +111,9 @@ class TestKernelKMeans:
         loaded = load_model(tmp_path / "m.zarr")
         np.testing.assert_array_equal(loaded.predict(rings[0]), model.labels_)
         assert loaded.inertia_ == model.inertia_
-        settings, arrays = model.state_.to_arrays()
-        for name, wrong in (
-            ("cluster_centroids", np.zeros((2, 1))),
-            ("cluster_counts", np.full(2, -1)),
-            ("cluster_scale", np.zeros(0)),
-        ):
+        for name, wrong in (("centroids", np.zeros((2, 1))), ("counts", np.full(2, -1)), ("scale", np.zeros(0))):
             with pytest.raises(ValueError, match="expected"):
-                KernelKMeans(n_clusters=2, feature_map="quadratic")._restore(
-                    {"state": settings}, arrays | {name: wrong}
-                )
+                replace(model.state_, **{name: wrong}).check()
 
     def test_the_gap_statistic_finds_separated_clusters_and_leaves_one_whole(self, mixture):
         model = KernelKMeans(feature_map=None).fit(mixture[0])

@@ -17,7 +17,7 @@ from test_images import SAND, SEA, SKY, beach
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import PixelColumns, open_image, pixel_rows
+from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows._demo import SAMPLE_IMAGES, path_of
 from mdh_dask.workflows.facts import HIDDEN, encoded, mask_of
@@ -94,7 +94,7 @@ def test_a_picture_of_three_colours_has_segments_in_these_and_some_where_they_me
     model, labels = load_model("d/model.zarr"), zarr.open_array("d/labels.zarr")
     assert labels.shape == (60, 80)
     assert all(len(np.unique(labels[lines])) == 1 for lines in (slice(18), slice(22, 38), slice(42, 60)))
-    rows = pixel_rows(open_image("../beach.png"), PixelColumns.from_dict(model.pixel_columns_).features)
+    rows = pixel_rows(open_image("../beach.png"), model.pixel_columns_.features)
     np.testing.assert_array_equal(model.predict(rows).compute(), np.ravel(labels))
 
 

@@ -63,10 +63,10 @@ def here(store, tmp_path, monkeypatch):
 
 
 def test_a_model_knows_the_columns_of_its_image(store):
-    columns = PixelColumns.from_dict(load_model(store / "columns.model").pixel_columns_)
+    columns = load_model(store / "columns.model").pixel_columns_
     assert (columns.n_bands, columns.features.window, columns.features.coordinates) == (3, 15, True)
     assert len(columns.features.factors) == 11
-    assert PixelColumns.from_dict(load_model(store / "axes.model").pixel_columns_).axes == "cyx"
+    assert load_model(store / "axes.model").pixel_columns_.axes == "cyx"
     assert load_model(store / "rows.model").pixel_columns_ is None
 
 
@@ -82,7 +82,7 @@ def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
     assert result.exit_code == 0, result.output
     found = load_model(f"../in/{model}.model")
     assert re.fullmatch(rf"250 x 300 pixels in \d+ of {found.n_clusters_} segments: l.zarr\n", result.stdout)
-    features = PixelColumns.from_dict(found.pixel_columns_).features
+    features = found.pixel_columns_.features
     rows = pixel_rows(open_image(f"../in/{image}"), features).compute()
     np.testing.assert_array_equal(zarr.open_array("l.zarr", mode="r")[:].ravel(), found.predict(rows))
     assert os.listdir() == ["l.zarr"]

@@ -14,22 +14,22 @@ from sklearn.base import clone
 
 from mdh_dask import cluster_profiles, drift, jobs, load_model
 from mdh_dask._state import State, checked_array
+from mdh_dask._storable import checked_value, stored_name
 from mdh_dask.chunks import Pass
 from mdh_dask.cli import mdh
 from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.checks import check_first_look
 from mdh_dask.estimators.constraints import Interval, StrOptions
 from mdh_dask.estimators.registry import METHODS
+from mdh_dask.estimators.tree_state import TreeState
 from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows
-from mdh_dask.io.models import MODEL_MARK
 
 
 @dataclass(frozen=True)
 class Points(State):
     """Some rows; a row is in the cluster of the nearest, or in none if all are far."""
 
-    kind = "points"
     noise = True
     points: np.ndarray
     reach: float
@@ -164,7 +164,7 @@ HARM = {
     "other columns": (lambda state: replace(state, points=np.zeros((2, 3))), "model of 2 columns, got those of 3"),
     "no points": (lambda state: replace(state, points=np.zeros((0, 2))), "restore it from a copy"),
     "a reach that is none": (lambda state: replace(state, reach=-1.0), "expected a reach above 0, got -1.0"),
-    "a reach that is a text": (lambda state: replace(state, reach="far"), "expected a reach above 0, got 'far'"),
+    "a reach that is a text": (lambda state: replace(state, reach="far"), "for reach of a .*Points, got 'far'"),
 }
 
 
@@ -179,9 +179,8 @@ def test_a_state_that_no_fit_gives_is_refused(harm, model, tmp_path):
 
 def test_a_model_of_another_kind_than_its_class_is_refused(model, rows, tmp_path, monkeypatch):
     model.save(tmp_path / "m.zarr")
-    assert zarr.open_group(tmp_path / "m.zarr").attrs[MODEL_MARK]["kind"] == "points"
-    monkeypatch.setattr(Points, "kind", "other")
-    with pytest.raises(ValueError, match="expected the kind other for a NearestPoints, got points"):
+    monkeypatch.setattr(NearestPoints, "state_type", TreeState)
+    with pytest.raises(ValueError, match="expected a TreeState for state, got a Points"):
         load_model(tmp_path / "m.zarr")
 
 
@@ -198,9 +197,9 @@ def test_a_kind_without_checks_is_not_loaded(model):
         check = State.check
 
     with pytest.raises(TypeError, match=r"abstract class Unchecked .*check"):
-        Unchecked.from_arrays(*model.state_.to_arrays())
-    with pytest.raises(ValueError, match="expected points, reach of a points; got reach"):
-        Points.from_arrays({"reach": 1.0}, {})
+        Unchecked(*vars(model.state_).values())
+    with pytest.raises(ValueError, match=r"expected points, reach of a \S*Points; got reach"):
+        checked_value(stored_name(Points), {"reach": 1.0})
 
 
 def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):

@@ -20,13 +20,13 @@ from mdh_dask.estimators.mapped import FEATURE_MAPS
 from mdh_dask.estimators.planned import FeatureTransformer
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import write_rows
+from mdh_dask.kernels import NystromMap
 
 
 @dataclass(frozen=True)
 class Polar(FeatureMap):
     """Radius and columns, about a centre; a missing value is the centre's."""
 
-    kind = "polar"
     missing = True
     centre: np.ndarray
     power: float
@@ -162,8 +162,8 @@ def test_a_map_that_no_fit_gives_is_refused(harm, rows, tmp_path):
 
 def test_a_map_of_another_kind_than_its_parameter_is_refused(rows, tmp_path, monkeypatch):
     PCATree(feature_map=PolarFeatures()).fit(rows).save(tmp_path / "m.zarr")
-    monkeypatch.setattr(Polar, "kind", "other")
-    with pytest.raises(ValueError, match="expected a map of the kind other, got 'polar'"):
+    monkeypatch.setattr(PolarFeatures, "map_type", NystromMap)
+    with pytest.raises(ValueError, match="expected a NystromMap, got a Polar"):
         load_model(tmp_path / "m.zarr")
     monkeypatch.delitem(FEATURE_MAPS, "polar")
     with pytest.raises(ValueError, match=r"expected a feature map of .*KernelPCAFeatures.*; got 'PolarFeatures'"):

@@ -22,7 +22,7 @@ from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.ties import without_ties
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.tree.saving import check_clusters
+from mdh_dask.tree.checks import check_clusters
 from mdh_dask.tree.structure import tree_from_nodes
 from mdh_dask.valleys import merging
 from mdh_dask.valleys.factors import factors_of

@@ -234,7 +234,7 @@ def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(
     model = PCATree()
     given = {"a": array, "b": other.copy(data=da.from_array(other.values, chunks=(2, 17, 30)))}
     labels = segment(given, model, labels=f"{tmp_path}/{{scene}}.zarr", bands=["g", "b"])
-    assert model.pixel_columns_["bands"] == ["g", "b"]
+    assert model.pixel_columns_.bands == ("g", "b")
     assert isinstance(labels["b"].data, da.Array)
     for name, one in given.items():
         rows = one.sel(band=["g", "b"]).transpose("y", "x", "band").values

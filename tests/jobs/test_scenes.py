@@ -826,7 +826,7 @@ def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
     run(job)
     assert metrics(job)["labelled"] == ["scene-0", "scene-1"]
     model = load_model(tmp_path / "out/model-1.zarr")
-    assert (model.n_features_in_, model.pixel_columns_["bands"]) == (2, ["nir", "red"])
+    assert (model.n_features_in_, model.pixel_columns_.bands) == (2, ("nir", "red"))
     with rasterio.open(tmp_path / "scenes/1-nir.tif") as nir, rasterio.open(tmp_path / "scenes/1-red.tif") as red:
         rows = np.stack([nir.read(1), red.read(1)], axis=2).reshape(-1, 2)
     np.testing.assert_array_equal(labels_of(job, "scene-1")[0].ravel(), model.predict(rows))

@@ -1,6 +1,7 @@
 """Gower's dissimilarity of mixed columns, against pairs of rows one by one and the embedding of the full matrix."""
 
 import tracemalloc
+from dataclasses import replace
 
 import dask.array as da
 import numpy as np
@@ -9,6 +10,7 @@ import reference_kernel as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from stored import stored_and_read
 from strategies import chunkings, seeds
 
 from mdh_dask import DePDDP, GowerFeatures, HierarchicalMDH, KernelPCAFeatures, RandomProjectionTree, load_model
@@ -16,7 +18,6 @@ from mdh_dask._levels import level_features
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.columns.coding import TypedRows
 from mdh_dask.kernels import Gower
-from mdh_dask.kernels.gower_map import GowerMap
 from mdh_dask.kernels.levels import bend
 from mdh_dask.metrics import adjusted_rand_index
 
@@ -336,9 +337,8 @@ class TestModels:
     def test_maps_survive_saving_with_missing_values(self, method):
         rows = mixed_rows(200, 0.1)
         made = fitted(rows, GowerFeatures(method=method, missing="level", weights=[1, 2, 1, 0, 1]))
-        arrays = {name: np.ascontiguousarray(array) for name, array in made.map_.to_arrays()[1].items()}
-        again = GowerFeatures._from_saved(made._saved_parameters())
-        again._restore({"map": made.map_.kind, **made.map_.to_arrays()[0]}, arrays)
+        again = GowerFeatures._from_saved(stored_and_read(made._saved_parameters()))
+        again._restore(stored_and_read(made.map_))
         np.testing.assert_array_equal(again.transform(rows), made.transform(rows))
 
     @pytest.mark.parametrize(
@@ -365,14 +365,9 @@ class TestModels:
 
     def test_a_damaged_code_is_refused(self):
         made = fitted(mixed_rows(100), GowerFeatures(method="explicit")).map_
-        settings, arrays = made.to_arrays()
-        for name, harm in (
-            ("knots", arrays["knots"][::-1]),
-            ("counts", arrays["counts"] * 2),
-            ("centre", arrays["low"]),
-        ):
+        for name, harm in (("knots", made.knots[::-1]), ("counts", made.counts * 2), ("centre", made.low)):
             with pytest.raises(ValueError, match="expected"):
-                GowerMap.from_arrays(settings, arrays | {name: harm})
+                replace(made, **{name: harm}).check()
 
 
 @pytest.mark.parametrize(

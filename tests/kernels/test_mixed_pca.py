@@ -1,10 +1,13 @@
 """Mixed probabilistic principal components, against rows one by one and the closed form for continuous columns."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
 import reference_kernel as reference
 from scipy.linalg import subspace_angles
+from stored import stored_and_read
 
 from mdh_dask import HierarchicalMDH, MixedPCA, load_model
 from mdh_dask.kernels.levels import EIGHTHS, levels_by_change
@@ -142,15 +145,14 @@ def test_eighths_of_the_values_of_a_column_weigh_together_as_much_as_any_other_c
     weighed = levels_by_change(made.map_, planted(50, 0.1)[0], np.arange(5) > 2, np.ones(5, dtype=bool), 2)
     assert levels.shares.tolist() == weighed.shares.tolist()
     assert levels.shares.tolist().count(1 / EIGHTHS) == 3 * EIGHTHS
-    settings, arrays = made.map_.to_arrays()
-    np.testing.assert_array_equal(MixedPCAMap.from_arrays(settings, arrays).levels.shares, levels.shares)
+    np.testing.assert_array_equal(stored_and_read(made.map_).levels.shares, levels.shares)
 
 
 @pytest.mark.parametrize("starts", [[1, 3], [0, 3, 3], [0, 1000], [[0], [1]], [0.0, 2.0]])
 def test_groups_of_levels_that_no_fit_makes_are_an_error(starts):
-    settings, arrays = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_.to_arrays()
+    made = MixedPCA(column_types=TYPES, max_iter=2).fit(planted(50)[0]).map_
     with pytest.raises(ValueError, match="array starts"):
-        MixedPCAMap.from_arrays(settings, arrays | {"starts": np.array(starts)})
+        replace(made, starts=np.array(starts)).check()
 
 
 def test_too_many_levels_are_named():

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from stored import stored_and_read
 from trees import four_groups, grown_tree, random_tree, trees
 
 from mdh_dask.tree.clusters import best_splits, coarser, stability
-from mdh_dask.tree.saving import tree_from_arrays, tree_to_arrays
 
 seeds = st.integers(0, 2**32)
 
@@ -54,7 +54,7 @@ def test_splitting_a_node_changes_only_its_rows_and_the_tree_can_be_saved(tree, 
         halves.labels(rows)[~inside], (tree.labels(rows) + (tree.labels(rows) > tree.cluster[node]))[~inside]
     )
     assert_array_equal(halves.labels(rows)[inside], tree.cluster[node] + (rows @ direction > 0.1)[inside])
-    assert tree_from_arrays(tree_to_arrays(halves)) == halves
+    assert stored_and_read(halves) == halves
     unsplit = halves.prune(node)
     assert_array_equal(unsplit.labels(rows), tree.labels(rows))
 

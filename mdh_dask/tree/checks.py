@@ -1,11 +1,14 @@
-"""Trees as plain arrays for saved models, validated so that any tree that is loaded can label rows."""
+"""Checks of trees that are loaded, so that any of them can label rows."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._typing import AnyArray, Booleans, Integers
-from .structure import Tree
+
+if TYPE_CHECKING:
+    from .structure import Tree
 
 FIELDS = (
     dict.fromkeys(("left", "right", "cluster"), "int32")
@@ -20,35 +23,19 @@ PER_NODE = ("thresholds", "relative_depth", "origin", "width", "bandwidth", "dev
 """Arrays with NaN for unknown values."""
 
 
-def tree_to_arrays(tree: Tree) -> dict[str, AnyArray]:
-    """Return a tree as arrays, named as in `FIELDS`.
+def check_tree(tree: "Tree") -> None:
+    """Raise a ValueError unless the arrays have the dtypes and shapes of a tree, and form one that a fit could return.
 
-    Examples
-    --------
-    >>> from .structure import tree_from_nodes
-    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
-    >>> tree_from_arrays(tree_to_arrays(tree)) == tree
-    True
+    The message names the array.
     """
-    return {name: np.ascontiguousarray(getattr(tree, name), dtype) for name, dtype in FIELDS.items()}
-
-
-def tree_from_arrays(arrays: Mapping[str, AnyArray]) -> Tree:
-    """Return the tree from arrays of `tree_to_arrays`.
-
-    Raises
-    ------
-    ValueError
-        If an array is missing or cannot belong to a grown tree; the message names the array.
-    """
+    arrays = {name: getattr(tree, name) for name in FIELDS}
     for name, dtype in FIELDS.items():
-        if name not in arrays:
-            raise ValueError(f"the array {name} is missing")
         if arrays[name].dtype != np.dtype(dtype):
             raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
     _check_shapes(arrays)
-    check_values(arrays)
-    return Tree(**{name: arrays[name] for name in FIELDS})  # type: ignore[arg-type]
+    _check_values(arrays)
+    if tree.feature_names is not None and len(tree.feature_names) != tree.n_features:
+        raise ValueError(f"expected {tree.n_features} feature_names, got {len(tree.feature_names)}")
 
 
 def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
@@ -67,14 +54,7 @@ def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
             raise ValueError(f"expected shape {shapes.get(name, n)} for the array {name}, got {array.shape}")
 
 
-def check_values(arrays: Mapping[str, AnyArray]) -> None:
-    """Raise an error if arrays of the right shapes do not form a tree, or hold values that no fit returns.
-
-    Raises
-    ------
-    ValueError
-        The message names the array.
-    """
+def _check_values(arrays: Mapping[str, AnyArray]) -> None:
     check_children(arrays["left"], arrays["right"])
     first_bin, n_bins = arrays["first_bin"], len(arrays["bins"])
     # Neighbours are compared, as differences of integers could wrap around.
