@@ -247,12 +247,13 @@ def test_options_in_the_text_exist(page):
         assert {word for word in words if word.startswith("--")} <= known | {"--help"}, span
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_clusters_in_the_text_can_be_started(page, elsewhere):
-    for span in [text for text in spans(page, "(?:with )?start_cluster\\(") if "..." not in text]:
+def test_clusters_in_the_text_can_be_started(elsewhere):
+    found = [text for page in PAGES for text in spans(page, "(?:with )?start_cluster\\(") if "..." not in text]
+    for span in found:
         call = ast.parse(span.removeprefix("with ").rstrip(":"), mode="eval").body
         with mdh_dask.start_cluster(*map(ast.literal_eval, call.args), **keywords(call)):
-            assert elsewhere
+            pass
+    assert elsewhere == ["slurm"]
 
 
 def keywords(call):
