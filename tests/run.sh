@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Sets up and runs every check: lint, types and import contracts once, the tests on each Python named in PYTHONS.
-# Usage: bash tests/run.sh [--system] [arguments of pytest]
+# Sets up and runs every check: lint and import contracts once, types on each Python named in PYTHONS, the quick tests
+# on all of them but the last, and all tests on the last.
+# Usage: bash tests/run.sh [--quick] [--system] [arguments of pytest]
+# --quick: on the last Python only, and its quick tests only.
 # --system, or CI=true in the environment: install what some tests need of the system (apt-get, as root).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,11 +13,15 @@ if command -v pyenv >/dev/null; then
     export PYENV_VERSION
 fi
 
-system=${CI:-}
-if [ "${1:-}" = --system ]; then
-    system=true
+system=${CI:-} quick=""
+while true; do
+    case ${1:-} in
+        --system) system=true ;;
+        --quick) quick=true ;;
+        *) break ;;
+    esac
     shift
-fi
+done
 
 missing() { for program in slurmctld munged openssl ip; do command -v "$program" >/dev/null || echo "$program"; done; }
 
@@ -30,12 +36,19 @@ if [ -n "$(missing)" ]; then
     echo "   bash tests/run.sh --system installs these, as root with apt-get"
 fi
 
-checked=""
+found="" last=""
 for version in $PYTHONS; do
-    if ! "python$version" --version >/dev/null 2>&1; then
+    if "python$version" --version >/dev/null 2>&1; then
+        found="$found $version" last=$version
+    else
         echo "== Python $version is not installed: skipped"
-        continue
     fi
+done
+[ -n "$found" ] || { echo "None of the Pythons $PYTHONS was found; name yours with PYTHONS=3.13 bash tests/run.sh"; exit 1; }
+[ -z "$quick" ] || found=$last
+
+checked=""
+for version in $found; do
     env=".venv-$version"
     echo "== Python $version in $env"
     [ -x "$env/bin/python" ] || "python$version" -m venv "$env"
@@ -43,12 +56,12 @@ for version in $PYTHONS; do
     if [ -z "$checked" ]; then
         "$env/bin/ruff" format --check .
         "$env/bin/ruff" check .
-        "$env/bin/mypy"
         "$env/bin/lint-imports" --no-logo
         checked=yes
     fi
+    "$env/bin/mypy" --cache-dir "$env/mypy"  # on each: NumPy's types are others on other Pythons
+    if [ -n "$quick" ] || [ "$version" != "$last" ]; then part="not slow and not nightly"; else part="not nightly"; fi
     # A process more than two processors have, as many tests wait. Files in the order of tests/conftest.py: by their
     # numbers of tests the longest few would come last, one after the other.
-    "$env/bin/python" -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder "$@"
+    "$env/bin/python" -m pytest --numprocesses=3 --dist=loadfile --no-loadscope-reorder -m "$part" "$@"
 done
-[ -n "$checked" ] || { echo "None of the Pythons $PYTHONS was found; name yours with PYTHONS=3.13 bash tests/run.sh"; exit 1; }

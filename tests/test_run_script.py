@@ -1,6 +1,7 @@
 """The script that runs every check asks before it changes the machine."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("run.sh")
+CHECKS = ("ruff", "lint-imports", "mypy")
 
 
 @pytest.fixture
@@ -45,3 +47,27 @@ def test_system_packages_are_installed_where_asked_for(run, args, variables):
     output, calls = run(*args, **variables)
     assert calls.startswith("update\ninstall --yes --no-install-recommends slurm-wlm")
     assert "== Skipped: tests on SLURM" in output  # that apt-get installs nothing
+
+
+@pytest.mark.parametrize(
+    ("args", "runs"),
+    [
+        (["-k", "density"], ["0.1: -m not slow and not nightly -k density", "0.2: -m not nightly -k density"]),
+        (["--system", "--quick"], ["0.2: -m not slow and not nightly"]),
+    ],
+)
+def test_types_are_checked_on_every_python_and_all_tests_run_on_the_last(run, tmp_path, args, runs):
+    log = tmp_path / "log"
+    for version in ("0.1", "0.2"):
+        programs = tmp_path / f".venv-{version}/bin"
+        programs.mkdir(parents=True)
+        for path in (tmp_path / f"bin/python{version}", *(programs / name for name in ("python", *CHECKS))):
+            path.write_text(f'#!/usr/bin/env bash\necho "{version} {path.name} $*" >> {log}\n')
+            path.chmod(0o755)
+    run(*args, PYTHONS="0.1 0.2")
+    lines = log.read_text().splitlines()
+    tests = [re.sub(r" python .*--no-loadscope-reorder", ":", line) for line in lines if "pytest" in line]
+    assert tests == runs
+    versions = [line[:3] for line in runs]
+    assert [line[:3] for line in lines if " mypy" in line] == versions
+    assert [line[:3] for line in lines if "ruff check" in line] == versions[:1]
