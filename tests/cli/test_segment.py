@@ -173,8 +173,8 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
     assert agreement[0] > 0.95 > 0.1 > agreement[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_segments(method, here):
+@pytest.mark.parametrize("method", ["rp", "consensus", "ensemble", "svc", "density", "kernel-kmeans"])
+def test_every_kind_of_method_segments(method, here):
     small = {"max_clusters": 5, "n_trees": 3}  # quick
     options = [x for name in small.keys() & METHODS[method]().get_params() for x in ("-p", f"{name}={small[name]}")]
     outputs = ("--model", "m.zarr", "--preview", "p.png")

@@ -2,13 +2,10 @@
 
 import dask.array as da
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from mdh_dask import RandomProjectionTree, SemiSupervisedMDH
 from mdh_dask.chunks import is_dask
-from mdh_dask.estimators.registry import METHODS
 
 QUICK = {"n_projections": 30}
 
@@ -81,14 +78,3 @@ def test_classes_of_a_data_array_are_a_data_array(rows):
     found = SemiSupervisedMDH().fit(array, y).predict(array)
     assert found.dims == ("station",)
     np.testing.assert_array_equal(found.values, SemiSupervisedMDH().fit(rows, y).predict(rows))
-
-
-@pytest.mark.parametrize("name", ["consensus", "density", "kernel-kmeans", "pddp", "svc"])
-def test_labels_of_every_kind_of_model_are_series_for_frames(rows, name):
-    settings = {"n_clusters": 2} if name == "kernel-kmeans" else {"n_trees": 2} if name == "consensus" else {}
-    columns = {"a": rows[:, 0], "b": rows[:, 1]}
-    frame = pd.DataFrame(columns, index=np.arange(len(rows)) * 3)
-    of_pandas, of_polars = (METHODS[name](**settings).fit(X).labels_ for X in (frame, pl.DataFrame(columns)))
-    assert of_pandas.index.equals(frame.index)
-    assert of_polars.name == of_pandas.name == "cluster"
-    np.testing.assert_array_equal(of_pandas.to_numpy(), of_polars.to_numpy())

@@ -3,8 +3,8 @@
 import inspect
 import re
 
-import numpy as np
 import pytest
+from cases import fitted
 from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
@@ -54,11 +54,7 @@ def test_no_word_of_a_hidden_parameter_is_left(tree):
 
 
 def test_every_attribute_of_the_help_is_there_after_a_fit(configured):
-    small = {"n_projections": 20, "n_landmarks": 20, "n_trees": 2, "n_hyperplanes": 5}
-    model = configured(**{name: small[name] for name in small.keys() & inspect.signature(configured).parameters.keys()})
-    rng, y = np.random.default_rng(0), np.full(60, -1)
-    y[[0, 59]] = 0, 1
-    model.fit(rng.normal(size=(60, 2)) + np.repeat([[0], [9]], 30, axis=0), y)
+    model = fitted(configured.__name__)
     shown = ", ".join(entries(sections(configured.__doc__)["Attributes"])).split(", ")
     assert [name for name in shown if not hasattr(model, name)] == []
 

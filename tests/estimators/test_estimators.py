@@ -9,19 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zarr
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mdh_dask
 from mdh_dask import (
     PDDP,
-    AffinityFeatures,
-    BisectingKernelKMeans,
-    DivisiveClustering,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
-    load_model,
 )
 from mdh_dask.estimators.checks import rows_of_share
 from mdh_dask.estimators.registry import estimators
@@ -32,76 +26,25 @@ from mdh_dask.simulate import gaussian_mixture
 QUICK = {"n_projections": 60}
 
 
-SETTINGS = {
-    "DivisiveClustering": QUICK,
-    "RandomProjectionTree": QUICK,
-    "ProjectionPursuitTree": QUICK,
-    "HierarchicalMDH": {"starts": "pca2"},
-    "HierarchicalKernelMDH": {"starts": "pca2"},
-    "MinimumDensityHyperplane": {"starts": "pca2"},
-    "ConsensusClustering": {"n_trees": 3},
-    "HyperplaneEnsemble": {"n_hyperplanes": 6},
-    "BisectingKernelKMeans": {"feature_map": None},
-    "HierarchicalSpectral": {"feature_map": AffinityFeatures(n_landmarks=100, n_components=20)},
-    "KernelKMeans": {"n_clusters": 3},
-    "SpectralClustering": {"n_clusters": 3, "n_landmarks": 100},
-}
-
-
-def failed_checks(estimator):
-    """The checks of sparse rows that take whatever has predict_proba for a classifier of two or four classes, and more.
-
-    Those of weights compare repeated rows in one order with weighted ones in another.
-    """
-    if isinstance(estimator, BisectingKernelKMeans):
-        names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
-        return dict.fromkeys(names, "two means of few rows depend on their order")
-    if not hasattr(estimator, "predict_proba"):
-        return {}
-    return dict.fromkeys(
-        ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), "asks for the tags of a classifier"
-    )
-
-
-def is_another_kind_of_array(pair):
-    """Return whether a check of a tree repeats another with rows that all trees read by the same lines.
-
-    It is made for `DivisiveClustering`, of which the others only set parameters, and for all that are no trees.
-    """
-    estimator, check = getattr(pair, "values", pair)
-    repeats = check.func.__name__.endswith("sparse_matrix") or check.keywords.get("readonly_memmap")
-    return repeats and isinstance(estimator, DivisiveClustering) and type(estimator) is not DivisiveClustering
-
-
-CHECKS = parametrize_with_checks(
-    [cls(**SETTINGS.get(name, {})) for name, cls in estimators().items()], expected_failed_checks=failed_checks
-)
-
-
-@pytest.mark.filterwarnings("ignore:found .* of n_clusters")  # the checks ask for two
-@pytest.mark.parametrize(
-    CHECKS.args[0], [pair for pair in CHECKS.args[1] if not is_another_kind_of_array(pair)], **CHECKS.kwargs
-)
-@pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks_pass(estimator, check):
-    check(estimator)
-
-
 @pytest.fixture(scope="module")
 def rows():
     return gaussian_mixture(4000, 5, 3, sd=1.0, random_state=1)[0].compute()
 
 
-@pytest.mark.parametrize("criterion", ["relative_depth", "dip", "variance", "kurtosis"])
-@pytest.mark.parametrize("stop_rule", ["hold-out", "hold-out-uniform", "level", "fixed"])
+@pytest.mark.parametrize(
+    ("criterion", "stop_rule"),
+    [("relative_depth", "hold-out-uniform"), ("dip", "hold-out"), ("variance", "level"), ("kurtosis", "fixed")],
+)
 def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion, stop_rule):
     model = RandomProjectionTree(**QUICK, criterion=criterion, stop_rule=stop_rule, min_cluster_size=300).fit(rows)
     assert model.n_clusters_ == 3
 
 
-@pytest.mark.parametrize("projection", ["row_combinations", "uniform_sphere", "normal", "bernoulli", "achlioptas"])
-@pytest.mark.parametrize("bandwidth", ["normal", "multimodal", "silverman", 0.8])
-def test_every_projection_and_bandwidth_finds_separated_clusters(rows, projection, bandwidth):
+@pytest.mark.parametrize(
+    ("projection", "bandwidth"),
+    [("row_combinations", 0.8), ("uniform_sphere", "silverman"), ("bernoulli", "normal"), ("achlioptas", "multimodal")],
+)
+def test_every_bandwidth_finds_separated_clusters(rows, projection, bandwidth):
     assert RandomProjectionTree(**QUICK, projection=projection, bandwidth=bandwidth).fit(rows).n_clusters_ == 3
 
 
@@ -132,12 +75,6 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
     with pytest.raises(TypeError, match=r"expected rows; got the path 'https://") as caught:
         RandomProjectionTree().fit("https://me:secret@example.org/x.npy")
     assert "secret" not in str(caught.value)
-
-
-def test_predicting_the_training_rows_gives_their_labels(rows):
-    model = RandomProjectionTree(**QUICK).fit(rows)
-    np.testing.assert_array_equal(model.predict(rows), model.labels_)
-    np.testing.assert_array_equal(RandomProjectionTree(**QUICK).fit_predict(rows), model.labels_)
 
 
 def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
@@ -331,24 +268,6 @@ def test_new_rows_must_fit_the_model(rows):
     lazy = model.predict(da.full((4, 5), np.nan, chunks=2))
     with pytest.raises(ValueError, match="10 NaN"):
         lazy.compute()
-
-
-def test_a_saved_model_predicts_the_same_and_keeps_its_parameters(rows, tmp_path):
-    model = RandomProjectionTree(**QUICK, max_clusters=2, alpha=1.5).fit(rows)
-    model.save(tmp_path / "model.zarr")
-    loaded = load_model(tmp_path / "model.zarr")
-    assert loaded.get_params() == model.get_params()
-    assert loaded.tree_ == model.tree_
-    np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
-    with pytest.raises(FileExistsError):
-        model.save(tmp_path / "model.zarr")
-    model.save(tmp_path / "model.zarr", overwrite=True)
-
-
-def test_a_clone_has_the_parameters_and_not_the_tree(rows):
-    model = clone(RandomProjectionTree(**QUICK, quantile=0.9).fit(rows))
-    assert model.quantile == 0.9
-    assert not hasattr(model, "tree_")
 
 
 def test_other_seeds_give_other_directions(rows):

@@ -1,5 +1,7 @@
 """What holds for every estimator, whatever its options: about counts and about the units of rows and directions."""
 
+from itertools import cycle, islice
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -60,10 +62,11 @@ MODELS |= {
 SAMPLES = {"all rows in the sample": {}, "several passes": {"sample_size": 60}, "raw columns": {"scale": False}}
 
 
-@pytest.fixture(params=MODELS.values(), ids=MODELS.keys())
-def model(request):
-    """Each model, not fitted."""
-    return clone(request.param)
+def each(start):
+    """Each model with one of the options, which take turns from one of them."""
+    turns = islice(cycle(SAMPLES.items()), start, None)
+    cases = {f"{name}, {turn[0]}": (model, turn[1]) for (name, model), turn in zip(MODELS.items(), turns)}
+    return pytest.mark.parametrize(("model", "options"), cases.values(), ids=cases)
 
 
 def tied_rows():
@@ -79,8 +82,9 @@ def tied_rows():
     }
 
 
-@pytest.mark.parametrize("options", SAMPLES.values(), ids=SAMPLES.keys())
+@each(0)
 def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_splits(model, options):
+    model = clone(model)
     if model.sample_size is not None:
         model.set_params(**options)
     for name, rows in tied_rows().items():
@@ -98,8 +102,9 @@ def mixture():
     return gaussian_mixture(1200, 6, 4, sd=2.0, random_state=1)[0].compute().astype(np.float64)
 
 
-@pytest.mark.parametrize("options", SAMPLES.values(), ids=SAMPLES.keys())
+@each(1)
 def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(model, options, mixture):
+    model = clone(model)
     if model.sample_size is not None:
         model.set_params(**options)
     if model.feature_map == "quadratic":
@@ -116,7 +121,19 @@ def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(
         assert alarms[0] == alarms[1]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if "kernel" not in name])
+OF_ANY_SIZE = (
+    "random",
+    "random, exact",
+    "sphere, by variance",
+    "pca, in gaps",
+    "ica",
+    "IPDDP",
+    "dePDDP",
+    "mdh, refined",
+)
+
+
+@pytest.mark.parametrize("name", OF_ANY_SIZE)
 def test_a_power_of_two_times_all_columns_or_a_scaled_one_changes_no_label(name, mixture):
     model, rows = clone(MODELS[name]), mixture[:400, :3]
     scaled, raw = model.fit(rows).labels_, clone(model).set_params(scale=False).fit(rows).labels_

@@ -5,7 +5,6 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mdh_dask import HierarchicalMDH, ProjectionPursuitTree, QuadraticFeatures, load_model
 from mdh_dask.metrics import adjusted_rand_index
@@ -17,12 +16,6 @@ def rings(n=1000, seed=0):
     angle, radius = rng.uniform(0, 2 * np.pi, n), np.repeat([0.5, 5.0], n // 2)
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.2, (n, 2))
     return X * [1.0, 100.0] + [50.0, -3.0], np.repeat([0, 1], n // 2)
-
-
-@parametrize_with_checks([QuadraticFeatures()])
-@pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks_pass(estimator, check):
-    check(estimator)
 
 
 def test_features_are_the_columns_and_each_product_once():

@@ -157,8 +157,7 @@ SETTINGS = {
 
 
 class TestLargerThanTheSample:
-    @pytest.mark.parametrize("sample_size", [1000, None])
-    @pytest.mark.parametrize("setting", SETTINGS)
+    @pytest.mark.parametrize(("setting", "sample_size"), [*zip(SETTINGS, [1000, None] * 3)])
     def test_trees_are_bit_identical_for_any_chunking(self, mixture, setting, sample_size):
         X, y = mixture
         options = SETTINGS[setting] | {"sample_size": sample_size}

@@ -4,24 +4,11 @@ import dask.array as da
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mdh_dask import SemiSupervisedMDH, load_model
 from mdh_dask.growth.labelled import LabelledPass
 from mdh_dask.io import open_rows
 from mdh_dask.workflows import predict
-
-FAILED_CHECKS = {
-    "check_classifiers_classes": "-1 stands for rows without a label, and is no class",
-    "check_clustering": "it is a classifier, whose clusters are its two classes",
-}
-"""Checks of scikit-learn that are expected to fail, with the reasons."""
-
-
-@parametrize_with_checks([SemiSupervisedMDH()], expected_failed_checks=lambda _: FAILED_CHECKS)
-@pytest.mark.filterwarnings("ignore:Can't check.*array_api:sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks_pass(estimator, check):
-    check(estimator)
 
 
 def two_groups(n=600, d=3, seed=0):

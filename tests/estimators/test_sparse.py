@@ -19,7 +19,6 @@ from mdh_dask import (
 )
 from mdh_dask._sparse import SparseRows, sparse_rows
 from mdh_dask.chunks import reduce_rows, sparse_blocks
-from mdh_dask.estimators.registry import METHODS
 from mdh_dask.kernels.truncated_svd import SparseSamplePass, TruncatedSVDMap
 from mdh_dask.metrics import adjusted_rand_index
 
@@ -56,15 +55,6 @@ def rows():
 @pytest.fixture(scope="module")
 def texts():
     return words()
-
-
-@pytest.mark.parametrize("name", ["rp", "mdh", "kernel-mdh", "density", "kernel-kmeans", "svc"])
-def test_a_model_of_sparse_rows_has_the_labels_of_the_same_dense_rows(rows, name):
-    dense = METHODS[name]().fit(rows)
-    sparse = METHODS[name]().fit(csr_array(rows))
-    np.testing.assert_array_equal(sparse.labels_, dense.labels_)
-    np.testing.assert_array_equal(dense.predict(csr_array(rows)), dense.labels_)
-    np.testing.assert_array_equal(METHODS[name]().fit(blocks(rows)).labels_.compute(), dense.labels_)
 
 
 @pytest.mark.parametrize("form", [csc_matrix, coo_array, lambda rows: csr_array(rows.astype(np.float32))])

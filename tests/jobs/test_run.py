@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import cycle
 from pathlib import Path
 
 import dask
@@ -153,14 +154,20 @@ def quick_job(method, table):
     )
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("method", all_methods())
+def turns():
+    """Each method with one of the tables, which take turns, and the first with all of them."""
+    first, *others = all_methods()
+    return [*((first, table) for table in TABLES), *zip(others, cycle(TABLES))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "table"), turns())
 @pytest.mark.filterwarnings("ignore:found as many clusters as max_clusters")
 def test_a_job_of_every_method_finds_what_its_estimator_finds_in_many_more_rows_than_the_sample(
     method, table, tmp_path, monkeypatch
 ):
     if table == "categories" and "feature_map" not in options_of(all_methods()[method]):
-        pytest.skip("takes no categories")
+        table = "numbers"
     monkeypatch.chdir(tmp_path)
     Path("job.toml").write_text(quick_job(method, table))
     result = run("job.toml")

@@ -1,0 +1,103 @@
+"""Every estimator and feature map of the registry with quick settings, rows for them, and one fit of each."""
+
+from functools import cache
+
+import numpy as np
+
+from mdh_dask import AffinityFeatures
+from mdh_dask.estimators.mapped import transformers
+from mdh_dask.estimators.registry import CLASSIFIERS, all_estimators
+
+MAPS = transformers()
+ESTIMATORS = all_estimators()
+CLASSES = ESTIMATORS | MAPS
+
+QUICK = {
+    "DivisiveClustering": {"n_projections": 60},
+    "RandomProjectionTree": {"n_projections": 60},
+    "ProjectionPursuitTree": {"n_projections": 60},
+    "ICATree": {"n_projections": 3},
+    "HierarchicalMDH": {"starts": "pca2"},
+    "HierarchicalKernelMDH": {"starts": "pca2"},
+    "MinimumDensityHyperplane": {"starts": "pca2"},
+    "ConsensusClustering": {"n_trees": 3},
+    "HyperplaneEnsemble": {"n_hyperplanes": 6},
+    "BisectingKernelKMeans": {"feature_map": None},
+    "HierarchicalSpectral": {"feature_map": AffinityFeatures(n_landmarks=100, n_components=20)},
+    "KernelKMeans": {"n_clusters": 3},
+    "SpectralClustering": {"n_clusters": 3, "n_landmarks": 100},
+    "KernelPCAFeatures": {"n_landmarks": 60, "n_components": 4},
+    "GowerFeatures": {"n_landmarks": 60},
+    "MultidimensionalScaling": {"n_landmarks": 60},
+    "SpectralFeatures": {"n_landmarks": 60},
+    "AffinityFeatures": {"n_landmarks": 60},
+}
+"""Parameters that make a fit take milliseconds, by name of the class."""
+
+
+def new(name, **parameters):
+    """Return an unfitted estimator or feature map with quick settings."""
+    return CLASSES[name](**QUICK.get(name, {}) | parameters)
+
+
+@cache
+def groups():
+    """Return 240 rows of three groups in three columns, with zeros, and the group of each."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 80)
+    rows = np.array([[0.0, 0, 0], [7, 0, 7], [0, 8, 0]])[group] + rng.normal(size=(240, 3))
+    rows = np.where(np.abs(rows) < 0.7, 0.0, rows)
+    rows.flags.writeable = group.flags.writeable = False
+    return rows, group
+
+
+@cache
+def some_labels():
+    """Return the labels of some of these rows, of two classes, and -1 for the others."""
+    labels = np.where(np.arange(240) % 9, -1, np.minimum(groups()[1], 1))
+    labels.flags.writeable = False
+    return labels
+
+
+def fit(model, rows, labels=None, **more):
+    """Fit to rows, of which a classifier gets the labels of some."""
+    if type(model) in CLASSIFIERS.values():
+        return model.fit(rows, some_labels() if labels is None else labels)
+    return model.fit(rows, **more)
+
+
+@cache
+def fitted(name, **parameters):
+    """Return the model of `groups`, one for all tests of a process: do not change it."""
+    return fit(new(name, **parameters), groups()[0])
+
+
+OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers")
+"""What estimators may know of single rows; the last is a parameter of some."""
+
+
+def results(model, rows):
+    """Return labels, or features, and all else that a model knows of rows, by name, as arrays in memory."""
+    if hasattr(model, "transform"):
+        return {"features": np.asarray(model.transform(rows))}
+    known = [name for name in OF_ROWS if callable(getattr(model, name, None))]
+    return {name: np.asarray(getattr(model, name)(rows)) for name in ("cluster_labels", *known)}
+
+
+def assert_same_fit(model, expected, *, sources=None):
+    """Compare all that two fits found, to the last bit; `sources` has the number of each row of the second."""
+    (settings, arrays), (other_settings, others) = (one._fitted().to_arrays() for one in (model, expected))
+    assert settings == other_settings
+    assert arrays.keys() == others.keys()
+    for name, value in others.items():
+        if sources is not None and name.endswith("_numbers"):  # of rows
+            value = np.where(value >= 0, sources[value], value)
+        np.testing.assert_array_equal(arrays[name], value, err_msg=name)
+
+
+def assert_same_results(found, expected, **tolerance):
+    """Compare results, exactly unless there is a tolerance."""
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        compare = np.testing.assert_allclose if tolerance else np.testing.assert_array_equal
+        compare(found[name], value, err_msg=name, **tolerance)

@@ -1,0 +1,265 @@
+"""What every estimator and feature map of the registry promises, each with its exceptions and their reasons."""
+
+import pickle
+from inspect import signature
+
+import dask
+import dask.array as da
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xarray
+from cases import CLASSES, ESTIMATORS, MAPS, assert_same_fit, assert_same_results, fit, fitted, groups, new, results
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from strategies import chunkings
+
+from mdh_dask import load_model
+
+ROWS, GROUP = groups()
+N = len(ROWS)
+PASSES = (10_000, 100)
+"""Sizes of the sample: it holds all rows, or some, so that further passes count the others."""
+
+pytestmark = pytest.mark.filterwarnings("ignore:found .* of n_clusters")
+
+
+def every(names, but=()):
+    """Test all of these classes, of which some are expected to fail, each for its reason."""
+    failing = dict(but)
+    marks = {name: pytest.mark.xfail(strict=True, reason=reason) for name, reason in failing.items()}
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=marks[n]) if n in marks else n for n in names])
+
+
+def some(*strategies):
+    """Draw few examples and shrink none: a fit takes longer than what it is compared with."""
+    few = settings(max_examples=settings.default.max_examples // 10, phases=[Phase.explicit, Phase.generate])
+    return lambda test: few(given(*strategies)(test))
+
+
+def sample(name, size):
+    """Return the parameter for the size of the sample, if a class has it."""
+    return {"sample_size": size} if "sample_size" in CLASSES[name]._get_param_names() else {}
+
+
+def same_partition(labels, others):
+    """Return whether two labellings are equal but for the names of clusters."""
+    pairs = {*zip(np.asarray(labels).tolist(), np.asarray(others).tolist())}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+# The same rows in other forms
+
+
+@every(CLASSES)
+@some(chunkings(N, empty=False), st.integers(1, 3), st.sampled_from(PASSES), st.sampled_from(["sync", "threads"]))
+def test_chunks_and_schedulers_change_no_bit(name, chunks, columns, size, scheduler):
+    X = da.from_array(ROWS, chunks=(chunks, columns))
+    expected = fitted(name, **sample(name, size))
+    with dask.config.set(scheduler=scheduler, num_workers=3):
+        model = fit(new(name, **sample(name, size)), X)
+        assert_same_fit(model, expected)
+        assert_same_results(results(model, X), results(expected, ROWS))
+
+
+@every(CLASSES)
+def test_a_distributed_scheduler_changes_no_bit(name, client):
+    model = fit(new(name), da.from_array(ROWS, chunks=(99, 2)))
+    assert_same_fit(model, fitted(name))
+    assert_same_results(results(model, da.from_array(ROWS, chunks=(70, 3))), results(fitted(name), ROWS))
+
+
+@every(CLASSES)
+def test_results_of_lazy_rows_are_lazy_in_their_chunks(name):
+    X = da.from_array(ROWS, chunks=(99, 2))
+    model = fitted(name)
+    found = model.transform(X) if name in MAPS else model.predict(X)
+    assert isinstance(found, da.Array)
+    assert found.chunks[0] == X.chunks[0]
+
+
+@every(CLASSES)
+def test_sparse_rows_are_their_dense_rows(name):
+    model = fit(new(name), csr_array(ROWS))
+    assert_same_fit(model, fitted(name))
+    assert_same_results(results(model, csr_array(ROWS)), results(fitted(name), ROWS))
+
+
+@every(CLASSES)
+@pytest.mark.parametrize("package", [pd, pl], ids=lambda package: package.__name__)
+def test_frames_are_their_rows_and_labels_a_series_of_their_index(name, package):
+    frame = package.DataFrame(dict(zip("abc", ROWS.T)))
+    if package is pd:
+        frame.index = np.arange(N)[::-1] // 2  # not unique
+    model = fit(new(name), frame)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert_same_results(results(model, frame), results(fitted(name), ROWS))
+    if name in ESTIMATORS:
+        assert isinstance(model.labels_, package.Series)
+        assert model.labels_.name == "cluster"
+        assert package is pl or model.labels_.index.equals(frame.index)
+        np.testing.assert_array_equal(model.labels_, fitted(name).labels_)
+
+
+@every(CLASSES)
+def test_data_arrays_are_their_rows_and_labels_have_their_coordinates(name):
+    coords = {"row": np.arange(N) * 2, "column": list("abc")}
+    array = xarray.DataArray(ROWS, dims=("row", "column"), coords=coords)
+    model = fit(new(name), array)
+    assert_same_results(results(model, array), results(fitted(name), ROWS))
+    if name in ESTIMATORS:
+        assert model.labels_.dims == ("row",)
+        np.testing.assert_array_equal(model.labels_.row, array.row)
+
+
+@every(CLASSES)
+@pytest.mark.parametrize("form", [np.asfortranarray, np.ndarray.tolist], ids=["by columns", "a list"])
+def test_the_layout_in_memory_changes_no_bit(name, form):
+    assert_same_fit(fit(new(name), form(ROWS)), fitted(name))
+
+
+@every(CLASSES, but={"ConsensusClustering": "a defect: its loops get the sample in the order of bytes of the rows"})
+def test_the_order_of_bytes_changes_no_bit(name):
+    assert_same_fit(fit(new(name), ROWS.astype(">f8")), fitted(name))
+
+
+WEIGHTED = [name for name in CLASSES if "sample_weight" in signature(CLASSES[name].fit).parameters]
+
+
+def test_estimators_take_weights_unless_they_count_labels_or_draw_rows_themselves():
+    without = {"ConsensusClustering", "HyperplaneEnsemble", "SupportVectorClustering", "SemiSupervisedMDH"}
+    assert ESTIMATORS.keys() - {*WEIGHTED} == without
+
+
+@every(WEIGHTED)
+@some(st.integers(0, 99), st.sampled_from(PASSES))
+def test_weights_are_repeated_rows(name, seed, size):
+    weights = np.random.default_rng(seed).integers(0, 4, N)
+    sources = np.repeat(np.arange(N), weights)
+    repeated = fit(new(name, **sample(name, size)), ROWS[sources])
+    model = fit(new(name, **sample(name, size)), ROWS, sample_weight=weights)
+    assert_same_fit(model, repeated, sources=sources)
+    np.testing.assert_array_equal(model.labels_[sources], repeated.labels_)
+    np.testing.assert_array_equal(model.exemplars_, repeated.exemplars_)
+
+
+# The same rows in other units
+
+
+@every(
+    CLASSES,
+    but={
+        "QuadraticFeatures": "products depend on where zero is",
+        "TruncatedSVDFeatures": "columns are not centred, so that zeros stay zeros",
+    },
+)
+@some(st.tuples(*[st.sampled_from([-777.0, 0.0, 3.0, 1e5])] * 3))
+def test_a_constant_added_to_a_column_changes_no_label(name, constants):
+    assert_same_clusters(name, ROWS + constants)
+
+
+@every(CLASSES, but={"TruncatedSVDFeatures": "columns are not scaled"})
+@some(st.tuples(*[st.integers(-30, 30)] * 3))
+def test_a_power_of_two_times_a_column_changes_no_label(name, exponents):
+    assert_same_clusters(name, np.ldexp(ROWS, exponents))
+
+
+def assert_same_clusters(name, rows):
+    """Compare labels exactly, and features in proportion, which are float32."""
+    model = fit(new(name), rows)
+    if name in MAPS:
+        assert_same_results(results(model, rows), results(fitted(name), ROWS), rtol=1e-3, atol=1e-3)
+    else:
+        np.testing.assert_array_equal(model.labels_, fitted(name).labels_)
+
+
+@every(CLASSES)
+@some(st.permutations(range(3)))
+def test_the_order_of_columns_changes_no_cluster(name, order):
+    model = fit(new(name), ROWS[:, order])
+    if name in MAPS:  # features may have other signs, and inner products have not
+        found, expected = (
+            results(*one)["features"].astype(float) for one in ((model, ROWS[:, order]), (fitted(name), ROWS))
+        )
+        np.testing.assert_allclose(
+            found @ found.T, expected @ expected.T, atol=1e-3 * np.square(expected).sum(axis=1).max()
+        )
+    else:
+        assert same_partition(model.labels_, fitted(name).labels_)
+
+
+# One model
+
+
+@every(CLASSES)
+@pytest.mark.parametrize("size", PASSES)
+def test_predictions_are_the_results_of_the_fit(name, size):
+    model = fitted(name, **sample(name, size))
+    if name in MAPS:
+        again = new(name, **sample(name, size)).fit_transform(ROWS)
+        np.testing.assert_array_equal(again, results(model, ROWS)["features"])
+    else:
+        np.testing.assert_array_equal(results(model, ROWS)["cluster_labels"], model.labels_)
+        assert np.unique(model.labels_).tolist() == list(range(model.n_clusters_))
+
+
+@every(
+    ESTIMATORS,
+    but={
+        "ConsensusClustering": "sizes of clusters are not saved",
+        "SupportVectorClustering": "sizes of clusters are not saved",
+    },
+)
+@pytest.mark.parametrize("size", PASSES)
+def test_sizes_of_clusters_are_the_counts_of_labels(name, size):
+    model = fitted(name, **sample(name, size))
+    np.testing.assert_array_equal(model.state_.sizes, np.bincount(model.labels_))
+
+
+@every(ESTIMATORS)
+def test_exemplars_are_rows_of_their_clusters(name):
+    model = fitted(name)
+    np.testing.assert_array_equal(model.labels_[model.exemplar_indices_], np.arange(model.n_clusters_))
+    np.testing.assert_array_equal(model.exemplars_, ROWS[model.exemplar_indices_])
+
+
+@every(CLASSES)
+def test_a_model_is_the_same_after_pickling(name):
+    model = fitted(name)
+    again = pickle.loads(pickle.dumps(model))
+    assert_same_fit(again, model)
+    assert_same_results(results(again, ROWS), results(model, ROWS))
+
+
+@every(ESTIMATORS)
+def test_a_saved_model_is_loaded_as_it_was(name, tmp_path):
+    model = fitted(name)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert repr(loaded) == repr(model)
+    assert_same_fit(loaded, model)
+    assert_same_results(results(loaded, ROWS), results(model, ROWS))
+    np.testing.assert_array_equal(loaded.exemplars_, model.exemplars_)
+
+
+@every(MAPS)
+def test_a_map_is_saved_with_the_model_of_its_features(name, tmp_path):
+    model = fit(new("PCATree", feature_map=new(name)), ROWS)
+    model.save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert repr(loaded) == repr(model)
+    assert_same_fit(loaded.feature_map_, fitted(name))
+    np.testing.assert_array_equal(loaded.predict(ROWS), model.labels_)
+
+
+@every(CLASSES)
+def test_a_clone_has_all_parameters_and_fits_the_same_again(name):
+    given = {"random_state": 7, **sample(name, 77)}
+    model = fit(new(name, **given), ROWS)
+    copy = clone(model)
+    assert repr(copy) == repr(new(name, **given))
+    assert not hasattr(copy, "n_passes_")
+    assert_same_fit(fit(copy, ROWS), model)
