@@ -13,6 +13,7 @@ import pytest
 from benchmarks import (
     cells,
     density_scale,
+    dependence,
     ensembles,
     faults,
     first,
@@ -742,6 +743,18 @@ def test_tables_without_clusters_are_fitted_complete_and_with_missing_values(mon
     assert [line["tables"] for line in lines_of(sums)] == [2, 2, 2, 1, 1]
     with pytest.raises(ValueError, match="expected methods among HierarchicalMDH on pairs, "):
         next(mixed_nulls.run(methods=["none"]))
+
+
+def test_dependent_rows_are_fitted_by_rows_and_by_groups(monkeypatch):
+    monkeypatch.setattr(
+        dependence, "CLOUDS", {"donors": dependence._donors(4, n=100), "tiles": dependence._smooth(48, 4)}
+    )
+    monkeypatch.setattr(dependence, "CLUSTERS", {"mosaic": dependence._mosaic(64, 100, 9.0)})
+    nulls, power = checked(dependence.run(1, ["RandomProjectionTree"], n_jobs=1))
+    assert [(line["cloud"], line["by groups"]) for line in lines_of(nulls)] == [("donors", 0), ("tiles", 0)]
+    assert lines_of(power)[0]["NMI by rows"] > 0.8
+    with pytest.raises(ValueError, match="expected methods among RandomProjectionTree, HierarchicalMDH; got none"):
+        next(dependence.run(methods=["none"]))
 
 
 def test_prototypes_of_ordinal_columns_are_those_of_k_means():

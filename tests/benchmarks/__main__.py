@@ -9,6 +9,7 @@ import click
 from . import (
     costs,
     density_scale,
+    dependence,
     ensembles,
     faults,
     figures,
@@ -76,6 +77,7 @@ REQUIREMENTS: dict[str, ModuleType] = {
     "tables_scale": tables_scale,
     "images": images,
     "mixed": mixed,
+    "dependence": dependence,
     "mixed_nulls": mixed_nulls,
     "mixed_simulations": mixed_simulations,
     "tails": tails,
@@ -141,7 +143,7 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
     "--method",
     "methods",
     multiple=True,
-    help="Methods of `quality`, `honesty`, `power`, `mixed_nulls`, `mixed_simulations`.",
+    help="Methods of `quality`, `honesty`, `power`, `mixed_nulls`, `dependence`, `mixed_simulations`.",
 )
 def main(
     suites: tuple[str, ...],

@@ -1,0 +1,163 @@
+"""Are rows that depend on each other split without clusters, by rows and by their groups, and are clusters found."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import zarr
+from scipy.ndimage import gaussian_filter
+from scipy.signal import lfilter
+from scipy.spatial import cKDTree
+from sklearn.metrics import normalized_mutual_info_score
+
+import mdh_dask
+from mdh_dask.images import open_image
+from mdh_dask.images.tiles import tiled_rows
+
+from .kept import run_cells
+from .shared import Table, verdict
+
+MOST_SPLIT = 0.05
+
+MOST_LOST = 0.02
+"""NMI that clusters in all groups may lose, if rows do not depend on each other."""
+
+METHODS = ("RandomProjectionTree", "HierarchicalMDH")
+
+
+class Drawn(NamedTuple):
+    """Rows, the groups in which they depend on each other, and their clusters; None for one cluster."""
+
+    rows: np.ndarray
+    groups: np.ndarray
+    y: np.ndarray | None = None
+
+
+Draw = Callable[[np.random.Generator], Drawn]
+
+
+def _field(rng: np.random.Generator, side: int, sigma: float) -> np.ndarray:
+    """Return four independent smooth normal fields as bands of an image, with standard deviations of one."""
+    noise = rng.standard_normal((side, side, 4))
+    smooth = gaussian_filter(noise, (sigma, sigma, 0), mode="wrap") if sigma else noise
+    return smooth / smooth.std(axis=(0, 1))
+
+
+def _on_tiles(pixels: np.ndarray, y: np.ndarray | None = None) -> Drawn:
+    """Return the rows of an image and its tiles, whose side is found from the pixels."""
+    with TemporaryDirectory() as folder:
+        zarr.create_array(f"{folder}/image.zarr", data=pixels.astype(np.float32))
+        tiled = tiled_rows([open_image(f"{folder}/image.zarr")])
+        return Drawn(np.asarray(tiled.rows), np.asarray(tiled.tiles), y)
+
+
+def _smooth(side: int, sigma: float) -> Draw:
+    return lambda rng: _on_tiles(_field(rng, side, sigma))
+
+
+def _mosaic(side: int, n_patches: int, apart: float, n_classes: int = 3) -> Draw:
+    """Return Voronoi cells of random classes, each a smooth field around the mean of its class."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        of_patch = rng.permutation(np.arange(n_patches) % n_classes)
+        places = np.indices((side, side)).reshape(2, -1).T
+        label = of_patch[cKDTree(rng.uniform(0, side, (n_patches, 2))).query(places)[1]]
+        means = apart / np.sqrt(2) * np.eye(n_classes, 4)
+        return _on_tiles(_field(rng, side, 1.0) + means[label].reshape(side, side, 4), label)
+
+    return draw
+
+
+def _donors(effect: float, n_groups: int = 20, n: int = 500) -> Draw:
+    """Return rows around normal centres of their groups, whose variance is so many times that within a group."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        groups = np.repeat(np.arange(n_groups), n)
+        centres = np.sqrt(effect) * rng.normal(size=(n_groups, 4))
+        return Drawn(rng.normal(size=(len(groups), 4)) + centres[groups], groups)
+
+    return draw
+
+
+def _series(correlation: float, run: int = 500, n: int = 10_000) -> Draw:
+    """Return normal columns of autoregressive rows, in groups of consecutive ones."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        noise = rng.normal(size=(n + 1000, 4))
+        return Drawn(lfilter([1], [1, -correlation], noise, axis=0)[1000:], np.arange(n) // run)
+
+    return draw
+
+
+def _independent(n_groups: int, n_clusters: int, n: int = 4000) -> Draw:
+    """Return normal clusters, four standard deviations apart, of which every group has rows."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        y = rng.integers(n_clusters, size=n)
+        rows = rng.normal(size=(n, 4)) + 4 * np.eye(n_clusters, 4)[y] * (n_clusters > 1)
+        return Drawn(rows, rng.integers(n_groups, size=n), y if n_clusters > 1 else None)
+
+    return draw
+
+
+FIELDS = [*product((96, 192), (0, 4, 12))]
+
+CLOUDS: dict[str, Draw] = {
+    **{f"field of {side} pixels, sigma {sigma}": _smooth(side, sigma) for side, sigma in FIELDS},
+    "field of 384 pixels, sigma 12": _smooth(384, 12),
+    "20 donors, between : within 1 : 1": _donors(1), "20 donors, between : within 4 : 1": _donors(4),
+    "series, correlation 0.9": _series(0.9), "series, correlation 0.99": _series(0.99),
+    "independent rows in 20 groups": _independent(20, 1),
+}  # fmt: skip
+
+CLUSTERS: dict[str, Draw] = {
+    **{f"3 clusters in {n} groups": _independent(n, 3) for n in (10, 20, 100)},
+    "mosaic of 120 patches, 4 sd": _mosaic(192, 120, 4), "mosaic of 200 patches, 4 sd": _mosaic(256, 200, 4),
+    "mosaic of 400 patches, 4 sd": _mosaic(384, 400, 4),
+}  # fmt: skip
+
+SHORT: dict[str, Any] = {"n_seeds": 2}
+
+
+def run(
+    n_seeds: int = 10, methods: Sequence[str] = METHODS, cells: Path | None = None, n_jobs: int = 2
+) -> Iterator[Table]:
+    """Fit rows that depend on each other by rows and by groups, each seed drawing them; see `run_cells` for `cells`."""
+    if unknown := sorted({*methods} - {*METHODS}):
+        raise ValueError(f"expected methods among {', '.join(METHODS)}; got {', '.join(unknown)}")
+    lines = [*product([*CLOUDS, *CLUSTERS], methods)]
+    keys = [(*line, seed) for seed in range(n_seeds) for line in lines]
+    found = np.array(run_cells(_fits, keys, cells, n_jobs)).reshape(n_seeds, len(lines), 4)
+    of_line = dict(zip(lines, found.swapaxes(0, 1)))
+    nulls = []
+    for cloud, method in product(CLOUDS, methods):
+        alone, grouped = of_line[cloud, method][:, :2].T
+        share = float((grouped > 1).mean())
+        bar = f"<= {MOST_SPLIT:g}", verdict(share <= MOST_SPLIT)
+        nulls.append((cloud, method, float((alone > 1).mean()), int(alone.max()), share, int(grouped.max()), *bar))
+    columns = ("cloud", "method", "split by rows", "most clusters", "by groups", "most clusters", "required", "verdict")
+    yield Table(f"Share of {n_seeds} clouds without clusters that are split", columns, nulls)
+    power = []
+    for cloud, method in product(CLUSTERS, methods):
+        _, grouped, *scores = of_line[cloud, method].T
+        by_rows, by_groups = (float(score.mean()) for score in scores)
+        least = by_rows - MOST_LOST
+        bar = f">= {least:.3f}", verdict(by_groups >= least)
+        power.append((cloud, method, by_rows, by_groups, float((grouped >= 3).mean()), *bar))
+    columns = ("clusters", "method", "NMI by rows", "NMI by groups", "three found by groups", "required", "verdict")
+    yield Table(f"Three clusters, means of {n_seeds} clouds", columns, power)
+
+
+def _fits(cloud: str, method: str, seed: int) -> tuple[int, int, float, float]:
+    """Return the numbers of clusters by rows and by groups, and the NMI of both with the known ones, 0 without any."""
+    drawn = (CLOUDS | CLUSTERS)[cloud](np.random.default_rng([seed, crc32(cloud.encode())]))
+    model = getattr(mdh_dask, method)
+    alone = model(random_state=seed).fit(drawn.rows)
+    grouped = model(random_state=seed).fit(drawn.rows, groups=drawn.groups)
+    fits = alone, grouped
+    scores = [0.0 if drawn.y is None else normalized_mutual_info_score(drawn.y, fit.labels_) for fit in fits]
+    return alone.n_clusters_, grouped.n_clusters_, *scores
