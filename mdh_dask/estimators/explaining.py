@@ -18,7 +18,7 @@ from ..splits.null import unimodal_p_value
 from ..summaries.passes import NearestRows
 from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
-from .groups import FEWEST_GROUPS
+from .groups import FEWEST_GROUPS, groups_in_words
 from .missing import complete_rows
 from .targets import encoded
 
@@ -43,8 +43,8 @@ def why_clusters(model: Any, cluster: int | None) -> str:
         leaves = tree.leaves[tree.cluster[tree.leaves] == label]
         lines += [f"    {why_not(model, int(leaf))}" for leaf in leaves]
     said = f"{full_count(tree.n_clusters, 'cluster')} of {full_count(int(tree.n_rows[0]), 'row')}"
-    if model.n_groups_ is not None:
-        said += f" in {full_count(model.n_groups_, 'group')}"
+    if (groups := groups_in_words(model)) is not None:
+        said += f" in {groups}"
     if limit := model._limit():
         said += f", {limit}"
     if tree.n_clusters == 1:
@@ -90,9 +90,12 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     allowed = (1 - model.quantile) / model.n_candidates
     if model.n_groups_ is not None:
         few = f": {full_count(model.n_groups_, 'group')} are too few to confirm any split"
+        remedy = ", for which there may be too few groups"
+        if model.pixel_columns_ is not None:
+            remedy += "; more scenes show more, and dependence=None describes the pixels of this one"
         return (
             f"{valley}, and a split needs a valley in the groups that did not choose it, with a p-value of at most "
-            f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else ', for which there may be too few groups'}"
+            f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else remedy}"
         )
     share = _p_value(model, leaf)
     said = f"{valley}; {share:.2g} of samples with a single mode have one as deep there, and a split needs "

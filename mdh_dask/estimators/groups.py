@@ -117,6 +117,14 @@ def dealt(sizes: Integers, seed: int) -> Integers:
     return parts
 
 
+def groups_in_words(model: Any) -> str | None:
+    """Return how many groups, or which tiles, the tests of a model compared; None if they compared rows."""
+    if (n_groups := getattr(model, "n_groups_", None)) is None:
+        return None
+    tiles = None if model.pixel_columns_ is None else model.pixel_columns_.tiles
+    return full_count(n_groups, "group") if tiles is None else str(tiles)
+
+
 def names_of(block: Any, start: int = 0) -> AnyArray:
     """Return the groups of a block as numbers or texts that can be compared, or raise an error if any is missing."""
     values, hidden = np.ma.getdata(block), np.ma.getmaskarray(np.ma.asarray(block))

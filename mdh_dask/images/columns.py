@@ -7,6 +7,7 @@ from .._storable import storable
 from .axes import with_bands
 from .features import Features
 from .image import Image
+from .tiles import Tiles
 from .validity import Nodata
 
 
@@ -25,6 +26,8 @@ class PixelColumns:
         The value of pixels without data as given by the user.
     bands : tuple of str, optional
         Names of the bands, by which those of other images are found.
+    tiles : Tiles, optional
+        Those on which the model was tested.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class PixelColumns:
     axes: str | None = None
     nodata: Nodata = None
     bands: tuple[str, ...] | None = None
+    tiles: Tiles | None = None
 
     def of(self, image: Image, model: object) -> Image:
         """Return an image with the bands of a model, found by their names if both have some; `model` is its name.

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
+from .._words import full_count
 from ..chunks import Progress, Statistic, reduce_rows
 from .features import Features
 from .image import Image
@@ -29,6 +30,30 @@ The design effect of tiles within one patch grows with their area, fourfold, and
 grow: this is midway. Larger tiles are more independent, but fewer, and a test of few tiles confirms nothing."""
 
 
+@storable
+class Tiles(NamedTuple):
+    """How images are divided into tiles."""
+
+    side: int
+    """Lines and columns of a tile."""
+    n_tiles: int
+    """Tiles that hold data."""
+    n_independent: float
+    """Number of independent pixels whose sums in tiles would vary as much."""
+
+    def __str__(self) -> str:
+        """Return this in words."""
+        tiles = full_count(self.n_tiles, "tile")
+        return (
+            f"{tiles} of {self.side} x {self.side} pixels, which vary as {self.n_independent:,.0f} independent pixels"
+        )
+
+    def check(self) -> None:
+        """Raise an error for values that no image has."""
+        if self.side < 1 or self.n_tiles < 1 or not 0 <= self.n_independent < float("inf"):
+            raise ValueError(f"expected sides and numbers of tiles from 1; got {tuple(self)}")
+
+
 class TiledRows(NamedTuple):
     """Rows of pixels, and the tile of each."""
 
@@ -43,6 +68,11 @@ class TiledRows(NamedTuple):
     """Lines and columns of a tile."""
     design_effect: float
     """How many times as much the sums of tiles vary as those of independent pixels."""
+
+    @property
+    def summary(self) -> Tiles:
+        """The tiles without their rows."""
+        return Tiles(self.side, len(self.names), float(self.n.sum()) / max(self.design_effect, 1.0))
 
 
 @storable

@@ -13,6 +13,7 @@ from typing import Any
 from .._errors import SettingError
 from .._typing import AnyArray, Integers
 from ..clusters.current import current_client
+from ..estimators.groups import groups_in_words
 from ..estimators.profiles import why_one
 from ..io.staging import naming_place, write_file
 from .estimates import format_bytes
@@ -49,8 +50,7 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
         parameters["missing"] += f": {n:,} values in {missing.n_incomplete:,} rows, {rule}"
     if parameters.get("feature_map", "None") != "None" and getattr(estimator, "feature_map_", estimator) is None:
         parameters["feature_map"] += ": its features show a single cluster, those of the rows themselves are shown"
-    n_groups = getattr(estimator, "n_groups_", None)
-    groups = {} if n_groups is None else {"Groups of dependent rows": f"{n_groups:,}"}
+    groups = {"Groups of dependent rows": said} if (said := groups_in_words(estimator)) else {}
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,

@@ -26,7 +26,7 @@ from ..images.labels import summarise
 from ..images.overview import SegmentSummary
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
-from ..images.tiles import tiled_rows
+from ..images.tiles import Tiles, tiled_rows
 from ..images.validity import Nodata
 from ..io.staging import write_file
 from ..report import Segments, write_report
@@ -118,12 +118,13 @@ def segment_image(
     measured = telling_of_memory(every, estimator)
     with cluster_for(cluster, every.nbytes) as where, recorded(outputs), measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
+        features, tiles = columns_of(options), None
         if options.dependence is None:
-            features, rows, n_passes = _prepared(image, pixel_rows(image, columns_of(options)), estimator, options)
+            features, rows, n_passes = _prepared(image, pixel_rows(image, features), estimator, options)
             estimator.fit(rows)
         else:
-            features, n_passes = columns_of(options), fit_tiles([image], estimator, options)
-        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands)
+            tiles, n_passes = fit_tiles([image], estimator, options)
+        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands, tiles)
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
@@ -145,26 +146,23 @@ def segment_image(
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
 
 
-def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> int:
-    """Fit an estimator to the pixels of images, tested on tiles; return the number of passes before the fit."""
+def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> tuple[Tiles, int]:
+    """Fit an estimator to the pixels of images, tested on tiles; return these and the number of passes before."""
     side = None if options.dependence == "auto" else options.dependence
     bar = announced("measuring tiles", estimator.progress)
     tiled = tiled_rows(images, columns_of(options), side, bar)
-    logger.info(
-        "%s of %s x %s pixels, which count as %.0f independent pixels", full_count(len(tiled.names), "tile"),
-        tiled.side, tiled.side, tiled.n.sum() / max(tiled.design_effect, 1.0),
-    )  # fmt: skip
+    logger.info("%s", tiled.summary)
     seed = int(check_random_state(estimator.random_state).randint(2**31))
     sizes = GroupSizes(tiled.names, tiled.n)
     if options.sample is None:
         estimator.fit(tiled.rows, groups=parts_of(tiled.tiles, sizes, seed))
-        return 1
+        return tiled.summary, 1
     limit = sample_limit(options.sample, len(tiled.rows))
     both = Together((SamplePass(seed, limit), SamplePass(seed, limit, array=1)))
     bar = announced("drawing pixels", estimator.progress)
     rows, tiles = (one.first(options.sample).rows for one in reduce_rows(both, tiled.rows, tiled.tiles, progress=bar))
     estimator.fit(rows, groups=parts_of(tiles, sizes, seed))
-    return 2
+    return tiled.summary, 2
 
 
 @contextmanager

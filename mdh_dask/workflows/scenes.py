@@ -53,14 +53,15 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
     rows: da.Array = rows_of(images.values(), features)
     first = next(iter(images.values()))
     logger.info("%s scenes, %s pixels of %s columns", len(images), *rows.shape)
+    tiles = None
     with telling_of_memory(rows, estimator):
         if options.dependence is not None:
-            n_passes = fit_tiles([*images.values()], estimator, options)
+            tiles, n_passes = fit_tiles([*images.values()], estimator, options)
         else:
             n_passes = int(options.sample is not None)
             estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
     estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
-    columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None)
+    columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None, tiles)
     estimator.pixel_columns_ = columns
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
 

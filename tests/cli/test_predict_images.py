@@ -15,7 +15,7 @@ from test_images import beach, ome_image
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import Features, PixelColumns, open_image, pixel_rows
+from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import write_rows
 
 SIZE = (300, 250)
@@ -123,12 +123,6 @@ def test_drift_compares_images_with_the_columns_of_the_model(here):
         assert same.exit_code == 0, same.output
         other = run("drift", "../in/night.png", "--model", f"../in/{model}.model", *THREADS)
         assert other.exit_code == exits.DRIFT, other.output
-
-
-def test_columns_as_plain_objects_and_back_are_the_same():
-    for features in (Features(), Features(3), Features(5, True).times(np.linspace(0, 1, 11))):
-        columns = PixelColumns(3, features, "yxc")
-        assert PixelColumns.from_dict(columns.to_dict()) == columns
 
 
 OUT = ("--out", "l.zarr")

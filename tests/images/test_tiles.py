@@ -1,6 +1,7 @@
 """Tiles of images: as large as their patches, whatever the chunks, and smooth fields are one segment on them."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import zarr
 from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 
-from mdh_dask import DensityTree, RandomProjectionTree
+from mdh_dask import DensityTree, RandomProjectionTree, load_model
 from mdh_dask.images import open_image, tiles
 from mdh_dask.images.rows import counted
 from mdh_dask.images.tiles import tiled_rows
@@ -78,6 +79,23 @@ def test_classes_in_many_patches_are_found_on_tiles(tmp_path):
         found = zarr.open_array(f"{tmp_path}/l.zarr")[:]
         assert model.n_clusters_ == 2
         assert max(np.mean(found == label), np.mean(found != label)) > 0.97
+
+
+def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
+    model, report = RandomProjectionTree(min_relative_depth=0.0), f"{tmp_path}/r.html"
+    path, place = stored(tmp_path, smooth(0, 96, 12.0, 4)), f"{tmp_path}/m.zarr"
+    segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report, dependence="auto")
+    tiles = load_model(place).pixel_columns_.tiles
+    assert tiles.n_tiles * tiles.side**2 == 96**2
+    assert 1 < tiles.n_independent < 96**2 / 100
+    said = (
+        f"{tiles.n_tiles} tiles of {tiles.side} x {tiles.side} pixels, which vary as {tiles.n_independent:.0f} indepen"
+    )
+    assert said in Path(report).read_text()
+    assert said in load_model(place).why()
+    assert "dependence=None describes the pixels of this one" in model.why()
+    segment(path, model, model=place, overwrite=True)
+    assert load_model(place).pixel_columns_.tiles is None
 
 
 def test_labels_on_tiles_do_not_depend_on_chunks(tmp_path):
