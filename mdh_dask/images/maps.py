@@ -16,7 +16,7 @@ from .._locations import hiding_credentials, name_of
 from .._packages import needed
 from .._typing import AnyArray, Integers
 from ..io.paths import Options, filesystem, local_path, naming
-from ..io.staging import existing, naming_place, remove_folder
+from ..io.staging import remove_folder, staged
 from .image import Image
 
 ENDINGS = (".tif", ".tiff")
@@ -151,22 +151,17 @@ def write_map(
     The dtype is uint8 with 255 for pixels without data, uint16 with 65535, or, without a table of colours, int32 with
     -1. One pass over the labels, and one over the map for its overviews, in this process.
     """
-    file = local_path(path)
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    with naming_place(path), TemporaryDirectory(dir=file and file.parent, prefix=".map-") as folder:
-        plain, final = Path(folder, "plain.tif"), Path(folder, "map.tif")
-        _write_plain(
-            labels, plain, place, colours, names, {key.upper(): str(value) for key, value in (tags or {}).items()}
-        )
+    with (
+        staged(path, overwrite, storage_options) as stage,
+        TemporaryDirectory(dir=stage.folder and stage.folder.parent, prefix=".map-") as folder,
+    ):
+        plain, final = Path(folder, "plain.tif"), stage.folder or Path(folder, "map.tif")
+        about = {key.upper(): str(value) for key, value in (tags or {}).items()}
+        _write_plain(labels, plain, place, colours, names, about)
         _write_cog(plain, final)
-        if file is None:
+        if stage.folder is None:
             fs, name = filesystem(path, storage_options)
             fs.put_file(str(final), name)
-            return
-        if file.exists() and not overwrite:
-            raise existing(path)
-        final.replace(file)
 
 
 def dtype_of(n_labels: int) -> str:

@@ -172,7 +172,7 @@ class LazyTable:
         column = () if n_columns is None else (0,)
         for i, (block, n) in enumerate(zip(self.blocks, rows)):
             key = (name, i, *column)
-            graph[key] = Task(key, _block, TaskRef(shared), TaskRef(block) if self.graph else block, n)
+            graph[key] = Task(key, _whole, TaskRef(shared), TaskRef(block) if self.graph else block, n)
         chunks = (rows,) if n_columns is None else (rows, (n_columns,))
         return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
 
@@ -211,13 +211,3 @@ def _selected(partition: Any, names: tuple[str, ...]) -> Any:
 
 def _coded(read: Callable[[Any, tuple[str, ...]], Any], names: tuple[str, ...], code: Code, block: Any) -> AnyArray:
     return code(read(block, names))
-
-
-def _block(code: Code, block: Any, n_rows: int) -> AnyArray:
-    found = code(block)
-    if len(found) != n_rows:
-        raise ValueError(
-            f"expected a block of {n_rows} rows, got {len(found)}: the input has changed since it was opened, or is "
-            "damaged; open it again, or write it again"
-        )
-    return found

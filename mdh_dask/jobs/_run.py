@@ -40,8 +40,6 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     if restart or not work.has_begun():
         check_outputs(job, outputs)
     opened = job.open_input()
-    check_folder(job.work.resolve().parent)
-    job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
         about = about_job(job, opened.array, job.fingerprint())
         if not restart:
@@ -49,9 +47,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
             restart = bool(work.changes(about))
         if not restart and (finished := work.manifest(FINISHED)) is not None:
             return _nothing_to_do(outputs, finished)
-        fence = Fence(job.work / ATTEMPT, new_attempt())
-        fence.claim()
-        with _saying_how_to_go_on(fence):
+        with _attempt(job) as fence:
             if restart or work.manifest(READY) is None:
                 _begin(work, about, outputs, fence, anew=restart)
                 work.ready(_made(job, about, opened, outputs, work, fence, progress))
@@ -90,7 +86,9 @@ def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
 
 @contextmanager
 def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
-    """Lock the job and its outputs against other runs."""
+    """Make the folder of work, and lock the job and its outputs against other runs."""
+    check_folder(job.work.resolve().parent)
+    job.work.mkdir(exist_ok=True)
     with ExitStack() as locks:
         locks.enter_context(locked(job.work / LOCK, job.name, keep=True))
         for file in outputs.files():
@@ -99,10 +97,12 @@ def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
 
 
 @contextmanager
-def _saying_how_to_go_on(fence: Fence) -> Iterator[None]:
-    """Say in an interrupt that the job can be resumed, and in other errors if another attempt has taken over."""
+def _attempt(job: Job) -> Iterator[Fence]:
+    """Become the latest attempt; interrupts say that the job can be resumed, errors if another has taken over."""
+    fence = Fence(job.work / ATTEMPT, new_attempt())
+    fence.claim()
     try:
-        yield
+        yield fence
     except KeyboardInterrupt as error:
         raise type(error)("interrupted; the same command goes on from here") from None
     except Exception:
@@ -181,8 +181,6 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
     opened = job.open_input()
     assert isinstance(opened, ScenesInput)
     assert isinstance(outputs, SceneOutputs)
-    check_folder(job.work.resolve().parent)
-    job.work.mkdir(exist_ok=True)
     with _alone(job, outputs):
         about = about_scenes(job)
         if not restart and work.changes(about):
@@ -197,9 +195,7 @@ def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, prog
             nights = full_count(ledger.night - 1, "night")
             return f"no new scene: {len(ledger.scenes)} done in {nights}, nothing to do"
         outputs, refused = checked_outputs(job, own(outputs, mine), opened, ledger, new)
-        fence = Fence(job.work / ATTEMPT, new_attempt())
-        fence.claim()
-        with _saying_how_to_go_on(fence):
+        with _attempt(job) as fence:
             if restart:
                 ledger.write()  # first, so that a kill does not leave the old ledger with a job that has begun anew
             work.begin(about, fence.attempt, outputs.own, anew=restart)

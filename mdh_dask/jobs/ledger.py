@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from .. import __version__
-from .._fields import JobError, matches
+from .._fields import matches
 from .._locations import all_redacted
 from ..io.staging import write_whole
+from .state import FORMAT, damaged, read_state
 
 LEDGER = "scenes.json"
 
 STEPS = "scenes.{}.steps"
 """Name of the file of steps since the ledger was written, which names it."""
-
-FORMAT = 1
 
 STEP = {"version": int, "night": int}
 
@@ -78,11 +76,9 @@ class Ledger:
         file = folder / LEDGER
         if not file.exists():
             return cls(file)
-        remedy = "restore it from a copy, or discard the work of the job with restart=True"
+        content = read_state(file, {"night": int, **TABLES})
+        tables = {name: content[name] for name in TABLES}
         try:
-            content = json.loads(file.read_text())
-            number, night = content["format"], content["night"]
-            tables = {name: content[name] for name in TABLES}
             if not (since := content.get("since", "0")).isalnum():
                 raise ValueError("its steps are in no file of this folder")
             steps = folder / STEPS.format(since)
@@ -90,14 +86,10 @@ class Ledger:
             for table, name, about in map(json.loads, lines):
                 tables[table][name] = about
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise JobError(f"{file} is damaged ({error!r:.99}): {remedy}") from error
-        if number != FORMAT:
-            raise JobError(
-                f"{file} has format {number}; this is mdh_dask {__version__}, which reads format {FORMAT}: {remedy}"
-            )
-        if type(night) is not int or not matches(tables, TABLES):
-            raise JobError(f"{file} is damaged (it lacks what was written): {remedy}")
-        return cls(file, night, **tables, since="" if cut_off or "since" not in content else since)
+            raise damaged(file, f"{error!r:.99}") from error
+        if not matches(tables, TABLES):
+            raise damaged(file, "it lacks what was written")
+        return cls(file, content["night"], **tables, since="" if cut_off or "since" not in content else since)
 
     def write(self) -> None:
         """Replace the file."""

@@ -71,18 +71,6 @@ class SceneOutputs(JobOutputs):
 
 
 @dataclass(frozen=True)
-class AllPixels:
-    """Stands for the pixels of all scenes where only their size counts."""
-
-    rows: da.Array
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the rows in memory."""
-        return int(self.rows.nbytes)
-
-
-@dataclass(frozen=True)
 class ScenesInput:
     """Scenes as an input.
 
@@ -133,8 +121,8 @@ class ScenesInput:
 
     @property
     def array(self) -> Any:
-        """Return a stand-in with the size of the scenes."""
-        return AllPixels(self.rows)
+        """Return the rows."""
+        return self.rows
 
     def describe(self) -> str:
         """Return the number of scenes and of their pixels, and the columns of rows."""

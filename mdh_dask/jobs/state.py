@@ -125,24 +125,38 @@ class Work:
         shutil.rmtree(self.folder / PASSES, ignore_errors=True)
 
     def _read(self, name: str) -> Any:
-        file = self.folder / name
-        remedy = "or discard its work with restart=True"
-        try:
-            content = json.loads(file.read_text())
-            number = content["format"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise JobError(f"{file} is damaged ({error!r}): restore it from a copy, {remedy}") from error
-        if number != FORMAT:
-            raise JobError(
-                f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
-                f"which reads format {FORMAT}: continue with that version, {remedy}"
-            )
-        if not matches(content, FORMS[name]) or not content["attempts"]:
-            raise JobError(f"{file} is damaged (it lacks what was written): restore it from a copy, {remedy}")
-        return content
+        return read_state(self.folder / name, FORMS[name])
 
     def _write(self, name: str, value: Mapping[str, Any]) -> None:
         write_whole(self.folder / name, json.dumps(all_redacted(value), indent=1).encode())
+
+
+def damaged(file: Path, why: str) -> JobError:
+    """Return the error for a damaged file of state."""
+    return JobError(f"{file} is damaged ({why}): restore it from a copy, or discard its work with restart=True")
+
+
+def read_state(file: Path, form: Any) -> dict[str, Any]:
+    """Return the content of a file of state.
+
+    Raises
+    ------
+    JobError
+        If it is damaged, holds less than `form` says, or is of another format.
+    """
+    try:
+        content: dict[str, Any] = json.loads(file.read_text())
+        number = content["format"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise damaged(file, f"{error!r:.99}") from error
+    if number != FORMAT:
+        raise JobError(
+            f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
+            f"which reads format {FORMAT}: continue with that version, or discard its work with restart=True"
+        )
+    if not matches(content, form) or content.get("attempts") == []:
+        raise damaged(file, "it lacks what was written")
+    return content
 
 
 def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
