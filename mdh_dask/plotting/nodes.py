@@ -73,23 +73,8 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
     """
     check_node(tree, node)
     ax = new_axes(ax, (6.4, 3.2))
-    ax.set_title(node_title(tree, node), fontsize="medium")
-    bare_axes(ax)
     density = tree.density(node)
-    if density is None:
-        ax.set_xticks([])
-        ax.text(0.5, 0.5, "no density to show", transform=ax.transAxes, ha="center", color=GREY)
-        return ax
-    if tree.left[node] >= 0:
-        fill_sides(ax, *density)
-    else:
-        ax.fill_between(density.position, density.density, color=GREY, alpha=0.45, linewidth=0)
-    ax.plot(density.position, density.density, color=INK, linewidth=1.2)
-    _draw_threshold(ax, tree, node)
-    ax.set_xlim(*window(density))
-    ax.locator_params(axis="x", nbins=6)
-    ax.set_ylim(0, 1.05 * float(density.density.max()) or 1.0)
-    ax.set_xlabel("projection on the direction of the split")
+    _draw_densities(ax, tree, node, node_title(tree, node), () if density is None else (density,))
     return ax
 
 
@@ -246,33 +231,34 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     >>> print(plot_drift(Drift(tree, tree), 0).get_title())
     cluster 0: 7 rows old, 7 rows new
     """
-    tree = drift.old
-    check_node(tree, node)
+    check_node(drift.old, node)
     ax = new_axes(ax, (6.4, 3.2))
-    ax.set_title(_title(drift, node), fontsize="medium")
+    _draw_densities(ax, drift.old, node, _title(drift, node), drift.densities(node) or ())
+    return ax
+
+
+def _draw_densities(ax: Any, tree: Tree, node: int, title: str, densities: tuple[NodeDensity, ...]) -> None:
+    """Draw the density of a node, filled, and that of new rows as a line if there is one."""
+    ax.set_title(title, fontsize="medium")
     bare_axes(ax)
-    densities = drift.densities(node)
-    if densities is None:
+    if not densities:
         ax.set_xticks([])
         ax.text(0.5, 0.5, "no density to show", transform=ax.transAxes, ha="center", color=GREY)
-        return ax
-    old, new = densities
+        return
+    own, *new = densities
     if tree.left[node] >= 0:
-        fill_sides(ax, *old)
+        fill_sides(ax, *own)
     else:
-        ax.fill_between(old.position, old.density, color=GREY, alpha=0.45, linewidth=0)
-    ax.plot(old.position, old.density, color=INK, linewidth=0.8, label="old rows")
-    ax.plot(new.position, new.density, color=NEW, linewidth=1.8, label="new rows")
-    if has_valley(tree, node):
-        ax.axvline(
-            tree.thresholds[node], color=INK, linewidth=1.5, linestyle="-" if tree.left[node] >= 0 else ":", zorder=3
-        )
-    ax.set_xlim(*joint_window(old, new))
+        ax.fill_between(own.position, own.density, color=GREY, alpha=0.45, linewidth=0)
+    ax.plot(own.position, own.density, color=INK, linewidth=0.8 if new else 1.2, label="old rows")
+    for other in new:
+        ax.plot(other.position, other.density, color=NEW, linewidth=1.8, label="new rows")
+        ax.legend(loc="best", framealpha=0.6, edgecolor="none")
+    _draw_threshold(ax, tree, node)
+    ax.set_xlim(*(joint_window(own, *new) if new else window(own)))
     ax.locator_params(axis="x", nbins=6)
-    ax.set_ylim(0, 1.05 * float(max(old.density.max(), new.density.max())) or 1.0)
+    ax.set_ylim(0, 1.05 * float(max(one.density.max() for one in densities)) or 1.0)
     ax.set_xlabel("projection on the direction of the split")
-    ax.legend(loc="best", framealpha=0.6, edgecolor="none")
-    return ax
 
 
 def joint_window(old: NodeDensity, new: NodeDensity) -> tuple[float, float]:
