@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import eigh
 
-from .._typing import Floats, Integers
+from .._typing import Integers
 from .._words import full_count
-from .parts import LEFT, RIGHT, new_axes
+from .parts import LEFT, RIGHT, discriminants, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 DRAWN = 60
 """Most merges in a picture, those with the most evidence."""
-
-REST = 1e-6
-"""Weight of the spread of all landmarks beside that of the clusters: it chooses directions among those without any."""
 
 MOST_NUMBERED = 30
 """With more clusters, they are not numbered."""
@@ -150,7 +146,7 @@ def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Seque
         unit = np.divide(1.0, model.scale, out=np.zeros(2), where=model.scale > 0)
         at, axes = model.points * unit + model.centre, ["column 0", "column 1"] if names is None else list(names)
     else:
-        at = model.points @ discriminants(model)
+        at = model.points @ discriminants(model.points, label, weight)
         axes = ["discriminant 1", "discriminant 2"][: at.shape[1]]
         at, axes = (at, axes) if at.shape[1] == 2 else (np.column_stack([at, np.zeros(len(at))]), [*axes, ""])
     ax.scatter(at[:, 0], at[:, 1], s=4 * np.sqrt(weight / weight.mean()), c=[f"C{c % 10}" for c in label], linewidths=0)
@@ -163,27 +159,3 @@ def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Seque
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title(full_count(model.n_clusters, "cluster"), fontsize="medium")
     return ax
-
-
-def discriminants(model: "DensityModel") -> Floats:
-    """Return the two directions that separate the clusters of landmarks best, shape (n_features, at most 2).
-
-    The spread in the clusters is one along both. With one cluster they are the principal components.
-    """
-    points, weight = model.points, np.maximum(model.counts, 1)[:, None] / np.maximum(model.counts, 1).sum()
-    label = model.clusters[model.cells]
-    points = points - (weight * points).sum(axis=0)
-    means = np.zeros_like(points)
-    for c in np.unique(label):
-        own = label == c
-        means[own] = (weight[own] * points[own]).sum(axis=0) / weight[own].sum()
-    within, between = points - means, means
-    inside = (weight * within).T @ within
-    inside += (REST * np.trace(inside) / len(inside) + np.finfo(np.float64).tiny) * np.eye(len(inside))
-    outside = (weight * between).T @ between + REST * (weight * points).T @ points
-    if model.n_clusters == 1:
-        inside, outside = np.eye(len(inside)), inside
-    n = len(inside)
-    directions: Floats = eigh(outside, inside, subset_by_index=(max(n - 2, 0), n - 1))[1][:, ::-1]
-    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
-    return directions * np.where(largest < 0, -1.0, 1.0)

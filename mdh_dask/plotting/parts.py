@@ -4,8 +4,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import eigh
 
-from .._typing import Floats
+from .._typing import AnyArray, Floats, Integers
 from .._words import depth_text, full_count
 from ..tree.structure import NodeDensity, Tree
 
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 LEFT, RIGHT, GREY, INK = "#2a6fbb", "#e07b1a", "#9aa3ad", "#333a42"
 """Colours of the two sides of a split, of unsplit nodes and of lines; safe for colour-blind readers."""
+
+REST = 1e-6
+"""Weight of the spread of all points beside that of the clusters: it chooses directions among those without any."""
+
+MANY_ROWS = 200
+"""Rows for each column with which a covariance need not be shrunk."""
 
 TAIL = 0.0005
 """Share of the rows that a drawing leaves out at either end."""
@@ -93,3 +100,37 @@ def node_title(tree: Tree, node: int) -> str:
         return f"{rows}\nvalley of relative depth {depth}, not split"
     left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))
     return f"{rows}, relative depth {depth}\n{left:,} left, {right:,} right"
+
+
+def discriminants(points: AnyArray, label: Integers, weight: AnyArray | None = None) -> Floats:
+    """Return the two directions along which the means of clusters differ most, shape (n_features, at most 2).
+
+    Means are compared in units of the spread in the clusters, as in Fisher's discriminants, so that a thin gap between
+    long clusters is seen. With one cluster they are the principal components. `weight` counts rows for each point.
+    """
+    weight = np.ones(len(points)) if weight is None else weight
+    weight = (weight / weight.sum())[:, None]
+    points = points - (weight * points).sum(axis=0)
+    means = np.zeros_like(points)
+    for c in np.unique(label):
+        own = label == c
+        means[own] = (weight[own] * points[own]).sum(axis=0) / weight[own].sum()
+    within, spread = points - means, (weight * points).T @ points
+    inside, outside = np.eye(points.shape[1]), spread
+    if means.any():  # more than one cluster
+        inside = np.asarray(_covariance(within, weight))
+        inside += (REST * np.trace(inside) / len(inside) + np.finfo(np.float64).tiny) * np.eye(len(inside))
+        outside = (weight * means).T @ means + REST * spread
+    n = len(inside)
+    directions: Floats = eigh(outside, inside, subset_by_index=(max(n - 2, 0), n - 1))[1][:, ::-1]
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
+    return directions * np.where(largest < 0, -1.0, 1.0)
+
+
+def _covariance(within: Floats, weight: Floats) -> Floats:
+    """Return the covariance of centred points, shrunk where they are few."""
+    if len(within) >= MANY_ROWS * within.shape[1]:
+        return (weight * within).T @ within
+    from sklearn.covariance import ledoit_wolf  # an import of .2 s
+
+    return np.asarray(ledoit_wolf(np.sqrt(len(weight) * weight) * within, assume_centered=True)[0])

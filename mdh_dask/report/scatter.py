@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
+from ..plotting.parts import discriminants
 from ..summaries.profiles import Profiles
 from .entries import Entry
 
@@ -21,10 +22,6 @@ SAID = 3
 
 MOST_COLUMNS = 500
 """Columns whose means differ most, among which the directions are sought: the time grows with their cube."""
-
-
-MANY_ROWS = 200
-"""Rows for each column with which a covariance need not be shrunk."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +69,7 @@ def scatter_of(rows: AnyArray, labels: Integers, profiles: Profiles, clusters: l
 def telling_axes(rows: AnyArray, labels: Integers, profiles: Profiles) -> tuple[Integers, Floats]:
     """Return columns, and up to two directions in them in which the means of the clusters differ most.
 
-    Means are compared in units of the standard deviations of the clusters along the direction, as in Fisher's
-    discriminants, so that a thin gap between long clusters is seen. Where there are fewer such directions, the sample
-    is widest along the others. Directions are for columns in units of their standard deviations within clusters.
+    Directions are for columns in units of their standard deviations within clusters.
     """
     mean, weight = profiles.mean, np.sqrt(profiles.n_rows / max(int(profiles.n_rows.sum()), 1))[:, None]
     deviations = _deviations(profiles)
@@ -83,39 +78,16 @@ def telling_axes(rows: AnyArray, labels: Integers, profiles: Profiles) -> tuple[
     chosen = chosen[np.ptp(np.asarray(rows[:, chosen], dtype=np.float64), axis=0) > 0] if len(rows) else chosen[:0]
     if not len(chosen):
         return chosen, np.empty((0, 0))
-    standard, axes = _centred(rows, chosen, profiles), np.empty((0, len(chosen)))
-    whitening = _whitening(standard, labels)
-    _, strength, directions = np.linalg.svd(apart[:, chosen] @ whitening, full_matrices=False)
-    for axis in (whitening @ directions[:2][strength[:2] > 1e-6].T).T:
-        axes = np.vstack([axes, axis / np.linalg.norm(axis)])
-    while len(axes) < min(2, len(chosen)):
-        beside = standard - standard @ np.linalg.pinv(axes) @ axes
-        _, strength, directions = np.linalg.svd(beside, full_matrices=False)
-        if strength[0] <= 1e-9 * np.abs(standard).max():
-            break
-        axes = np.vstack([axes, directions[:1]])
-    return chosen, axes * np.where(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)] > 0, 1, -1)[:, None]
+    standard = _centred(rows, chosen, profiles)
+    axes = discriminants(standard, labels).T
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    return chosen, axes[np.ptp(standard @ axes.T, axis=0) > 1e-9 * np.abs(standard).max()]
 
 
 def _centred(rows: AnyArray, chosen: Integers, profiles: Profiles) -> Floats:
     """Return some columns of rows less their means, in units of the standard deviations within clusters."""
     standard: Floats = np.asarray(rows[:, chosen], dtype=np.float64) / _deviations(profiles)[chosen]
     return standard - standard.mean(axis=0)
-
-
-def _whitening(standard: Floats, labels: Integers) -> Floats:
-    """Return the inverse root of the covariance of rows within clusters, shrunk where rows are few."""
-    _, group = np.unique(labels, return_inverse=True)
-    means = np.array([standard[group == i].mean(axis=0) for i in range(group.max() + 1)])
-    within = standard - means[group]
-    if len(within) < MANY_ROWS * within.shape[1]:
-        from sklearn.covariance import ledoit_wolf  # an import of .2 s
-
-        covariance = ledoit_wolf(within, assume_centered=True)[0]
-    else:
-        covariance = within.T @ within / len(within)
-    values, directions = np.linalg.eigh(covariance)
-    return directions / np.sqrt(np.maximum(values, 1e-9 * max(values[-1], 1e-9)))
 
 
 def _deviations(profiles: Profiles) -> Floats:

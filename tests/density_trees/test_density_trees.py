@@ -33,7 +33,8 @@ from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.estimators.density_state import DensityState
 from mdh_dask.io import codec
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.plotting.models import discriminants, plot_landmarks
+from mdh_dask.plotting.models import plot_landmarks
+from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
 
 
@@ -641,7 +642,7 @@ def test_a_map_of_many_columns_shows_the_directions_in_which_clusters_differ():
     X = rng.normal(size=(600, 5)) * [1, 9, 1, 1, 1]
     X[:300, 2] += 9
     model = DensityTree(scale=False).fit(X).state_.model
-    axes = discriminants(model)
+    axes = discriminants(model.points, model.clusters[model.cells], np.maximum(model.counts, 1))
     along = model.points @ axes
     spread = [along[model.clusters[model.cells] == c].std(axis=0) for c in (0, 1)]
     np.testing.assert_allclose(np.square(spread).mean(axis=0), 1, rtol=0.05)
