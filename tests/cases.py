@@ -7,6 +7,7 @@ import numpy as np
 from mdh_dask import AffinityFeatures
 from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import CLASSIFIERS, all_estimators
+from mdh_dask.io import codec
 
 MAPS = transformers()
 ESTIMATORS = all_estimators()
@@ -86,7 +87,7 @@ def results(model, rows):
 
 def assert_same_fit(model, expected, *, sources=None):
     """Compare all that two fits found, to the last bit; `sources` has the number of each row of the second."""
-    (settings, arrays), (other_settings, others) = (one._fitted().to_arrays() for one in (model, expected))
+    (settings, arrays), (other_settings, others) = (codec.taken_apart(one._fitted()) for one in (model, expected))
     assert settings == other_settings
     assert arrays.keys() == others.keys()
     for name, value in others.items():

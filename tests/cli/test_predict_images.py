@@ -11,11 +11,12 @@ import zarr
 from click.testing import CliRunner
 from ome_zarr_models.v05 import Labels
 from PIL import Image
+from stored import stored_and_read
 from test_images import beach, ome_image
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import open_image, pixel_rows
+from mdh_dask.images import Features, PixelColumns, open_image, pixel_rows
 from mdh_dask.io import write_rows
 
 SIZE = (300, 250)
@@ -123,6 +124,12 @@ def test_drift_compares_images_with_the_columns_of_the_model(here):
         assert same.exit_code == 0, same.output
         other = run("drift", "../in/night.png", "--model", f"../in/{model}.model", *THREADS)
         assert other.exit_code == exits.DRIFT, other.output
+
+
+def test_columns_that_were_stored_are_the_same():
+    for features in (Features(), Features(3), Features(5, True).times(np.linspace(0, 1, 11))):
+        columns = PixelColumns(3, features, "yxc")
+        assert stored_and_read(columns) == columns
 
 
 OUT = ("--out", "l.zarr")
