@@ -36,7 +36,14 @@ def load_model(path: str | Path) -> Any:
     ImportError
         If it is a model of another package, which was not imported.
     """
-    return read_model(path, _model_of, lambda: import_module(".registry", __package__))
+    return read_model(path, _model_of, _import_class)
+
+
+def _import_class(form: Any) -> None:
+    """Import the estimator of a saved model, and with it the classes of its fitted values."""
+    name = form.get("dict", {}).get("estimator")
+    if isinstance(name, str) and name in MODULES:
+        import_module(f".{MODULES[name]}", __package__)
 
 
 def _model_of(saved: Any) -> Any:

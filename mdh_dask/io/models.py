@@ -49,7 +49,7 @@ def damaged(path: str | os.PathLike[str], reason: object) -> ValueError:
     return ValueError(f"{path} is a damaged model: {reason}; restore it from a copy, or fit and save the model again")
 
 
-def checked(group: zarr.Group, mark: dict[str, Any]) -> Any:
+def checked(group: zarr.Group, mark: dict[str, Any], prepare: Callable[[Any], None]) -> Any:
     """Return the value that was saved, if it is that."""
     names = mark.get("arrays")
     if not isinstance(names, list) or not all(isinstance(name, str) and NAME.fullmatch(name) for name in names):
@@ -59,6 +59,7 @@ def checked(group: zarr.Group, mark: dict[str, Any]) -> Any:
     arrays = {name: np.asarray(array[...], order="C") for name, array in found.items()}
     if mark["checksum"] != checksum_of(mark, arrays):
         raise ValueError("its contents do not have the checksum that was recorded")
+    prepare(mark.get("value"))
     return codec.put_together(mark.get("value"), arrays.__getitem__)
 
 
@@ -130,13 +131,13 @@ def save_model(
 def read_model(
     path: str | os.PathLike[str],
     make: Callable[[Any], T],
-    known: Callable[[], Any] = dict,
+    prepare: Callable[[Any], None] = lambda form: None,
     *,
     storage_options: Options = None,
 ) -> T:
     """Read what `save_model` wrote: the result of `make` for the value, to the last bit.
 
-    `known` makes more classes known, if the model holds one that is not.
+    `prepare` may import the classes of the value, given its form, which may have been tampered with.
 
     Raises
     ------
@@ -153,11 +154,7 @@ def read_model(
     mark = group.attrs[MODEL_MARK]
     check_format(mark, path)
     try:
-        try:
-            value = checked(group, mark)
-        except UnknownClassError:
-            known()
-            value = checked(group, mark)
+        value = checked(group, mark, prepare)
     except UnknownClassError as error:
         raise ImportError(
             f"{path}: {error.args[0]}: import the package that defines it first, or install the version of mdh_dask "

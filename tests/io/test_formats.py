@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -53,6 +55,13 @@ def test_every_model_predicts_what_it_did(written):
         if told["names"]:
             del model.feature_names_in_  # these rows have none
         np.testing.assert_array_equal(model.predict(rows_for(name, rows)), told["labels"], err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["SupportVectorClustering", "ConsensusClustering", "kernel gower"])
+def test_another_process_reads_a_model_with_its_own_estimator_alone(written, name):
+    script = "import sys, mdh_dask; mdh_dask.load_model(sys.argv[1]); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", script, written / "models" / name], capture_output=True, check=True)
+    assert b"mdh_dask.estimators.registry" not in ran.stdout.split()
 
 
 def test_every_tree_goes_on_learning(written):
