@@ -63,6 +63,8 @@ from scipy.sparse import csr_array
 
 from mdh_dask.io import write_rows
 
+pytestmark = pytest.mark.slow
+
 VERDICTS = {"met", "not met", "-", "not found: skipped", "not installed: skipped"}
 
 

@@ -15,6 +15,8 @@ from sklearn.datasets import load_digits
 
 from tests.notebooks import FOLDER, MACHINE, NOTEBOOK, PATHS, PICTURE, WIDTH, code, executed, keep, kept, pictures, size
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "01_photograph": {"folder": "out"},
     "02_larger_than_memory": {"n_rows": 50_000, "n_workers": 1},

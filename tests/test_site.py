@@ -9,6 +9,8 @@ import pytest
 
 import mdh_dask
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 PAGES = ROOT / "deploy/docs"

@@ -57,6 +57,7 @@ class TestHashRows:
         for octet in octets.T:
             assert ((np.bincount(octet, minlength=256) - n / 256) ** 2 / (n / 256)).sum() < chi2.isf(1e-5, 255)
 
+    @pytest.mark.slow
     def test_pairs_of_bits_are_independent(self):
         n = 2**15
         bits = np.unpackbits(hash_rows(5, 0, n).view(np.uint8).reshape(n, 8), axis=1).astype(float) * 2 - 1
@@ -114,6 +115,7 @@ def assert_all_equal(actual, expected):
 
 
 class TestSweepBranches:
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", LOOP_DTYPES)
     @settings(max_examples=25)
     @given(st.data())
@@ -156,6 +158,7 @@ class TestSweepBranches:
 
 
 class TestPartsOfTheSweep:
+    @pytest.mark.slow
     @pytest.mark.parametrize("inner", [True, False])
     @given(rows=row_sets([np.float64], max_rows=150), seed=seeds, n=st.integers(0, 3), data=st.data())
     def test_visiting_a_node_equals_its_twin(self, inner, rows, seed, n, data):
@@ -224,6 +227,7 @@ class TestPartsOfTheSweep:
 
 
 class TestSpreading:
+    @pytest.mark.slow
     @given(row_sets([np.float32, np.float64], max_rows=150), word, st.data())
     def test_spreading_rows_and_tiles_equals_the_twin(self, rows, seed, data):
         coarse, hashes = data.draw(jitters(rows.shape[1])), hash_rows(seed, 0, len(rows))

@@ -87,6 +87,7 @@ class TestPlan:
 
 
 class TestKernelKMeans:
+    @pytest.mark.slow
     def test_the_objective_is_that_of_k_means_on_the_same_features(self, rings):
         model = KernelKMeans(n_clusters=3, feature_map="local_scaling").fit(rings[0])
         best = KMeans(3, n_init=10, random_state=0).fit(model.feature_map_.transform(rings[0])).inertia_
@@ -115,6 +116,7 @@ class TestKernelKMeans:
             with pytest.raises(ValueError, match="expected"):
                 replace(model.state_, **{name: wrong}).check()
 
+    @pytest.mark.slow
     def test_the_gap_statistic_finds_separated_clusters_and_leaves_one_whole(self, mixture):
         model = KernelKMeans(feature_map=None).fit(mixture[0])
         assert model.n_clusters_ == 5
@@ -126,6 +128,7 @@ class TestKernelKMeans:
         rows = centres + np.random.default_rng(0).normal(size=(4500, 2))
         assert KernelKMeans(feature_map=None).fit(rows).n_clusters_ == 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["rbf", "local_scaling", "cosine"])
     def test_the_gap_statistic_leaves_features_of_a_cloud_whole_which_lie_along_curves(self, name):
         clouds = [np.random.default_rng(seed).normal(size=(300, 3)) for seed in range(3)]
@@ -135,6 +138,7 @@ class TestKernelKMeans:
         ratings = np.random.default_rng(0).integers(1, 6, (300, 2))
         assert KernelKMeans().fit(ratings).n_clusters_ == 1
 
+    @pytest.mark.slow
     def test_the_gap_statistic_finds_clusters_of_features_whatever_the_chunks(self):
         X = load_wine().data
         first, other = (KernelKMeans().fit(rows) for rows in (X, da.from_array(X, chunks=(50, 13))))

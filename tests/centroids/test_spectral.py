@@ -49,6 +49,7 @@ def eigenvectors(matrix, k):
 
 
 class TestAllRowsAsLandmarks:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kernel", [RBF(), LocalScaling()])
     @pytest.mark.parametrize(("rows", "k"), [(wine, 3), (iris, 3), (rings, 2)])
     def test_rows_are_those_of_the_eigenvectors_of_the_normalised_affinities(self, rows, k, kernel):
@@ -61,6 +62,7 @@ class TestAllRowsAsLandmarks:
         expected = KMeans(k, n_init=10, random_state=0).fit_predict(entries)
         assert normalized_mutual_information(expected, model.labels_) >= 0.95
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("rows", "k", "kernel"), [(wine, 3, RBF()), (iris, 3, LocalScaling()), (rings, 2, LocalScaling())]
     )

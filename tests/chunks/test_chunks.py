@@ -107,6 +107,7 @@ class TestReduceRows:
         X = rows(100)
         assert reduce_rows(Order(), da.from_array(X, chunks=(3, 2))) == expected_order(X)
 
+    @pytest.mark.slow
     def test_processes_agree(self):
         with dask.config.set(scheduler="processes", num_workers=2):
             assert reduce_rows(Together((Order(),)), da.from_array(rows(9), chunks=(4, 2))) == (
@@ -122,6 +123,7 @@ class TestReduceRows:
             reduce_rows(Together((Order(), Weighted())), da.from_array(rows(40), chunks=(3, 2)))
         assert len(computes) == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_chunks", [1, 2, 8, 9, 100, 513])
     @pytest.mark.parametrize("make", SOURCES.values(), ids=SOURCES)
     def test_loading_is_fused_and_each_level_of_combining_adds_an_eighth(self, tmp_path, make, n_chunks):
@@ -159,6 +161,7 @@ class TestReduceRows:
         # The node that all tasks share: where every chunk starts.
         assert sum(size > 8 * 1500 for size in sizes) == 1
 
+    @pytest.mark.slow
     def test_the_graph_is_built_in_a_number_of_calls_proportional_to_that_of_chunks(self, monkeypatch):
         def calls(n_chunks):
             array = da.zeros(n_chunks, chunks=1)

@@ -311,6 +311,7 @@ def states_of(statistic, arrays, sizes):
 
 @pytest.mark.parametrize("cases", STATISTICS.values(), ids=STATISTICS)
 class TestLaws:
+    @pytest.mark.slow
     @given(st.data())
     def test_merging_chunks_equals_one_chunk(self, cases, data):
         statistic, arrays = data.draw(cases)
@@ -318,6 +319,7 @@ class TestLaws:
         whole = statistic.finalise(statistic.chunk(0, *arrays))
         assert_same_value(statistic.finalise(reduce(statistic.combine, states)), whole, magnitude(arrays))
 
+    @pytest.mark.slow
     @given(st.data())
     def test_combining_is_associative(self, cases, data):
         statistic, arrays = data.draw(cases)
@@ -326,6 +328,7 @@ class TestLaws:
         rightmost = reduce(lambda right, left: statistic.combine(left, right), reversed(states))
         assert_same_value(statistic.finalise(rightmost), statistic.finalise(leftmost), magnitude(arrays))
 
+    @pytest.mark.slow
     @settings(max_examples=15)
     @given(st.data())
     def test_the_value_does_not_depend_on_the_chunks(self, cases, data):
@@ -373,6 +376,7 @@ class TestSchedulers:
     def test_in_this_process(self, scheduler):
         self.assert_value_is_that_of_one_chunk(example_statistic())
 
+    @pytest.mark.slow
     @pytest.mark.cluster
     def test_another_process(self, other_process):
         self.assert_value_is_that_of_one_chunk(FirstPass(3, 2**61))

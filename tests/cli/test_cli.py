@@ -86,6 +86,7 @@ def here(store, tmp_path, monkeypatch):
 # What the commands write and tell
 
 
+@pytest.mark.slow
 def test_fit_writes_labels_model_and_report_and_one_line_on_standard_output(here):
     result = run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", *QUICK)
     assert result.exit_code == 0, result.output
@@ -272,6 +273,7 @@ def test_help_tells_all_exit_codes():
     assert codes <= set(re.findall(r"\d+", run("--help").output))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -552,6 +554,7 @@ def tcp_cluster():
         yield cluster
 
 
+@pytest.mark.slow
 def test_work_runs_on_a_scheduler_named_by_address_or_file(here, tcp_cluster):
     Path("scheduler.json").write_text(json.dumps({"address": tcp_cluster.scheduler_address}))
     named = [("--scheduler", tcp_cluster.scheduler_address), ("--scheduler-file", "scheduler.json")]
@@ -663,6 +666,7 @@ def has_processes(group):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
@@ -672,6 +676,7 @@ def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
     assert_cleanly_stopped(process, code, here)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
@@ -685,6 +690,7 @@ def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_worker_processes_do_the_work_and_keep_their_tracebacks(here):
     local = ("--workers", 1, "--threads-per-worker", 2, "--memory-limit", "1GB")

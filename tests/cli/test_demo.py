@@ -69,6 +69,7 @@ def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
     assert run("--table", "--image", "china").exit_code == 2
 
 
+@pytest.mark.slow
 def test_the_photograph_is_segmented_on_a_local_cluster_by_default(here):
     result = run(scheduler=None)
     assert result.exit_code == 0, result.output
@@ -82,6 +83,7 @@ def test_the_photograph_is_segmented_on_a_local_cluster_by_default(here):
     assert zarr.open_array("mdh-dask-demo/labels.zarr").cdata_shape == (16, 2)
 
 
+@pytest.mark.slow
 def test_either_photograph_is_segmented(here):
     assert run("--image", "china").exit_code == 0
     assert "china by danielbuechele" in Path("mdh-dask-demo/report.html").read_text(encoding="utf-8")

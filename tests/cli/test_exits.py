@@ -129,6 +129,7 @@ def untrusted(here):
         yield url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["{}/x.npy", "{}/x.parquet", "{}/x.zarr", "s3://bucket/x.zarr", "s3://bucket/x.npy"])
 def test_a_certificate_that_is_not_trusted_will_not_be_so_later(untrusted, monkeypatch, place):
     for name, value in (ENVIRONMENT | {"AWS_ENDPOINT_URL": untrusted, "AWS_MAX_ATTEMPTS": "1"}).items():
@@ -236,6 +237,7 @@ def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
     assert "ERROR out of memory (Unable to allocate 1.00 TiB): give workers more memory" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.parametrize(("ends", "code", "message"), [
     ("os.kill(os.getpid(), 9)", exits.TRY_AGAIN, "a worker ended while it was being started"),
@@ -293,6 +295,7 @@ def test_errors_of_use_are_json_too(here):
     assert "input.path is missing" in lines_of(result)[-1]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_workers_write_json_too_and_so_does_the_end_of_the_process(here):
     program = (

@@ -63,6 +63,7 @@ def here(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_model_knows_the_columns_of_its_image(store):
     columns = load_model(store / "columns.model").pixel_columns_
     assert (columns.n_bands, columns.features.window, columns.features.coordinates) == (3, 15, True)
@@ -89,6 +90,7 @@ def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
     assert os.listdir() == ["l.zarr"]
 
 
+@pytest.mark.slow
 def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_writes(here):
     outputs = ("--out", "a.zarr", "--model", "m.zarr", "--preview", "a.png")
     assert run("segment", "../in/ome.zarr", *outputs, "--coordinates", 0.1, *QUICK).exit_code == 0

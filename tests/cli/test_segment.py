@@ -111,6 +111,7 @@ def test_ome_zarr_gives_ome_zarr(here):
     assert run("../in/ome.zarr", "--out", "l.zarr", "--overwrite", *QUICK).exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(here):
     result = run(
         "../in/tiles.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", "--sample", 5000, *QUICK
@@ -153,6 +154,7 @@ def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
     assert "Kernel</dt><dd>RBF(width=" in Path("r.html").read_text()
 
 
+@pytest.mark.slow
 def test_windows_and_coordinates_are_columns_and_weights_count(here):
     assert run("../in/tiles.zarr", "--model", "w.zarr", "--report", "w.html", "--window", 5, *QUICK).exit_code == 0
     assert "in 5 x 5" in Path("w.html").read_text()
@@ -207,6 +209,7 @@ def test_the_progress_of_every_pass_is_shown_where_asked_for(here):
     assert "looking at segments: 100%" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_cluster_of_processes_gives_the_same_labels(here):
     options = ("--window", 3, "--sample", 4000, "--n-projections", 20)

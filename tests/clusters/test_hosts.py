@@ -12,6 +12,8 @@ from disturbed import attempts, environment, finish, make_job, outputs, passes_m
 
 from mdh_dask.cli import exits
 
+pytestmark = pytest.mark.slow
+
 N_HOSTS = 3
 
 HERE = Path(__file__).parents[1]

@@ -16,6 +16,8 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.clusters.slurm import _check_interface
 from mdh_dask.jobs.job import read_job
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1]
 SCRIPT = HERE.parent / "deploy" / "slurm" / "mdh-dask.sbatch"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "openssl")

@@ -43,6 +43,7 @@ def test_invalid_types_are_refused(change, message):
         checked_value("ColumnTypes", vars(MIXED) | change)
 
 
+@pytest.mark.slow
 def test_names_of_many_columns_are_not_compared_with_each_other():
     class Name(str):
         compared = 0

@@ -35,16 +35,19 @@ def worst_error(bins_per_bandwidth, make, seed, n=300):
 
 
 class TestAccuracy:
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
     def test_four_bins_per_bandwidth_are_within_a_per_cent_of_the_exact_estimate(self, make):
         # Measured: 0.0071 at worst.
         assert max(worst_error(4, make, seed, n=1000) for seed in range(20)) < 0.01
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
     def test_the_default_is_within_a_per_cent_of_the_exact_estimate_for_few_rows_too(self, make):
         # Measured: 0.0084 at worst; with four bins it would be 0.0125.
         assert max(worst_error(BINS_PER_BANDWIDTH, make, seed, n=300) for seed in range(20)) < 0.01
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
     def test_more_bins_are_closer(self, make):
         coarse, fine = (np.mean([worst_error(b, make, seed) for seed in range(10)]) for b in (4, 16))

@@ -33,6 +33,7 @@ def pair(seed):
     return rng.normal(size=(600, 2)) + np.repeat([[0, 0], [9, 0]], [400, 200], axis=0)
 
 
+@pytest.mark.slow
 def test_rows_are_fitted_labelled_and_compared(here):
     for name, rows in (("old", pair(0)), ("new", pair(1)), ("moved", np.add(pair(1), [0, 20]))):
         np.save(f"{name}.npy", rows)
@@ -48,6 +49,7 @@ def test_rows_are_fitted_labelled_and_compared(here):
     assert found["drift"]
 
 
+@pytest.mark.slow
 def test_an_image_is_segmented(here):
     pixels = np.random.default_rng(0).normal(size=(30, 40, 3)) + np.repeat([[[0]], [[9]]], [20, 10], axis=0)
     zarr.create_array("image.zarr", data=pixels)

@@ -104,6 +104,7 @@ class TestErrors:
 
 
 class TestCountingAgain:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(3))
     def test_lists_of_landmarks_miss_no_row_in_a_ball(self, seed):
         rng = np.random.default_rng(seed)
@@ -120,12 +121,14 @@ class TestCountingAgain:
         np.testing.assert_array_equal(counts, expected[1])
         assert sums.any()
 
+    @pytest.mark.slow
     def test_rows_of_clouds_without_clusters_do_not_split_them(self):
         rng = np.random.default_rng(0)
         few = {"sample_size": 600, "n_landmarks": 300}
         clouds = rng.normal(size=(20_000, 2)), rng.uniform(size=(20_000, 2)), rng.poisson(20, (20_000, 2))
         assert [DensityTree(**few).fit(X).n_clusters_ for X in clouds] == [1, 1, 1]
 
+    @pytest.mark.slow
     def test_many_rows_show_no_valley_where_the_sample_of_a_moon_is_sparse_by_chance(self):
         rng = np.random.default_rng(2)
         turn = rng.uniform(0, np.pi, 300_000)
@@ -140,6 +143,7 @@ class TestCountingAgain:
         in_balls = np.array([90, 20, 30, 60, 50, 80, 40, 30, 20, 70])[:, None]
         assert _in_core_and_cut(places, in_balls).tolist() == [[[90, 50]], [[80, 30]]]
 
+    @pytest.mark.slow
     def test_paths_across_a_cut_lead_from_group_to_group_in_steps_of_a_radius(self):
         rng = np.random.default_rng(0)
         y = rng.integers(2, size=2000)
@@ -155,6 +159,7 @@ class TestCountingAgain:
             n_paths += 1
         assert n_paths > 20
 
+    @pytest.mark.slow
     def test_all_rows_find_touching_clusters_that_the_sample_does_not_show(self):
         rng = np.random.default_rng(3)
         y = rng.integers(9, size=9000)
@@ -200,6 +205,7 @@ class TestSlabs:
             strongest.append((difference / np.sqrt(np.maximum(total, 1))).min(axis=1).max())
         assert strongest[1] > 2 * strongest[0] > 4  # less with more rows if at most 192 choose a line
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sample_size", [12_000, 300])
     @pytest.mark.parametrize("n_constant", [1, 8])
     def test_constant_columns_change_nothing(self, n_constant, sample_size):
@@ -211,6 +217,7 @@ class TestSlabs:
         np.testing.assert_array_equal(other.merges_, model.merges_)
         np.testing.assert_array_equal(other.labels_, model.labels_)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
     @pytest.mark.parametrize("combined", [[[1], [1]], [[1, 0.3], [0, 2]]], ids=["sum", "copy and sum"])
     def test_columns_that_depend_on_others_hide_no_clusters(self, combined, dtype):
@@ -221,6 +228,7 @@ class TestSlabs:
         more = np.column_stack([rows, rows @ np.array(combined, dtype)])
         assert adjusted_rand_score(DensityTree().fit_predict(more), y) > 0.95
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("far", [1e8, 1e12])
     @pytest.mark.parametrize("n_copies", [0, 1])
     def test_a_row_that_is_far_in_one_column_makes_no_other_column_dependent(self, far, n_copies):
@@ -303,11 +311,13 @@ class TestClusters:
 
 
 class TestDensityTree:
+    @pytest.mark.slow
     @pytest.mark.parametrize("n", [300, 2000])
     def test_two_rings_are_two_clusters(self, n):
         X, y = rings(n)
         assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
 
+    @pytest.mark.slow
     def test_clouds_without_clusters_are_not_split(self):
         rng = np.random.default_rng(0)
         clouds = [
@@ -321,6 +331,7 @@ class TestDensityTree:
         clouds = [np.random.default_rng([seed, 200, 2, key]).geometric(0.4, (200, 2)) for seed in (7003, 7013)]
         assert [DensityTree(random_state=seed).fit(X).n_clusters_ for seed, X in zip((3, 13), clouds)] == [1, 1]
 
+    @pytest.mark.slow
     def test_a_merge_of_groups_that_are_apart_joins_no_others(self):
         X, arm = draw("spirals-2000-noise", 0)
         model = DensityTree(random_state=0).fit(X)
@@ -329,11 +340,13 @@ class TestDensityTree:
         separates = model.merges_["separates"]
         assert (np.diff(model.merges_["evidence"][separates]) >= 0).all()
 
+    @pytest.mark.slow
     def test_known_number_of_clusters_is_reached_exactly(self):
         X, y = rings(600)
         assert [DensityTree(n_clusters=k).fit(X).n_clusters_ for k in (1, 2, 5)] == [1, 2, 5]
         assert adjusted_rand_score(DensityTree(n_clusters=2).fit_predict(X), y) > 0.98
 
+    @pytest.mark.slow
     def test_chunks_and_schedulers_do_not_change_a_bit(self):
         X, _ = rings(4000)
         options = {"sample_size": 1500, "n_landmarks": 800}
@@ -365,6 +378,7 @@ class TestDensityTree:
         model.save(tmp_path / "model.zarr")
         assert load_model(tmp_path / "model.zarr").why() == model.why()
 
+    @pytest.mark.slow
     def test_cuts_unite_the_clusters_with_the_least_evidence_and_keep_the_densest_rows(self, tmp_path):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(900, 2)) + np.repeat([[0, 0], [5, 0], [20, 0]], 300, axis=0)
@@ -394,6 +408,7 @@ class TestDensityTree:
         np.testing.assert_allclose(model.confidence(X), expected)
         assert expected.min() < 0.7
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "change"),
         [
@@ -416,6 +431,7 @@ class TestDensityTree:
         for X in (np.ones((50, 2)), np.zeros((2, 3)), np.arange(20.0)[:, None]):
             assert DensityTree().fit(X).n_clusters_ == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("n", "gap"), [(1200, 0.04), (5000, 0.018)])  # one halving of 5000 rows shows three
     def test_narrow_gaps_between_stripes_are_found(self, n, gap):
         rng = np.random.default_rng(0)
@@ -424,6 +440,7 @@ class TestDensityTree:
         assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
 
 
+@pytest.mark.slow
 def test_a_tree_says_by_how_much_its_best_merge_failed():
     rng = np.random.default_rng(0)
     cloud = rng.normal(size=(900, 2))
@@ -450,6 +467,7 @@ def noisy():
 
 
 class TestOutside:
+    @pytest.mark.slow
     def test_rows_in_sparse_regions_are_left_and_counts_agree_with_labels(self, noisy, tmp_path):
         near, left = (DensityTree(unclassified=u, outliers=0.03).fit(noisy) for u in ("nearest", "leave"))
         inside = left.labels_ >= 0
@@ -465,6 +483,7 @@ class TestOutside:
         np.testing.assert_array_equal(loaded.predict(noisy), left.labels_)
         assert loaded.level_ == left.level_
 
+    @pytest.mark.slow
     def test_rows_are_outside_if_the_tenth_nearest_landmark_is_farther_than_the_level(self, noisy):
         model = DensityTree(unclassified="leave", outliers=0.1, scale=False).fit(noisy)
         points = model.state_.model.points + model.state_.model.centre
@@ -472,6 +491,7 @@ class TestOutside:
         np.testing.assert_array_equal(model.labels_ < 0, tenth > model.level_)
         np.testing.assert_allclose(model.boundary_distance(noisy), model.level_ / tenth - 1)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("feature_map", [None, "rbf"])
     def test_how_far_rows_are_outside_is_lazy_the_same_in_any_chunks_and_saved(self, noisy, tmp_path, feature_map):
         model = DensityTree(outliers=0.03, feature_map=feature_map).fit(noisy)
@@ -501,6 +521,7 @@ class TestOutside:
 
 
 class TestFeatures:
+    @pytest.mark.slow
     def test_clusters_of_features_are_saved_with_their_map(self, tmp_path):
         X, y = rings(600, sd=0.05)
         model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_components=2, n_landmarks=200)).fit(X)
@@ -555,6 +576,7 @@ def model_of_pair():
 
 
 class TestDrift:
+    @pytest.mark.slow
     def test_the_tree_of_splits_holds_the_rows_of_the_clusters(self, model_of_pair):
         tree, sizes = model_of_pair.state_.compared, model_of_pair.state_.sizes
         assert tree.n_rows.tolist() == [4000, *sizes[tree.cluster[tree.leaves]].tolist()]
@@ -598,6 +620,7 @@ class TestDrift:
         assert drift(model, 2 * X).found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "d"), [("one cluster", 12), ("three clusters", 12), ("one cluster", 500)])
 def test_the_ends_of_correlated_ratings_are_no_clusters_in_many_columns(kind, d):
     rng = np.random.default_rng(0)

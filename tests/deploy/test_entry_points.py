@@ -67,6 +67,7 @@ def finished(machine, process, seconds=600):
     return process.returncode
 
 
+@pytest.mark.slow
 def test_the_local_job_ends_and_the_next_one_has_nothing_to_do(start):
     machine, job = start(rendered(KUBERNETES / "overlays/local"))
     work = machine.folder / "work"
@@ -83,6 +84,7 @@ def test_the_local_job_ends_and_the_next_one_has_nothing_to_do(start):
     assert "nothing to do" in machine.logs[-1].read_text()
 
 
+@pytest.mark.slow
 def test_who_may_read_metrics_can_give_no_orders(start):
     machine, _ = start(rendered(KUBERNETES / "overlays/local"))
     for port in ("8788", "8789"):  # those which the component metrics admits
@@ -125,6 +127,7 @@ def encrypted(tmp_path):
     return rendered(folder), certificate
 
 
+@pytest.mark.slow
 def test_a_job_on_s3_with_encrypted_connections_ends_and_tells_no_credentials(start, bucket, encrypted):
     secret, fs = bucket
     resources, certificate = encrypted

@@ -67,6 +67,7 @@ def containers(templates):
     }
 
 
+@pytest.mark.slow
 def test_every_resource_is_valid_and_so_are_those_that_the_operator_makes(resources):
     for resource in resources:
         assert_valid(resource)
@@ -75,6 +76,7 @@ def test_every_resource_is_valid_and_so_are_those_that_the_operator_makes(resour
                 assert_valid(made)
 
 
+@pytest.mark.slow
 def test_everything_has_the_namespace_also_what_encryption_adds(folder, resources, tmp_path):
     if folder.startswith("overlays"):
         copytree(KUBERNETES, tmp_path / "kubernetes")
@@ -432,6 +434,7 @@ def with_components(operator, tmp_path_factory):
     return rendered(path.parent)
 
 
+@pytest.mark.slow
 def test_components_go_together_and_are_valid(with_components):
     for resource in with_components:
         if not resource["apiVersion"].startswith("monitoring.coreos.com"):  # these schemas are not at hand

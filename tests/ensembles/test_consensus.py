@@ -107,6 +107,7 @@ class TestConsensus:
         np.testing.assert_array_equal(before.labels, after.labels)
         np.testing.assert_array_equal(before.shares, after.shares)
 
+    @pytest.mark.slow
     @settings(max_examples=20)
     @given(seeds, st.integers(1, 60))
     def test_chunks_change_no_bit(self, seed, rows):

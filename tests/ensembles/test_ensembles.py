@@ -62,6 +62,7 @@ def model(request):
 
 
 class TestBoth:
+    @pytest.mark.slow
     def test_separated_clusters_are_found_with_confidence(self, model, rows, mixture):
         model.fit(rows)
         assert model.n_clusters_ == 4
@@ -69,6 +70,7 @@ class TestBoth:
         assert model.confidence(rows).mean() > 0.99
         np.testing.assert_array_equal(model.predict(rows), model.labels_)
 
+    @pytest.mark.slow
     def test_chunks_change_no_bit(self, model, overlapping):
         X, _ = overlapping
         whole = model.fit(X)
@@ -81,6 +83,7 @@ class TestBoth:
             np.testing.assert_array_equal(other.predict_proba(lazy).compute(), whole.predict_proba(X))
             np.testing.assert_array_equal(other.confidence(lazy).compute(), whole.confidence(X))
 
+    @pytest.mark.slow
     def test_shares_sum_to_one_and_the_label_has_the_largest(self, model, overlapping):
         X, _ = overlapping
         shares = model.fit(X).predict_proba(X)
@@ -90,6 +93,7 @@ class TestBoth:
         assert set(model.labels_) == set(range(model.n_clusters_))
         assert (np.diff(np.bincount(model.labels_)) <= 0).all() or isinstance(model, ConsensusClustering)
 
+    @pytest.mark.slow
     def test_a_loaded_model_is_the_same(self, model, overlapping, tmp_path):
         X, _ = overlapping
         model.fit(X).save(tmp_path / "model.zarr")
@@ -99,6 +103,7 @@ class TestBoth:
         np.testing.assert_array_equal(loaded.predict(X), model.labels_)
         np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
+    @pytest.mark.slow
     def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(self, model, rows, tmp_path):
         found = []
         for _ in range(2):
@@ -112,6 +117,7 @@ class TestBoth:
         assert len(made) > 1
         assert made == [True] * (len(made) - 1) + [False]
 
+    @pytest.mark.slow
     def test_moved_scaled_and_permuted_rows_and_constant_columns_change_no_cluster(self, model, rows, mixture):
         labels = model.fit(rows).labels_
         wide = rows.astype(float)
@@ -121,6 +127,7 @@ class TestBoth:
         for same, expected in ((rows[turned], mixture[1][turned]), (np.c_[rows, np.ones(len(rows))], mixture[1])):
             assert adjusted_rand_index(clone(model).fit(same).labels_, expected) > 0.99
 
+    @pytest.mark.slow
     def test_a_job_file_names_it_and_its_run_ends_with_its_labels(self, model, rows, tmp_path):
         write_rows(rows, tmp_path / "x.zarr")
         options = "\n".join(f"{name} = {value}" for name, value in OPTIONS[type(model)].items())
@@ -134,6 +141,7 @@ class TestBoth:
         np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1).compute(), loaded.predict(rows))
         assert (tmp_path / "r.html").exists()
 
+    @pytest.mark.slow
     def test_bad_rows_are_refused(self, model, rows):
         with pytest.raises(NotFittedError):
             model.predict_proba(rows)
@@ -148,6 +156,7 @@ class TestBoth:
         with pytest.raises(ValueError, match="1 NaN"):
             clone(model).fit(bad)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_columns", [1, 3])
     def test_a_few_rows_and_constant_columns_are_one_cluster_without_a_warning(self, model, n_columns):
         for n in range(2, 13):
@@ -155,6 +164,7 @@ class TestBoth:
             for some in (rows, rows * (np.arange(n_columns) > 0), np.ones_like(rows)):
                 assert not clone(model).fit(some).labels_.any()
 
+    @pytest.mark.slow
     def test_a_report_shows_the_clusters_and_no_tree_as_theirs(self, model, rows, tmp_path):
         write_rows(rows, tmp_path / "x.zarr")
         workflows.fit(str(tmp_path / "x.zarr"), model, report=str(tmp_path / "r.html"))
@@ -166,6 +176,7 @@ class TestBoth:
 
 
 class TestConsensusClustering:
+    @pytest.mark.slow
     def test_trees_take_one_pass_more_than_one_of_them(self, rows):
         alone = clone(QUICK).fit(rows).n_passes_
         read = []
@@ -176,6 +187,7 @@ class TestConsensusClustering:
         assert alone > 1
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("combine", "least"), [("votes", 1.0), ("mixture", 1 - 1e-6)])
     def test_of_equal_trees_is_the_tree(self, rows, combine, least):
         # Directions that do not depend on chance make every tree the same.
@@ -186,6 +198,7 @@ class TestConsensusClustering:
         assert (many.agreement_ == 1).all()
         assert many.trees_[many.representative_].n_leaves == many.n_clusters_
 
+    @pytest.mark.slow
     def test_is_nearer_to_the_groups_than_the_median_tree(self, overlapping):
         X, y = overlapping
         model = ConsensusClustering(estimator=RandomProjectionTree(n_projections=20), n_trees=15).fit(X)
@@ -193,6 +206,7 @@ class TestConsensusClustering:
         assert len(set(single)) > 5
         assert normalized_mutual_information(y, model.labels_) > np.median(single)
 
+    @pytest.mark.slow
     def test_estimators_take_turns(self, rows, mixture, tmp_path):
         turns = [
             RandomProjectionTree(n_projections=40),
@@ -205,12 +219,14 @@ class TestConsensusClustering:
         assert adjusted_rand_index(mixture[1], model.labels_) == 1
         assert not hasattr(turns[0], "tree_")
 
+    @pytest.mark.slow
     def test_estimators_are_saved_with_their_parameters(self, rows, tmp_path):
         model = ConsensusClustering(estimator=[PCATree(n_projections=3), QUICK], n_trees=2).fit(rows)
         model.save(tmp_path / "model.zarr")
         first, second = load_model(tmp_path / "model.zarr").estimator
         assert (first.n_projections, second.sample_size) == (3, 500)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "turns",
         [
@@ -226,6 +242,7 @@ class TestConsensusClustering:
         loaded = load_model(tmp_path / "model.zarr")
         np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("combine", ["votes", "mixture"])
     def test_clusters_may_be_few(self, overlapping, combine):
         X, _ = overlapping
@@ -241,6 +258,7 @@ class TestConsensusClustering:
         np.testing.assert_array_equal(model.predict_proba(X), found.shares)
         np.testing.assert_array_equal(model.confidence(X), found.confidence)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("combine", ["votes", "mixture"])
     def test_long_clusters_are_not_divided_into_the_pieces_of_trees(self, combine):
         rng = np.random.default_rng(0)
@@ -262,6 +280,7 @@ class TestConsensusClustering:
         assert alone.n_clusters_ == 1
         assert ("pieces were merged" in alone.why()) == (combine == "mixture")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("combine", ["votes", "mixture"])
     def test_agreement_counts_rows_of_equal_clusters_after_merging(self, overlapping, combine):
         X, _ = overlapping
@@ -286,6 +305,7 @@ class TestConsensusClustering:
         with pytest.raises(error, match=message):
             ConsensusClustering(estimator=estimator).fit(rows)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "change", "message"),
         [
@@ -306,6 +326,7 @@ class TestConsensusClustering:
         with pytest.raises(ValueError, match=message):
             replace(state, **{name: changed}).check()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "change", "message"),
         [
@@ -327,10 +348,12 @@ class TestConsensusClustering:
 
 
 class TestHyperplaneEnsemble:
+    @pytest.mark.slow
     def test_takes_two_passes_or_one(self, rows):
         assert HyperplaneEnsemble(n_hyperplanes=8, sample_size=500).fit(rows).n_passes_ == 2
         assert HyperplaneEnsemble(n_hyperplanes=8).fit(rows).n_passes_ == 1
 
+    @pytest.mark.slow
     def test_partitions_are_distinct_and_apart_from_each_other(self, rows):
         model = HyperplaneEnsemble(n_hyperplanes=20).fit(rows)
         sides = np.where(rows @ model.directions_.T > model.offsets_, 1, -1)
@@ -344,6 +367,7 @@ class TestHyperplaneEnsemble:
         assert model.n_clusters_ == 2
         assert len(model.scores_) == 1
 
+    @pytest.mark.slow
     def test_cells_of_crossing_hyperplanes_without_a_valley_between_them_are_one_cluster(self):
         # The hyperplane between the two upper clusters also divides the lower one.
         rng = np.random.default_rng(0)
@@ -361,6 +385,7 @@ class TestHyperplaneEnsemble:
         assert HyperplaneEnsemble().fit(X).n_clusters_ == 1
         assert HyperplaneEnsemble(stop_rule="none").fit(X).n_clusters_ > 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "change", "message"),
         [

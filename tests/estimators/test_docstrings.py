@@ -53,6 +53,7 @@ def test_no_word_of_a_hidden_parameter_is_left(tree):
     assert not hidden & set(re.findall(r"`(\w+)`", tree.__doc__))
 
 
+@pytest.mark.slow
 def test_every_attribute_of_the_help_is_there_after_a_fit(configured):
     model = fitted(configured.__name__)
     shown = ", ".join(entries(sections(configured.__doc__)["Attributes"])).split(", ")

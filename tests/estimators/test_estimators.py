@@ -31,6 +31,7 @@ def rows():
     return gaussian_mixture(4000, 5, 3, sd=1.0, random_state=1)[0].compute()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("criterion", "stop_rule"),
     [("relative_depth", "hold-out-uniform"), ("dip", "hold-out"), ("variance", "level"), ("kurtosis", "fixed")],
@@ -91,6 +92,7 @@ def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
         np.testing.assert_array_equal(model.predict(X).compute(), model.labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype", [np.float16, np.float32, np.int8, np.int16, np.uint16, np.int64, np.uint64, ">f4", ">i2", np.longdouble]
 )
@@ -103,6 +105,7 @@ def test_numbers_of_any_width_are_clustered(rows, dtype):
     )
 
 
+@pytest.mark.slow
 def test_booleans_are_taken_as_zero_and_one():
     X = np.random.default_rng(0).random((2000, 12)) < np.repeat([0.05, 0.95], 1000)[:, None]
     model = RandomProjectionTree(**QUICK, max_clusters=2).fit(X)
@@ -281,6 +284,7 @@ def test_sizes_are_counts_shares_or_the_square_root():
     assert rows_of_share(None, 101) == 11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cloud", "d"), [("gaussian", 2), ("gaussian", 50), ("uniform", 10), ("student", 2)])
 def test_a_cloud_without_clusters_is_one_cluster(cloud, d):
     # tests/benchmarks/honesty.py runs more seeds of more clouds.

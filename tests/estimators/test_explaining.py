@@ -36,6 +36,7 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 @given(trees)
 def test_the_map_has_a_tile_for_each_node_with_rows_and_is_wellformed(tree):
     tiles = [attrs for tag, attrs in Balanced(tree._repr_html_()).seen if tag == "rect"]

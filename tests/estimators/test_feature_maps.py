@@ -80,6 +80,7 @@ def test_circles_around_each_other_are_two_clusters(rows):
     np.testing.assert_array_equal(model.labels_ == model.labels_[0], circle == circle[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(method, rows):
     # Merging compares the density of the rows themselves, not that of their features.
@@ -110,6 +111,7 @@ def test_a_tree_with_a_map_is_the_end_of_a_pipeline(rows, expected):
     assert len(pipeline[-1].feature_map_.landmarks_) == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "precomputed"])
 def test_every_kernel_is_a_feature_map_by_its_name(kernel, rows):
     model = tree_of_rows(feature_map=kernel, refine=True).fit(rows[:300])
@@ -165,6 +167,7 @@ def test_one_hyperplane_lies_among_the_features(rows):
 # The same whatever the chunks, the scheduler and the cache
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", CACHES)
 @settings(max_examples=3)
 @given(st.data())
@@ -173,6 +176,7 @@ def test_trees_and_labels_do_not_depend_on_chunks_nor_on_the_cache(rows, expecte
     assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(chunks, 2))), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "cache"), [("local_scaling", "memory"), ("nearest_neighbors", "disk")])
 def test_other_kernels_do_not_depend_on_chunks_nor_on_the_cache_either(rows, kernel, cache):
     feature_map = KernelPCAFeatures(kernel=kernel, n_landmarks=50, n_components=3)
@@ -390,6 +394,7 @@ def test_presets_take_a_map_or_none(cls, kernel, rows):
 # Saved models
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "feature_map",
     [
@@ -439,6 +444,7 @@ def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_damaged_array_of_the_map_is_refused(rows, expected, tmp_path):
     expected.save(tmp_path / "model.zarr")
     names = sorted(path.name for path in (tmp_path / "model.zarr").glob("beside_*"))
@@ -506,6 +512,7 @@ def test_rows_that_are_all_alike_are_one_cluster():
         assert not np.asarray(model.labels_).any()
 
 
+@pytest.mark.slow
 def test_the_grain_of_the_landmarks_is_not_taken_for_clusters():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 20_000)

@@ -25,6 +25,7 @@ def clusters(seed, n_groups=20, n=4000):
     return rng.normal(size=(n, 4)) + 4 * np.eye(3, 4)[label], groups, label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
     found = []

@@ -60,6 +60,7 @@ def test_without_scaling_the_kernel_is_that_of_the_rows_as_they_are(rows):
         np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(expected), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", NAMES)
 @settings(max_examples=8)
 @given(st.data())

@@ -80,6 +80,7 @@ def assert_same_partition(labels, groups):
     assert len({*zip(labels.tolist(), groups.tolist())}) == len({*labels.tolist()}) == len({*groups.tolist()})
 
 
+@pytest.mark.slow
 def test_separated_clusters_are_found_and_new_rows_find_theirs(method, rows, groups):
     model = method.fit(rows)
     assert model.n_clusters_ == 4
@@ -87,6 +88,7 @@ def test_separated_clusters_are_found_and_new_rows_find_theirs(method, rows, gro
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
 
 
+@pytest.mark.slow
 def test_the_least_and_the_most_of_clusters_are_kept(method, rows):
     assert method.set_params(max_clusters=2).fit(rows).n_clusters_ == 2
     assert method.set_params(max_clusters=1).fit(rows).n_clusters_ == 1
@@ -112,6 +114,7 @@ def test_a_parameter_that_a_method_settles_cannot_be_given():
             cls().set_params(**hidden)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [m for m in METHODS if not isinstance(m, HierarchicalMDH | HierarchicalSpectral | RandomProjectionTree)],
@@ -161,6 +164,7 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
     assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_every_projection_finds_separated_clusters(projection, rows):
     searched = rows[:, :3] if projection == "brute_force" else rows
@@ -236,6 +240,7 @@ def test_density_between_the_outermost_modes_ends_where_it_has_one_mode():
     assert PDDP(max_clusters=4).fit(X).n_clusters_ == 4
 
 
+@pytest.mark.slow
 def test_workers_label_rows_without_scikit_learn(rows):
     named = (PCATree(), PCATree(feature_map="rbf"), KernelKMeans(n_clusters=2), ConsensusClustering(n_trees=2))
     models = [model.fit(rows) for model in named]
@@ -259,6 +264,7 @@ def test_all_names_are_exported():
         assert mdh_dask.__getattr__(room).__all__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [20, 100])
 @pytest.mark.parametrize("seed", range(3))
 def test_pursuit_finds_clusters_that_differ_in_one_of_many_columns(d, seed):
@@ -271,6 +277,7 @@ def test_pursuit_finds_clusters_that_differ_in_one_of_many_columns(d, seed):
     assert np.abs(np.mean(model.labels_ == groups) - 0.5) > 0.48
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [HierarchicalMDH(), MinimumDensityHyperplane()], ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (2, 5), (10, 1), (1000, 1), (200, 3000)])
 def test_pursuit_takes_any_shape(method, n, d):

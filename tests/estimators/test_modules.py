@@ -16,6 +16,7 @@ def test_the_modules_of_single_estimators_are_those_of_the_registry():
     assert {name: f"mdh_dask.estimators.{module}" for name, module in MODULES.items()} == own
 
 
+@pytest.mark.slow
 def test_workflows_that_are_not_yet_imported_are_completed_and_come_with_a_star():
     script = """
     import mdh_dask.workflows as own
@@ -33,6 +34,7 @@ def test_a_misspelt_workflow_or_estimator_is_an_error_that_names_the_right_one(r
         getattr(getattr(mdh_dask, room), name)
 
 
+@pytest.mark.slow
 def test_a_saved_model_labels_rows_without_the_other_estimators_and_workflows(tmp_path):
     script = """
     import sys

@@ -104,6 +104,7 @@ def test_cut_models_predict_save_and_name_clusters_like_their_labels(groups, tmp
         loaded.cut("2")
 
 
+@pytest.mark.slow
 def test_merged_leaves_of_kernel_trees_reach_a_number_and_can_be_cut(groups):
     model = HierarchicalKernelMDH(n_clusters=4).fit(groups[0])
     assert adjusted_rand_index(groups[1], model.labels_) > 0.85

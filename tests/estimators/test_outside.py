@@ -153,6 +153,7 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
         DivisiveClustering(**{parameter: "none of them"}).fit(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameter", [name for name in CHOICES if name not in ("projection", "order")])
 def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
     given = ["--n-projections", "30", "-p", f"{parameter}={CHOICES[parameter].replace('_', '-')}"]

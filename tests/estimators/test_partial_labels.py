@@ -40,6 +40,7 @@ def cut(model, X, y):
     return [c for c in np.unique(y[y >= 0]) if len(np.unique(labels[y == c])) > 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [0, 1], ids=["random projections", "minimum density"])
 @pytest.mark.parametrize("sample_size", [10_000, 300, None], ids=["whole", "sample", "exact"])
 def test_no_labelled_class_is_cut_though_the_density_has_a_valley(kind, sample_size):
@@ -81,6 +82,7 @@ def test_whatever_the_labels_no_class_is_cut(seed, n_labelled, n_classes):
     assert cut(RandomProjectionTree(n_projections=20, sample_size=200).fit(X, y), X, y) == []
 
 
+@pytest.mark.slow
 def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_labels():
     X, truth = three_groups()
     y = partial(np.minimum(truth, 1))
@@ -242,6 +244,7 @@ WITHOUT_LABELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", WITHOUT_LABELS.values(), ids=WITHOUT_LABELS)
 def test_labels_that_are_missing_or_masked_are_none(form):
     X, truth = three_groups(400)

@@ -68,6 +68,7 @@ class TestStopRules:
             share = np.mean(np.array(scores) > single_score_quantile(n, RULE, NORMAL, 0.9))
             assert 0.04 < share < 0.16
 
+    @pytest.mark.slow
     def test_the_best_of_a_search_exceeds_the_printed_null_and_not_the_null_of_the_search(self):
         model = ProjectionPursuitTree(**QUICK, max_levels=1, min_cluster_size=10)
         clouds = [np.random.default_rng(seed).normal(size=(300, 6)) for seed in range(12)]
@@ -95,6 +96,7 @@ class TestStopRules:
         assert best_score_quantile(64, search(), 0.99) > a
         assert len(made) == 36
 
+    @pytest.mark.slow
     def test_the_null_is_that_of_the_parameters_at_each_fit_and_keeps_no_model_alive(self):
         model = DivisiveClustering(
             projection="normal", n_projections=200, criterion="minimum_error", threshold_rule="minimum_error",
@@ -143,6 +145,7 @@ class TestStopRules:
 
 
 class TestTree:
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_clusters", [2, 4, 8])
     def test_the_mixtures_of_the_source_are_found_better_than_it_reports(self, n_clusters):
         X, y = (part.compute() for part in bolton_mixture(n_clusters, random_state=3))
@@ -156,6 +159,7 @@ class TestTree:
         model = ProjectionPursuitTree(**QUICK, criterion=criterion, threshold_rule="relative_depth").fit(X)
         assert adjusted_rand_index(y, model.labels_) > 0.99
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("draw", ["standard_normal", "random", "standard_exponential", "standard_t"])
     def test_clouds_without_clusters_are_not_split(self, draw):
         for seed in range(6):

@@ -43,6 +43,7 @@ def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
     assert adjusted_rand_index(y, ProjectionPursuitTree(max_clusters=2).fit(X).labels_) < 0.2
 
 
+@pytest.mark.slow
 def test_features_and_trees_do_not_depend_on_chunks_and_models_are_saved(tmp_path):
     X, _ = rings(400)
     expected = HierarchicalMDH(feature_map="products").fit(X)

@@ -25,6 +25,7 @@ def model():
     return HierarchicalKernelMDH().fit(long_clusters()[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_clusters_that_features_do_not_show_are_found_among_the_rows(seed):
     rows, truth = long_clusters(seed)
@@ -33,6 +34,7 @@ def test_clusters_that_features_do_not_show_are_found_among_the_rows(seed):
     assert adjusted_rand_score(truth, model.labels_) > 0.9
 
 
+@pytest.mark.slow
 def test_the_tree_is_then_that_of_hyperplanes_among_the_rows(model):
     rows, _ = long_clusters()
     of_rows = HierarchicalMDH(merge=True).fit(rows)
@@ -41,6 +43,7 @@ def test_the_tree_is_then_that_of_hyperplanes_among_the_rows(model):
     assert (model.predict(rows) == of_rows.labels_).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{"min_relative_depth": 0.2}, {"bandwidth": "multimodal"}])
 def test_parameters_that_are_no_defaults_reach_the_rows(given):
     rows, _ = long_clusters()
@@ -54,6 +57,7 @@ def test_starts_that_are_no_defaults_reach_the_rows_too():
     assert HierarchicalKernelMDH()._of_rows_themselves().starts == HierarchicalMDH().starts
 
 
+@pytest.mark.slow
 def test_a_bandwidth_in_units_of_the_features_does_not(model):
     assert HierarchicalKernelMDH(bandwidth=0.02).fit(long_clusters()[0]).tree_ == model.tree_
 
@@ -128,6 +132,7 @@ def test_a_branch_is_grown_again_among_the_rows(model):
     assert model.regrow(0, long_clusters()[0]).tree_ == model.tree_
 
 
+@pytest.mark.slow
 def test_trees_of_an_ensemble_say_why_they_have_no_more_clusters(model, tmp_path):
     rows, _ = long_clusters()
     ensemble = ConsensusClustering(estimator=HierarchicalKernelMDH(), n_trees=2).fit(rows)

@@ -111,6 +111,7 @@ class TestAgainstNaivePartitioning:
             _, middle = naive.middle_of_widest_gap(own @ tree.planes[node])
             assert tree.thresholds[node] == pytest.approx(middle, abs=1e-12)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(5))
     def test_depddp_splits_at_the_lowest_density_between_the_outermost_modes_until_there_is_one(self, seed):
         rows = nested_clusters(seed)
@@ -157,6 +158,7 @@ SETTINGS = {
 
 
 class TestLargerThanTheSample:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("setting", "sample_size"), [*zip(SETTINGS, [1000, None] * 3)])
     def test_trees_are_bit_identical_for_any_chunking(self, mixture, setting, sample_size):
         X, y = mixture

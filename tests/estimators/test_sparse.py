@@ -100,6 +100,7 @@ def test_results_row_by_row_profiles_and_updates_are_those_of_dense_rows(rows, t
 class TestManyColumns:
     """Sparse rows of many columns are mapped to singular vectors and never become dense."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("cls", [RandomProjectionTree, HierarchicalMDH, DensityTree])
     def test_trees_find_topics_and_save_the_map(self, texts, cls, tmp_path):
         model = cls().fit(csr_array(texts))
@@ -122,6 +123,7 @@ class TestManyColumns:
         mapped = HierarchicalMDH(feature_map="truncated_svd").fit(texts)
         np.testing.assert_array_equal(HierarchicalMDH().fit(lazy).labels_.compute(), mapped.labels_)
 
+    @pytest.mark.slow
     def test_features_are_products_with_singular_vectors_of_length_one(self, texts):
         texts = texts[:60, :1200]
         _, singular, vectors = np.linalg.svd(texts.astype(np.float64), full_matrices=False)

@@ -79,6 +79,7 @@ SAME_TABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAME_TABLES)
 def test_the_labels_do_not_depend_on_how_a_table_is_stored(columns, name):
     first = 100 if name.endswith("empty partition") else 0
@@ -92,6 +93,7 @@ def test_the_labels_do_not_depend_on_how_a_table_is_stored(columns, name):
     assert list(other.feature_names_in_) == ["x", "z", "size"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAME_TABLES)
 def test_a_loaded_model_codes_new_rows_by_the_levels_of_the_first(columns, name, tmp_path):
     model = RandomProjectionTree(**QUICK, column_types=ORDER).fit(arrow(columns))

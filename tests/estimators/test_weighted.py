@@ -51,6 +51,7 @@ def test_weights_of_any_form_are_repeated_rows_of_any_form(rows, weights, name):
     )
 
 
+@pytest.mark.slow
 def test_weights_of_many_columns_of_sparse_rows_count_in_the_map_and_its_landmarks(weights):
     words = np.random.default_rng(0).poisson(0.02, (N, 1200)) + np.repeat(np.eye(3, 1200) * 9, N // 3, axis=0)
     model = HierarchicalMDH().fit(csr_array(words), sample_weight=weights)

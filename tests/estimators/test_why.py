@@ -52,6 +52,7 @@ def near(cloud):
     return cloud[:, :2] + np.repeat([[2.3, 0.0], [0.0, 0.0]], 300, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_one_cluster_says_what_failed_and_by_how_much_also_after_loading(cloud, near, tmp_path, name):
     estimator, message = METHODS[name]
@@ -144,6 +145,7 @@ def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
     assert why.endswith("standard errors, and merging rejected it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample_size", [None, 300, 10_000])
 @pytest.mark.parametrize(
     "estimator",
@@ -188,6 +190,7 @@ def test_a_warning_says_why_there_are_fewer_clusters_than_were_asked_for(model, 
         model.fit(rows)
 
 
+@pytest.mark.slow
 def test_a_command_that_finds_one_cluster_logs_why_and_the_report_says_it(cloud, tmp_path, caplog):
     from mdh_dask.workflows import fit
 

@@ -115,6 +115,7 @@ def test_row_combinations_of_equal_rows_are_zero():
     assert not row_combinations(np.random.default_rng(0), 10, np.full((30, 2), 0.5)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROJECTIONS)
 def test_projections_have_a_row_for_each_of_at_most_so_many_directions_and_repeat_by_seed(name):
     rows = np.random.default_rng(0).normal(size=(700, 3))

@@ -62,6 +62,7 @@ class TestVote:
 
 
 class TestFewRows:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("method", "n", "d", "apart"),
         [(method, *at) for method in METHODS for at in ((100, 2, 5.0), (300, 2, 4.0), (300, 10, 5.0))],
@@ -74,6 +75,7 @@ class TestFewRows:
             found.append(len(np.unique(labels)) == 2 and adjusted_rand_index(labels, np.arange(n) >= n // 2) > 0.8)
         assert sum(found) >= 5
 
+    @pytest.mark.slow
     def test_wine_has_the_same_two_clusters_with_every_seed(self):
         wine = load_wine().data
         first, *others = (HierarchicalMDH(random_state=seed).fit_predict(wine) for seed in (1, 2, 3))

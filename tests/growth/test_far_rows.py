@@ -63,6 +63,7 @@ def far_rows(kind, rows):
 FAR = ("three at 1000", "one at 1e6", "one at 1e12", "one in a hundred in a box ten times as wide")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_the_clusters_are_those_without_the_far_rows(name):
     model, rows = MODELS[name], blobs()
@@ -73,6 +74,7 @@ def test_the_clusters_are_those_without_the_far_rows(name):
         assert adjusted_rand_index(without, with_far[: len(rows)]) > 0.97, kind
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("model", [DensityTree(), HierarchicalKernelMDH(), SupportVectorClustering()])
@@ -83,6 +85,7 @@ def test_fill_values_hide_no_clusters_from_methods_that_compare_distances(model,
     assert adjusted_rand_index(model.fit(rows).labels_, labels[:400]) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("model", [DensityTree(scale=False), SupportVectorClustering(scale=False)])
 def test_fill_values_in_a_constant_column_hide_no_clusters_without_scaling(model):

@@ -33,6 +33,7 @@ def model_of(setting: str) -> RandomProjectionTree:
     return RandomProjectionTree(**{"n_projections": 200, "random_state": 3, **SETTINGS[setting]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting):
     X, _ = mixture
@@ -107,11 +108,13 @@ def test_trees_are_bit_identical_on_schedulers_of_this_process(mixture, schedule
     assert_same_in_chunks(mixture[0])
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_trees_are_bit_identical_in_another_process(mixture, other_process):
     assert_same_in_chunks(mixture[0])
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_trees_are_bit_identical_on_a_distributed_cluster(mixture, client_of_processes):
     assert_same_in_chunks(mixture[0])
@@ -157,6 +160,7 @@ def test_clusters_that_share_a_small_branch_are_found_in_two_passes(monkeypatch)
     assert model.n_clusters_ == 24  # 13: branches with few sample rows were not examined, though nearly all were in it
 
 
+@pytest.mark.slow
 def test_splits_that_settle_keep_what_was_grown_below_them(monkeypatch):
     X, labels = many_clusters(100, 25_000, 24, seed=0)
     model = RandomProjectionTree(n_projections=20, sample_size=5000, random_state=0)
@@ -166,6 +170,7 @@ def test_splits_that_settle_keep_what_was_grown_below_them(monkeypatch):
     assert_counts_are_those_of_labels(model)
 
 
+@pytest.mark.slow
 def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
     monkeypatch.setattr(growth, "MOVING_COUNTS", 0)
     X, _ = many_clusters(50, 6000, 16, seed=4)
@@ -177,6 +182,7 @@ def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
     assert lazy.n_passes_ == whole.n_passes_
 
 
+@pytest.mark.slow
 def test_a_bound_on_the_reads_ends_growth_and_the_log_says_what_is_not_settled(monkeypatch, caplog):
     X, _ = many_clusters(50, 6000, 16, seed=4)
     model = RandomProjectionTree(n_projections=50, sample_size=1000, min_cluster_size=100, random_state=0)

@@ -75,6 +75,7 @@ def test_two_opposite_groups_of_ratings_are_two_clusters_though_every_column_has
     assert adjusted_rand_index(labels, model.labels_) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_integers_of_any_dtype_make_the_same_tree(method):
     rng = np.random.default_rng(0)

@@ -69,6 +69,7 @@ def test_indicators_of_one_category_are_jittered_further_as_a_change_of_level_ch
     assert_allclose(covariance(discrete, 4), np.diag([0.5] * 3 + [0.25]), atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_answers", [1, 3, 6])
 def test_answers_that_are_independent_of_measurements_and_each_other_split_nothing(n_answers):
     rng = np.random.default_rng(0)
@@ -76,6 +77,7 @@ def test_answers_that_are_independent_of_measurements_and_each_other_split_nothi
     assert DensityTree().fit(rows).n_clusters_ == 1
 
 
+@pytest.mark.slow
 def test_moons_are_found_among_answers_of_all_rows_in_every_chunking():
     rng = np.random.default_rng(0)
     angle, label = np.pi * rng.random(25_000), rng.integers(0, 2, 25_000)
@@ -90,6 +92,7 @@ def test_moons_are_found_among_answers_of_all_rows_in_every_chunking():
     assert_array_equal(lazy.merges_["evidence"], model.merges_["evidence"])
 
 
+@pytest.mark.slow
 def test_tables_of_independent_columns_are_one_cluster_and_classes_of_answers_are_found():
     rng = np.random.default_rng(0)
     kinds = {"continuous": [0, 1, 2, 3], "categorical": [4, 5, 6, 7, 8, 9]}
@@ -110,6 +113,7 @@ def test_rows_that_lack_a_value_are_no_cluster_of_their_own():
     assert DensityTree(feature_map="gower").fit(rows).n_clusters_ == 1
 
 
+@pytest.mark.slow
 def test_features_of_a_map_that_knows_no_levels_are_tested_as_columns():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 12)) + np.repeat([[0.0], [4.0]], 250, axis=0) * (np.arange(12) < 6)

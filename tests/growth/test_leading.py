@@ -35,6 +35,7 @@ def rows():
     return rng.normal(size=(800, 6)) + np.repeat(corners, 200, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_directions_are_orthogonal_and_the_same_for_any_chunks_and_a_loaded_model(model, rows, tmp_path):
     model = model.fit(rows)

@@ -59,12 +59,14 @@ def moons():
     return rows, truth, HierarchicalKernelMDH().fit(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
     rows = CLOUDS[cloud](np.random.default_rng(11))
     assert HierarchicalKernelMDH().fit(rows).n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cloud", ["rounded", "equal shares"])
 def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
     for seed in range(2):
@@ -97,6 +99,7 @@ def test_copies_of_rows_are_left_out_but_not_rounded_rows_nor_answers():
     assert_array_equal(without_ties(Sample(rows["copies"], hashes(600), np.arange(600))).numbers, np.arange(60))
 
 
+@pytest.mark.slow
 def test_equal_and_far_rows_change_no_cluster_of_a_kernel_tree():
     rng = np.random.default_rng(0)
     truth = np.arange(450) // 150
@@ -124,12 +127,14 @@ def test_two_normals_of_few_rows_are_two_groups():
         assert merge_cells(rows, hashes(600, seed), cell, 4).group.tolist() == [0, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_kernel_tree_finds_two_moons(moons):
     _, truth, model = moons
     assert model.n_clusters_ == 2
     assert max(np.mean(model.labels_ == truth), np.mean(model.labels_ != truth)) > 0.99
 
 
+@pytest.mark.slow
 def test_merging_takes_no_pass_of_its_own_and_gives_the_same_tree_whatever_the_chunks(moons):
     rows, _, model = moons
     lazy = HierarchicalKernelMDH().fit(da.from_array(rows, chunks=(117, 2)))
@@ -138,6 +143,7 @@ def test_merging_takes_no_pass_of_its_own_and_gives_the_same_tree_whatever_the_c
     assert RandomProjectionTree(merge=True).fit(rows).n_passes_ == 1
 
 
+@pytest.mark.slow
 def test_the_sample_is_that_of_a_pass_of_its_own(moons):
     rows, _, model = moons
     alone = HierarchicalKernelMDH(merge=False).fit(rows)
@@ -151,6 +157,7 @@ def test_a_tree_of_one_leaf_is_left_as_it_is():
     assert merged(tree, None, None, None) is tree
 
 
+@pytest.mark.slow
 def test_a_job_that_runs_again_makes_no_pass(moons, tmp_path):
     rows, trees = moons[0][::3], []
     for replayed in (False, True):
@@ -162,6 +169,7 @@ def test_a_job_that_runs_again_makes_no_pass(moons, tmp_path):
     assert trees[0].n_leaves > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gap", "n_groups"), [(2.0, 2), (0.3, 1)])
 def test_cells_are_merged_along_stripes_and_across_them_only_without_a_gap(gap, n_groups):
     rows, cell = stripes(2000, gap)
@@ -235,6 +243,7 @@ def test_groups_of_few_rows_in_many_columns_stay_apart(n_each, n_columns):
         assert_array_equal(merge_cells(rows, hashes(len(rows), seed), labels, 4).group, np.arange(4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cloud", ["normal", "uniform", "Student-t(3)", "correlated"])
 def test_a_cloud_of_many_columns_is_one_group_whatever_its_cells(cloud):
     rng = np.random.default_rng(7)
@@ -249,6 +258,7 @@ def test_a_cloud_of_many_columns_is_one_group_whatever_its_cells(cloud):
         assert merge_cells(rows, hashes(n), cell, 5).group.max() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 2])
 def test_halves_of_many_rows_with_a_common_factor_are_one_group(seed):
     rng = np.random.default_rng(seed)
@@ -277,6 +287,7 @@ def categories(n, seed, n_continuous=0):
     return np.column_stack([rows / rows.std(axis=0), rng.normal(size=(n, n_continuous))]), levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_continuous", [0, 3])
 def test_levels_of_independent_categories_are_one_group_and_two_kinds_of_answers_are_two(n_continuous):
     rows, levels = categories(600, 3, n_continuous)
@@ -352,6 +363,7 @@ def test_groups_are_no_levels_of_one_of_many_columns_that_differ_nor_of_rare_val
     assert between(np.empty((600, 0)), kind) == []
 
 
+@pytest.mark.slow
 def test_borders_of_communities_stay_where_they_are_and_those_of_leaves_do_not(monkeypatch):
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.normal(0, 1, (300, 10)), rng.normal(5, 1, (300, 10))])

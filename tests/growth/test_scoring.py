@@ -66,6 +66,7 @@ class TestScreen:
         best = kept(clustered(), directions, 3, SplitRule(criterion))
         np.testing.assert_array_equal(best[0], np.eye(4)[0])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("r", [1, DIRECTIONS_AT_ONCE, DIRECTIONS_AT_ONCE + 1, 300])
     @pytest.mark.parametrize("criterion", CRITERIA)
     def test_the_kept_are_the_best_when_scored_one_by_one(self, criterion, r):

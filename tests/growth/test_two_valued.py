@@ -96,6 +96,7 @@ def test_rows_without_two_valued_columns_have_none():
     assert found_in(np.random.default_rng(0).integers(0, 3, (100, 4)).astype(float)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
 def test_indicators_beside_normal_columns_are_one_cluster_if_one_is_left_out(method):
     rng = np.random.default_rng(3)
@@ -103,6 +104,7 @@ def test_indicators_beside_normal_columns_are_one_cluster_if_one_is_left_out(met
     assert method(random_state=0).fit(rows).n_clusters_ == 1  # 3, where categories needed all their indicators
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
 def test_clusters_beside_the_indicators_of_a_category_are_found(method):
     rng = np.random.default_rng(1)

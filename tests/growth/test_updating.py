@@ -55,6 +55,7 @@ def test_branches_of_a_tree_make_the_same_tree(tree):
 
 
 class TestStream:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "model", [RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")]
     )
@@ -117,6 +118,7 @@ class TestStream:
 
 
 class TestBatch:
+    @pytest.mark.slow
     @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}])
     def test_a_batch_costs_one_pass(self, settings):
         read = []
@@ -226,6 +228,7 @@ class TestFollow:
         assert place.follow(both, 6.0) == 6
         assert place.follow(both, 8.0) == 6
 
+    @pytest.mark.slow
     def test_a_split_in_a_gap_stays_until_the_gap_closes(self):
         def with_extremes(*counts):
             held = np.array(counts) > 0

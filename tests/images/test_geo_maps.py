@@ -49,6 +49,7 @@ def run(*args):
     return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crs", [UTM, SINUSOIDAL])
 def test_a_map_lies_where_the_image_does_with_colours_names_and_nodata(crs, tmp_path):
     scene = scene_with(crs, tmp_path)
@@ -208,6 +209,7 @@ def array():
     return xarray.DataArray(pixels.transpose(2, 0, 1), coords, dims, attrs=attributes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_data_array_gives_a_data_array_of_labels(window, array, tmp_path):
     labels = segment(array, PCATree(), window=window)

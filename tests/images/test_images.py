@@ -403,6 +403,7 @@ def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
         image.pixels.compute(scheduler="synchronous")
 
 
+@pytest.mark.slow
 def test_the_package_imports_no_package_of_images_and_none_that_a_tree_does_not_need():
     late = "PIL tifffile imagecodecs distributed matplotlib sklearn.cluster sklearn.metrics sklearn.svm"
     program = (

@@ -94,6 +94,7 @@ def test_labels_of_ome_zarr_are_ome_zarr_with_scale_colours_and_source(tmp_path)
     np.testing.assert_array_equal(reopened.pixels.compute()[..., 0], labels)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smallest", [7, 16, 40])
 def test_smaller_copies_of_ome_zarr_labels_have_every_second_pixel(smallest, tmp_path, monkeypatch, scheduler):
     monkeypatch.setattr("mdh_dask.images.ome.SMALLEST", smallest)

@@ -55,6 +55,7 @@ def bright(rows):
     return (rows[:, 0] > 50).astype("i4") + (rows[:, 0] > 150)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(images(), st.sampled_from([1, 3, 5]), st.integers(1, 30), st.integers(1, 12), st.floats(0, 1), seeds)
 def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(

@@ -67,6 +67,7 @@ def naive_sieve(labels, least):
         labels[numbers == small[0]] = labels[numbers == to][0]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 4), seeds)
 @example(10, 6, 1, 1, 3, 234666504)  # a merged region begins where its first part did
@@ -179,6 +180,7 @@ def test_sums_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
     assert len(table["region"]) > 500 > 20 * max(kept[1::2])  # the second call of each band
 
 
+@pytest.mark.slow
 def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 3, (5, 90)).repeat(8, axis=0).repeat(50, axis=1)

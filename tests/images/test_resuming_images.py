@@ -81,6 +81,7 @@ def chunks_of(path):
     return notes.parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", COLUMNS)
 @pytest.mark.parametrize("n_blocks", [0, 1, 3])
 def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, image, tmp_path):
@@ -94,6 +95,7 @@ def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, im
     assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["other bytes", "cut off", "gone", "note cut off", "note gone"])
 def test_a_block_that_does_not_hold_what_was_noted_is_labelled_again(damage, image, tmp_path):
     expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller())
@@ -124,6 +126,7 @@ def test_a_complete_image_of_labels_is_only_looked_at(image, tmp_path):
     assert contents(tmp_path / "l.zarr") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["nothing", "an empty group", "a group"])
 def test_what_an_interrupted_creation_leaves_is_no_obstacle(left, image, tmp_path):
     path = tmp_path / "l.zarr"
@@ -141,6 +144,7 @@ def test_what_an_interrupted_creation_leaves_is_no_obstacle(left, image, tmp_pat
     assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["name", "labels", "no name"])
 def test_labels_of_another_name_or_number_are_not_gone_on_with(change, image, tmp_path):
     path = tmp_path / "l.zarr"
@@ -176,6 +180,7 @@ def test_a_failure_to_see_what_was_written_names_the_remedy(image, tmp_path, mon
     )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(stops=st.lists(st.integers(0, 4), max_size=4), features=st.sampled_from(list(COLUMNS)))
 def test_however_often_it_is_stopped_the_image_of_labels_is_the_same(stops, features, tmp_path_factory):

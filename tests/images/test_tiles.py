@@ -58,6 +58,7 @@ def test_tiles_of_pixels_with_data_and_of_several_images_are_told_apart(tmp_path
     assert_array_equal(n, found.n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", [None, 5000])
 def test_smooth_fields_are_one_segment_on_tiles_and_many_on_pixels(tmp_path, sample):
     alone, on_tiles = [], []

@@ -81,6 +81,7 @@ def leaks(result, folder, but=()):
 OPTIONS = ("--scheduler", "threads", "--sample-size", 100, "--n-projections", 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [(), ("--log-json",)])
 def test_nothing_that_fit_predict_and_drift_tell_or_write_holds_the_credentials_of_their_input(here, url, log):
     x = url.format("x.npy")
@@ -267,6 +268,7 @@ PARTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_redaction_takes_time_proportional_to_the_text(part):
     def seconds(n):

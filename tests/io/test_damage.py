@@ -134,6 +134,7 @@ def is_named(file):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IMAGES)
 def test_an_image_with_bits_flipped_is_read_or_named(tmp_path, name):
     file = tmp_path / name

@@ -459,6 +459,7 @@ ERRORS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ERRORS)
 def test_what_cannot_be_opened_is_told_to_the_word(folder, name):
     make, path, columns, error, message = ERRORS[name]

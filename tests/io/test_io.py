@@ -57,6 +57,7 @@ class ColumnSums(Statistic):
 # --- What da.to_zarr and da.store get wrong ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dask_rows", "chunk_rows", "shard_rows"),
     [
@@ -446,6 +447,7 @@ def arrays_and_layouts(draw):
     return array, (rows, *shape[1:]), chunk, shard
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=arrays_and_layouts(), lazy=st.booleans())
 def test_what_was_written_is_what_is_read(tmp_path, case, lazy):
@@ -507,6 +509,7 @@ def test_another_process_writes_the_same(path, other_process):
     assert_written(path)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(path, client_of_processes):
     x = da.from_array(ROWS, chunks=(130, D))

@@ -82,11 +82,13 @@ def back_again(value, folder):
     return codec.load(folder / "x.npz")
 
 
+@pytest.mark.slow
 @given(value=values)
 def test_values_come_back_to_the_last_bit(value, tmp_path_factory):
     assert_same_bits(back_again(value, tmp_path_factory.mktemp("codec")), value)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @pytest.mark.parametrize("name", STATISTICS)
 @given(data=st.data())
@@ -215,6 +217,7 @@ def fitted(estimator, folder, rows=None):
     return estimator, journal.passes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(name, tmp_path):
     from sklearn.base import clone

@@ -110,6 +110,7 @@ def test_an_array_of_another_name_or_layout_is_not_gone_on_with(other, stopped):
     np.testing.assert_array_equal(open_rows(stopped, ndim=1), LABELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["other bytes", "cut off", "gone", "note cut off", "note gone"])
 def test_a_block_that_does_not_hold_what_was_noted_is_written_again(damage, stopped, undisturbed):
     missing = missing_in(stopped)
@@ -167,6 +168,7 @@ def test_a_numpy_array_is_written_whole_or_not_again(tmp_path):
     np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr", ndim=1), LABELS)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(
     rows=st.lists(st.integers(1, 30), min_size=1, max_size=12), stops=st.lists(st.integers(0, 11), max_size=3),

@@ -117,6 +117,7 @@ def command(*args):
     return CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"], prog_name="mdh-dask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.npz", "x.mtx.gz", "a.zarr/X"])
 def test_commands_give_the_labels_of_the_estimator(written, labels, tmp_path, monkeypatch, name):
     monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "8kB")
@@ -278,6 +279,7 @@ def test_files_of_anything_else_are_refused_with_a_remedy(tmp_path):
         open_features(tmp_path / "x.npz", columns=["3"])
 
 
+@pytest.mark.slow
 def test_a_report_of_many_columns_is_made_in_the_pass_that_writes_the_labels(tmp_path):
     rng = np.random.default_rng(0)
     topic = np.repeat([0, 1], 500)

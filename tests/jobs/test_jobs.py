@@ -90,6 +90,7 @@ def test_a_feature_map_is_a_name_or_a_table_and_so_is_its_kernel(tmp_path):
     assert own.feature_map.kernel == RBF(width=2.0)
 
 
+@pytest.mark.slow
 def test_a_map_takes_scale_and_seed_from_the_method_whether_named_or_a_table(tmp_path):
     method = LEAST + "[method]\nscale = false\nrandom_state = 7\n"
     named = job(method + 'feature_map = "rbf"\n', tmp_path).estimator()

@@ -30,6 +30,7 @@ def here(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_worker_that_dies_of_a_chunk_too_large_for_it_says_so(here):
     program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", *FIT.split()]

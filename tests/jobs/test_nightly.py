@@ -90,6 +90,7 @@ def rows_shown():
     return len(open_rows("out/l.zarr", ndim=1))
 
 
+@pytest.mark.slow
 def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second):
     checked = run("--check", "job.toml").stdout
     assert "job.toml, begins anew: input.shape was [6000, 3] and is [5500, 3]; " in checked
@@ -109,6 +110,7 @@ def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second)
 NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.io.staging.exchange"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", NIGHT_MOMENTS)
 def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_night(moment, second, monkeypatch):
     with monkeypatch.context() as patch:
@@ -123,6 +125,7 @@ def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_n
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize("after", ["job.work/passes/001-*.npz", "out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*"])
 def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(after, second):
@@ -201,6 +204,7 @@ def test_without_on_change_an_input_that_changed_is_an_error(second):
 # The files of the folder of work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "finished"), [("job.json", True), ("manifest.json", True), ("ready.json", False)])
 def test_a_folder_of_work_of_another_format_or_damaged_is_an_error_with_the_remedy(name, finished, second, monkeypatch):
     if not finished:

@@ -342,6 +342,7 @@ def test_no_time_is_told_for_kernels(here):
     assert "time:    not known: measure" in run("--check", "job.toml").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "passes"),
     [
@@ -412,6 +413,7 @@ def test_a_finished_job_does_nothing_and_says_so(here):
     assert "finished on" in run("--check", "job.toml").stdout
 
 
+@pytest.mark.slow
 def test_a_finished_job_whose_output_is_gone_says_so(here):
     run("job.toml")
     shutil.rmtree("out/m.zarr")
@@ -490,6 +492,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
     run("job.toml")
     file = here / "job.work" / "job.json"
@@ -517,6 +520,7 @@ MOMENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
     with monkeypatch.context() as patch:
@@ -533,6 +537,7 @@ def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undis
     assert n_attempts == (1 if moment.endswith(("finish", "_published")) else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", range(5))
 def test_a_job_that_stops_between_two_outputs_goes_on(n, here, undisturbed, monkeypatch):
     published = []
@@ -554,6 +559,7 @@ def test_a_job_that_stops_between_two_outputs_goes_on(n, here, undisturbed, monk
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after", "between"])
 def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, monkeypatch):
     """In one step; where the system has none, a moment passes in which there is no output."""
@@ -605,6 +611,7 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
     assert contents(here / "out") == undisturbed
 
 
+@pytest.mark.slow
 def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("mdh_dask.workflows._fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
@@ -669,6 +676,7 @@ def test_a_lock_that_a_killed_process_held_is_free(here, undisturbed):
     assert contents(here / "out") == undisturbed
 
 
+@pytest.mark.slow
 def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, monkeypatch):
     """As does the copy of a job on a host that was cut off, where no lock reached it."""
     other = new_attempt()
@@ -690,6 +698,7 @@ def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, mon
     assert contents(here / "out") == undisturbed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moment", ["manifest_of", "write_json", "FolderJournal", "Fence.claim"], ids=["end", "metrics", "fit", "start"]
 )
@@ -774,6 +783,7 @@ def wait_for(pattern, folder, process):
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize(
     ("after", "number", "code"),

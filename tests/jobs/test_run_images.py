@@ -103,6 +103,7 @@ def undisturbed(here):
 # What a job writes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["geo.tif", "tiles.zarr", "ome.zarr", "beach.png"])
 def test_a_job_writes_what_segment_writes(name, images, here):
     describe(images / name)
@@ -125,6 +126,7 @@ def test_a_job_writes_what_segment_writes(name, images, here):
         assert ours.attrs["proj:code"] == "EPSG:32721"
 
 
+@pytest.mark.slow
 def test_the_log_names_the_final_places_of_outputs_only(images, here):
     log = run("job.toml").stderr
     assert [name for name in OUTPUTS if f"{here}/out/{name}" not in log] == []
@@ -152,6 +154,7 @@ def test_a_preview_alone_is_an_output(images, here):
     assert os.listdir("out") == ["p.png"]
 
 
+@pytest.mark.slow
 def test_labels_and_model_are_written_to_urls_too(images, here, tmp_path):
     url = f"memory://{tmp_path.name}"
     describe(images / "ome.zarr", JOB.replace('"out/l', f'"{url}/l').replace('"out/m.', f'"{url}/m.'))
@@ -162,6 +165,7 @@ def test_labels_and_model_are_written_to_urls_too(images, here, tmp_path):
     assert "nothing to do" in run("job.toml").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "passes"),
     [
@@ -288,6 +292,7 @@ def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images,
     assert "job.input.window was 3 and is 5: change it back" in run("job.toml").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiles.zarr", "ome.zarr"])
 def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, images, here):
     shutil.copytree(images / name, here / "tonight.zarr")
@@ -314,6 +319,7 @@ MOMENTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
     with monkeypatch.context() as patch:
@@ -328,6 +334,7 @@ def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undis
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["", "window = 3\n", "coordinates = 0.01\n", "sample = 2000\n"])
 def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(columns, images, here, monkeypatch):
     describe(images / "ome.zarr", JOB.replace("window = 3\ncoordinates = 0.01\n", columns))
@@ -361,6 +368,7 @@ def inodes_noted(here):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize(
     ("after", "number"),

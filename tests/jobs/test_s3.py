@@ -70,6 +70,7 @@ def run(*args):
     return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
 
 
+@pytest.mark.slow
 def test_the_same_rows_are_read_from_every_format(bucket):
     url, fs = bucket
     write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
@@ -85,6 +86,7 @@ def test_the_same_rows_are_read_from_every_format(bucket):
     assert open_features(f"{url}/parts", ["c", "a"]).names == ("c", "a")
 
 
+@pytest.mark.slow
 def test_fit_and_predict_read_and_write_there(bucket):
     url, _ = bucket
     write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
@@ -137,6 +139,7 @@ def test_an_object_that_was_lost_is_missed(bucket):
         open_features(f"{url}/x.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "message"), [
     ("no.zarr", "there is no Zarr array at {}; check the path"),
     ("no.npy", "there is no file at {}; check the path"),
@@ -246,6 +249,7 @@ def give_back(url, fs):
             path.rmdir() if path.is_dir() else path.unlink()
 
 
+@pytest.mark.slow
 def test_a_job_reads_and_writes_there_and_leaves_nothing_else(job):
     url, fs = job
     result = run("run", "job.toml")
@@ -266,6 +270,7 @@ def test_a_job_reads_and_writes_there_and_leaves_nothing_else(job):
     assert "nothing to do" in run("run", "job.toml").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
     def writes():
@@ -288,6 +293,7 @@ def test_a_job_that_is_killed_goes_on_to_the_same_objects(job, undisturbed):
     assert results(stored(url, fs)) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job, undisturbed, monkeypatch):
     url, fs = job
     with monkeypatch.context() as patch:
@@ -299,6 +305,7 @@ def test_a_job_that_stops_before_it_is_published_cannot_be_read_and_goes_on(job,
     assert results(stored(url, fs)) == undisturbed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["mdh_dask.jobs._run.manifest_of", "_check", "_remove"])
 def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeypatch):
     url, fs = job
@@ -321,6 +328,7 @@ def test_yesterdays_labels_stay_until_tonights_are_complete(moment, job, monkeyp
     assert stored_alone(job, 800) == tonight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["l.zarr", "out/r.html"])
 def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch, name):
     def appear(*args):
@@ -340,6 +348,7 @@ def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch, name):
     assert len(open_rows(f"{url}/l.zarr", ndim=1)) == 900
 
 
+@pytest.mark.slow
 def test_files_there_are_replaced_only_if_asked_for(job):
     url, fs = job
     fs.pipe_file(f"{url}/out/metrics.json", b"mine")
@@ -353,6 +362,7 @@ def test_files_there_are_replaced_only_if_asked_for(job):
     assert f"{url}/manifest.json is gone: make it with --restart" in run("run", "job.toml").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["_commit", "_remove"])
 def test_a_file_whose_publishing_was_cut_off_is_published_by_the_next_attempt(job, undisturbed, monkeypatch, moment):
     url, fs = job
@@ -370,6 +380,7 @@ def test_a_file_whose_publishing_was_cut_off_is_published_by_the_next_attempt(jo
 RACES = [("_check", False)] + [(moment, True) for moment in ("labels", "_copy", "_commit")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("moment", "changed"), RACES)
 def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(moment, changed, job, monkeypatch):
     """The first attempt goes on after the second has finished, at the moment that is worst for it."""
@@ -434,6 +445,7 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
 # Many scenes
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 def test_scenes_with_masks_there_are_labelled_there_and_a_killed_night_goes_on(bucket, tmp_path, monkeypatch):
     url, fs = bucket
@@ -474,6 +486,7 @@ def test_scenes_with_masks_there_are_labelled_there_and_a_killed_night_goes_on(b
 COG = {"driver": "COG", "blocksize": 128, "overview_resampling": "nearest"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 @pytest.mark.parametrize("kind", ["mask in the file", "alpha", "nodata", "mask beside it"])
 def test_pixels_without_data_are_those_of_the_same_file_here(kind, bucket, tmp_path):

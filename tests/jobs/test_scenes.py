@@ -161,6 +161,7 @@ def nights(tmp_path_factory):
     return jobs, found
 
 
+@pytest.mark.slow
 def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(nights):
     jobs, found = nights
     versions = {1: 1, 2: 1, 3: 2, 4: 2, 5: 3}
@@ -271,6 +272,7 @@ def left_out(job, *names):
     return "; ".join(f"{name}: {why}" for name, why in sorted(found.items()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodata", ["", 'nodata = "none"'], ids=["seen when counted", "seen in the fit"])
 def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone(nodata, tmp_path, caplog):
     job = new_job(tmp_path, JOB.replace("[method]", f"{nodata}\n[method]"))
@@ -374,6 +376,7 @@ def test_a_restart_that_is_killed_at_once_is_not_forgotten(tmp_path, monkeypatch
     assert run(job).startswith("night 1: 1 scene labelled")
 
 
+@pytest.mark.slow
 def test_a_night_that_is_killed_at_its_end_is_told_by_the_next_run(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     for n_scenes, name in enumerate("ab", 1):
@@ -385,6 +388,7 @@ def test_a_night_that_is_killed_at_its_end_is_told_by_the_next_run(tmp_path, mon
         assert (gauge(job, "scenes"), metrics(job)["labelled"]) == (n_scenes, [name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["fit_scenes", "labelled", "write_night"])
 def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path, monkeypatch):
     job, original, entered = new_job(tmp_path), getattr(night_module, step), []
@@ -597,6 +601,7 @@ def unusable(folder):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 @pytest.mark.parametrize("night", [1, 2])
 def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no_night(night, tmp_path):
@@ -714,6 +719,7 @@ def test_a_mask_cannot_be_taken_for_a_scene(tmp_path):
         check(job)
 
 
+@pytest.mark.slow
 def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compared(tmp_path):
     job = new_job(tmp_path, JOB.replace('"pca"', '"kernel-kmeans"\nn_clusters = 3').replace('"refit"', '"label"'))
     scene(tmp_path / "scenes/a.tif", 0)
@@ -728,6 +734,7 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
         check(job)
 
 
+@pytest.mark.slow
 def test_nights_of_density_trees_find_drift_and_refit(tmp_path):
     job = new_job(tmp_path, JOB.replace('"pca"', '"density"'))
     for number, shift in enumerate((0, 0, 55)):
@@ -737,6 +744,7 @@ def test_nights_of_density_trees_find_drift_and_refit(tmp_path):
     assert metrics(job)["model_version"] == 2
 
 
+@pytest.mark.slow
 def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp_path):
     job = new_job(tmp_path, JOB.replace('"pca"', '"consensus"\nn_trees = 3').replace('"refit"', '"label"'))
     for number, (name, moved) in enumerate((("a", None), ("b", 2 / 3), ("c", 1 / 3))):
@@ -915,6 +923,7 @@ def test_files_that_claim_any_size_or_lead_nowhere_are_left_out_alone(tmp_path):
     assert metrics(job)["labelled"] == ["good"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outputs", ["", 'connected = "out/{scene}-regions.tif"\nregions = "out/{scene}.parquet"\n'])
 def test_a_scene_that_is_written_again_while_it_is_labelled_gets_no_outputs_of_both(outputs, tmp_path, monkeypatch):
     job = new_job(tmp_path, JOB.replace("[output]\n", f"[output]\n{outputs}"))
@@ -1030,6 +1039,7 @@ def test_a_scene_with_outputs_where_others_are_is_refused_before_work(clash, tmp
     assert written <= {"job.tif"}  # of metrics, which tell of runs that fail, too
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clash", CLASHES)
 def test_a_scene_that_comes_later_with_outputs_where_others_are_is_named_and_the_night_goes_on(clash, tmp_path):
     job, name = job_with_clash(clash, tmp_path)

@@ -105,6 +105,7 @@ class TestKernel:
 class TestEmbedding:
     """Coordinates of 500 rows equal those of the full matrix; squared distances here are twice the dissimilarities."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", ["nystrom", "explicit"])
     @pytest.mark.parametrize(("missing", "share"), [("pairs", 0.0), ("level", 0.2)])
     def test_all_rows_have_the_coordinates_of_the_full_matrix(self, method, missing, share):
@@ -138,6 +139,7 @@ class TestEmbedding:
         assert errors.min() > -1e-6
         assert errors.max() < 1 / 64
 
+    @pytest.mark.slow
     @settings(max_examples=8)
     @given(st.data())
     @pytest.mark.parametrize(
@@ -190,6 +192,7 @@ def test_a_column_without_a_value_among_the_landmarks_has_no_levels():
 class TestLevels:
     """Clusters differ in several columns: levels of one column, however many rows have each, are none."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "method", [HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(n_projections=100)]
     )
@@ -218,6 +221,7 @@ class TestLevels:
         feature_map = GowerFeatures(method="explicit" if explicit else "nystrom")
         assert clone(method).set_params(feature_map=feature_map).fit(rows).n_clusters_ == 1
 
+    @pytest.mark.slow
     def test_clusters_of_continuous_columns_are_found_among_independent_categories(self):
         rng = np.random.default_rng(0)
         cluster = rng.integers(0, 3, 600)
@@ -228,6 +232,7 @@ class TestLevels:
         assert model.n_clusters_ == 3
         assert adjusted_rand_index(cluster, labels) > 0.9
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_a_level_that_coincides_with_a_gap_between_numbers_does_not_hide_it(self, seed):
         rng = np.random.default_rng(seed)
@@ -243,6 +248,7 @@ class TestLevels:
         model = HierarchicalMDH(feature_map="gower", column_types={"categorical": [2, 3]}, random_state=0)
         assert model.fit(rows[~np.isnan(rows).all(axis=1)]).n_clusters_ == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("settings", [{"missing": "pairs"}, {}, {"method": "explicit"}])
     def test_values_missing_at_random_make_no_clusters_but_columns_missing_together_do(self, settings):
         rng = np.random.default_rng(0)
@@ -341,6 +347,7 @@ class TestModels:
         again._restore(stored_and_read(made.map_))
         np.testing.assert_array_equal(again.transform(rows), made.transform(rows))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("feature_map", "n_passes"),
         [

@@ -306,6 +306,7 @@ class TestNystromMap:
         if scheme == "one":
             np.testing.assert_array_equal(features, np.zeros((50, 1)))
 
+    @pytest.mark.slow
     @settings(max_examples=15)
     @given(st.data())
     @pytest.mark.parametrize("name", ALL)
@@ -350,6 +351,7 @@ class TestProducts:
         rows = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
         assert map_of(rows[:50].astype(float), RBF())(rows).dtype == np.float32
 
+    @pytest.mark.slow
     def test_rows_keep_their_bits_on_a_processor_that_treats_places_differently(self):
         # OpenBLAS multiplies single precision on Haswell in groups of six rows, of which every other is rounded apart.
         script = """

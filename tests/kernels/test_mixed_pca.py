@@ -122,6 +122,7 @@ def test_levels_are_the_mean_features_of_rows_that_are_changed_to_them():
     np.testing.assert_allclose(own[:3], [made.transform(X).mean(axis=0) for X in changed], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ordinal", "categorical"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_independent_columns_of_few_levels_are_one_cluster(kind, seed):

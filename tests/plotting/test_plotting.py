@@ -375,6 +375,7 @@ def test_panels_of_a_path_have_one_scale_that_holds_every_split_and_density():
     assert heights.pop()[1] > path[0].density.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_points", [1, 2, 8, 9, 12, 40])
 def test_at_most_eight_points_of_a_path_are_drawn_evenly_from_the_first_to_the_last(n_points):
     axes = plot_mdh_path([path_point(i / 100) for i in range(n_points)])
@@ -534,6 +535,7 @@ def test_contours_of_other_than_two_columns_and_a_sweep_without_steps_are_refuse
         plot_sweep(SupportVectorClustering().fit(pair[:100]).sweep_, axes=Figure().subplots(1, 2))
 
 
+@pytest.mark.slow
 def test_the_report_of_contours_has_their_pictures(pair):
     pictures = SupportVectorClustering().fit(pair[:300]).report_pictures()
     assert [caption.split()[1] for caption in pictures] == ["contour", "sweep"]

@@ -69,6 +69,7 @@ def clusters_of(matrix, k, least_rows):
 
 
 class TestDirection:
+    @pytest.mark.slow
     @given(seeds, st.integers(2, 5), st.integers(1, 8))
     def test_it_divides_rows_as_brute_force_does(self, seed, k, least_rows):
         rows = features_of_groups(seed, k=k)
@@ -77,6 +78,7 @@ class TestDirection:
         assert cut_of(rows @ rows.T, upper) == pytest.approx(cut_of(rows @ rows.T, expected), rel=1e-6)
         assert thresholds.tolist() == [0.0]
 
+    @pytest.mark.slow
     @given(seeds, st.integers(2, 5))
     def test_the_second_eigenvalue_is_that_of_the_laplacian(self, seed, k):
         rows = features_of_groups(seed, k=k)
@@ -94,6 +96,7 @@ class TestDirection:
 
 
 class TestTree:
+    @pytest.mark.slow
     @pytest.mark.parametrize("kernel", ["rbf", "local_scaling"])
     @pytest.mark.parametrize(("rows", "k"), [(load_wine, 3), (load_iris, 4), (rings, 5)])
     def test_with_all_rows_as_landmarks_clusters_are_those_of_brute_force(self, rows, k, kernel):
@@ -112,6 +115,7 @@ class TestTree:
             model = HierarchicalSpectral(max_clusters=2, feature_map=AffinityFeatures(n_components=n_components))
             assert np.bincount(model.fit_predict(rings())).tolist() in ([200, 400], [400, 200])
 
+    @pytest.mark.slow
     def test_the_number_of_clusters_is_found_as_by_spectral_clustering(self):
         X, y = (part.compute() for part in gaussian_mixture(1500, 5, 6, sd=0.5, random_state=3))
         features = AffinityFeatures(n_landmarks=300)

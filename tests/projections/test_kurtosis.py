@@ -14,6 +14,7 @@ def kurtosis_along(rows, v):
     return (p**4).mean() / (p**2).mean() ** 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_no_direction_of_the_plane_has_less_or_more_kurtosis(seed):
     rng = np.random.default_rng(seed)
@@ -25,6 +26,7 @@ def test_no_direction_of_the_plane_has_less_or_more_kurtosis(seed):
     assert kurtosis_along(rows, largest) >= max(grid) * (1 - 1e-3)
 
 
+@pytest.mark.slow
 def test_they_show_groups_of_equal_and_of_different_size():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(1000, 8))

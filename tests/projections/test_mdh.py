@@ -255,6 +255,7 @@ class TestDescent:
         np.testing.assert_array_equal(work.products, last**2)
         np.testing.assert_array_equal(work.x, (np.arange(1, MEMORY + 4).sum() * 2, 0))
 
+    @pytest.mark.slow
     @given(seeds, st.integers(2, 5), alphas)
     def test_a_line_search_without_a_step_returns_value_and_gradient_at_its_start(self, seed, d, alpha):
         index = made_index(seed, 80, d)
@@ -406,6 +407,7 @@ def sheets(seed, gap=8.0):
 
 
 class TestCandidates:
+    @pytest.mark.slow
     @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
     def test_come_after_the_ends_of_pursuits_and_are_of_length_one(self, starts):
         rows = made_rows(3, 200, 60)
@@ -467,6 +469,7 @@ class TestCandidates:
         labels = HierarchicalMDH(alpha=1.0, random_state=2).fit_predict(rows)
         assert success_ratio(np.arange(3000) < 1500, labels) > 0.9
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(4))
     def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
         rows = sheets(seed)
@@ -488,6 +491,7 @@ class TestCandidates:
 
 
 class TestManyColumns:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(2))
     def test_of_which_each_is_dark_or_light_hide_no_cluster_of_all(self, seed):
         random, y = np.random.default_rng(seed), np.repeat(range(3), 300)

@@ -41,6 +41,7 @@ def test_all_ways_of_computing_them_agree(shape, monkeypatch):
         np.testing.assert_allclose(principal_components(rows, 4), expected, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_thousands_of_features_are_the_same_every_time():
     rows = np.random.default_rng(0).normal(size=(1100, 1200)).astype(np.float32)
     rows[:500, :20] += 2

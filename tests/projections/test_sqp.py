@@ -152,6 +152,7 @@ class TestHyperplane:
                 near = density(rows, [1.0], result.offset + bandwidth * np.array([-1e-3, 0, 1e-3]), bandwidth)
                 assert near.min() >= near[1] * (1 - 1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("alpha", [0.3, 0.9])
     @pytest.mark.parametrize("seed", range(4))
     def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed, alpha):
@@ -233,6 +234,7 @@ class TestHyperplane:
         np.testing.assert_allclose(there.direction, np.sign(sign) * here.direction, atol=1e-4)
         assert there.offset == pytest.approx(np.sign(sign) * here.offset, abs=1e-4)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     @pytest.mark.parametrize("d", [MOST_COMPONENTS, MOST_COMPONENTS + 1, 1001])
     def test_many_features_are_sought_in_the_span_of_components_and_start(self, d, dtype):
@@ -251,6 +253,7 @@ class TestHyperplane:
 
 
 class TestDegenerateRows:
+    @pytest.mark.slow
     @pytest.mark.parametrize("bandwidth", [None, 0.01, 50.0])
     @pytest.mark.parametrize("alpha", [0.01, 0.9, 20.0])
     @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)

@@ -66,6 +66,7 @@ class TestCut:
 
 
 class TestDirections:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(5))
     def test_two_means_are_those_of_scikit_learn(self, seed):
         rows = some_rows(seed, 300)

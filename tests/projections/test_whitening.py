@@ -53,6 +53,7 @@ def test_what_is_proposed_of_rows_that_are_not_thin_is_as_without_it(name, monke
     np.testing.assert_array_equal(proposed, np.vstack(PROJECTIONS[name](rows, np.random.default_rng(1), 50)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_clusters", "n"),
     [(2, 600), (3, 600), (4, 1500)],
@@ -64,6 +65,7 @@ def test_pursuits_find_clusters_across_a_thin_direction(n_clusters, n):
     assert adjusted_rand_index(found, labels) > 0.8
 
 
+@pytest.mark.slow
 def test_random_directions_find_clusters_across_a_thin_direction_more_often_among_whitened_rows(monkeypatch):
     def found():
         clouds = (thin_rows(n_clusters=2, seed=seed)[0] for seed in range(12))

@@ -103,6 +103,7 @@ def written(path, tree, **more):
     return Page(write_report(path, tree, **more).read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(n_leaves=st.integers(1, 40), seed=st.integers(0, 1000), chain=st.booleans())
 def test_every_node_and_cluster_is_there_once_and_every_element_ends(tmp_path_factory, n_leaves, seed, chain):

@@ -98,6 +98,7 @@ def test_profiles_of_another_tree_are_refused(path, two, feature_map):
     assert not path.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [RandomProjectionTree, HierarchicalKernelMDH])
 def test_rows_that_were_left_out_are_in_no_profile_and_no_picture(path, cls):
     rng = np.random.default_rng(0)

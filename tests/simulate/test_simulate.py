@@ -57,6 +57,7 @@ def numpy_pair(pair):
 
 
 class TestValuesDependOnTheSeedOnly:
+    @pytest.mark.slow
     @pytest.mark.parametrize("mixture", [*MIXTURES, mixed, latent])
     @pytest.mark.usefixtures("short_blocks")
     def test_chunks_do_not_matter(self, mixture):
@@ -270,6 +271,7 @@ class TestNothingIsHeldAsAWhole:
         assert X[-3:].compute(scheduler="synchronous").shape == (3, 16)
         assert drawn == [10**7 // 8192]
 
+    @pytest.mark.slow
     def test_automatic_chunks_are_whole_blocks_of_a_bounded_size(self):
         for d in (1, 8, 100, 19_000):
             X, _ = gaussian_mixture(10**8, d, 1)

@@ -36,6 +36,7 @@ def simulated_depths(n, repeats=600):
 
 
 class TestUniformDepthQuantile:
+    @pytest.mark.slow
     @pytest.mark.parametrize("quantile", [0.5, 0.9, QUANTILE])
     def test_agrees_with_direct_simulation(self, quantile):
         # 182 rows are not rounded: just above a power of the square root of two.
@@ -44,6 +45,7 @@ class TestUniformDepthQuantile:
         error = np.sqrt(quantile * (1 - quantile) * (1 / len(depths) + 1 / null.NULL_SAMPLES))
         assert abs(below - quantile) < 3.5 * error
 
+    @pytest.mark.slow
     def test_rounding_the_number_of_rows_is_conservative(self):
         depths = simulated_depths(200)
         assert (depths > uniform_depth_quantile(200, NORMAL, QUANTILE)).mean() < 0.025 + 3 * np.sqrt(
@@ -68,6 +70,7 @@ class TestUniformDepthQuantile:
         uniform_depth_quantile(5000, BANDWIDTHS["silverman"], 0.5)
         assert uniform_depth_quantile(300, NORMAL, QUANTILE) == first
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n", [0, 1, 2, 3, 1e12])
     def test_any_number_of_rows_has_a_finite_quantile(self, n):
         assert np.isfinite(uniform_depth_quantile(n, NORMAL, QUANTILE))

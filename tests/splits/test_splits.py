@@ -111,6 +111,7 @@ class TestMinimumDensity:
             else:
                 assert k == -1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(10))
     def test_is_the_minimiser_of_scipys_density_of_the_rows_between_the_outermost_modes(self, seed):
         rng = np.random.default_rng(seed)

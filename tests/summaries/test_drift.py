@@ -133,6 +133,7 @@ def test_limits_that_are_no_shares_are_refused_before_any_work(model, limits, me
 CASES = [(PCATree, 200, 200), (RandomProjectionTree, 200, 1000), (PCATree, 1000, 200)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_old", "n_new"), CASES)
 def test_rows_of_the_same_distribution_alarm_once_in_200_times_at_most(kind, n_old, n_new):
     alarms = 0

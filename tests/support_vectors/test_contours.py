@@ -94,6 +94,7 @@ class TestScale:
 
 
 class TestAnySize:
+    @pytest.mark.slow
     @pytest.mark.parametrize("options", [{}, {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}])
     @pytest.mark.parametrize("n_landmarks", [120, 400])
     def test_model_and_labels_are_the_same_whatever_the_chunks(self, rows, options, n_landmarks):
@@ -128,6 +129,7 @@ class TestAnySize:
 
 
 class TestSweep:
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_landmarks", [400, 900])
     def test_groups_and_rings_are_found(self, rows, n_landmarks):
         for X, group in ([array[:900] for array in rows], rings()):
@@ -135,11 +137,13 @@ class TestSweep:
             assert svc.n_clusters_ == group.max() + 1
             assert adjusted_rand_index(svc.labels_, group) > 0.95
 
+    @pytest.mark.slow
     def test_rows_in_the_order_of_their_groups_are_divided_as_in_any_order(self):
         X, group = groups(n=1200, k=5)
         order = np.argsort(group, kind="stable")
         assert adjusted_rand_index(SupportVectorClustering().fit_predict(X[order]), group[order]) > 0.95
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("d", [1, 2, 10])
     @pytest.mark.parametrize("n", [3, 20, 400])
     def test_a_cloud_is_one_cluster(self, n, d):
@@ -148,12 +152,14 @@ class TestSweep:
         for X in (normal, rng.uniform(size=(n, d)), normal / np.sqrt(rng.chisquare(3, (n, 1)) / 3)):
             assert SupportVectorClustering().fit(X).n_clusters_ == 1
 
+    @pytest.mark.slow
     def test_a_cloud_of_integers_is_one_cluster(self):
         rng = np.random.default_rng(0)
         for X in (rng.integers(0, 5, (400, 2)), rng.poisson(2, (400, 3)), np.rint(rng.normal(3, 1, (400, 2)))):
             assert SupportVectorClustering().fit(X).n_clusters_ == 1
             assert SupportVectorClustering(n_landmarks=150).fit(X.astype(np.uint8)).n_clusters_ == 1
 
+    @pytest.mark.slow
     def test_the_contour_of_the_chosen_width_is_apart_between_the_clusters(self):
         X, group = rings()
         svc = SupportVectorClustering().fit(X)
@@ -162,6 +168,7 @@ class TestSweep:
         between = middle * np.column_stack([np.cos(angle), np.sin(angle)])
         assert (svc.boundary_distance(between) < 0).mean() > 0.9
 
+    @pytest.mark.slow
     def test_one_far_row_changes_no_other_label(self, rows):
         X = rows[0][:450].copy()
         before = SupportVectorClustering().fit_predict(X)
@@ -169,6 +176,7 @@ class TestSweep:
         after = SupportVectorClustering().fit_predict(X)
         assert adjusted_rand_index(np.delete(before, 17), np.delete(after, 17)) > 0.99
 
+    @pytest.mark.slow
     def test_constants_duplicates_and_a_shift_change_nothing(self, rows):
         X = rows[0][:450]
         labels = SupportVectorClustering().fit_predict(X)
@@ -178,6 +186,7 @@ class TestSweep:
         assert SupportVectorClustering().fit(np.ones((50, 2))).n_clusters_ == 1
         assert SupportVectorClustering(width=2.0).fit(np.repeat([[0.0], [9.0]], 40, axis=0)).n_clusters_ == 2
 
+    @pytest.mark.slow
     def test_no_more_clusters_than_asked_for(self, rows):
         for options in ({}, {"width": 1.0}):
             for most in (1, 2):

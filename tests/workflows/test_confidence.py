@@ -22,6 +22,7 @@ def here(tmp_path, monkeypatch):
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", [None, "report.html"])
 def test_labels_and_confidence_are_written_together_and_can_be_verified(here, report):
     if report:

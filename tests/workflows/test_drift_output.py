@@ -150,6 +150,7 @@ def test_limits_reach_the_comparison_and_the_report(here):
     assert "No drift among 700 new rows" in html
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [

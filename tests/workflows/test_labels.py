@@ -38,6 +38,7 @@ def fit(store, *args):
     return CliRunner().invoke(mdh, command, prog_name="mdh-dask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["y.npy", "y.zarr", "y.csv"])
 def test_trees_do_not_cut_the_labels_of_a_file(store, tmp_path, name):
     found = fit(store, "--labels", store / name, "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html")
@@ -122,6 +123,7 @@ def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
         run_job(described)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["mdh_dask.growth.growth.grow_from", "mdh_dask.jobs._run._published"])
 def test_a_killed_job_with_labels_goes_on_to_the_same_model(store, tmp_path, monkeypatch, moment):
     options = "n_projections = 20\n"

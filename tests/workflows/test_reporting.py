@@ -122,6 +122,7 @@ def test_segments_are_profiled_by_the_bands_of_their_pixels(here):
     assert re.search(r"1,000 rows high red, high blue Feature", words)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_performance_report_is_written_whole_loads_nothing_and_is_linked(here, address):
     (here / "a b").mkdir()

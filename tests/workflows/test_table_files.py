@@ -63,6 +63,7 @@ def paths(table, tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.parquet", "parts", "x.csv", "x.csv.gz", "coded.parquet"])
 def test_the_labels_do_not_depend_on_the_format(table, paths, name, tmp_path):
     types = {"categorical": ["code"]}

@@ -49,6 +49,7 @@ def fit(folder, *args):
     return CliRunner().invoke(mdh, ["fit", *places, "--scheduler", "threads", *options], prog_name="mdh-dask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "option", "value"),
     [
