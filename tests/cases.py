@@ -73,7 +73,7 @@ def fitted(name, **parameters):
     return fit(new(name, **parameters), groups()[0])
 
 
-OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers")
+OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers", "predict_proba")
 """What estimators may know of single rows; the last is a parameter of some."""
 
 

@@ -16,6 +16,13 @@ from dask.callbacks import Callback
 from mdh_dask._jit import descent as separators
 from mdh_dask.projections.pursuit import Separator
 
+
+def in_turns(*values):
+    """Return tuples of one value of each collection, as many as the longest has; shorter ones begin again."""
+    values = [list(some) for some in values]
+    return [tuple(some[i % len(some)] for some in values) for i in range(max(map(len, values)))]
+
+
 ROUNDED = {"sums", "squares", "mean", "deviations"}
 """Fields of named tuples that are sums of floating-point numbers; all others are compared exactly."""
 

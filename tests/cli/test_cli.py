@@ -116,8 +116,10 @@ def test_options_reach_the_estimator(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_writes_what_its_estimator_finds_by_default(method, here):
+@pytest.mark.parametrize(
+    "method", ["rp", "mdh", "hyperplane", "consensus", "ensemble", "svc", "density", "kernel-kmeans"]
+)
+def test_every_kind_of_method_writes_what_its_estimator_finds_by_default(method, here):
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
     result = run("fit", "../in/few.zarr", *outputs, "--method", method, *THREADS)
     assert result.exit_code == 0, result.output

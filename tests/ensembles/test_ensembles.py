@@ -21,10 +21,8 @@ from mdh_dask import (
     workflows,
 )
 from mdh_dask._journal import keeping
-from mdh_dask.io import codec, open_rows, write_rows
+from mdh_dask.io import codec, write_rows
 from mdh_dask.io.journal import FolderJournal
-from mdh_dask.jobs._run import run_job
-from mdh_dask.jobs.job import read_job
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
@@ -94,16 +92,6 @@ class TestBoth:
         assert (np.diff(np.bincount(model.labels_)) <= 0).all() or isinstance(model, ConsensusClustering)
 
     @pytest.mark.slow
-    def test_a_loaded_model_is_the_same(self, model, overlapping, tmp_path):
-        X, _ = overlapping
-        model.fit(X).save(tmp_path / "model.zarr")
-        loaded = load_model(tmp_path / "model.zarr")
-        assert str(loaded) == str(model)
-        assert loaded.n_clusters_ == model.n_clusters_
-        np.testing.assert_array_equal(loaded.predict(X), model.labels_)
-        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-
-    @pytest.mark.slow
     def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(self, model, rows, tmp_path):
         found = []
         for _ in range(2):
@@ -116,30 +104,6 @@ class TestBoth:
         np.testing.assert_array_equal(*found)
         assert len(made) > 1
         assert made == [True] * (len(made) - 1) + [False]
-
-    @pytest.mark.slow
-    def test_moved_scaled_and_permuted_rows_and_constant_columns_change_no_cluster(self, model, rows, mixture):
-        labels = model.fit(rows).labels_
-        wide = rows.astype(float)
-        for same in (wide + np.linspace(-777, 1e5, 5), wide * np.exp2([0, 40, 0, -60, 0])):
-            np.testing.assert_array_equal(clone(model).fit(same).labels_, labels)
-        turned = np.random.default_rng(0).permutation(len(rows))
-        for same, expected in ((rows[turned], mixture[1][turned]), (np.c_[rows, np.ones(len(rows))], mixture[1])):
-            assert adjusted_rand_index(clone(model).fit(same).labels_, expected) > 0.99
-
-    @pytest.mark.slow
-    def test_a_job_file_names_it_and_its_run_ends_with_its_labels(self, model, rows, tmp_path):
-        write_rows(rows, tmp_path / "x.zarr")
-        options = "\n".join(f"{name} = {value}" for name, value in OPTIONS[type(model)].items())
-        (tmp_path / "job.toml").write_text(
-            f'[input]\npath = "x.zarr"\n[method]\n{options}\n[cluster]\nkind = "threads"\n'
-            '[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\n'
-        )
-        run_job(read_job(tmp_path / "job.toml"))
-        loaded = load_model(tmp_path / "m.zarr")
-        assert type(loaded) is type(model)
-        np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1).compute(), loaded.predict(rows))
-        assert (tmp_path / "r.html").exists()
 
     @pytest.mark.slow
     def test_bad_rows_are_refused(self, model, rows):

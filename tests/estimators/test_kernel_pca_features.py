@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
-from helpers import counted_computes
+from helpers import counted_computes, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -27,8 +27,7 @@ def rows():
     return gaussian_mixture(1000, 5, 3, sd=1.0, random_state=1)[0].compute()
 
 
-@pytest.mark.parametrize("kernel", NAMES)
-@pytest.mark.parametrize("method", LANDMARKS)
+@pytest.mark.parametrize(("kernel", "method"), in_turns(NAMES, LANDMARKS))
 def test_every_kernel_has_features_from_every_kind_of_landmarks(rows, kernel, method):
     model = KernelPCAFeatures(kernel=kernel, landmark_method=method, **QUICK)
     features = model.fit_transform(rows)

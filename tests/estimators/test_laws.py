@@ -4,6 +4,7 @@ from itertools import cycle, islice
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from sklearn.base import clone
 
 from mdh_dask import (
@@ -160,8 +161,7 @@ def test_what_is_known_of_a_hyperplane_is_in_units_of_the_columns_if_these_are_n
         assert model.path_[-1].density.max() * unit == pytest.approx(small.path_[-1].density.max())
 
 
-@pytest.mark.parametrize("sample_size", [500, None], ids=["several passes", "exact"])
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize(("criterion", "sample_size"), in_turns(CRITERIA, [500, None]))
 def test_no_criterion_depends_on_the_lengths_of_directions(criterion, sample_size, mixture):
     def stretched(rows, rng, n_directions):
         directions = PROJECTIONS["row_combinations"](rows, rng, n_directions)

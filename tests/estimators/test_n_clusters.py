@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import in_turns
 from numpy.testing import assert_array_equal
 
 from mdh_dask import (
@@ -28,20 +29,18 @@ def groups():
     return (centres + rng.normal(size=(1600, 2))).astype(np.float32), np.repeat([0, 1, 2, 3], 400)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        RandomProjectionTree(n_projections=100),
-        HierarchicalMDH(starts="pca2"),
-        PCATree(),
-        DePDDP(),
-        PDDP(),
-        ProjectionPursuitTree(search="random"),
-        DivisiveClustering(stop_rule="known-number"),
-    ],
-    ids=lambda e: type(e).__name__,
-)
-@pytest.mark.parametrize("n_clusters", [2, 4])
+TREES = [
+    RandomProjectionTree(n_projections=100),
+    HierarchicalMDH(starts="pca2"),
+    PCATree(),
+    DePDDP(),
+    PDDP(),
+    ProjectionPursuitTree(search="random"),
+    DivisiveClustering(stop_rule="known-number"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "n_clusters"), in_turns(TREES, [2, 4]), ids=lambda value: type(value).__name__)
 def test_trees_find_as_many_clusters_as_asked_for(groups, estimator, n_clusters):
     model = estimator.set_params(n_clusters=n_clusters).fit(groups[0])
     assert model.n_clusters_ == n_clusters

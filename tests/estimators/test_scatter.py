@@ -5,6 +5,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_pddp as naive
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import find_peaks
@@ -71,8 +72,7 @@ def mixture():
 
 
 class TestAgainstNaivePartitioning:
-    @pytest.mark.parametrize("seed", range(5))
-    @pytest.mark.parametrize("max_clusters", range(2, 9))
+    @pytest.mark.parametrize(("max_clusters", "seed"), in_turns(range(2, 9), range(5)))
     def test_pddp_makes_the_same_clusters(self, seed, max_clusters):
         rows = nested_clusters(seed)
         tree = tree_of(rows, "mean", order="scatter", max_clusters=max_clusters)
@@ -99,8 +99,7 @@ class TestAgainstNaivePartitioning:
             # The mean of the bins' centres differs from it by less than half a bin, and so does the nearest end.
             assert abs(tree.thresholds[node] - mean) <= tree.width[node]
 
-    @pytest.mark.parametrize("seed", range(5))
-    @pytest.mark.parametrize("max_clusters", [2, 4, 7])
+    @pytest.mark.parametrize(("seed", "max_clusters"), in_turns(range(5), [2, 4, 7]))
     def test_ipddp_makes_the_same_clusters(self, seed, max_clusters):
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
@@ -159,7 +158,7 @@ SETTINGS = {
 
 class TestLargerThanTheSample:
     @pytest.mark.slow
-    @pytest.mark.parametrize(("setting", "sample_size"), [*zip(SETTINGS, [1000, None] * 3)])
+    @pytest.mark.parametrize(("setting", "sample_size"), in_turns(SETTINGS, [1000, None]))
     def test_trees_are_bit_identical_for_any_chunking(self, mixture, setting, sample_size):
         X, y = mixture
         options = SETTINGS[setting] | {"sample_size": sample_size}

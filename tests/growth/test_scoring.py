@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import row_sets, seeds
@@ -67,8 +68,9 @@ class TestScreen:
         np.testing.assert_array_equal(best[0], np.eye(4)[0])
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("r", [1, DIRECTIONS_AT_ONCE, DIRECTIONS_AT_ONCE + 1, 300])
-    @pytest.mark.parametrize("criterion", CRITERIA)
+    @pytest.mark.parametrize(
+        ("criterion", "r"), in_turns(CRITERIA, [1, DIRECTIONS_AT_ONCE, DIRECTIONS_AT_ONCE + 1, 300])
+    )
     def test_the_kept_are_the_best_when_scored_one_by_one(self, criterion, r):
         rows, directions, rule = clustered(300), random_directions(r), SplitRule(criterion)
         alone = [len(kept(rows, v[None], 1, rule)) for v in directions]

@@ -8,6 +8,7 @@ import dask
 import numpy as np
 import pytest
 import zarr
+from helpers import in_turns
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_images import beach, ome_image
@@ -82,8 +83,7 @@ def chunks_of(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("features", COLUMNS)
-@pytest.mark.parametrize("n_blocks", [0, 1, 3])
+@pytest.mark.parametrize(("features", "n_blocks"), in_turns(COLUMNS, [0, 1, 3]))
 def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, image, tmp_path):
     expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller(), features)
     path = tmp_path / "l.zarr"

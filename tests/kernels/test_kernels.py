@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import reference_kernel as reference
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
@@ -295,8 +296,7 @@ class TestNystromMap:
         assert map_of(rows, FromFunction(lambda A, B: A @ B.T), n_components=3).n_components == 1
         assert map_of(rows, Quadratic(), variance=1.0).n_components == 2
 
-    @pytest.mark.parametrize("name", ALL)
-    @pytest.mark.parametrize("scheme", ["one", "few", "half"])
+    @pytest.mark.parametrize(("name", "scheme"), in_turns(ALL, ["one", "few", "half"]))
     def test_duplicated_rows_have_finite_features(self, name, scheme):
         rows = {"one": np.ones((50, 2)), "few": np.repeat(cloud(3), 20, axis=0), "half": cloud()}[scheme].copy()
         rows[: len(rows) // 2] = rows[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import DEGENERATE_ROWS
+from helpers import DEGENERATE_ROWS, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
@@ -123,8 +123,7 @@ class TestHyperplane:
         assert result.density == pytest.approx(float(density(rows, result.direction, result.offset, h)), rel=1e-6)
         assert (result.path, result.eta) == ((), 0.0)
 
-    @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.9])
-    @pytest.mark.parametrize("seed", range(6))
+    @pytest.mark.parametrize(("seed", "alpha"), in_turns(range(6), [0.05, 0.3, 0.9]))
     def test_in_two_dimensions_is_a_stationary_point(self, seed, alpha):
         rows, random = clouds(seed, 200, 2), np.random.default_rng(seed)
         rows -= rows.mean(axis=0)
@@ -254,8 +253,7 @@ class TestHyperplane:
 
 class TestDegenerateRows:
     @pytest.mark.slow
-    @pytest.mark.parametrize("bandwidth", [None, 0.01, 50.0])
-    @pytest.mark.parametrize("alpha", [0.01, 0.9, 20.0])
+    @pytest.mark.parametrize(("alpha", "bandwidth"), [(0.01, None), (0.9, 0.01), (20.0, 50.0)])
     @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
     def test_the_hyperplane_is_finite_and_within_the_bound(self, rows, alpha, bandwidth):
         d = rows.shape[1]

@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import project
@@ -68,8 +69,10 @@ def test_leaves_do_not_depend_on_the_blocks_in_which_rows_come(tree, seed, cuts)
     np.testing.assert_array_equal(np.concatenate([tree.apply(piece) for piece in pieces]), tree.apply(rows))
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64", "float16", "float32", "float64"])
-@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize(
+    ("dtype", "layout"),
+    in_turns(["bool", "uint8", "int8", "int64", "float16", "float32", "float64"], ["C", "F", "strided"]),
+)
 def test_any_dtype_and_layout_is_routed_by_its_values(dtype, layout):
     tree = random_tree(3, 9, 5)
     rows = np.abs(random_rows(tree, seed=7 if dtype == "bool" else 6, spread=2)).astype(dtype)
