@@ -23,12 +23,6 @@ FAILING = {
         "check_classifiers_classes": "-1 stands for rows without a label, and is no class",
         "check_clustering": "it is a classifier, whose clusters are its two classes",
     },
-    "GowerFeatures": {"check_estimators_nan_inf": "NaN is a missing value"},
-    "MixedPCA": {
-        "check_estimators_nan_inf": "NaN is a missing value",
-        "check_transformer_n_iter": "to do: there is no n_iter_",
-    },
-    "MultidimensionalScaling": {"check_transformer_n_iter": "to do: there is no n_iter_"},
 }
 """The checks that fail, and why."""
 

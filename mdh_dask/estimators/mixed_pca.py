@@ -57,6 +57,8 @@ class MixedPCA(FeatureTransformer):
     bounds_ : list of float
         Lower bound of the log likelihood of all rows in every iteration, less a small penalty on the loadings of
         levels.
+    n_iter_ : int
+        Number of iterations.
     noise_variance_ : float
         Variance of the scaled continuous columns about their means.
 
@@ -127,6 +129,7 @@ class MixedPCA(FeatureTransformer):
             found, self.bounds_ = _in_memory(rise(model, bits, self.max_iter, self.tol), rows)
         else:
             found, self.bounds_ = yield from rise(model, bits, self.max_iter, self.tol)
+        self.n_iter_ = len(self.bounds_)
         self.noise_variance_ = found.noise
         return with_levels(found, rows.astype(np.float64))
 

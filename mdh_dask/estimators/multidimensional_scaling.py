@@ -54,6 +54,8 @@ class MultidimensionalScaling(KernelPCAFeatures):
         Kruskal's stress of the landmarks, for ``metric=False``.
     stresses_ : list of float
         The stress before every step.
+    n_iter_ : int
+        Number of steps; 1 for metric scaling, which has a closed form.
 
     See Also
     --------
@@ -125,6 +127,7 @@ class MultidimensionalScaling(KernelPCAFeatures):
         )  # fmt: skip
         self.stresses_ = [] if course is None else course.stresses
         self.stress_ = self.stresses_[-1] if self.stresses_ else None
+        self.n_iter_ = max(len(self.stresses_), 1)
         return made
 
 

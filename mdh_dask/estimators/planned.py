@@ -279,4 +279,5 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         tags = super().__sklearn_tags__()
         # Features are float32 for every dtype of the rows.
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.allow_nan = self.uses_types
         return tags

@@ -34,6 +34,14 @@ def test_the_other_rows_get_the_class_of_their_side():
     assert np.isfinite([model.density_, model.relative_depth_]).all()
 
 
+def test_of_more_labels_than_are_used_some_are_chosen_by_rows_and_the_fit_is_another():
+    X, classes, _ = two_groups()
+    few, again, all_labels = (SemiSupervisedMDH(max_labelled=most).fit(X, classes) for most in (20, 20, 600))
+    np.testing.assert_array_equal(few.direction_, again.direction_)
+    assert (few.direction_ != all_labels.direction_).any()
+    assert few.score(X, classes) > 0.98
+
+
 def test_labels_of_a_small_class_hold_the_hyperplane_beyond_its_bound():
     rng = np.random.default_rng(1)
     classes = (np.arange(400) < 40).astype(int)
