@@ -82,6 +82,7 @@ def forge(path, tree, **arrays):
 # --- Round trip ---
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(tree=trees, parameters=st.dictionaries(st.text("abc", max_size=3), plain, max_size=4))
 def test_what_is_saved_is_loaded_to_the_last_bit(tmp_path_factory, tree, parameters):
@@ -283,6 +284,7 @@ def test_changed_parameters_are_damage(saved):
         load_tree(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_missing_array_is_named(saved, name):
     shutil.rmtree(saved / f"tree.{name}")
@@ -292,6 +294,7 @@ def test_a_missing_array_is_named(saved, name):
         load_tree(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_changed_value_is_noticed_in_every_array(saved, name):
     array = zarr.open_array(saved / f"tree.{name}", mode="r+")
@@ -300,6 +303,7 @@ def test_a_changed_value_is_noticed_in_every_array(saved, name):
         load_tree(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_an_array_of_another_dtype_is_named(saved, name):
     zarr.open_group(saved, mode="r+").create_array(f"tree.{name}", data=np.zeros(3, np.float32), overwrite=True)
@@ -339,6 +343,7 @@ CHILDREN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", CHILDREN.values(), ids=CHILDREN)
 def test_children_that_make_no_tree_are_refused_despite_a_right_checksum(path, children):
     forge(path, random_tree(0, 4, 2), left=children[0], right=children[1])
@@ -364,6 +369,7 @@ def test_the_check_of_children_passes_every_tree(tree):
     check_children(tree.left, tree.right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIELDS)
 def test_an_array_of_another_shape_is_refused_despite_a_right_checksum(path, name):
     tree = random_tree(5, 6, 3)
@@ -395,6 +401,7 @@ def changed(array, value, where=0):
 SPLIT, LEAF = 0, int(TREE.leaves[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "where"),
     [
@@ -544,6 +551,7 @@ def changed_model(original, path, change):
     sum_up(path, mark | {"arrays": list(arrays)})
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_changed_predicts_what_it_did(originals, path):
     for number, (kernel, (original, rows)) in enumerate(originals.items()):
         changed_model(original, path / str(number), lambda value, arrays: None)
@@ -573,6 +581,7 @@ HARMS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "name", "harm"), HARMS)
 def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kernel, name, harm):
     def change(value, arrays):
@@ -607,6 +616,7 @@ def pixels(**changes):
 OF_MAP = {"class": "KernelPCAFeatures"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -666,6 +676,7 @@ def places_in(value, place=()):
     return [place, *(found for key, item in items for found in places_in(item, (*place, key)))]
 
 
+@pytest.mark.slow
 @given(data=st.data(), kernel=st.sampled_from([None, "rbf", "nearest_neighbors"]))
 def test_whatever_the_parameters_say_a_model_is_refused_or_labels_rows(originals, tmp_path_factory, data, kernel):
     original, rows = originals[kernel]
