@@ -11,6 +11,8 @@ from benchmarks.figure_regret import COMPARISONS, regret_of
 from benchmarks.published import JMLR_METHODS, JMLR_TABLE, KERNEL_METHODS, KERNEL_TABLE
 from benchmarks.shared import Table
 
+pytestmark = pytest.mark.slow
+
 SIZES = {
     "rows": (100, 200),
     "columns": (20, 30),

@@ -146,6 +146,7 @@ def test_the_demo_says_how_often_it_reads_its_data(here):
     assert full_count(load_model("d/model.zarr").n_passes_, "pass") in result.stderr
 
 
+@pytest.mark.slow
 @snippet("README.md", "from mdh_dask import RandomProjectionTree, cluster_profiles")
 def test_the_first_lines_of_python_find_the_clusters(text, here, capsys):
     names = {}
@@ -160,6 +161,7 @@ def test_the_first_lines_of_python_find_the_clusters(text, here, capsys):
         assert line in printed
 
 
+@pytest.mark.slow
 @snippet("notebooks/README.md", "from mdh_dask import HierarchicalKernelMDH, KernelPCAFeatures")
 def test_kernels_find_the_two_moons_with_and_without_their_number(text):
     names = {}
@@ -172,11 +174,13 @@ def test_kernels_find_the_two_moons_with_and_without_their_number(text):
     assert len(np.unique(names["labels"])) == 2
 
 
+@pytest.mark.slow
 @snippet("README.md", "mdh-dask fit features.zarr")
 def test_the_commands_write_what_they_name(text, here):
     assert_commands_write_what_they_name(text, here, ["fit", "predict", "drift", "segment"])
 
 
+@pytest.mark.slow
 @snippet("deploy/jobs.md", "mdh-dask fit features.zarr")
 def test_the_commands_with_their_options_write_what_they_name(text, here):
     assert_commands_write_what_they_name(text, here, ["fit", "predict", "fit", "drift", "segment"])
@@ -198,6 +202,7 @@ def assert_commands_write_what_they_name(text, here, names):
     np.testing.assert_array_equal(open_rows("new-labels.zarr", ndim=1), open_rows("labels.zarr", ndim=1)[:1000])
 
 
+@pytest.mark.slow
 @snippet("deploy/jobs.md", "[input]                               # job.toml")
 def test_the_job_file_is_checked_and_run(text, here):
     assert 's3://archive/features.zarr"' in text  # what is behind URLs is tested in test_s3.py

@@ -23,6 +23,7 @@ def print_neighbours():
         sys.stdout.buffer.write(found.tobytes())
 
 
+@pytest.mark.slow
 def test_neighbours_do_not_depend_on_the_instructions_of_the_processor():
     usable = [feature for feature in __cpu_dispatch__ if __cpu_features__[feature]]
     if not usable:

@@ -64,6 +64,7 @@ def workers_here(monkeypatch):
     monkeypatch.setattr(quality, "worker_pool", worker_pool)
 
 
+@pytest.mark.slow
 def test_methods_are_scored_on_the_sets_that_are_there_and_others_say_why_not(workers_here, folder, tmp_path):
     methods = ("IPDDP", "KMeans", "Ward", "HDBSCAN")
     options = {"memory": 300_000, "jobs": 1, "folder": folder}
@@ -165,6 +166,7 @@ def test_methods_of_ours_are_estimators():
     assert {name for name, method in METHODS.items() if method.ours} <= set(estimators())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected")
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.module.startswith("sklearn")])
 def test_every_peer_labels_rows_with_what_it_needs(name, folder):

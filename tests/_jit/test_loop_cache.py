@@ -36,6 +36,7 @@ def folder(tmp_path):
     return open_folder(tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_a_loop_is_compiled_once_for_each_type_of_its_arguments(folder):
     first, second = loop_in(folder), loop_in(folder)
     assert first(1.0, 2.0) == 3.0

@@ -37,6 +37,7 @@ word = st.integers(0, 2**63 - 1)
 
 
 class TestHashRows:
+    @pytest.mark.slow
     @given(word, st.integers(0, 2**62), st.integers(0, 70))
     def test_equals_its_twin(self, seed, start, n_rows):
         assert hash_rows(seed, start, n_rows).tolist() == reference.hash_rows(seed, start, n_rows)

@@ -65,6 +65,7 @@ class TestPass:
 
 
 class TestPlan:
+    @pytest.mark.slow
     @pytest.mark.parametrize("sample_size", [10_000, 500])
     def test_the_objective_is_that_of_scikit_learn(self, sample_size, mixture):
         found = run(k_means(replace(SETTINGS, n_clusters=5, sample_size=sample_size), mixture[0].shape, id), mixture[0])
@@ -147,6 +148,7 @@ class TestKernelKMeans:
         np.testing.assert_array_equal(other.labels_.compute(), first.labels_)
         assert first.n_passes_ == 2
 
+    @pytest.mark.slow
     def test_the_gap_statistic_compares_mixed_columns_with_rows_of_independent_ones(self):
         rng = np.random.default_rng(0)
         group = rng.integers(0, 2, 300)

@@ -90,6 +90,7 @@ SOURCES = {
 
 
 class TestReduceRows:
+    @pytest.mark.slow
     @given(st.data())
     def test_combines_all_rows_in_their_order_whatever_the_chunks(self, data):
         n = data.draw(st.integers(1, 60))
@@ -149,6 +150,7 @@ class TestReduceRows:
             assert reduce_rows(Weighted(), da.zeros((50, 2), chunks=(1, 2))) == 50
         assert dumps == [1]
 
+    @pytest.mark.slow
     def test_tasks_do_not_grow_with_the_number_of_chunks(self):
         sizes = []
 

@@ -94,6 +94,7 @@ def shares(text):
     return [int(share) for share in re.findall(r"(\d+)%\|", text)]
 
 
+@pytest.mark.slow
 def test_one_bar_covers_all_passes_of_a_plan_and_is_full_at_its_end_only(capsys):
     shown = []
 

@@ -339,6 +339,7 @@ class TestLaws:
             value = reduce_rows(statistic, *lazy)
         assert_same_value(value, reduce_rows(statistic, *arrays), magnitude(arrays))
 
+    @pytest.mark.slow
     @settings(max_examples=5)
     @given(st.data())
     def test_combining_leaves_the_states_as_they_are(self, cases, data):

@@ -100,6 +100,7 @@ def test_fit_writes_labels_model_and_report_and_one_line_on_standard_output(here
     assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "r.html"]
 
 
+@pytest.mark.slow
 def test_predict_with_the_saved_model_gives_the_labels_of_fit(here):
     run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", *QUICK)
     result = run("predict", "../in/x.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
@@ -131,6 +132,7 @@ def test_every_kind_of_method_writes_what_its_estimator_finds_by_default(method,
     assert METHODS[method].__name__ in Path("r.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rp", "mdh", "kernel-kmeans"])
 def test_every_kind_of_method_takes_a_feature_map_and_predicts_through_it(method, here):
     options = ("--method", method, "--feature-map", "local-scaling", *of_map(n_landmarks=60, n_components=3))
@@ -159,6 +161,7 @@ def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
     assert own == KernelPCAFeatures(kernel="rbf", **expected).get_params()
 
 
+@pytest.mark.slow
 def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here):
     named, with_option = (
         model_with("--method", "kernel-depddp", "--random-state", 3, *more) for more in ((), of_map(n_landmarks=1000))
@@ -170,6 +173,7 @@ def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here)
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["nearest-neighbors", "nearest_neighbors"])
 def test_words_are_typed_with_hyphens_or_underscores(typed, here):
     rule = typed.replace("nearest", "minimum").replace("neighbors", "density")
@@ -390,6 +394,7 @@ def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):
     assert Path("r.html").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_overwrite_replaces_outputs_of_the_same_kind_only(here):
     fit = ("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", *QUICK)
     assert run(*fit).exit_code == 0
@@ -576,6 +581,7 @@ def test_a_scheduler_that_does_not_answer_is_given_up(here):
     assert "no scheduler at tcp://127.0.0.1:9 in 0.5 s: check that it runs" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_workers_is_given_up(here):
     from distributed import LocalCluster
 
@@ -710,6 +716,7 @@ def test_worker_processes_do_the_work_and_keep_their_tracebacks(here):
 HOSTILE = "a\x1b[31m\n2026-11-25 03:00:00 ERROR forged", "b\u202e\0"
 
 
+@pytest.mark.slow
 def test_no_name_of_a_column_a_level_or_a_file_sends_control_characters_or_forges_lines_of_a_log(tmp_path):
     rows, y = rows_of_blobs()
     levels = np.array([f"{name}\x1b]0;title\a" for name in "xyz"])[y]

@@ -56,6 +56,7 @@ def test_a_mask_hides_all_other_segments_and_is_small_for_a_large_image():
     assert [int(np.unique(part).item()) for part in (hidden[:200, :300], hidden[-200:, -300:])] == [HIDDEN, 0]
 
 
+@pytest.mark.slow
 def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
     result = run("--table")
     assert result.exit_code == 0, result.output
@@ -89,6 +90,7 @@ def test_either_photograph_is_segmented(here):
     assert "china by danielbuechele" in Path("mdh-dask-demo/report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_picture_of_three_colours_has_segments_in_these_and_some_where_they_meet(here):
     assert run("--image", "../beach.png", "--out", "d").exit_code == 0
     segmented = np.asarray(Image.open("d/segmented.png"))
@@ -114,6 +116,7 @@ def test_the_report_holds_both_pictures_a_mask_and_the_colour_of_each_segment(he
         assert "#{:02x}{:02x}{:02x}".format(*colour) in text
 
 
+@pytest.mark.slow
 def test_a_filled_folder_is_kept_without_overwrite_and_filled_anew_with_it(here):
     Path("d").mkdir()
     Path("d/notes.txt").write_text("mine")
@@ -131,6 +134,7 @@ def test_an_empty_folder_is_filled(here):
     assert sorted(os.listdir()) == WRITTEN
 
 
+@pytest.mark.slow
 def test_progress_bars_cover_all_passes_where_asked_for(here):
     result = run("--image", "../beach.png", "--out", "d", "--progress")
     for step in ("drawing pixels", "writing labels"):

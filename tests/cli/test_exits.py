@@ -207,6 +207,7 @@ def test_what_a_journal_cannot_store_is_a_fault_of_the_package(here, monkeypatch
     assert "decorate a dataclass or named tuple" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("option", "name"), [("--out", "l.zarr"), ("--model", "m.zarr"), ("--report", "r.html")])
 def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
     fit = ("fit", "x.zarr", "--n-projections", 20, "--scheduler", "threads", option)

@@ -72,11 +72,13 @@ def test_a_model_knows_the_columns_of_its_image(store):
     assert load_model(store / "rows.model").pixel_columns_ is None
 
 
+@pytest.mark.slow
 def test_a_model_that_is_fitted_again_forgets_the_image(store):
     model = load_model(store / "bands.model").fit(beach(30, 30).reshape(-1, 3))
     assert model.pixel_columns_ is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["bands", "columns"])
 @pytest.mark.parametrize("image", ["beach.png", "night.png", "beach.tif"])
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
@@ -181,6 +183,7 @@ ERRORS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_told_word_for_word_and_leaves_nothing_behind(name, here):
     args, code, message = ERRORS[name]

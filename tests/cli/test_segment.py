@@ -68,6 +68,7 @@ def labels_of(path="l.zarr"):
 TRUTH = np.repeat(np.arange(3), 100)[:, None].repeat(250, axis=1)
 
 
+@pytest.mark.slow
 def test_an_image_gives_labels_model_preview_and_report_and_one_line(here):
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--preview", "p.png", "--report", "r.html")
     result = run("../in/beach.png", *outputs, *QUICK)
@@ -84,6 +85,7 @@ def test_an_image_gives_labels_model_preview_and_report_and_one_line(here):
     assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "p.png", "r.html"]
 
 
+@pytest.mark.slow
 def test_all_kinds_and_chunks_of_the_same_image_give_the_same_labels(here):
     names = ("beach.png", "geo.tif", "tiles.zarr", "strips.zarr")
     for name in names:
@@ -94,6 +96,7 @@ def test_all_kinds_and_chunks_of_the_same_image_give_the_same_labels(here):
     assert zarr.open_array("geo.tif.l").attrs["proj:code"] == "EPSG:32721"
 
 
+@pytest.mark.slow
 def test_an_image_of_several_panels_is_segmented_the_same_whatever_the_chunks(here, monkeypatch):
     monkeypatch.setattr(Opened, "order", property(lambda self: PixelOrder(*self.shape[:2], 64)))
     for name in ("tiles.zarr", "strips.zarr"):
@@ -103,6 +106,7 @@ def test_an_image_of_several_panels_is_segmented_the_same_whatever_the_chunks(he
     assert zarr.open_array("strips.zarr.l").chunks == (7, 64)
 
 
+@pytest.mark.slow
 def test_ome_zarr_gives_ome_zarr(here):
     assert run("../in/ome.zarr", "--out", "l.zarr", *QUICK).exit_code == 0
     group = zarr.open_group("l.zarr", mode="r")
@@ -131,6 +135,7 @@ def test_a_sample_larger_than_the_image_is_the_image(here):
     assert load_model("m.zarr").tree_.n_rows[0] == 75_000
 
 
+@pytest.mark.slow
 def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
     options = (
         "--feature-map",
@@ -175,6 +180,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
     assert agreement[0] > 0.95 > 0.1 > agreement[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rp", "consensus", "ensemble", "svc", "density", "kernel-kmeans"])
 def test_every_kind_of_method_segments(method, here):
     small = {"max_clusters": 5, "n_trees": 3}  # quick

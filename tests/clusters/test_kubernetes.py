@@ -26,6 +26,8 @@ from tests.kubernetes_api import kubernetes_api
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, operated, rendered
 from tests.pods import Machine
 
+pytestmark = pytest.mark.slow
+
 JOB = """
 [input]
 path = "x.zarr"

@@ -15,6 +15,7 @@ from mdh_dask.clusters.current import quieten
 from mdh_dask.clusters.plugins import WorkerSetup
 
 
+@pytest.mark.slow
 def test_a_cluster_is_the_current_one_until_the_block_ends(monkeypatch):
     from distributed import default_client
 
@@ -44,6 +45,7 @@ def hold_garbage(folder):
     sys.held_by_a_test = Held()
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_workers_end_by_themselves_without_a_search_for_garbage(tmp_path, monkeypatch):
     """Such a search took longer than the nanny waits, where tasks had been compiled and processors were busy."""
@@ -105,6 +107,7 @@ def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
     assert log.filters == before
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_client_that_ends_while_it_tries_to_reach_a_lost_scheduler_logs_no_traceback(tmp_path):
     """It did so before the line that says how to go on, where a job was preempted together with its scheduler."""

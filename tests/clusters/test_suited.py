@@ -63,6 +63,7 @@ def test_options_for_workers_and_performance_reports_start_them(options):
     assert not isinstance(cluster_of(UNSET | options), AutoCluster)
 
 
+@pytest.mark.slow
 def test_few_rows_are_labelled_without_workers_and_without_importing_distributed(tmp_path):
     rows = np.random.default_rng(0).normal(size=(400, 2)) + np.repeat([[0], [9]], 200, axis=0)
     np.save(tmp_path / "x.npy", rows)

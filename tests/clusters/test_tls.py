@@ -47,6 +47,7 @@ def run(job, *options):
     return CliRunner().invoke(mdh, ["run", *options, str(job)])
 
 
+@pytest.mark.slow
 def test_a_job_runs_on_an_encrypted_scheduler_by_the_certificates_of_dasks_configuration(job, certificates, secured):
     assert secured[0].startswith("tls://")
     with dask.config.set(certificates):

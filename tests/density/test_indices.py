@@ -39,6 +39,7 @@ def made_data(seed, n, shape):
     }[shape]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.one_of(small_samples, spread_samples))
 def test_dip_is_the_distance_to_the_nearest_unimodal_distribution(x):

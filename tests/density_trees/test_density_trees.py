@@ -188,6 +188,7 @@ class TestSlabs:
         assert found[..., 3].max() > 0
         assert not found[:, 3:].any()  # neither group has as many rows
 
+    @pytest.mark.slow
     def test_touching_clusters_of_few_rows_are_found(self):
         rng = np.random.default_rng(0)
         y = np.arange(800) % 2
@@ -360,6 +361,7 @@ class TestDensityTree:
             np.testing.assert_array_equal(first.labels_, np.asarray(other.labels_))
         assert first.state_.sizes.tolist() == np.bincount(first.labels_).tolist()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", ["f8", "u1"])
     def test_saved_models_label_as_before(self, dtype, tmp_path):
         X, _ = rings(400)
@@ -536,6 +538,7 @@ class TestFeatures:
         with pytest.raises(AttributeError, match="not in memory"):
             lazy.exemplars_  # noqa: B018
 
+    @pytest.mark.slow
     def test_exemplars_of_features_are_those_of_repeated_rows(self):
         X, _ = rings(300, sd=0.05)
         weights = np.random.default_rng(0).integers(1, 4, 300)
@@ -582,6 +585,7 @@ class TestDrift:
         assert tree.n_rows.tolist() == [4000, *sizes[tree.cluster[tree.leaves]].tolist()]
         assert [tree.histogram(node).sum() for node in range(3)] == tree.n_rows.tolist()
 
+    @pytest.mark.slow
     def test_rows_of_the_same_distribution_have_not_drifted(self, model_of_pair):
         found = drift(model_of_pair, pair(2000, seed=1))
         assert found.alarms == ()
@@ -633,6 +637,7 @@ def test_the_ends_of_correlated_ratings_are_no_clusters_in_many_columns(kind, d)
     assert adjusted_rand_index(DensityTree().fit(ratings).labels_, y) > 0.9
 
 
+@pytest.mark.slow
 def test_groups_without_a_landmark_are_no_clusters():
     X = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[-9], [0], [9]], 100, axis=0)
     found = DensityTree(n_landmarks=2).fit(X)
@@ -647,6 +652,7 @@ class TestBasins:
         near = np.array([[1, 2], [0, 2], [1, 3], [4, 2], [3, 2]])
         assert basins_of(near, np.array([2.0, 1.0, 3.0, 2.0, 1.0])).tolist() == [0, 0, 0, 1, 1]
 
+    @pytest.mark.slow
     def test_basins_are_a_tree_with_the_links_that_the_sample_shows(self):
         rng = np.random.default_rng(0)
         points = rng.normal(size=(900, 2)) + np.repeat([[0, 0], [3.5, 0], [20, 0]], 300, axis=0)

@@ -91,6 +91,7 @@ def test_everything_has_the_namespace_also_what_encryption_adds(folder, resource
         assert all(subject["namespace"] == "mdh-dask" for subject in resource.get("subjects", ()))
 
 
+@pytest.mark.slow
 def test_pods_may_do_nothing_that_they_need_not(templates, containers):
     for template in templates.values():
         spec = template["spec"]
@@ -252,6 +253,7 @@ def test_the_example_of_credentials_has_no_values(overlay, prefix, n_required):
     assert "credentials.env" in (DEPLOY.parent / ".gitignore").read_text().split()
 
 
+@pytest.mark.slow
 def test_kubectl_knows_the_verbs_and_options_of_the_page():
     text = (KUBERNETES / "README.md").read_text().replace("\\\n", " ")
     commands = {line.strip().split(" | ")[0] for line in text.splitlines() if re.match(r" *kubectl ", line)}

@@ -214,6 +214,7 @@ class TestConsensusClustering:
         few = ConsensusClustering(estimator=QUICK, n_trees=5, n_clusters=2, combine=combine).fit(X)
         assert few.n_clusters_ == 2 < free.n_clusters_
 
+    @pytest.mark.slow
     def test_mixture_is_that_of_the_labels_of_its_trees(self, overlapping):
         X, _ = overlapping
         model = ConsensusClustering(estimator=QUICK, n_trees=6, combine="mixture", merge=False).fit(X)

@@ -144,6 +144,7 @@ class TestTuples:
 
 
 class TestEnsemble:
+    @pytest.mark.slow
     def test_finds_separated_clouds_of_any_number(self):
         rng = np.random.default_rng(0)
         for k in (2, 3, 6):

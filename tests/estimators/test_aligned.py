@@ -22,6 +22,7 @@ def data_array(values, names=("x", "y")):
     return pytest.importorskip("xarray").DataArray(values, dims=("station", "kind"), coords=coords)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
 def test_a_data_array_gives_data_arrays_with_the_coordinates_of_its_rows(rows, lazy):
     expected = RandomProjectionTree(**QUICK).fit(rows)

@@ -41,6 +41,7 @@ def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion,
     assert model.n_clusters_ == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("projection", "bandwidth"),
     [("row_combinations", 0.8), ("uniform_sphere", "silverman"), ("bernoulli", "normal"), ("achlioptas", "multimodal")],
@@ -136,6 +137,7 @@ def test_few_rows_are_one_cluster(n):
     assert RandomProjectionTree(**QUICK).fit(np.random.default_rng(0).normal(size=(n, 2))).n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [RandomProjectionTree(n_projections=20), PCATree(), PDDP(), MinimumDensityHyperplane(starts="pca2")]
 )

@@ -127,6 +127,7 @@ def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
     assert (model.feature_map_.map_.scale[0] == model.feature_map_.map_.scale[1]) == (not scale)
 
 
+@pytest.mark.slow
 def test_other_seeds_take_other_landmarks_for_a_kernel_by_its_name(rows):
     parameters = {"feature_map": "rbf", "n_projections": 10, "max_levels": 1}
     X = np.concatenate([rows, rows + 0.01])
@@ -224,6 +225,7 @@ class Reads:
         return self.read / self.n_rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["memory", "disk"])
 @pytest.mark.parametrize("refine", [False, True])
 def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, refine):
@@ -295,6 +297,7 @@ def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
     assert nothing == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["rbf", "polynomial", "nearest_neighbors"])
 def test_labels_are_those_of_the_tree_among_the_features(kernel, rows):
     features = KernelPCAFeatures(kernel=kernel, n_landmarks=200, n_components=20)

@@ -37,6 +37,7 @@ def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
     assert (with_groups > 1).sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("n", [600, 4000])
 def test_clusters_that_all_groups_show_are_found(tree, n):

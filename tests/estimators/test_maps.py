@@ -99,6 +99,7 @@ def run(*args, code=0):
 MAPS = {"by name": "polar", "as a transformer": PolarFeatures(power=1.2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)
 @pytest.mark.parametrize("method", [HierarchicalMDH(starts="pca2"), PCATree()], ids=lambda m: type(m).__name__)
 def test_trees_on_a_map_find_what_no_line_separates_and_are_saved(method, feature_map, rows, tmp_path):
@@ -129,6 +130,7 @@ def test_a_map_says_whether_values_may_be_missing(rows):
         PCATree(feature_map="quadratic").fit(rows).predict([[np.nan, 50.0]])
 
 
+@pytest.mark.slow
 def test_rows_on_a_threshold_are_labelled_by_the_features_that_were_counted(rows):
     model = PCATree(feature_map=KernelPCAFeatures(n_components=20), n_clusters=2).fit(rows)
     tree, features = model.tree_, model.feature_map_.transform(rows)

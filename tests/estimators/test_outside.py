@@ -138,6 +138,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameter", CHOICES)
 def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter, rows, tmp_path):
     choice = {parameter: CHOICES[parameter]}

@@ -103,6 +103,7 @@ def test_the_tree_is_the_same_to_the_last_bit_whatever_the_chunks_and_kind_of_la
         assert others[2].known_labels_.tolist() == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "classes",
     [
@@ -165,6 +166,7 @@ def test_links_that_cannot_be_are_refused(links, message):
         RandomProjectionTree(n_projections=50).fit(X, links)
 
 
+@pytest.mark.slow
 def test_refinement_and_merging_respect_the_labels():
     X, truth = three_groups()
     y = partial(np.minimum(truth, 1))
@@ -202,6 +204,7 @@ def test_masks_of_groups_are_those_of_rows_one_by_one(seed, n_groups, n_directio
             assert separating[j, k] == (not cut[j, k] and any(below[a] != below[b] for a, b in apart))
 
 
+@pytest.mark.slow
 def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_label():
     X, truth = three_groups()
     y = partial(truth)

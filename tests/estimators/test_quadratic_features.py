@@ -33,6 +33,7 @@ def test_scaled_features_have_unit_variance_and_squares_are_not_their_columns_ag
     assert np.abs(np.corrcoef(features.T) - np.eye(9)).max() < 0.1
 
 
+@pytest.mark.slow
 def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
     X, y = rings()
     for method in (ProjectionPursuitTree, HierarchicalMDH):

@@ -56,6 +56,7 @@ def test_a_leaf_is_split_further_and_all_other_rows_and_nodes_stay_as_they_are(r
         assert_array_equal(fine.tree_.histogram(b), coarse.tree_.histogram(a))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"sample_size": 300}, {"merge": True}, {"n_clusters": 3}])
 def test_the_tree_is_the_same_whatever_the_chunks(rows, coarse, parameters):
     trees = [
@@ -85,6 +86,7 @@ def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
     assert_array_equal(model.regrow(node, rows, max_levels=1).labels_, model.tree_.prune(node).labels(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [PCATree(max_levels=1, feature_map="quadratic"), HierarchicalMDH(starts="pca2", max_levels=1, merge=True)],

@@ -62,6 +62,7 @@ def test_a_bandwidth_in_units_of_the_features_does_not(model):
     assert HierarchicalKernelMDH(bandwidth=0.02).fit(long_clusters()[0]).tree_ == model.tree_
 
 
+@pytest.mark.slow
 def test_the_tree_is_the_same_whatever_the_chunks(model):
     lazy = HierarchicalKernelMDH().fit(da.from_array(long_clusters()[0], chunks=(117, 12)))
     assert lazy.tree_ == model.tree_
@@ -71,6 +72,7 @@ def test_the_tree_is_the_same_whatever_the_chunks(model):
     assert most is None or lazy.n_passes_ <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"max_levels": 0}])
 def test_a_single_cluster_stays_one_of_features(parameters):
     rows = np.random.default_rng(0).normal(size=(200, 2)) if not parameters else long_clusters()[0]
@@ -88,6 +90,7 @@ def test_rows_themselves_are_not_searched_without_merging_or_for_one_cluster(par
     assert model.n_passes_ == 2
 
 
+@pytest.mark.slow
 def test_reasons_are_those_of_the_rows_themselves(model):
     rows, _ = long_clusters()
     assert model.why() == HierarchicalMDH(merge=True).fit(rows).why()
@@ -117,6 +120,7 @@ class Told(HierarchicalKernelMDH):
     note: str = ""
 
 
+@pytest.mark.slow
 def test_a_subclass_with_a_parameter_of_its_own_finds_them_too(model):
     assert Told(note="x").fit(long_clusters()[0]).tree_ == model.tree_
 

@@ -102,6 +102,7 @@ def test_labelled_rows_count_though_the_sample_does_not_hold_them():
         assert ((model.predict(X) == 1) == (corners[:, axis] > 0)).mean() > 0.98
 
 
+@pytest.mark.slow
 def test_a_model_that_is_loaded_predicts_the_same(tmp_path):
     X, _, y = two_groups()
     model = SemiSupervisedMDH(feature_map="rbf").fit(X, np.array(["", "a", "b"])[y + 1])

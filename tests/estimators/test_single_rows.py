@@ -32,6 +32,7 @@ def test_all_methods_know_how_sure_labels_are():
     assert [name for name, cls in METHODS.items() if not callable(getattr(cls, "confidence", None))] == []
 
 
+@pytest.mark.slow
 def test_all_methods_choose_exemplars_and_those_without_outliers_say_why(rows):
     assert [name for name, cls in METHODS.items() if not hasattr(cls, "exemplars_")] == []
     without = [name for name, cls in METHODS.items() if not callable(getattr(cls, "outliers", None))]
@@ -42,6 +43,7 @@ def test_all_methods_choose_exemplars_and_those_without_outliers_say_why(rows):
         DensityTree().score_samples(rows)
 
 
+@pytest.mark.slow
 def test_exemplars_of_a_contour_are_its_densest_rows(rows):
     model = SupportVectorClustering().fit(rows)
     totals = model.score_samples(rows)
@@ -124,6 +126,7 @@ def test_rows_inside_a_contour_agree_with_their_neighbours(rows):
     assert model.confidence(np.array([[3.5, 0.0, 0.0]]))[0] < 0.9
 
 
+@pytest.mark.slow
 def test_only_contours_that_leave_rows_outside_have_the_label_for_no_cluster(rows):
     assert not SupportVectorClustering().noise
     assert SupportVectorClustering(unclassified="leave").noise

@@ -57,6 +57,7 @@ def texts():
     return words()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [csc_matrix, coo_array, lambda rows: csr_array(rows.astype(np.float32))])
 def test_any_format_of_scipy_is_taken(rows, form):
     rows = rows.astype(np.float32)
@@ -80,6 +81,7 @@ def test_arrays_of_the_package_sparse_are_taken(rows):
     np.testing.assert_array_equal(RandomProjectionTree(n_projections=50).fit(lazy).labels_.compute(), dense.labels_)
 
 
+@pytest.mark.slow
 def test_results_row_by_row_profiles_and_updates_are_those_of_dense_rows(rows, tmp_path):
     dense, sparse = RandomProjectionTree().fit(rows), RandomProjectionTree().fit(csr_array(rows))
     for name in ("confidence", "boundary_distance", "score_samples", "outliers"):
@@ -111,6 +113,7 @@ class TestManyColumns:
         np.testing.assert_array_equal(again.predict(csr_array(texts)), model.labels_)
         np.testing.assert_array_equal(again.exemplars_, texts[model.exemplar_indices_])
 
+    @pytest.mark.slow
     def test_the_map_of_dense_rows_and_of_any_chunks_has_the_same_bits(self, texts):
         features = TruncatedSVDFeatures(n_components=5).fit_transform(csr_array(texts))
         np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(texts), features)
@@ -135,6 +138,7 @@ class TestManyColumns:
         np.testing.assert_allclose(np.abs(longer), products, atol=0.01)
         np.testing.assert_allclose(made.eigenvalues_, singular[:3] ** 2 / 60, rtol=1e-3)
 
+    @pytest.mark.slow
     def test_rows_do_not_become_dense(self, texts, monkeypatch):
         def refuse(rows):
             raise AssertionError(f"{rows.shape} became dense")

@@ -242,6 +242,7 @@ def test_other_columns_than_those_of_fit_are_named(columns):
     np.testing.assert_array_equal(model.predict(table.select(["size", "z", "x"])), model.labels_)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.data())
 def test_no_bit_depends_on_chunks_dictionaries_or_dtypes(data):
@@ -266,6 +267,7 @@ def test_no_bit_depends_on_chunks_dictionaries_or_dtypes(data):
     np.testing.assert_array_equal(model.predict(other), model.labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
 @pytest.mark.parametrize("dtype", ["f4", "i8"])
 def test_what_a_masked_array_hides_is_missing(dtype, lazy):

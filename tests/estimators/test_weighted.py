@@ -27,6 +27,7 @@ def weights():
     return np.random.default_rng(1).integers(0, 5, N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rp", "kernel-mdh", "kernel-kmeans"])
 def test_weights_of_any_form_are_repeated_rows_of_any_form(rows, weights, name):
     settings = {"n_clusters": 3} if name == "kernel-kmeans" else {"starts": "pca2"} if "mdh" in name else {}

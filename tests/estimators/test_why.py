@@ -63,6 +63,7 @@ def test_one_cluster_says_what_failed_and_by_how_much_also_after_loading(cloud, 
     assert load_model(tmp_path / "m.zarr").why() == model.why()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -102,6 +103,7 @@ def test_a_number_by_the_gap_statistic_says_that_it_is_no_test(cloud):
     assert said not in KernelKMeans(n_clusters=1, feature_map=None).fit(cloud).why()
 
 
+@pytest.mark.slow
 def test_two_clusters_say_what_a_third_one_lacked(cloud):
     rows = np.vstack([cloud, cloud + 12])
     for model in (SupportVectorClustering(n_landmarks=300), HyperplaneEnsemble(n_hyperplanes=8)):

@@ -83,6 +83,7 @@ class TestFewRows:
         for labels in others:
             assert adjusted_rand_index(first, labels) > 0.8
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", METHODS)
     def test_clouds_without_clusters_are_split_with_at_most_the_level(self, method):
         split = []

@@ -86,6 +86,7 @@ def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture,
     assert model_of("sampled").set_params(refine=True).fit(X).tree_ == expected.tree_
 
 
+@pytest.mark.slow
 def test_trees_of_many_columns_do_not_depend_on_the_threads_of_blas():
     rows = np.random.default_rng(0).normal(size=(600, 240))
     rows[:300, :60] += 1.5
@@ -120,6 +121,7 @@ def test_trees_are_bit_identical_on_a_distributed_cluster(mixture, client_of_pro
     assert_same_in_chunks(mixture[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_row_counts_of_the_tree_are_those_of_the_labels(mixture, setting):
     model = model_of(setting).fit(mixture[0])

@@ -196,6 +196,7 @@ def test_refined_splits_of_integers_do_not_depend_on_the_chunks():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("method", [RandomProjectionTree(n_projections=100), HierarchicalMDH()], ids=["random", "mdh"])
 def test_permuted_shifted_multiplied_and_constant_columns_change_no_cluster(method, far):

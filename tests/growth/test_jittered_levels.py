@@ -106,6 +106,7 @@ def test_tables_of_independent_columns_are_one_cluster_and_classes_of_answers_ar
     assert adjusted_rand_index(label, model.labels_) > 0.8
 
 
+@pytest.mark.slow
 def test_rows_that_lack_a_value_are_no_cluster_of_their_own():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(600, 5))

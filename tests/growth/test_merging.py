@@ -189,6 +189,7 @@ def test_groups_do_not_depend_on_the_order_of_the_rows_on_a_shift_or_on_a_scale(
     assert permuted.evidence == scaled.evidence == expected.evidence
 
 
+@pytest.mark.slow
 def test_merging_goes_on_until_there_are_as_few_groups_as_wanted():
     rows, cell = stripes(2000, 2.0)
     assert merge_cells(rows, hashes(2000), cell, 16, most_groups=1).group.max() == 0
@@ -213,6 +214,7 @@ def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
     assert merge_cells(rows, hashes(2000), cell, 4).group.max() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "step"), [(plan, "structure_of"), (merging, "smoothed_cells")])
 def test_cells_are_found_and_merged_with_one_thread_of_blas(module, step, monkeypatch):
     found, of_step = [], getattr(module, step)
@@ -266,6 +268,7 @@ def test_halves_of_many_rows_with_a_common_factor_are_one_group(seed):
     assert merge_cells(rows, hashes(4000, seed), (rows.mean(axis=1) > 0).astype(int), 2).group.tolist() == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "n_columns"), [(700, 10), (700, 30)])
 def test_a_tight_and_a_wide_group_in_many_columns_stay_apart(n, n_columns):
     for seed in range(2):
@@ -308,6 +311,7 @@ def test_indicators_of_a_category_are_found_whatever_their_order():
     assert sorted(found) == [list(range(a, b)) for a, b in pairwise(ends)]
 
 
+@pytest.mark.slow
 def test_groups_are_compared_without_a_category_only_where_merging_would_end(monkeypatch):
     compared = []
 
@@ -432,6 +436,7 @@ class TestTreesWithMergedLeaves:
         assert {c.label for c in drift(model, rows).clusters} == set(range(model.n_clusters_))
         assert f"cluster {model.n_clusters_ - 1}: " in model.tree_.to_text()
 
+    @pytest.mark.slow
     def test_batches_keep_merged_clusters(self, moons):
         rows, truth, fitted = moons
         model = deepcopy(fitted).partial_fit(make_moons(600, noise=0.07, random_state=2)[0])

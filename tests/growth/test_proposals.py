@@ -41,6 +41,7 @@ def mixture():
     return [part.compute() for part in gaussian_mixture(8000, 5, 6, sd=0.8, random_state=1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample_size", [10_000, 1000, None])
 def test_bisecting_k_means_is_a_projection_with_thresholds(mixture, sample_size):
     X, y = mixture

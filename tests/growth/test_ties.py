@@ -51,6 +51,7 @@ def test_columns_of_two_modes_or_with_the_mode_at_an_end_and_a_scale_alone_are_l
     assert_array_equal(drawn(rows), rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "n_columns"), [(500, 10), (1500, 5)])
 def test_correlated_ratings_are_one_group_though_many_rows_are_near_either_end(n, n_columns):
     for seed in (0, 5):

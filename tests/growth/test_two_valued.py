@@ -31,6 +31,7 @@ def test_independent_categories_are_one_cluster(method):
         assert method(random_state=seed).fit(answers(600, seed)).n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_answers_that_change_together_are_two_clusters_in_every_chunking(method):
     rng = np.random.default_rng(0)
@@ -43,6 +44,7 @@ def test_answers_that_change_together_are_two_clusters_in_every_chunking(method)
     assert lazy.tree_ == model.tree_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_clusters_of_measurements_are_found_among_independent_categories(method):
     rng = np.random.default_rng(1)

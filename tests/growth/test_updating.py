@@ -69,6 +69,7 @@ class TestStream:
         assert model.n_batches_ == 10
         assert labels_that_differ(whole.labels_, model.predict(X)) <= 0.02
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "model", [RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")]
     )
@@ -128,6 +129,7 @@ class TestBatch:
         assert sum(read) == len(SECOND)
         assert model.n_passes_ == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("chunks", [1500, 700, 333])
     def test_chunks_do_not_change_a_bit(self, chunks):
         models = [RandomProjectionTree(n_projections=100).fit(FIRST) for _ in range(2)]

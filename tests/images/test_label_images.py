@@ -57,6 +57,7 @@ def test_labels_have_the_image_s_shape_and_chunks_and_the_smallest_dtype(stored,
     assert sorted(os.listdir(tmp_path)) == ["256.zarr", "257.zarr", "3.zarr", "image.zarr"]
 
 
+@pytest.mark.slow
 @given(images(dtypes=("u1", "f4")), st.sampled_from([2, 4, 8, 64]), st.integers(1, 3))
 def test_rows_and_back_is_the_image_whatever_chunks_and_panels(case, panel, n_chunks):
     pixels, (height, width) = case[0][:, :, :1], case[1]

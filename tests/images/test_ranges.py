@@ -59,6 +59,7 @@ def served(tmp_path):
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_tile_of_a_large_file_takes_a_small_part_of_it(served):
     url, pixels, size, answers = served
     image = open_image(url)

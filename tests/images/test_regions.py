@@ -133,6 +133,7 @@ def image(tmp_path):
     return open_image(tmp_path / "a.zarr")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sieve", [None, 10])
 def test_labels_regions_and_table_agree(sieve, image, tmp_path):
     names = ("l.zarr", "c.zarr", "r.parquet")
@@ -162,6 +163,7 @@ def test_labels_regions_and_table_agree(sieve, image, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
+@pytest.mark.slow
 def test_sums_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
     kinds = np.arange(400)[:, None] // 4 * 7 % 3 + np.arange(60) // 4 * 5 % 2  # small regions
     kinds[:, 0] = 5  # and one along all lines

@@ -101,6 +101,7 @@ def test_nothing_that_segment_tells_or_writes_holds_the_credentials_of_its_image
     assert leaks(result, here) == []
 
 
+@pytest.mark.slow
 def test_a_job_keeps_no_credentials_and_goes_on_only_with_the_same(here, url):
     job = here / "job.toml"
     job.write_text(JOB.format(url.format("x.npy")))

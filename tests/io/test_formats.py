@@ -43,6 +43,7 @@ def test_the_archive_is_small_and_holds_every_kind_of_state_and_every_kernel():
     assert ARCHIVE.stat().st_size < 100_000
 
 
+@pytest.mark.slow
 def test_every_model_predicts_what_it_did(written):
     rows = np.load(written / "rows.npy")
     for name, told in expected(written / "models").items():

@@ -245,6 +245,7 @@ def failing_at(row, error):
     return da.from_array(ROWS, chunks=(100, D)).map_blocks(block_or_error, dtype=np.float32, meta=ROWS[:0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 @pytest.mark.parametrize("error", [RuntimeError("stop"), KeyboardInterrupt()])
 @pytest.mark.parametrize("row", [0, 700, 1900])
@@ -373,6 +374,7 @@ def test_an_array_that_appears_meanwhile_is_not_replaced(path):
 # --- Blocks that are not what their array declares ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [

@@ -134,6 +134,7 @@ def test_keys_of_random_directions_come_back(tmp_path):
     assert_same_bits(back_again(keyed, tmp_path), keyed)
 
 
+@pytest.mark.slow
 @given(values, values)
 def test_different_values_have_different_digests(a, b):
     def bits(value):

@@ -382,6 +382,7 @@ def test_an_array_of_another_shape_is_refused_despite_a_right_checksum(path, nam
         load_tree(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [lambda f: f + 1, lambda f: f[::-1], lambda f: f * 2, lambda f: np.r_[0, 9**9, f[2:]]]
 )

@@ -88,6 +88,7 @@ def test_opening_a_group_reads_no_values_and_a_block_only_its_own(written, rows,
         found.compute()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.npz", "x.mtx.gz", "a.zarr/X"])
 def test_files_are_read_over_http(written, rows, name):
     with serving(written) as (url, _):
@@ -243,6 +244,7 @@ def test_matrix_market_that_unpacks_to_more_than_it_claims_or_than_memory_is_ref
         open_features(tmp_path / "x.mtx.gz")
 
 
+@pytest.mark.slow
 def test_sparse_rows_of_scipy_that_unpack_to_more_than_memory_are_refused(tmp_path, monkeypatch):
     rows = sp.csr_array((np.zeros(10**7), np.zeros(10**7, "i4"), [0, 10**7]), shape=(1, 2))
     sp.save_npz(tmp_path / "x.npz", rows)

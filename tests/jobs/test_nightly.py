@@ -139,6 +139,7 @@ def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(a
     assert contents(Path("out")) == second
 
 
+@pytest.mark.slow
 def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
@@ -151,6 +152,7 @@ def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, m
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 def test_an_input_that_changes_while_it_is_read_makes_no_outputs(bring, second, monkeypatch):
     def changing(*args, **kwargs):
         bring(ROWS[0])
@@ -170,6 +172,7 @@ def test_an_input_that_changes_while_it_is_read_makes_no_outputs(bring, second, 
     assert rows_shown() == ROWS[0]
 
 
+@pytest.mark.slow
 def test_only_outputs_that_the_job_made_itself_are_replaced(second):
     Path("out/mine.json").write_text("mine")
     Path("job.toml").write_text(NIGHTLY.replace("metrics.json", "mine.json"))

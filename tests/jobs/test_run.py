@@ -378,6 +378,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_made(here):
     assert sorted(os.listdir()) == ["job.toml", "out", "x.zarr"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["metrics", "manifest"])
 def test_every_file_that_would_be_written_is_looked_for(output, here):
     Path(f"out/{output}.json").write_text("mine")
@@ -452,6 +453,7 @@ def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, m
         )
 
 
+@pytest.mark.slow
 def test_an_input_that_changed_is_an_error_though_it_looks_the_same(here):
     run("job.toml")
     write_rows(rows_of_blobs()[::-1].copy(), "x.zarr", chunk_rows=500, overwrite=True)
@@ -593,6 +595,7 @@ def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, m
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, monkeypatch):
     def appear(*args):
         Path("out/m.zarr").mkdir()
@@ -623,6 +626,7 @@ def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, tmp_path, monkeypatch):
     url = f"memory://{tmp_path.name}"
     text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")

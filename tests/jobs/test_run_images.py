@@ -133,6 +133,7 @@ def test_the_log_names_the_final_places_of_outputs_only(images, here):
     assert ".attempt-" not in log
 
 
+@pytest.mark.slow
 def test_metrics_and_manifest_tell_of_all_pixels(images, here):
     describe(images / "tiles.zarr", JOB.replace("window = 3\n", "sample = 2000\n"))
     assert run("job.toml").exit_code == 0
@@ -285,6 +286,7 @@ def test_a_preview_that_exists_is_refused(here):
 # A job that is run again
 
 
+@pytest.mark.slow
 def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images, here):
     assert run("job.toml").exit_code == 0
     assert re.match(r"finished on \S+, nothing to do: ", run("job.toml").stdout)

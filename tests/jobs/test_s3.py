@@ -103,6 +103,7 @@ def test_fit_and_predict_read_and_write_there(bucket):
     np.testing.assert_array_equal(open_rows(f"{url}/again.zarr", ndim=1), expected)
 
 
+@pytest.mark.slow
 def test_outputs_that_exist_there_are_refused(bucket):
     url, _ = bucket
     write_rows(ROWS, f"{url}/x.zarr")
@@ -153,6 +154,7 @@ def test_what_is_not_there_is_missed(bucket, name, message):
     assert result.exit_code == exits.NO_INPUT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.zarr", "x.npy", "x.parquet"])
 def test_a_server_that_is_not_there_may_be_there_later(server, monkeypatch, name):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -423,6 +425,7 @@ def staged(url, name, folder):
     return one, fence
 
 
+@pytest.mark.slow
 def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeypatch):
     url = f"{bucket[0]}/both"  # where no worker of a job that was killed in another test writes
     a, of_a = staged(url, "a", tmp_path)

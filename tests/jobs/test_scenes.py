@@ -188,6 +188,7 @@ def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(
                 assert (crs, transform) == (file.crs, file.transform)
 
 
+@pytest.mark.slow
 def test_kills_change_no_label_model_or_decision(nights):
     jobs, found = nights
     undisturbed, killed = (contents(jobs[name].parent / "out") for name in ("undisturbed", "killed"))
@@ -351,6 +352,7 @@ def test_scenes_that_cannot_be_fitted_do_not_stop_the_nights_after_more_have_com
     assert (metrics(job)["labelled"], metrics(job)["n_scenes_without_data"]) == (["b"], 1)
 
 
+@pytest.mark.slow
 def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -366,6 +368,7 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
     np.testing.assert_array_equal(labels_of(job, "a")[0].ravel(), model.predict(rows))
 
 
+@pytest.mark.slow
 def test_a_restart_that_is_killed_at_once_is_not_forgotten(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -411,6 +414,7 @@ def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path
     assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["0", "1"], 1)
 
 
+@pytest.mark.slow
 def test_scenes_that_come_after_a_fit_was_killed_are_compared_with_its_model(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -458,6 +462,7 @@ def test_the_table_of_a_night_names_the_rows_of_no_segment_by_their_label(tmp_pa
     assert manifests._table(ledger, ()).rows[0][-1] == "-1: 60%, 1: 40%"
 
 
+@pytest.mark.slow
 def test_a_scene_that_changes_is_labelled_again_and_one_that_goes_keeps_its_labels(tmp_path):
     job = new_job(tmp_path)
     for name in "ab":
@@ -481,6 +486,7 @@ def test_drift_only_labels_unless_refitting_is_asked_for(tmp_path):
     assert not (tmp_path / "out/model-2.zarr").exists()
 
 
+@pytest.mark.slow
 def test_a_scene_that_lacks_segments_of_the_model_has_not_drifted(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -515,6 +521,7 @@ def test_a_job_file_that_cannot_work_is_refused_before_any_work(old, new, messag
     assert list(job.parent.glob("out/*")) == []
 
 
+@pytest.mark.slow
 def test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model(tmp_path):
     page = (Path(__file__).parents[2] / "deploy/jobs.md").read_text()
     (text,) = (part for part in page.split("```") if "# night.toml" in part)
@@ -623,6 +630,7 @@ def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no
     assert metrics(job)["labelled"] == ["1"]
 
 
+@pytest.mark.slow
 def test_a_scene_of_an_earlier_night_that_a_refit_leaves_out_keeps_its_labels(tmp_path):
     text = JOB.replace("*.tif", "*.zarr").replace("{scene}.tif", "{scene}.zarr")
     job, rng = new_job(tmp_path, text), np.random.default_rng(0)
@@ -637,6 +645,7 @@ def test_a_scene_of_an_earlier_night_that_a_refit_leaves_out_keeps_its_labels(tm
     assert zarr.open_array(tmp_path / "out/a.zarr").attrs["model_version"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("night", [1, 2])
 def test_scenes_smaller_than_the_window_and_of_complex_numbers_stop_no_night(night, tmp_path):
     job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*"\nwindow = 5'))
@@ -684,6 +693,7 @@ def test_scenes_are_read_once_more_only_where_one_of_them_is_at_fault(tmp_path, 
     assert (len(reads), metrics(job)["labelled"]) == (1, ["a"])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 def test_every_scene_has_a_mask_of_its_own_and_is_labelled_again_when_that_changes(tmp_path):
     job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*.tif"\nmask = "masks/{scene}.tif"'))
@@ -753,6 +763,7 @@ def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp
         assert metrics(job)["each_scene"][name]["moved"] == (moved and pytest.approx(moved, abs=0.01))
 
 
+@pytest.mark.slow
 def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)

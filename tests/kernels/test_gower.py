@@ -118,6 +118,7 @@ class TestEmbedding:
         np.testing.assert_allclose(products(made.transform(rows)), 2 * products(expected), atol=1e-6)
         np.testing.assert_allclose(made.eigenvalues_, 2 * values[: made.n_components_] / 500, atol=1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("shift", ["constant", "clip"])
     def test_with_values_missing_in_pairs_landmarks_have_the_coordinates_of_the_shifted_matrix(self, shift):
         rows = mixed_rows(500, 0.3)
@@ -214,6 +215,7 @@ class TestLevels:
         feature_map = GowerFeatures(single_levels=True)
         assert DePDDP(feature_map=feature_map, column_types={"categorical": list(range(6))}).fit(levels).n_clusters_ > 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", [HierarchicalMDH(), RandomProjectionTree(n_projections=100)])
     @pytest.mark.parametrize("explicit", [False, True])
     def test_uniform_columns_are_one_cluster_though_their_curves_bend(self, method, explicit):

@@ -204,6 +204,7 @@ class TestKernels:
 
 
 class TestNystromMap:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ALL)
     def test_with_all_rows_as_landmarks_it_is_kernel_pca(self, name):
         rows = cloud(80)

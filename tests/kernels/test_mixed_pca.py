@@ -74,6 +74,7 @@ def test_continuous_columns_alone_give_the_closed_form():
     np.testing.assert_allclose(made.map_.loadings @ made.map_.loadings.T, covariance, atol=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample_size", [100, 1000])
 def test_maps_have_the_same_bits_whatever_the_chunks(sample_size):
     rows, _ = planted(300, 0.1)

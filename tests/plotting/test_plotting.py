@@ -183,6 +183,7 @@ def test_given_axes_are_drawn_on_and_returned():
         assert ax.get_title()
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     tree = small_tree()
@@ -221,6 +222,7 @@ def test_a_small_tree_is_labelled_with_rows_depths_and_clusters():
     assert texts(plot_tree(small_tree()))[:3] == ["1,000\n↕ 3.2", "300\n#0", "700\n#1"]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(n_leaves=st.integers(1, 12), seed=st.integers(0, 100))
 def test_the_key_covers_no_node(n_leaves, seed):
@@ -303,6 +305,7 @@ def test_only_rows_that_reach_the_node_are_drawn():
     np.testing.assert_allclose(drawn[:, 0], rows[rows[:, 0] <= -0.325, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_labels", [3, 12])
 def test_labels_are_colours_and_a_legend(n_labels):
     labels = np.arange(60) % n_labels
@@ -498,6 +501,7 @@ def test_a_constant_column_and_equal_rows_are_drawn(pair):
         assert all(low < high for low, high in (ax.get_xlim(), ax.get_ylim()))
 
 
+@pytest.mark.slow
 def test_a_sweep_is_drawn_as_its_table_says(pair):
     model = SupportVectorClustering().fit(pair[:300])
     table = model.sweep_

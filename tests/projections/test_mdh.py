@@ -289,12 +289,14 @@ class TestDescent:
 
 
 class TestPursuit:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(6))
     def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed):
         index, lowest, _, V = brute_force(made_rows(seed, 200, 2, gap=5))
         ends = [index.descend(v, 0.9, 50, unit=1.0)[1].index for v in V[::5]]
         assert lowest * 0.995 <= min(ends) <= lowest
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(4))
     def test_in_two_dimensions_clouds_that_lie_apart_are_parted_by_the_lowest_of_all_hyperplanes(self, seed):
         rows = np.random.default_rng(seed).normal(size=(300, 2)) * [1.0, 2.0]
@@ -370,6 +372,7 @@ class TestPursuit:
         best = minimum_density_hyperplanes(rows, rng(), starts="pca2")[0]
         assert success_ratio(np.arange(150) < 75, rows @ best.direction > best.offset) == 1
 
+    @pytest.mark.slow
     def test_more_components_than_features_are_all_and_fewer_a_span(self):
         rows = made_rows(3, 200, 60)
         whole = directions(rows, rng(), max_components=None)
@@ -381,6 +384,7 @@ class TestPursuit:
         np.testing.assert_allclose(within @ span @ span.T, within, atol=1e-9)
         assert np.linalg.norm(whole[0] @ span) < 0.99
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("method", [HierarchicalMDH, HierarchicalKernelMDH])
     def test_trees_search_so_many_components_and_none_for_all(self, method):
         rows = made_rows(3, 200, 60)

@@ -212,6 +212,7 @@ class TestHyperplane:
         assert right.density < left.density
         assert left.relative_depth > 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("d", [4, MOST_COMPONENTS + 10])
     @pytest.mark.parametrize("seed", range(3))
     def test_rotating_moving_and_scaling_the_rows_does_the_same_to_the_hyperplane(self, seed, d):

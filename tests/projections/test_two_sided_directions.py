@@ -135,6 +135,7 @@ def mixture():
     return X.compute(), np.asarray(y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", TREES, ids=["bisecting", "clusterability", "cut", "cut, untested"])
 def test_trees_find_compact_clusters_with_the_same_bits_for_any_chunks(model, mixture, tmp_path):
     trees = []

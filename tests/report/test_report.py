@@ -196,6 +196,7 @@ def test_the_largest_nodes_are_drawn_and_the_others_counted(path):
     assert f"those of {known.sum() - MAX_PICTURES} smaller nodes are left out" in page.words
 
 
+@pytest.mark.slow
 def test_a_deep_tree_is_not_nested_deeper_than_browsers_allow(path):
     tree = random_tree(700, 0, chain=True)
     assert tree.level.max() == 699
@@ -204,6 +205,7 @@ def test_a_deep_tree_is_not_nested_deeper_than_browsers_allow(path):
     assert len(page.all("details")) >= 699
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(n_leaves=st.integers(1, 40), seed=st.integers(0, 1000))
 def test_tiles_of_the_map_fill_their_parents_and_clusters_reach_the_bottom(n_leaves, seed):

@@ -58,6 +58,7 @@ def test_without_profiles_nothing_is_told_of_them(path):
     assert page.all("section", id="profiles") == page.all("a", href="#profiles") == []
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(1, 130), st.integers(1, 20), st.integers(0, 99))
 def test_what_is_left_out_is_counted_and_every_mean_lies_on_its_strip(n_clusters, n_features, seed):

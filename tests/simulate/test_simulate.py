@@ -248,6 +248,7 @@ class TestRowsFollowTheModel:
 
 
 class TestNothingIsHeldAsAWhole:
+    @pytest.mark.slow
     def test_graph_of_a_billion_rows_is_small(self):
         X, y = gaussian_mixture(10**9, 100, 5)
         assert X.shape == (10**9, 100)

@@ -36,6 +36,7 @@ def p_value(rng, draw):
     return p_value_of_parts(chosen, parts_of(draw(), rng), k)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [8, 20, 100])
 def test_lumps_of_groups_are_no_valleys_in_more_than_five_of_a_hundred_clouds(n_groups):
     rng = np.random.default_rng(n_groups)

@@ -147,6 +147,7 @@ class TestExceedsUnimodal:
 
 
 class TestUnimodalPValue:
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", UNIMODAL.values(), ids=UNIMODAL)
     def test_is_under_a_level_as_seldom_as_that_at_the_deepest_place_of_other_rows(self, make):
         p_values = []

@@ -108,6 +108,7 @@ class TestTrees:
         assert model.n_clusters_ == 5
         assert adjusted_rand_index(mixture[1], model.labels_) > 0.8
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("criterion", RULES)
     def test_chunks_change_no_bit_of_trees_larger_than_their_sample(self, criterion, mixture):
         model = tree(criterion, sample_size=500, order="criterion")

@@ -41,6 +41,7 @@ def counts_of(columns, name, levels):
     return [found.count(level) for level in levels] + [0, 0]
 
 
+@pytest.mark.slow
 def test_a_model_counts_the_levels_of_its_rows_whatever_their_partitions(model, tmp_path):
     frame = pytest.importorskip("dask.dataframe").from_pandas(table(0, 2000).to_pandas(), npartitions=3)
     lazy = PCATree(feature_map="gower").fit(frame)
@@ -61,6 +62,7 @@ def test_an_update_adds_the_levels_of_a_batch_to_the_weighted_ones(model, tmp_pa
     assert not drift(model, batch).levels[0].surprising  # it may be one of the unknown rows of before
 
 
+@pytest.mark.slow
 def test_a_density_tree_compares_clusters_though_it_counts_no_levels():
     found = drift(DensityTree(feature_map="gower", random_state=0).fit(table(0, 600)), table(1, 600))
     assert (found.found, found.levels) == (False, ())

@@ -193,6 +193,7 @@ class TestSweep:
                 found = SupportVectorClustering(max_clusters=most, **options).fit(rows[0][:450]).n_clusters_
                 assert found == most
 
+    @pytest.mark.slow
     def test_its_table_says_what_was_tried_and_chosen(self, rows):
         svc = SupportVectorClustering(n_landmarks=400).fit(rows[0])
         table = svc.sweep_

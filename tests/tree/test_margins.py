@@ -91,6 +91,7 @@ class TestModels:
         with pytest.raises(ValueError, match="a level from 0 to 1"):
             model.outliers(rows, 2)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50), PCATree(feature_map="quadratic")])
     def test_lazy_results_are_the_same_to_the_bit_and_survive_saving(self, estimator, tmp_path):
         rows = two_groups(900, 3).astype(np.float32)

@@ -228,6 +228,7 @@ def twin(halves, cells, pair, left_out):
     return [(side - between) / max(side + between, 1) ** 0.5 for side in (left, right)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_few_rows_stay_apart_though_common_factors_hide_them(seed):
     labels = np.random.default_rng(seed).permutation(np.arange(200) % 2)
@@ -239,6 +240,7 @@ def test_groups_of_few_rows_stay_apart_though_common_factors_hide_them(seed):
     assert_array_equal(merge_cells(one, hashes(200, seed), halves, 2).group, [0, 0])
 
 
+@pytest.mark.slow
 def test_a_third_group_between_two_is_not_counted_between_them():
     labels = np.random.default_rng(2).permutation(np.arange(600) % 3)
     rows = with_factors(labels, 7, 15, seed=2)

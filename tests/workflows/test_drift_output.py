@@ -126,6 +126,7 @@ def test_the_largest_distances_are_drawn_first_and_only_so_many():
 # On the command line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["zarr", "npy"])
 def test_the_exit_code_tells_drift(here, suffix):
     same = run("drift", f"same.{suffix}", "--model", "m.zarr", *THREADS)
@@ -195,6 +196,7 @@ def test_predict_and_drift_take_the_columns_that_the_model_was_fitted_to(here):
     np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), expected)
 
 
+@pytest.mark.slow
 def test_other_columns_than_those_of_the_model_are_refused(here):
     fitted()
     for args in (("predict", "--out", "l.zarr"), ("drift",)):

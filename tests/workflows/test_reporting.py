@@ -80,6 +80,7 @@ def test_without_labels_profiles_take_a_pass_and_without_a_report_there_is_none(
     assert passes == ["FirstPass", "BranchPass"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_columns", "chunks"), [(3, (6000,)), (33, (500,))], ids=["narrow", "wide"])
 def test_blocks_of_wide_rows_are_not_joined_for_the_sake_of_a_report(here, n_columns, chunks):
     rows = np.tile(rows_of_blobs(), n_columns // 3)
@@ -139,6 +140,7 @@ def test_a_performance_report_is_written_whole_loads_nothing_and_is_linked(here,
     assert os.listdir("a b") == ["p.html"]
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_job_links_its_report_to_where_the_performance_report_is_in_the_end(here, address):
     (here / "job.toml").write_text(

@@ -38,6 +38,7 @@ def labels_in(path):
     return np.asarray(stored)
 
 
+@pytest.mark.slow
 def test_a_command_writes_the_labels_of_the_estimator(fitted):
     folder, rows, _ = fitted
     labels = labels_in(folder / "y.zarr")

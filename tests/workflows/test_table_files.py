@@ -244,6 +244,7 @@ labels = "labels.zarr"
 """
 
 
+@pytest.mark.slow
 def test_a_job_takes_kinds_of_columns_and_does_not_repeat_passes(paths, tmp_path):
     job = tmp_path / "job.toml"
     columns = (

@@ -78,6 +78,7 @@ def test_the_column_of_weights_is_never_clustered(store, tmp_path):
     assert load_model(tmp_path / "m.zarr").feature_names_in_.tolist() == ["b"]
 
 
+@pytest.mark.slow
 def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_path):
     folder, _ = store
     both, own = (

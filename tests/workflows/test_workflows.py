@@ -48,6 +48,7 @@ def test_every_parameter_of_a_function_is_described_in_order(face):
     assert all(described[section] for section in ("Summary", "Returns", "Raises", "Examples"))
 
 
+@pytest.mark.slow
 def test_rows_are_fitted_labelled_and_compared_where_dask_computes(here):
     with dask.config.set(scheduler="synchronous"):
         said = workflows.fit("x.npy", tree(), labels="l.zarr", model="m.zarr", report="r.html")
@@ -63,6 +64,7 @@ def test_a_cluster_that_is_given_is_entered(here):
     assert "this process (threads)" in Path("r.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_job_gives_the_labels_of_the_workflow_with_another_cluster_than_its_own(here):
     needs = jobs.check("job.toml", cluster={"kind": "threads"})
     assert "cluster: threads" in needs
@@ -93,6 +95,7 @@ def test_what_contradicts_is_named_as_in_python_before_anything_is_written(call,
     assert sorted(path.name for path in here.iterdir()) == ["job.toml", "x.npy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["l.parquet", "l.csv", "l.NPY", "s3://bucket/l.csv"])
 def test_labels_are_no_file_of_a_format_that_the_name_promises(name, here):
     workflows.fit("x.npy", tree(), model="m.zarr")
