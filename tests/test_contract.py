@@ -82,6 +82,16 @@ def test_results_of_lazy_rows_are_lazy_in_their_chunks(name):
     assert found.chunks[0] == X.chunks[0]
 
 
+@every(ESTIMATORS)
+def test_probabilities_are_the_confidence_in_the_labels_of_fit(name):
+    expected = results(fitted(name), ROWS)["confidence"]
+    np.testing.assert_array_equal(fitted(name).probabilities_, expected)
+    lazy = fit(new(name), da.from_array(ROWS, chunks=(99, 2)))
+    assert isinstance(lazy.probabilities_, da.Array)
+    assert lazy.probabilities_.chunks == lazy.labels_.chunks
+    np.testing.assert_array_equal(lazy.probabilities_, expected)
+
+
 @every(CLASSES)
 def test_sparse_rows_are_their_dense_rows(name):
     model = fit(new(name), csr_array(ROWS))

@@ -21,7 +21,7 @@ from ..growth.exemplars import Exemplars
 from ..images import PixelColumns
 from ..io.models import save_model
 from .blocks import of_block, of_complete_rows
-from .frames import labels_like
+from .frames import labels_like, plain_labels, sure_of, with_values
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
@@ -48,6 +48,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
         NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a frame
         of pandas or polars a series, with the index; for an xarray DataArray a DataArray of its rows. For a Dask
         DataFrame there is a chunk for each partition, so that they can be assigned to it as a column.
+    probabilities_ : ndarray or dask Array of shape (n_samples,), float64
+        The `confidence` in each label, from 0 to 1, and 0 for the label -1; in the form of `labels_`. The model refers
+        to the rows of `fit` and reads them when this is first asked for; afterwards copies and pickles of it have it.
     n_clusters_ : int
         Number of clusters, not counting the label -1.
     missing_values_ : MissingValues or None
@@ -62,6 +65,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
     """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
     _ends: Integers | None = None
     """Sums of the weights up to each row, during a fit with weights."""
+    _labelled: Any = None
+    """The rows of `labels_`, as they were given."""
+    _probabilities: Any = None
     pixel_columns_: PixelColumns | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
@@ -166,6 +172,23 @@ class ClusterEstimator(ClusterMixin, Mapped):
         """Set the attributes that follow from the state, and the labels of the rows in the form of `X`."""
         self._name_columns(getattr(self, "feature_names_in_", None))
         self.labels_ = labels_like(X, self._labels_of_valid_rows(rows))
+        self._labelled, self._probabilities = X, None
+
+    @property
+    def probabilities_(self) -> RowArray:
+        """The confidence in each label, and 0 for the label -1."""
+        if self._probabilities is None:
+            if self._labelled is None:
+                raise AttributeError(
+                    "probabilities_ belongs to the rows of fit, which are not saved: take confidence(X)"
+                )
+            sure = plain_labels(self.confidence(self._labelled))
+            self._probabilities = with_values(self.labels_, sure_of(plain_labels(self.labels_), sure), "probability")
+        return self._probabilities
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without the rows of `fit`, for pickle."""
+        return {**super().__getstate__(), "_labelled": None}
 
     def _name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns of the fitted rows."""

@@ -48,5 +48,5 @@ def cut_cells(model: Any, n_clusters: int) -> Any:
     united = np.empty(model.n_clusters_ + 1, dtype=np.int64)
     united[before], united[-1] = other._model.clusters, -1
     if (labels := getattr(model, "labels_", None)) is not None:
-        other.labels_ = renamed(labels, united)
+        other.labels_, other._labelled, other._probabilities = renamed(labels, united), model._labelled, None
     return other

@@ -22,7 +22,7 @@ def united(model: Any, tree: Tree) -> Any:
     other = with_tree(model, tree)
     union = coarser(model.tree_, other.tree_)
     if (labels := getattr(model, "labels_", None)) is not None:
-        other.labels_ = renamed(labels, np.append(union, -1))
+        other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled
     if model._exemplars is not None:
         other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
     return other
@@ -33,7 +33,7 @@ def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
     if tree.n_features != model.tree_.n_features:
         raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
     other = copy(model)
-    for name in ("labels_", "known_labels_", "label_counts_", "_exemplars"):
+    for name in ("labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities"):
         other.__dict__.pop(name, None)
     other.tree_ = tree
     if X is not None:
@@ -44,7 +44,7 @@ def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
         arrays = (merge_chunks(there), rows_to_count(other, read.given, complete))[: len(plans)]
         (other.tree_, *levels), other.n_passes_ = run_together(plans, *arrays, announce=other._bar)
         other.level_counts_ = levels[0] if levels else None
-        other.labels_ = labels_like(X, other._labels_of_valid_rows(read.array))
+        other.labels_, other._labelled = labels_like(X, other._labels_of_valid_rows(read.array)), X
     return other
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from .._typing import RowArray
 from ..chunks import is_dask
 
@@ -69,13 +71,20 @@ def plain_labels(labels: Any) -> RowArray:
     return labels.to_numpy() if package_of(labels, "Series") else labels
 
 
-def with_values(labels: Any, values: RowArray) -> Any:
+def with_values(labels: Any, values: RowArray, name: str = SERIES_NAME) -> Any:
     """Return other values in the form of labels."""
     if is_data_array(labels):
-        return labels.copy(data=values)
+        return labels.copy(data=values).rename(name)
     match package_of(labels, "Series"):
         case "pandas":
-            return type(labels)(values, index=labels.index, name=labels.name)
+            return type(labels)(values, index=labels.index, name=name)
         case "polars":
-            return type(labels)(labels.name, values)
+            return type(labels)(name, values)
     return values
+
+
+def sure_of(labels: RowArray, values: RowArray) -> RowArray:
+    """Return values of rows, with 0 for rows in no cluster."""
+    if is_dask(labels):
+        return labels.map_blocks(sure_of, values, dtype=np.float64)
+    return np.where(labels < 0, 0.0, values)

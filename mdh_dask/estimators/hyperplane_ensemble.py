@@ -69,7 +69,7 @@ class HyperplaneEnsemble(ClusterEstimator):
         Normals of the distinct hyperplanes.
     offsets_ : ndarray of shape (n_distinct,), float64
         Thresholds; rows with ``x @ direction > offset`` lie above.
-    probabilities_ : ndarray of shape (n_components, n_distinct), float64
+    side_probabilities_ : ndarray of shape (n_components, n_distinct), float64
         Probabilities of lying above each hyperplane.
     scores_ : tuple of float
         The information criterion for 1, 2, ... components, or only for `n_clusters`; smaller is better. Empty
@@ -176,7 +176,7 @@ class HyperplaneEnsemble(ClusterEstimator):
         return self.state_.offsets
 
     @property
-    def probabilities_(self) -> Floats:
+    def side_probabilities_(self) -> Floats:
         """Probabilities of lying above each hyperplane in each cluster."""
         return np.exp(self.state_.log_probabilities[:, :, 1])
 

@@ -325,7 +325,7 @@ class TestHyperplaneEnsemble:
         alike = np.abs(sides.T @ sides) / len(rows)
         assert len(model.offsets_) > 2
         assert (alike[~np.eye(len(alike), dtype=bool)] < 0.99).all()
-        assert model.probabilities_.shape == (4, len(model.offsets_))
+        assert model.side_probabilities_.shape == (4, len(model.offsets_))
 
     def test_a_known_number_of_clusters_is_not_sought(self, rows):
         model = HyperplaneEnsemble(n_hyperplanes=20, n_clusters=2).fit(rows)

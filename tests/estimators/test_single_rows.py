@@ -1,6 +1,10 @@
 """What estimators know about single rows, for all that know it: lazily, for any chunks, and after saving."""
 
+import pickle
+
+import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 
 from mdh_dask import (
@@ -26,6 +30,46 @@ KNOWN = [cls for cls in METHODS.values() if any(callable(getattr(cls, name, None
 def rows():
     rng = np.random.default_rng(0)
     return rng.normal(size=(450, 3)) + np.repeat([[0, 0, 0], [7, 0, 0], [0, 8, 0]], 150, axis=0)
+
+
+@pytest.mark.parametrize(
+    "model", [DensityTree(unclassified="leave"), SupportVectorClustering(width=1.0, outliers=0.1, unclassified="leave")]
+)
+def test_rows_in_no_cluster_have_the_probability_zero(model, rows):
+    found = model.fit(rows)
+    outside = found.labels_ == -1
+    np.testing.assert_array_equal(found.probabilities_ == 0, outside)
+    assert outside.any()
+    assert (found.confidence(rows)[outside] > 0).any()
+
+
+def test_rows_that_were_left_out_have_the_probability_zero(rows):
+    gappy = rows.copy()
+    gappy[::50, 1] = np.nan
+    for X in (gappy, da.from_array(gappy, chunks=(100, 3))):
+        sure = np.asarray(RandomProjectionTree(missing="drop").fit(X).probabilities_)
+        np.testing.assert_array_equal(np.flatnonzero(sure == 0), np.arange(0, 450, 50))
+
+
+def test_probabilities_of_a_frame_are_a_series_and_follow_the_clusters_of_a_cut(rows):
+    frame = pd.DataFrame(rows, columns=list("abc"), index=np.arange(450) + 7)
+    model = RandomProjectionTree().fit(frame)
+    pd.testing.assert_series_equal(
+        model.probabilities_, pd.Series(model.confidence(frame), frame.index, name="probability")
+    )
+    cut = model.cut(2)
+    np.testing.assert_array_equal(cut.probabilities_, cut.confidence(frame))
+    coarse = DensityTree().fit(rows)
+    assert (coarse.probabilities_ < coarse.cut(1).probabilities_).any()
+
+
+def test_pickles_hold_no_rows_and_the_probabilities_that_were_asked_for(rows):
+    model = RandomProjectionTree().fit(rows)
+    assert len(pickle.dumps(model)) < rows.nbytes + len(pickle.dumps(model.tree_))
+    with pytest.raises(AttributeError, match=r"not saved: take confidence\(X\)"):
+        _ = pickle.loads(pickle.dumps(model)).probabilities_
+    expected = model.probabilities_
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).probabilities_, expected)
 
 
 def test_all_methods_know_how_sure_labels_are():
