@@ -28,6 +28,9 @@ PARAMETERS = {
 OF_MAP = "feature_map."
 """Begins the names of parameters of the feature map."""
 
+OF_PROJECTION = "projection_params."
+"""Begins the names of options of the projection."""
+
 MOVED = {
     "landmarks": "feature_map.n_landmarks",
     "components": "feature_map.n_components",
@@ -77,7 +80,7 @@ def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-p", "--parameter", multiple=True, metavar="NAME=VALUE",
             help="Any parameter of the method, as order=depth_first, or of its feature map, as "
-            "feature_map.n_landmarks=500; 'mdh-dask methods NAME' lists them. Can be repeated.",
+            "feature_map.n_landmarks=500, or projection; 'mdh-dask methods NAME' lists them. Can be repeated.",
         ),
     ]  # fmt: skip
     for option in reversed(options):
@@ -106,7 +109,10 @@ def estimator_of(options: dict[str, Any], progress: bool) -> Any:
         given[name.replace("-", "_")] = value
     from ..jobs.methods import estimator_of, with_map_settings  # imported late: most of the time of a short command
 
-    table |= {name: _typed(value) for name, value in given.items() if not name.startswith(OF_MAP)}
+    table |= {name: _typed(value) for name, value in given.items() if not name.startswith((OF_MAP, OF_PROJECTION))}
+    if of_projection := {name: _typed(value) for name, value in given.items() if name.startswith(OF_PROJECTION)}:
+        options = {name.removeprefix(OF_PROJECTION): value for name, value in of_projection.items()}
+        table[OF_PROJECTION.rstrip(".")] = options
     of_map = {name.removeprefix(OF_MAP): _typed(value) for name, value in given.items() if name.startswith(OF_MAP)}
     with naming_options():
         estimator = estimator_of(table, progress)
@@ -119,8 +125,14 @@ def naming_options() -> Iterator[None]:
     try:
         yield
     except JobError as error:
-        told = re.sub(r"^\[method\] with name = '(.*?)' has no key '(.*?)'(.*); its keys are name, ",
-                      r"--method \1 has no parameter '\2'\3; its parameters are ", str(error))  # fmt: skip
+        told = re.sub(
+            r"^\[method\] with name = '(.*?)' has no key '(.*?)'", r"--method \1 has no parameter '\2'", str(error)
+        )
+        told = told.replace("; its keys are name, ", "; its parameters are ")
+        said, write, settings = told.partition("write name = ")
+        if write:  # what a method fixes
+            options = re.sub(r", (\w+) = ", r" -p \1=", settings.replace("'", "")).replace(" with ", " -p ")
+            told = f"{said}write --method {options}=..."
         raise click.UsageError(re.sub(r"^method\.(name\b)?", lambda m: "--method" if m[1] else "", told)) from error
 
 

@@ -1,23 +1,14 @@
 """Trees of separators on principal and independent components."""
 
-from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
-import numpy as np
-
-from .._typing import AnyArray, Integers
-from ..projections import Projection
-from ..projections.ica import UNMIXED, leading_components
-from ..projections.random import NO_COLUMNS
-from .constraints import Interval
-from .divisive import DivisiveClustering
+from .divisive_tree import DivisiveTree
 from .docstrings import documented
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class PCATree(DivisiveClustering):
+class PCATree(DivisiveTree):
     """Divisive clustering by low-density separators on principal components; finds the number of clusters.
 
     Every branch is projected on its leading principal components, and split at the deepest valley of the densities
@@ -49,15 +40,14 @@ class PCATree(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="pca")
+    projection = "pca"
     n_projections: int = 5
-    n_candidates: int = 5
-    order: str | None = field(init=False, default=None)
+    n_candidates = 5
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ICATree(DivisiveClustering):
+class ICATree(DivisiveTree):
     """Divisive clustering by low-density separators on independent components; finds the number of clusters.
 
     Every branch is projected on its independent components with the largest absolute excess kurtosis, and split at the
@@ -67,9 +57,6 @@ class ICATree(DivisiveClustering):
     ----------
     n_projections : int
         Number of leading independent components to score for every branch.
-    n_unmixed : int
-        Number of leading principal components of every branch to unmix into as many independent ones, at least
-        `n_projections` and at most 20.
 
     Notes
     -----
@@ -95,18 +82,6 @@ class ICATree(DivisiveClustering):
     4
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DivisiveClustering._parameter_constraints,
-        "n_unmixed": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    projection: str | Projection = field(init=False, default="ica")
+    projection = "ica"
     n_projections: int = 5
-    n_candidates: int = 5
-    order: str | None = field(init=False, default=None)
-    n_unmixed: int = UNMIXED
-
-    def _directions(
-        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
-    ) -> AnyArray:
-        return leading_components(rows, self.n_projections, self.n_unmixed)
+    n_candidates = 5

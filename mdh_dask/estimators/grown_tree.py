@@ -21,6 +21,7 @@ from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
 from ..kernels.landmarks import SAMPLE
+from ..projections import Projection
 from ..splits.stopping import STOP_RULES
 from ..tree.structure import Tree
 from .base import ClusterEstimator
@@ -41,11 +42,22 @@ class GrownTree(ClusterEstimator):
 
     state_type = TreeState
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
+    # What methods fix; `DivisiveClustering` describes it, and has it as parameters.
+    projection: str | Projection = "row_combinations"
+    n_projections: int = 1000
+    criterion: str | Sequence[str] = "relative_depth"
+    threshold_rule: str = "relative_depth"
+    bandwidth: str | float = "normal"
+    stop_rule: str = "hold-out"
+    n_candidates: int = 8
+    order: str | None = None
+    max_levels: int | None = None
+    alpha: float | None = None
+    refine: bool = False
+    criterion_first: bool = False
+    fixed_directions: bool = False
     sample_size: int | None
-    n_candidates: int
     max_clusters: int | None
-    max_levels: int | None
-    refine: bool
     merge: bool
     tree_: Tree
     n_batches_: int
@@ -92,9 +104,10 @@ class GrownTree(ClusterEstimator):
             raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
         if self.merge:
             raise ValueError("expected merge=False with groups; got True: merging counts rows as independent")
-        given = getattr(self, "stop_rule", "none")
-        if not STOP_RULES[given].takes_groups:
-            raise ValueError(f"expected stop_rule='hold-out' or 'none' with groups; got {given!r}, which compares rows")
+        if not STOP_RULES[self.stop_rule].takes_groups:
+            raise ValueError(
+                f"expected stop_rule='hold-out' or 'none' with groups; got {self.stop_rule!r}, which compares rows"
+            )
 
     def _take_groups(self, groups: Any, n_rows: int) -> None:
         self._parts, self.n_groups_ = parts_of_groups(groups, n_rows, self._seed())
@@ -257,6 +270,6 @@ class GrownTree(ClusterEstimator):
         given = with_feature_map(parameters)
         refuse_others(cls, given, "parameters")
         # A projection registered where the model was fitted may be unknown here; labels do not need it.
-        unknown = {"projection"} if isinstance(given.get("projection"), str) else set()
+        unknown = {"projection", "projection_params"} & {*given} if isinstance(given.get("projection"), str) else set()
         model = super()._from_saved({name: value for name, value in given.items() if name not in unknown})
         return cls(**given) if unknown else model

@@ -11,15 +11,15 @@ from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_height
 from ..growth.branches import GrowthSettings
 from ..growth.scaling import Standardiser
-from ..projections import Projection
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.pursuit import MDHResult, within
 from ..projections.random import NO_COLUMNS
 from ..projections.thesis import path_points
 from ..splits.rules import SplitRule
 from .constraints import Interval, StrOptions
-from .divisive import DivisiveClustering
+from .divisive_tree import DivisiveTree
 from .docstrings import documented
+from .row_values import Absent
 
 
 def _no_parameter(model: Any) -> Never:
@@ -29,7 +29,7 @@ def _no_parameter(model: Any) -> Never:
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class MinimumDensityHyperplane(DivisiveClustering):
+class MinimumDensityHyperplane(DivisiveTree):
     """The hyperplane of least density among those near the mean, which separates two clusters.
 
     Projection pursuit turns hyperplanes from several starts to minimise the density on them; the one that ends with the
@@ -48,6 +48,12 @@ class MinimumDensityHyperplane(DivisiveClustering):
     max_components : int or None
         With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
         components and of the starts; None to search all directions, as ``starts="pca2"`` and ``"random"`` always do.
+    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
+        Rule for the bandwidth of the densities that place the hyperplane: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``,
+        ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or the second with the standard deviation along the first principal
+        component; a number replaces the factor of the first.
+    refine : bool
+        Whether to turn the hyperplane to minimise the density of all rows on it, in up to five more passes.
     solver : {"pursuit", "sqp"}
         How hyperplanes are turned. ``"pursuit"``: by descents of the density on the best hyperplane along a direction.
         ``"sqp"``: by sequential quadratic programming, direction and threshold at once, which ends in nearer and mostly
@@ -98,33 +104,32 @@ class MinimumDensityHyperplane(DivisiveClustering):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DivisiveClustering._parameter_constraints,
+        **DivisiveTree._parameter_constraints,
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
         "max_components": [None, Interval(Integral, 2, None, closed="left")],
         "solver": [StrOptions(set(get_args(Solver)))],
     }
 
-    projection: str | Projection = field(init=False, default="mdh")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="relative_depth")
-    threshold_rule: str = field(init=False, default="minimum_density")
-    stop_rule: str = field(init=False, default="none")
+    projection = "mdh"
+    n_projections = 1
+    threshold_rule = "minimum_density"
+    stop_rule = "none"
     quantile: float = field(init=False, default=0.975)
-    n_candidates: int = field(init=False, default=1)
+    n_candidates = 1
     min_cluster_size: float | None = field(init=False, default=1)
     merge: bool = field(init=False, default=False)
-    order: str | None = field(init=False, default=None)
     max_clusters: int | None = field(init=False, default=None)
     n_clusters: Any = field(init=False, default=property(_no_parameter))
-    max_levels: int | None = field(init=False, default=1)
+    max_levels = 1
     min_relative_depth: float = field(init=False, default=0.0)
-    alpha: float | None = field(init=False, default=None)
     starts: Starts = "balanced"
     alpha_max: float = 1.5
     max_components: int | None = None
     solver: Solver = "pursuit"
     bandwidth: str | float = "principal"
+    refine: bool = False
+    as_divisive = Absent("as_divisive: DivisiveClustering(projection='mdh', max_levels=1) is near to it")
 
     @classmethod
     def as_in_paper(cls, **changes: Any) -> Self:

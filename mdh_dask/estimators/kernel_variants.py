@@ -2,7 +2,7 @@
 
 import logging
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from .._state import FeatureMap
 from .._typing import RowArray
@@ -15,9 +15,12 @@ from .minimum_density import OF_THESIS, HierarchicalMDH
 from .planned import FeatureTransformer
 from .principal_directions import DePDDP
 
+if TYPE_CHECKING:
+    from .divisive import DivisiveClustering
+
 logger = logging.getLogger(__name__)
 
-FOR_FEATURES = ("starts", "bandwidth", "min_relative_depth")
+FOR_FEATURES = ("starts", "min_relative_depth")
 """Parameters whose defaults suit trees on features, and not the rows themselves."""
 
 
@@ -44,8 +47,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     Rows of clusters that are near each other along one direction and long along others are neighbours, so that features
     mix them, though a hyperplane among the rows separates them. With `merge`, where the features show a single cluster
     and no rows have labels, the rows themselves are clustered as by ``HierarchicalMDH(merge=True)``, with the
-    parameters of this estimator that are not its defaults, but for a number for `bandwidth`, which is in units of the
-    features. If they form several clusters, `feature_map_` is None.
+    parameters of this estimator that are not its defaults. If they form several clusters, `feature_map_` is None.
 
     The thesis uses ``feature_map="local_scaling"``. With ``KernelPCAFeatures(variance=1.0)`` and `max_components` None,
     hyperplanes are free in the span of the landmarks (KMDH_hier there); with less variance or fewer components, in the
@@ -81,11 +83,11 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     min_relative_depth: float = 0.5
     merge: bool = True
     starts: Starts = "balanced"
-    bandwidth: str | float = "principal"
+    bandwidth = "principal"
 
     @classmethod
-    def as_in_thesis(cls, **changes: Any) -> Self:
-        """Return the tree of the thesis, algorithm 4, with other parameters where given.
+    def as_in_thesis(cls, **changes: Any) -> "DivisiveClustering":
+        """Return the tree of the thesis, algorithm 4, with other parameters of `as_divisive` where given.
 
         All components of a kernel with local scaling are searched, and no leaves are merged; for algorithm 5, give
         ``feature_map="local_scaling"``, the components with nine tenths of the variance. See
@@ -97,7 +99,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         KernelPCAFeatures(variance=1.0)
         """
         features = KernelPCAFeatures(kernel="local_scaling", variance=1.0)
-        return cls(**OF_THESIS | {"feature_map": features, "merge": False} | changes)
+        return cls().as_divisive(**OF_THESIS | {"feature_map": features, "merge": False} | changes)
 
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         n_passes = super()._learn_tree(rows, seed)
@@ -117,7 +119,6 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         shared = HierarchicalMDH().get_params(deep=False).keys() - {"feature_map"}  # subclasses may have more
         given = {name: getattr(self, name) for name in shared}
         left = [name for name in FOR_FEATURES if given[name] == getattr(HierarchicalKernelMDH, name)]
-        left += [] if isinstance(self.bandwidth, str) else ["bandwidth"]
         return HierarchicalMDH(**{name: value for name, value in given.items() if name not in left})
 
     def _is_of_rows(self) -> bool:

@@ -1,25 +1,22 @@
 """Trees of the classical objectives: two means, clusterability, normalised cuts and spectral ones."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from .._typing import AnyArray, Integers
 from ..kernels.registry import AFFINITIES
-from ..projections import Projection
-from ..projections.bipartition import spectral_direction
-from ..projections.random import NO_COLUMNS
 from .constraints import StrOptions
-from .divisive import DivisiveClustering
+from .divisive_tree import DivisiveTree
 from .docstrings import documented
 from .planned import FeatureTransformer
 from .spectral_features import AffinityFeatures
 
+if TYPE_CHECKING:
+    from .divisive import DivisiveClustering
+
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class BisectingKernelKMeans(DivisiveClustering):
+class BisectingKernelKMeans(DivisiveTree):
     """Divide the cluster of the largest scatter in the feature space of a kernel by two means, repeatedly.
 
     Parameters
@@ -47,27 +44,26 @@ class BisectingKernelKMeans(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="two_means")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="sse")
-    threshold_rule: str = field(init=False, default="two_means")
-    stop_rule: str = field(init=False, default="none")
+    projection = "two_means"
+    n_projections = 1
+    criterion = "sse"
+    threshold_rule = "two_means"
+    stop_rule = "none"
     quantile: float = field(init=False, default=0.975)
-    n_candidates: int = field(init=False, default=1)
-    order: str | None = field(init=False, default="scatter")
+    n_candidates = 1
+    order = "scatter"
     min_relative_depth: float = field(init=False, default=0.0)
-    alpha: float | None = field(init=False, default=None)
-    refine: bool = field(init=False, default=False)
     feature_map: str | FeatureTransformer | None = "rbf"
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ClusterabilityTree(DivisiveClustering):
+class ClusterabilityTree(DivisiveTree):
     """Divide branches along the direction of the largest ratio of the squares between and within two groups.
 
     Maximum clusterability divisive clustering. A split is made if the rows show a valley between the two groups. For a
-    number of clusters without a test: ``stop_rule="none", order="scatter", max_clusters=k``.
+    number of clusters without a test: ``ClusterabilityTree(max_clusters=k).as_divisive(stop_rule="none",
+    order="scatter")``.
 
     Notes
     -----
@@ -89,21 +85,21 @@ class ClusterabilityTree(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="clusterability")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="clusterability")
-    threshold_rule: str = field(init=False, default="two_means")
-    n_candidates: int = field(init=False, default=1)
+    projection = "clusterability"
+    n_projections = 1
+    criterion = "clusterability"
+    threshold_rule = "two_means"
+    n_candidates = 1
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class NormalisedCutTree(DivisiveClustering):
+class NormalisedCutTree(DivisiveTree):
     """Divide branches by the hyperplane of the least normalised cut.
 
     Projection pursuit from the first principal component of a branch turns hyperplanes to minimise their cut. A split
-    is made if the rows show a valley there. For a number of clusters without a test: ``stop_rule="none",
-    order="criterion", max_clusters=k``.
+    is made if the rows show a valley there. For a number of clusters without a test:
+    ``NormalisedCutTree(max_clusters=k).as_divisive(stop_rule="none", order="criterion")``.
 
     Notes
     -----
@@ -126,17 +122,17 @@ class NormalisedCutTree(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="normalised_cut")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="normalised_cut")
-    threshold_rule: str = field(init=False, default="normalised_cut")
-    bandwidth: str | float = "principal"
-    n_candidates: int = field(init=False, default=1)
+    projection = "normalised_cut"
+    n_projections = 1
+    criterion = "normalised_cut"
+    threshold_rule = "normalised_cut"
+    bandwidth = "principal"
+    n_candidates = 1
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class HierarchicalSpectral(DivisiveClustering):
+class HierarchicalSpectral(DivisiveTree):
     """Divide the cluster whose own affinities are divided best, by their second eigenvector, repeatedly.
 
     The affinities of a branch are normalised anew. Its rows are divided where the normalised cut is least along the
@@ -177,29 +173,26 @@ class HierarchicalSpectral(DivisiveClustering):
     array([300, 300])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = DivisiveClustering._parameter_constraints | {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = DivisiveTree._parameter_constraints | {
         "feature_map": [StrOptions(AFFINITIES), AffinityFeatures]
     }
 
-    projection: str | Projection = field(init=False, default="spectral")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="normalised_cut")
-    threshold_rule: str = field(init=False, default="proposed")
-    stop_rule: str = field(init=False, default="none")
+    projection = "spectral"
+    n_projections = 1
+    criterion = "normalised_cut"
+    threshold_rule = "proposed"
+    stop_rule = "none"
     quantile: float = field(init=False, default=0.975)
-    n_candidates: int = field(init=False, default=1)
-    order: str | None = field(init=False, default="eigenvalue")
+    n_candidates = 1
+    order = "eigenvalue"
     min_relative_depth: float = field(init=False, default=0.0)
-    alpha: float | None = field(init=False, default=None)
-    refine: bool = field(init=False, default=False)
     feature_map: str | FeatureTransformer | None = "local_scaling"
+
+    def as_divisive(self, **changes: Any) -> "DivisiveClustering":
+        """Return `DivisiveClustering` with the settings of this method; see `PCATree.as_divisive`."""
+        return super().as_divisive(**{"feature_map": self._new_feature_map(self._seed())} | changes)
 
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         if not isinstance(self.feature_map, str):
             return super()._new_feature_map(seed)
         return AffinityFeatures(kernel=self.feature_map, scale=self.scale, random_state=seed, progress=self.progress)
-
-    def _directions(
-        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
-    ) -> tuple[AnyArray, AnyArray]:
-        return spectral_direction(rows, rng, min_rows=min_rows)

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from ..projections import Projection
-from .divisive import DivisiveClustering
+from .divisive_tree import DivisiveTree
 from .docstrings import documented
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class PDDP(DivisiveClustering):
+class PDDP(DivisiveTree):
     """Split the branch with the largest scatter at the mean of its first principal component, repeatedly.
 
     Principal direction divisive partitioning. It does not search for valleys: clusters are compact, but not separated.
@@ -17,9 +16,6 @@ class PDDP(DivisiveClustering):
 
     Parameters
     ----------
-    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
-        Rule for the bandwidth of the densities that the tree stores for drawings. A split lies between two bins, which
-        are a fifth of a bandwidth wide.
     max_clusters : int or None
         Clusters to find. If None, branches are split until the scatter of the centroids of the clusters exceeds the
         largest scatter of a cluster (Boley 1998), which gives more clusters for more rows.
@@ -45,22 +41,20 @@ class PDDP(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="pca")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="variance")
-    threshold_rule: str = field(init=False, default="mean")
-    stop_rule: str = field(init=False, default="none")
+    projection = "pca"
+    n_projections = 1
+    criterion = "variance"
+    threshold_rule = "mean"
+    stop_rule = "none"
     quantile: float = field(init=False, default=0.975)
-    n_candidates: int = field(init=False, default=1)
-    order: str | None = field(init=False, default="scatter")
+    n_candidates = 1
+    order = "scatter"
     min_relative_depth: float = field(init=False, default=0.0)
-    alpha: float | None = field(init=False, default=None)
-    refine: bool = field(init=False, default=False)
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class IPDDP(DivisiveClustering):
+class IPDDP(DivisiveTree):
     """Split branches in the middle of the widest gap along their first principal component.
 
     Interval principal direction divisive partitioning, with a test for a valley of the density at the gap.
@@ -89,24 +83,27 @@ class IPDDP(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="pca")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="relative_depth")
-    threshold_rule: str = field(init=False, default="gap")
-    n_candidates: int = field(init=False, default=1)
-    order: str | None = field(init=False, default=None)
-    refine: bool = field(init=False, default=False)
+    projection = "pca"
+    n_projections = 1
+    threshold_rule = "gap"
+    n_candidates = 1
     min_relative_depth: float = field(init=False, default=0.0)
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DePDDP(DivisiveClustering):
+class DePDDP(DivisiveTree):
     """Split branches at the lowest density between the outermost modes along their first principal component.
 
     Density enhanced principal direction divisive partitioning. A branch with a unimodal density is a cluster. Splits
-    are not tested, so rows far out in the tails become separate clusters; for a test, use `PCATree` with
-    ``threshold_rule="minimum_density"``.
+    are not tested, so rows far out in the tails become separate clusters; for a test, use `PCATree`.
+
+    Parameters
+    ----------
+    bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
+        Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
+        the second with the standard deviation along the branch's first principal component; a number replaces the
+        factor of the first.
 
     Notes
     -----
@@ -132,14 +129,12 @@ class DePDDP(DivisiveClustering):
     4
     """
 
-    projection: str | Projection = field(init=False, default="pca")
-    n_projections: int = field(init=False, default=1)
-    criterion: str = field(init=False, default="relative_depth")
-    threshold_rule: str = field(init=False, default="minimum_density")
-    stop_rule: str = field(init=False, default="none")
+    projection = "pca"
+    n_projections = 1
+    threshold_rule = "minimum_density"
+    stop_rule = "none"
     quantile: float = field(init=False, default=0.975)
-    n_candidates: int = field(init=False, default=1)
-    order: str | None = field(init=False, default=None)
-    refine: bool = field(init=False, default=False)
+    n_candidates = 1
+    bandwidth: str | float = "normal"
     min_cluster_size: float | None = 1
     min_relative_depth: float = 0.0

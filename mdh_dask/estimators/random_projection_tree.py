@@ -1,40 +1,29 @@
 """Trees of separators on random projections."""
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .._typing import AnyArray, Integers
-from ..growth.branches import GrowthSettings
-from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS, single_columns
-from ..splits.rules import SplitRule
-from .constraints import StrOptions
-from .divisive import DivisiveClustering
+from .divisive_tree import DivisiveTree
 from .docstrings import documented
+
+if TYPE_CHECKING:
+    from .divisive import DivisiveClustering
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class RandomProjectionTree(DivisiveClustering):
+class RandomProjectionTree(DivisiveTree):
     """Divisive clustering by low-density separators on random projections; finds the number of clusters.
 
-    Every branch is projected on many random directions and split at the deepest valley of the densities along them, if
-    this valley is significant. The branches that are not split are the clusters.
+    Every branch is projected on many random directions, combinations of its rows and single columns, and split at the
+    deepest valley of the densities along them, if this valley is significant. The branches that are not split are the
+    clusters.
 
     Parameters
     ----------
-    projection : str
-        Family of the directions: ``"row_combinations"`` (random combinations of the branch's rows, that is Gaussian
-        directions with their covariance, and beside them the single columns if there are at most 50) or one from thesis
-        section 6.2.3: ``"uniform_sphere"``, ``"normal"``, ``"bernoulli"``, ``"achlioptas"``.
-    criterion_first : bool
-        Whether to split along the direction with the best criterion of all; without a valley there, the branch is a
-        cluster. By default, only directions with a valley are scored.
-    fixed_directions : bool
-        Whether all branches have the same random directions, as in the thesis; by default each draws its own, as do
-        the divisions of few rows by which ``"hold-out"`` votes. Updates draw the same ones if `random_state` is an
-        integer, in units of the batch's columns with `scale`.
+    n_projections : int
+        Number of random directions to score for every branch, 256 at a time; none after a valley beyond doubt (relative
+        depth above 10).
 
     Notes
     -----
@@ -58,19 +47,10 @@ class RandomProjectionTree(DivisiveClustering):
     (3,)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DivisiveClustering._parameter_constraints,
-        "projection": [StrOptions({"row_combinations", *RANDOM_PROJECTIONS})],
-        "criterion_first": ["boolean"],
-        "fixed_directions": ["boolean"],
-    }
-
     n_projections: int = 1000
-    criterion_first: bool = False
-    fixed_directions: bool = False
 
     @classmethod
-    def as_in_thesis(cls, n_projections: int = 1000, **changes: Any) -> Self:
+    def as_in_thesis(cls, n_projections: int = 1000, **changes: Any) -> "DivisiveClustering":
         """Return the tree of the thesis, sections 6.1 to 6.3.1, with other parameters where given.
 
         Parameters
@@ -78,7 +58,7 @@ class RandomProjectionTree(DivisiveClustering):
         n_projections : int, default=1000
             100, 500 or 1000 in the thesis.
         **changes
-            Parameters of the tree, such as ``criterion="dip"``, ``stop_rule="level"`` or `max_clusters`.
+            Parameters of `DivisiveClustering`, such as ``criterion="dip"``, ``stop_rule="level"`` or `max_clusters`.
 
         Notes
         -----
@@ -98,18 +78,4 @@ class RandomProjectionTree(DivisiveClustering):
             "stop_rule": "fixed", "n_candidates": 1, "min_cluster_size": 1, "min_relative_depth": 0.0, "alpha": 1.0,
             "sample_size": None,
         }  # fmt: skip
-        return cls(**{"n_projections": n_projections} | of_thesis | changes)
-
-    def _rule(self) -> SplitRule:
-        return replace(super()._rule(), criterion_first=self.criterion_first)
-
-    def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        return replace(super()._settings(n_rows, seed), direction_seed=seed if self.fixed_directions else None)
-
-    def _directions(
-        self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
-    ) -> AnyArray:
-        drawn = np.asarray(super()._directions(rows, rng, coarse, min_rows))
-        if self.projection != "row_combinations":
-            return drawn
-        return np.concatenate([drawn, single_columns(rows, coarse).astype(drawn.dtype)])
+        return cls(n_projections=n_projections).as_divisive(**of_thesis | changes)

@@ -1,10 +1,11 @@
 """The list of estimators that are public, can be loaded, and are known to ``--method`` and job files.
 
-To add an estimator, import it here by name, and add a line to `METHODS` or `WITHOUT_METHOD`. Other
-packages add theirs to the same collections.
+To add an estimator, import it here by name, and add a line to `METHODS`. Other packages add theirs to the same
+collections.
 """
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from .base import ClusterEstimator
@@ -57,11 +58,9 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "clusterability": ClusterabilityTree,
     "normalised-cut": NormalisedCutTree,
     "hierarchical-spectral": HierarchicalSpectral,
+    "divisive": DivisiveClustering,
 }
 """Estimators by the names of their methods, the default first."""
-
-WITHOUT_METHOD: list[type[ClusterEstimator]] = [DivisiveClustering]
-"""Estimators without a name on the command line."""
 
 CLASSIFIERS: dict[str, type[ClusterEstimator]] = {"semi-supervised": SemiSupervisedMDH}
 """Estimators that need the labels of some rows, by the names of their methods."""
@@ -69,7 +68,7 @@ CLASSIFIERS: dict[str, type[ClusterEstimator]] = {"semi-supervised": SemiSupervi
 
 def estimators() -> dict[str, type[ClusterEstimator]]:
     """Return the classes that find clusters without labels, by name."""
-    return {cls.__name__: cls for cls in (*WITHOUT_METHOD, *METHODS.values())}
+    return {cls.__name__: cls for cls in METHODS.values()}
 
 
 def all_estimators() -> dict[str, type[ClusterEstimator]]:
@@ -99,5 +98,5 @@ def options_of(cls: Any) -> dict[str, Any]:
 
 
 def is_typed(constraint: Any) -> bool:
-    """Return whether the values of a scikit-learn constraint can be typed: words, numbers or flags."""
-    return isinstance(constraint, StrOptions | Interval) or constraint in ("boolean", "random_state")
+    """Return whether the values of a scikit-learn constraint can be typed: words, numbers, flags or tables of these."""
+    return isinstance(constraint, StrOptions | Interval) or constraint in ("boolean", "random_state", Mapping)

@@ -106,7 +106,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         "max_labelled": [Interval(Integral, 2, None, closed="left")],
     }
 
-    threshold_rule: str = field(init=False, default="proposed")
+    threshold_rule = "proposed"
     starts: Starts = field(init=False, default="pca2")
     max_components: int | None = field(init=False, default=None)
     solver: Solver = field(init=False, default="pursuit")

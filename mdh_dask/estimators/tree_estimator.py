@@ -162,8 +162,8 @@ class TreeEstimator(GrownTree):
         >>> from mdh_dask import RandomProjectionTree
         >>> rng = np.random.default_rng(0)
         >>> X = np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in (0, 8, 16)])
-        >>> coarse = RandomProjectionTree(max_levels=1).fit(X)
-        >>> fine = coarse.regrow(coarse.tree_.leaves[coarse.tree_.cluster_rows.argmax()], X, max_levels=None)
+        >>> coarse = RandomProjectionTree(max_clusters=2).fit(X)
+        >>> fine = coarse.regrow(coarse.tree_.leaves[coarse.tree_.cluster_rows.argmax()], X)
         >>> coarse.n_clusters_, fine.n_clusters_
         (2, 3)
         """

@@ -15,8 +15,11 @@ from .._fields import Field, JobError, check_keys, checked_table, choice, either
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
 from ..estimators.constraints import Interval, StrOptions, make_constraint
+from ..estimators.divisive import DivisiveClustering
+from ..estimators.divisive_tree import DivisiveTree
 from ..estimators.mapped import FEATURE_MAPS
 from ..estimators.planned import FeatureTransformer
+from ..estimators.proposing import OPTIONS, check_options
 from ..estimators.registry import all_methods, options_of
 from ..kernels import KERNELS, Kernel
 
@@ -39,6 +42,11 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
     given = {key: field_of(constraints[key]) for key in table if key != "name"}
     values = checked_table("method", {key: table[key] for key in given}, given)
     estimator: Any = all_methods()[name](**values, progress=progress)
+    if "projection_params" in values:
+        try:
+            check_options(estimator.projection, estimator._options())
+        except ValueError as error:
+            raise JobError(f"method.{error}") from error
     if isinstance(given := table.get("feature_map"), dict):
         estimator.feature_map.set_params(**_settings_for_map(estimator, given))
     return estimator
@@ -51,8 +59,26 @@ def _checked_name(table: Any) -> str:
         checked_table("method", table, {})
     named = _only(table, "name")
     name: str = checked_table("method", named, {"name": choice(*methods, default=next(iter(methods)))})["name"]
+    check_expert_keys(name, table)
     check_keys(f"[method] with name = {name!r}", table, ["name", *options_of(methods[name])])
     return name
+
+
+def check_expert_keys(name: str, table: Mapping[str, Any]) -> None:
+    """Raise an error for a parameter that the method fixes, which says how to set it."""
+    cls: Any = all_methods()[name]
+    if not issubclass(cls, DivisiveTree) or not hasattr(cls, "as_divisive"):
+        return
+    known, fixed = inspect.signature(DivisiveClustering).parameters, cls().as_divisive().get_params()
+    options = OPTIONS.get(fixed["projection"], {})
+    for key in table:
+        if (key in known or key in options) and key not in ("name", *inspect.signature(cls).parameters):
+            own = {one: fixed[one] for one in known if fixed[one] != known[one].default and one != key}
+            settings = "".join(f", {one} = {value!r}" for one, value in own.items() if not isinstance(value, dict))
+            written = f"projection_params.{key}" if key in options else key
+            raise JobError(
+                f"[method] with name = {name!r} has no key {key!r}: write name = 'divisive'{settings} with {written}"
+            )
 
 
 def with_map_settings(estimator: Any, given: Mapping[str, Any]) -> ClusterEstimator:
@@ -122,6 +148,8 @@ def field_of(constraints: list[Any]) -> Field:
         return flag()
     if "random_state" in constraints:
         return SEED
+    if Mapping in constraints:
+        return Field(f"a table or {NONE!r}", lambda value: value == NONE or isinstance(value, dict), read=without_none)
     words = sorted(word for c in constraints if isinstance(c, StrOptions) for word in c.options)
     numbers = [make_constraint(c) for c in constraints if isinstance(c, Interval)]
     is_map = any(isinstance(c, type) and issubclass(c, FeatureTransformer) for c in constraints)
@@ -144,6 +172,13 @@ def field_of(constraints: list[Any]) -> Field:
     words += [NONE] * optional
     expected = either([*map(str, numbers), *map(repr, words), *["a table"] * is_map])
     return Field(expected, accepts, tuple(words), read=read)
+
+
+def without_none(value: Any) -> Any:
+    """Return a value, or a table of values, with None for the word that replaces it."""
+    if isinstance(value, dict):
+        return {key: without_none(own) for key, own in value.items()}
+    return None if value == NONE else value
 
 
 def spelt(word: str, words: Iterable[str]) -> str | None:

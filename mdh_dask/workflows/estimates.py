@@ -11,7 +11,7 @@ from .._numba import FOLDER
 from .._sparse import SLAB_VALUES
 from .._words import full_count
 from ..chunks import COMBINE_EVERY, default_block_bytes, holds_compact, merge_chunks
-from ..estimators.divisive import DivisiveClustering
+from ..estimators.divisive_tree import DivisiveTree
 
 WORKER_BYTES = 400 * 10**6
 """Memory of a worker that has imported everything and compiled the loops."""
@@ -198,7 +198,7 @@ def seconds_to_start(workers: bool) -> float:
 
 def is_known(estimator: Any) -> bool:
     """Return whether the constants hold for an estimator: kernels cost much more than the values themselves."""
-    return isinstance(estimator, DivisiveClustering) and estimator.feature_map is None
+    return isinstance(estimator, DivisiveTree) and estimator.feature_map is None
 
 
 def time_of(need: Estimate, n_nodes: int, n_threads: int, to_start: float = 0.0) -> str:

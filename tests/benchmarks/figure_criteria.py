@@ -62,8 +62,8 @@ OBJECTIVES: dict[str, Maker] = {
 }
 
 OTHERS: dict[str, Maker] = {
-    "PCA": lambda r, k: PCATree(n_projections=1, n_candidates=1),
-    "ICA": lambda r, k: ICATree(n_projections=1, n_candidates=1),
+    "PCA": lambda r, k: PCATree(n_projections=1).as_divisive(n_candidates=1),
+    "ICA": lambda r, k: ICATree(n_projections=1).as_divisive(n_candidates=1),
 }
 
 OF_KERNELS: dict[str, Maker] = {"bisecting k-means": lambda r, k: BisectingKernelKMeans(max_clusters=k)}

@@ -43,7 +43,7 @@ COMPARISONS = {
         JMLR_METHODS,
         {
             "ours: MDH": lambda seed: MinimumDensityHyperplane(random_state=seed),
-            "ours: kernel MDH": lambda seed: HierarchicalKernelMDH(max_levels=1, random_state=seed),
+            "ours: kernel MDH": lambda seed: HierarchicalKernelMDH(random_state=seed).as_divisive(max_levels=1),
         },
     ),
     "kernel-2": Comparison(

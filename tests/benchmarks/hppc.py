@@ -148,7 +148,12 @@ def _searches(n_seeds: int, sets: Sequence[str], folder: str | None) -> Table:
             for stop in STOP_RULES:
 
                 def labels(X: np.ndarray, k: int, seed: int, search: str = search, stop: str = stop) -> Any:
-                    return ProjectionPursuitTree(search=search, stop_rule=stop, random_state=seed).fit(X).labels_
+                    return (
+                        ProjectionPursuitTree(search=search, random_state=seed)
+                        .as_divisive(stop_rule=stop)
+                        .fit(X)
+                        .labels_
+                    )
 
                 n_runs = n_seeds if stop == "hold-out" else min(n_seeds, FEW_SEEDS)
                 scores = _scores(name, n_runs, folder, labels)
@@ -177,7 +182,12 @@ def _levels(n_seeds: int, sets: Sequence[str]) -> Table:
 
             def labels(X: np.ndarray, k: int, seed: int, stop: str = stop) -> Any:
                 levels = int(np.log2(k))
-                return ProjectionPursuitTree(stop_rule=stop, max_levels=levels, random_state=seed).fit(X).labels_
+                return (
+                    ProjectionPursuitTree(random_state=seed)
+                    .as_divisive(stop_rule=stop, max_levels=levels)
+                    .fit(X)
+                    .labels_
+                )
 
             scores = _scores(name, n_seeds, None, labels)
             assert scores is not None
@@ -233,7 +243,7 @@ def _split_clouds(cloud: str, stop: str, n_clouds: int) -> tuple[int, int]:
     found = []
     for seed in range(n_clouds):
         X = CLOUDS[cloud](np.random.default_rng([seed, *CLOUD_SHAPE]), CLOUD_SHAPE)
-        found.append(ProjectionPursuitTree(stop_rule=stop, random_state=seed).fit(X).n_clusters_)
+        found.append(ProjectionPursuitTree(random_state=seed).as_divisive(stop_rule=stop).fit(X).n_clusters_)
     return int((np.array(found) > 1).sum()), max(found)
 
 

@@ -1,7 +1,7 @@
 """Are clusters found in feature spaces as good as those of the papers, and as those of spectral clustering."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ class Kind(NamedTuple):
     """An estimator of the second table, and whether it is held against the published figure."""
 
     name: str
-    estimator: type
+    estimator: Callable[..., Any]
     options: dict[str, Any]
     bounded: bool = False
 
@@ -70,8 +70,8 @@ KINDS = (
     Kind("local scaling", HierarchicalKernelMDH, {"feature_map": "local_scaling"}, bounded=True),
     Kind(
         "local scaling, all components",
-        HierarchicalKernelMDH,
-        {"feature_map": KernelPCAFeatures(variance=1.0), "max_components": None},
+        lambda **given: HierarchicalKernelMDH(**given).as_divisive(max_components=None),
+        {"feature_map": KernelPCAFeatures(variance=1.0)},
     ),
     Kind("nearest neighbours", HierarchicalKernelMDH, {}),
     Kind("KernelDePDDP, local scaling", KernelDePDDP, {}),

@@ -56,10 +56,10 @@ BI_PARTITIONS: dict[str, Maker] = {
 HYPERPLANES: dict[str, Maker] = {
     "MDP²": lambda seed, k: MinimumDensityHyperplane.as_in_paper(random_state=seed),
     "SCn": lambda seed, k: SpectralClustering(n_clusters=2, random_state=seed),
-    "LDA-2m": lambda seed, k: ClusterabilityTree(max_levels=1, stop_rule="none", random_state=seed),
+    "LDA-2m": lambda seed, k: ClusterabilityTree(random_state=seed).as_divisive(max_levels=1, stop_rule="none"),
     "2-means++": lambda seed, k: KernelKMeans(n_clusters=2, feature_map=None, random_state=seed),
     "PDDP": lambda seed, k: PDDP(max_clusters=2, random_state=seed),
-    "dePDDP": lambda seed, k: DePDDP(max_levels=1, random_state=seed),
+    "dePDDP": lambda seed, k: DePDDP(random_state=seed).as_divisive(max_levels=1),
 }
 """By the names of `JMLR_METHODS`, but for support vector regressions."""
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.cluster import KMeans
 
-from mdh_dask import HierarchicalMDH, ICATree, PCATree, RandomProjectionTree
+from mdh_dask import DivisiveClustering, HierarchicalMDH, ICATree, PCATree, RandomProjectionTree
 from mdh_dask.io import open_rows
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture, separated_mixture
@@ -55,11 +55,11 @@ N_CLUSTERS, N_COLUMNS = 20, 50
 SPREADS = (2.5, 5.0)
 
 BI_PARTITIONS: dict[str, Callable[[], Any]] = {
-    "RP-100": lambda: RandomProjectionTree(n_projections=100, max_levels=1),
-    "RP-1000": lambda: RandomProjectionTree(n_projections=1000, max_levels=1),
-    "PCA": lambda: PCATree(max_levels=1),
-    "ICA": lambda: ICATree(max_levels=1),
-    "MDH": lambda: HierarchicalMDH(max_levels=1),
+    "RP-100": lambda: DivisiveClustering(n_projections=100, max_levels=1),
+    "RP-1000": lambda: DivisiveClustering(n_projections=1000, max_levels=1),
+    "PCA": lambda: PCATree().as_divisive(max_levels=1),
+    "ICA": lambda: ICATree().as_divisive(max_levels=1),
+    "MDH": lambda: HierarchicalMDH().as_divisive(max_levels=1),
 }
 
 WIDE = "One bi-partition"
@@ -151,7 +151,7 @@ def _against_hipart(pair: tuple[Any, Any] | None, n_rows: int | None) -> Table:
         return Table(title, columns, [(*skipped, SKIPPED)])
     X, y = pair[0][:n_rows].astype(float), pair[1][:n_rows]
     ours, our_labels = recorded(
-        lambda seed: HierarchicalMDH(max_levels=2, max_clusters=2, random_state=seed).fit(X).labels_
+        lambda seed: HierarchicalMDH(max_clusters=2, random_state=seed).as_divisive(max_levels=2).fit(X).labels_
     )
     theirs, their_labels = recorded(
         lambda seed: MDH(max_clusters_number=2, random_state=seed).fit(X).labels_.astype(int)

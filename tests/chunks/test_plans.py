@@ -6,7 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import HierarchicalMDH, PCATree, RandomProjectionTree
+from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, RandomProjectionTree
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import Pass, Statistic, Together, run, run_together, together
 from mdh_dask.growth.growth import grow
@@ -24,7 +24,7 @@ def rows():
 @pytest.fixture(scope="module")
 def models():
     return [RandomProjectionTree(n_projections=50, sample_size=500) for _ in range(4)] + [
-        PCATree(sample_size=500, refine=True)
+        PCATree(sample_size=500).as_divisive(refine=True)
     ]
 
 
@@ -106,7 +106,7 @@ class TestByHand:
         assert standardise.scale.shape == (4,)
 
     @pytest.mark.parametrize(
-        "model", [RandomProjectionTree(n_projections=50, sample_size=500, refine=True), PCATree(sample_size=None)]
+        "model", [DivisiveClustering(n_projections=50, sample_size=500, refine=True), PCATree(sample_size=None)]
     )
     def test_the_tree_is_the_one_that_the_driver_grows(self, model, rows):
         asked, (tree, *_) = fed_by_hand(plan_of(model, rows), rows)

@@ -109,10 +109,10 @@ def test_predict_with_the_saved_model_gives_the_labels_of_fit(here):
 
 
 def test_options_reach_the_estimator(here):
-    options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "-p", "alpha=2.5")
+    options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "-p", "decay=0.5")
     assert run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK, *options).exit_code == 0
     given = load_model("m.zarr").get_params()
-    expected = {"max_clusters": 2, "scale": False, "sample_size": None, "min_cluster_size": 0.1, "alpha": 2.5}
+    expected = {"max_clusters": 2, "scale": False, "sample_size": None, "min_cluster_size": 0.1, "decay": 0.5}
     assert given == RandomProjectionTree(n_projections=20, **expected).get_params()
 
 
@@ -178,7 +178,7 @@ def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here)
 def test_words_are_typed_with_hyphens_or_underscores(typed, here):
     rule = typed.replace("nearest", "minimum").replace("neighbors", "density")
     options = ("-p", f"threshold-rule={rule}", *of_map(n_landmarks=50, n_components=2))
-    model = model_with("--feature-map", typed, *options, "--n-projections", 20)
+    model = model_with("--method", "divisive", "--feature-map", typed, *options, "--n-projections", 20)
     assert model.feature_map_.kernel == "nearest_neighbors"
     assert model.threshold_rule == "minimum_density"
 
@@ -342,7 +342,13 @@ ERRORS = {
     "option of another method": (
         ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000),
         2,
-        "--method depddp has no parameter 'n_projections'; its parameters are bandwidth, .*, scale, feature_map, ",
+        "--method depddp has no parameter 'n_projections': write --method divisive -p min_cluster_size=1 .* "
+        "-p projection=pca -p threshold_rule=minimum_density .* -p n_projections=...",
+    ),
+    "option that no method has": (
+        ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "-p", "n_projektions=1000"),
+        2,
+        "--method depddp has no parameter 'n_projektions'; its parameters are .*, min_cluster_size, .*, scale, ",
     ),
     "landmarks without a map": (
         ("fit", "../in/x.zarr", *OUT, *of_map(n_landmarks=50)),
@@ -455,7 +461,7 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
         ("--n-projections", "0", "an int in the range"),
         ("--n-projections", "many", "an int in the range"),
         ("--min-cluster-size", "2.5", "an int in the range .*, a float in the range"),
-        ("-p", "criterion=DIP", "dip|kurtosis"),
+        ("-p", "criterion=DIP --method=divisive", "dip|kurtosis"),
         ("-p", "criterion", "NAME=VALUE, as"),
         ("--random-state", "-1", "an integer from 0"),
         ("--feature-map", "gaussian", "'cosine'"),

@@ -8,9 +8,11 @@ from cases import fitted
 from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
+from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.estimators.docstrings import documented, entries, sections
 from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import all_estimators
+from mdh_dask.estimators.tree_estimator import TreeEstimator
 
 
 @pytest.fixture(params=all_estimators().values(), ids=all_estimators())
@@ -44,7 +46,7 @@ def test_every_choice_of_a_parameter_is_described(estimator):
                     assert f'"{choice}"' in entry, (name, choice)
 
 
-TREES = [cls for cls in all_estimators().values() if issubclass(cls, mdh_dask.DivisiveClustering)]
+TREES = [cls for cls in all_estimators().values() if issubclass(cls, DivisiveTree)]
 
 
 @pytest.mark.parametrize("tree", TREES)
@@ -68,7 +70,7 @@ def test_help_has_what_a_reader_looks_for(estimator):
     assert f"{estimator.__name__}(" in " ".join(parsed["Examples"])
     attributes = {attribute.name for attribute in parsed["Attributes"]}
     assert attributes >= {"labels_", "n_clusters_", "n_passes_", "n_features_in_"}
-    assert ("tree_" in attributes) == (estimator.state_type.kind == "tree")
+    assert ("tree_" in attributes) == issubclass(estimator, TreeEstimator)
 
 
 def test_what_a_class_describes_itself_comes_first():

@@ -13,6 +13,7 @@ import zarr
 import mdh_dask
 from mdh_dask import (
     PDDP,
+    DivisiveClustering,
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
@@ -37,7 +38,7 @@ def rows():
     [("relative_depth", "hold-out-uniform"), ("dip", "hold-out"), ("variance", "level"), ("kurtosis", "fixed")],
 )
 def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion, stop_rule):
-    model = RandomProjectionTree(**QUICK, criterion=criterion, stop_rule=stop_rule, min_cluster_size=300).fit(rows)
+    model = DivisiveClustering(**QUICK, criterion=criterion, stop_rule=stop_rule, min_cluster_size=300).fit(rows)
     assert model.n_clusters_ == 3
 
 
@@ -47,7 +48,7 @@ def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion,
     [("row_combinations", 0.8), ("uniform_sphere", "silverman"), ("bernoulli", "normal"), ("achlioptas", "multimodal")],
 )
 def test_every_bandwidth_finds_separated_clusters(rows, projection, bandwidth):
-    assert RandomProjectionTree(**QUICK, projection=projection, bandwidth=bandwidth).fit(rows).n_clusters_ == 3
+    assert DivisiveClustering(**QUICK, projection=projection, bandwidth=bandwidth).fit(rows).n_clusters_ == 3
 
 
 WITHOUT_NUMBER = [cls for cls in estimators().values() if "n_clusters" not in cls._get_param_names()]
@@ -244,7 +245,7 @@ def test_the_columns_of_a_frame_that_are_no_numbers_are_named(name, beside):
     ("parameters", "message"),
     [
         ({"n_projections": 0}, "'n_projections'"),
-        ({"projection": "pca"}, "'projection'"),
+        ({"projection": "pcb"}, "'projection'"),
         ({"criterion": "gap"}, "'criterion'"),
         ({"bandwidth": -1.0}, "'bandwidth'"),
         ({"stop_rule": "never"}, "'stop_rule'"),
@@ -259,7 +260,7 @@ def test_the_columns_of_a_frame_that_are_no_numbers_are_named(name, beside):
 )
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
-        RandomProjectionTree(**parameters).fit(np.ones((5, 2)))
+        DivisiveClustering(**parameters).fit(np.ones((5, 2)))
 
 
 def test_new_rows_must_fit_the_model(rows):

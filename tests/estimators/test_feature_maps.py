@@ -57,7 +57,7 @@ def rows():
 def tree_of_rows(**parameters):
     """A quick tree; most rows are not in its sample, so that it takes several passes."""
     defaults = {"n_projections": 30, "max_clusters": 2, "sample_size": 100, "feature_map": clone(MAP)}
-    return RandomProjectionTree(**defaults | parameters)
+    return DivisiveClustering(**defaults | parameters)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_a_tree_with_a_map_is_the_end_of_a_pipeline(rows, expected):
     pipeline = make_pipeline(FunctionTransformer(), tree_of_rows())
     np.testing.assert_array_equal(pipeline.fit_predict(rows), expected.labels_)
     np.testing.assert_array_equal(pipeline.predict(rows), expected.labels_)
-    pipeline.set_params(randomprojectiontree__feature_map__n_landmarks=20).fit(rows)
+    pipeline.set_params(divisiveclustering__feature_map__n_landmarks=20).fit(rows)
     assert len(pipeline[-1].feature_map_.landmarks_) == 20
 
 
@@ -391,7 +391,7 @@ def test_fitting_again_without_the_map_forgets_it(rows):
 )
 def test_presets_take_a_map_or_none(cls, kernel, rows):
     assert cls().feature_map == kernel
-    assert cls(feature_map=None, max_levels=1).fit(rows[:200]).feature_map_ is None
+    assert cls(feature_map=None).fit(rows[:200]).feature_map_ is None
 
 
 # Saved models
@@ -471,9 +471,9 @@ def test_a_damaged_array_of_the_map_is_refused(rows, expected, tmp_path):
 @pytest.mark.parametrize(
     ("feature_map", "message"),
     [
-        ("gaussian", r"The 'feature_map' parameter of RandomProjectionTree must be .*'local_scaling'.* Got 'gaussian'"),
-        (RBF(), "The 'feature_map' parameter of RandomProjectionTree must be .* Got RBF"),
-        (KernelPCAFeatures, "The 'feature_map' parameter of RandomProjectionTree"),
+        ("gaussian", r"The 'feature_map' parameter of DivisiveClustering must be .*'local_scaling'.* Got 'gaussian'"),
+        (RBF(), "The 'feature_map' parameter of DivisiveClustering must be .* Got RBF"),
+        (KernelPCAFeatures, "The 'feature_map' parameter of DivisiveClustering"),
         (KernelPCAFeatures(kernel="gaussian"), "The 'kernel' parameter of KernelPCAFeatures must be"),
         (KernelPCAFeatures(n_landmarks=1), "The 'n_landmarks' parameter of KernelPCAFeatures must be"),
         (KernelPCAFeatures(variance=0), "The 'variance' parameter of KernelPCAFeatures must be"),
@@ -490,7 +490,7 @@ def test_a_bad_map_is_named_before_any_work(feature_map, message, rows):
 
 
 def test_a_bad_cache_is_named(rows):
-    with pytest.raises(ValueError, match=r"The 'cache' parameter of RandomProjectionTree must be .* Got 'tape'"):
+    with pytest.raises(ValueError, match=r"The 'cache' parameter of DivisiveClustering must be .* Got 'tape'"):
         tree_of_rows(cache="tape").fit(rows)
 
 

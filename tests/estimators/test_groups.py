@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask import DivisiveClustering, HierarchicalKernelMDH, HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.estimators.groups import dealt
 
 TREES = [RandomProjectionTree, HierarchicalMDH]
@@ -99,9 +99,9 @@ def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
         (RandomProjectionTree(), [None] * 4000, "got none for row 0"),
         (RandomProjectionTree(merge=True), np.arange(4000) % 9, "expected merge=False with groups"),
         (HierarchicalKernelMDH(), np.arange(4000) % 9, "expected merge=False with groups"),
-        (RandomProjectionTree(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' or 'none' with"),
+        (DivisiveClustering(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' or 'none' with"),
         (
-            RandomProjectionTree(stop_rule="hold-out-uniform"),
+            DivisiveClustering(stop_rule="hold-out-uniform"),
             np.arange(4000) % 9,
             "got 'hold-out-uniform', which compar",
         ),

@@ -22,6 +22,7 @@ from mdh_dask import (
     RandomProjectionTree,
     drift,
 )
+from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
@@ -31,33 +32,33 @@ ANY = {"stop_rule": "none", "min_cluster_size": 20}
 """Every split that can be placed is made, so that there are many."""
 
 MODELS = {
-    "random": RandomProjectionTree(n_projections=30, **ANY),
-    "random, refined": RandomProjectionTree(n_projections=30, refine=True, **ANY),
+    "random": DivisiveClustering(n_projections=30, **ANY),
+    "random, refined": DivisiveClustering(n_projections=30, refine=True, **ANY),
     "random, exact": RandomProjectionTree(n_projections=20, sample_size=None, min_cluster_size=20),
     "sphere, by variance": DivisiveClustering(projection="achlioptas", n_projections=20, criterion="variance", **ANY),
     "at the mean, by scatter": DivisiveClustering(
         projection="pca", n_projections=2, threshold_rule="mean", order="scatter", max_clusters=9, **ANY
     ),
-    "pca": PCATree(**ANY),
-    "pca, at the mean": PCATree(threshold_rule="mean", **ANY),
-    "pca, in gaps": PCATree(threshold_rule="gap", **ANY),
-    "pca, refined": PCATree(refine=True, **ANY),
-    "ica": ICATree(**ANY),
+    "pca": PCATree().as_divisive(**ANY),
+    "pca, at the mean": PCATree().as_divisive(**ANY, threshold_rule="mean"),
+    "pca, in gaps": PCATree().as_divisive(**ANY, threshold_rule="gap"),
+    "pca, refined": PCATree().as_divisive(**ANY, refine=True),
+    "ica": ICATree().as_divisive(**ANY),
     "PDDP": PDDP(),
-    "IPDDP": IPDDP(**ANY),
+    "IPDDP": IPDDP().as_divisive(**ANY),
     "dePDDP": DePDDP(min_cluster_size=20),
-    "mdh": HierarchicalMDH(starts="pca2", **ANY),
-    "mdh, refined": HierarchicalMDH(starts="pca2", refine=True, **ANY),
+    "mdh": HierarchicalMDH(starts="pca2").as_divisive(**ANY),
+    "mdh, refined": HierarchicalMDH(starts="pca2").as_divisive(**ANY, refine=True),
     "hyperplane": MinimumDensityHyperplane(starts="pca2"),
     "hyperplane, refined": MinimumDensityHyperplane(starts="pca2", refine=True),
-    "kernel mdh": HierarchicalKernelMDH(starts="pca2", feature_map="quadratic", **ANY),
+    "kernel mdh": HierarchicalKernelMDH(starts="pca2", feature_map="quadratic").as_divisive(**ANY),
     "kernel dePDDP": KernelDePDDP(feature_map="quadratic", min_cluster_size=20),
 }
 
 MODELS |= {
     name: cls(n_projections=60) if cls is ProjectionPursuitTree else cls()
     for name, cls in estimators().items()
-    if issubclass(cls, DivisiveClustering) and cls not in {type(model) for model in MODELS.values()}
+    if issubclass(cls, DivisiveTree) and cls not in {type(model) for model in MODELS.values()}
 }
 
 SAMPLES = {"all rows in the sample": {}, "several passes": {"sample_size": 60}, "raw columns": {"scale": False}}
@@ -169,6 +170,6 @@ def test_no_criterion_depends_on_the_lengths_of_directions(criterion, sample_siz
 
     trees = [
         DivisiveClustering(projection=p, criterion=criterion, n_projections=40, sample_size=sample_size).fit(mixture)
-        for p in ("row_combinations", stretched)
+        for p in (PROJECTIONS["row_combinations"], stretched)
     ]
     np.testing.assert_array_equal(trees[0].labels_, trees[1].labels_)

@@ -18,7 +18,6 @@ from mdh_dask import (
     DePDDP,
     DivisiveClustering,
     HierarchicalMDH,
-    HierarchicalSpectral,
     ICATree,
     KernelKMeans,
     MinimumDensityHyperplane,
@@ -27,6 +26,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.estimators.checks import rows_of_share
+from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.estimators.registry import all_estimators, estimators
 from mdh_dask.projections import FROM_ORIGIN, PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
@@ -44,7 +44,7 @@ FOR_FOUR = {
 METHODS = [
     new(name, **FOR_FOUR.get(name, {}))
     for name, cls in estimators().items()
-    if issubclass(cls, DivisiveClustering) and cls is not MinimumDensityHyperplane
+    if issubclass(cls, DivisiveTree) and cls is not MinimumDensityHyperplane
 ]
 
 
@@ -102,29 +102,38 @@ def test_bad_parameters_are_named_before_any_work(method):
             clone(method).set_params(**{name: object()}).fit(X)
 
 
-def test_a_parameter_that_a_method_settles_cannot_be_given():
-    for cls, hidden in (
-        (PCATree, {"projection": "ica"}),
-        (PDDP, {"threshold_rule": "gap"}),
-        (HierarchicalMDH, {"n_projections": 5}),
-    ):
-        with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(hidden))}'"):
-            cls(**hidden)
-        with pytest.raises(ValueError, match=f"Invalid parameter '{next(iter(hidden))}'"):
-            cls().set_params(**hidden)
+@pytest.mark.parametrize(
+    ("cls", "hidden"), [(PCATree, "projection"), (PDDP, "threshold_rule"), (HierarchicalMDH, "alpha_max")]
+)
+def test_the_error_for_a_parameter_that_a_method_fixes_says_how_to_set_it(cls, hidden):
+    with pytest.raises(TypeError, match=rf"no parameter '{hidden}': write {cls.__name__}\(\)\.as_divisive\({hidden}="):
+        cls(**{hidden: "gap"})
+    with pytest.raises(ValueError, match=f"Invalid parameter '{hidden}'"):
+        cls().set_params(**{hidden: "gap"})
+
+
+def test_main_classes_have_at_most_sixteen_parameters():
+    many = {name: len(inspect.signature(cls).parameters) for name, cls in all_estimators().items()}
+    assert [name for name, n in many.items() if n > 16] == ["DivisiveClustering"]
+
+
+def test_every_method_is_the_composable_class_with_its_settings(method, rows):
+    assert method.as_divisive().fit(rows).tree_ == clone(method).fit(rows).tree_
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "method",
-    [m for m in METHODS if not isinstance(m, HierarchicalMDH | HierarchicalSpectral | RandomProjectionTree)],
-    ids=lambda method: type(method).__name__,
+    ("given", "said"),
+    [
+        ({"projection": "mdh", "projection_params": {"start": "pca2"}}, "'mdh' has starts, .*did you mean 'starts'"),
+        ({"projection": "pca", "projection_params": {"starts": "pca2"}}, "'pca' has none; got 'starts'"),
+        ({"projection": "mdh", "projection_params": {"alpha_max": -1}}, "'alpha_max' parameter of projection_params"),
+        ({"projection": "pursuit", "criterion": "variance"}, "does not depend on the variance"),
+    ],
 )
-def test_a_method_without_pursuit_is_the_composable_class_with_its_settings(method, rows):
-    # HierarchicalMDH and its variant let the pursuit know its starts and alpha, HierarchicalSpectral the least number
-    # of rows; random trees add single columns.
-    settings = {name: getattr(method, name) for name in inspect.signature(DivisiveClustering).parameters}
-    assert DivisiveClustering(**settings).fit(rows).tree_ == clone(method).fit(rows).tree_
+def test_options_of_a_projection_are_checked(given, said, rows):
+    with pytest.raises(ValueError, match=said):
+        DivisiveClustering(**given).fit(rows)
 
 
 def test_the_composable_class_has_the_defaults_of_random_projection_trees():
@@ -139,16 +148,6 @@ def test_parameters_have_names_in_every_call_and_the_error_says_so():
             cls(5, 5)
 
 
-def test_random_projection_trees_take_random_projections_only():
-    with pytest.raises(ValueError, match="The 'projection' parameter of RandomProjectionTree must be a str among"):
-        RandomProjectionTree(projection="pca").fit(np.ones((5, 2)))
-
-
-def test_the_bound_of_the_pursuit_cannot_be_left_out():
-    with pytest.raises(ValueError, match="The 'alpha_max' parameter of HierarchicalMDH must be a float"):
-        HierarchicalMDH(alpha_max=None).fit(np.ones((5, 2)))
-
-
 @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
 def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatch):
     given = []
@@ -157,8 +156,8 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
         given.append(parameters)
         return [np.eye(rows.shape[1])]
 
-    monkeypatch.setattr("mdh_dask.estimators.minimum_density.mdh_families", directions)
-    HierarchicalMDH(starts=starts, alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
+    monkeypatch.setattr("mdh_dask.estimators.proposing.mdh_families", directions)
+    HierarchicalMDH(starts=starts).as_divisive(alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
     least = given[0].pop("min_rows")
     assert 0 < least < rows_of_share(None, len(rows))  # of the half that scores
     assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]

@@ -155,14 +155,22 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameter", [name for name in CHOICES if name not in ("projection", "order")])
+@pytest.mark.parametrize("parameter", CHOICES)
 def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
-    given = ["--n-projections", "30", "-p", f"{parameter}={CHOICES[parameter].replace('_', '-')}"]
+    given = [
+        "--method",
+        "divisive",
+        "--n-projections",
+        "30",
+        "-p",
+        f"{parameter}={CHOICES[parameter].replace('_', '-')}",
+    ]
     result = CliRunner().invoke(mdh, ["fit", "x.zarr", *given, "--model", "m.zarr", "--scheduler", "threads"])
     assert result.exit_code == 0, result.output
     assert load_model("m.zarr").get_params()[parameter] == CHOICES[parameter]
     (here / "job.toml").write_text(
-        f'[input]\npath = "x.zarr"\n[method]\nn_projections = 30\n{parameter} = "{CHOICES[parameter]}"\n'
+        f'[input]\npath = "x.zarr"\n[method]\nname = "divisive"\nn_projections = 30\n'
+        f'{parameter} = "{CHOICES[parameter]}"\n'
         '[output]\nmodel = "n.zarr"\n[cluster]\nkind = "threads"\n'
     )
     assert jobs.run("job.toml").startswith("2 clusters")

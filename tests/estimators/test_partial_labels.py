@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from strategies import seeds
 
-from mdh_dask import HierarchicalMDH, Links, MinimumDensityHyperplane, RandomProjectionTree, load_model
+from mdh_dask import (
+    DivisiveClustering,
+    HierarchicalMDH,
+    Links,
+    MinimumDensityHyperplane,
+    RandomProjectionTree,
+    load_model,
+)
 from mdh_dask.density.histograms import Extents
 from mdh_dask.estimators.targets import encoded, partial_target
 
@@ -170,7 +177,7 @@ def test_links_that_cannot_be_are_refused(links, message):
 def test_refinement_and_merging_respect_the_labels():
     X, truth = three_groups()
     y = partial(np.minimum(truth, 1))
-    assert cut(RandomProjectionTree(n_projections=50, refine=True).fit(X, y), X, y) == []
+    assert cut(DivisiveClustering(n_projections=50, refine=True).fit(X, y), X, y) == []
     kernel = HierarchicalMDH(feature_map="rbf", merge=True, sample_size=300).fit(X, y)
     assert cut(kernel, X, y) == []
     assert ((kernel.label_counts_ > 0).sum(axis=1) <= 1).all()

@@ -11,6 +11,7 @@ import pytest
 from mdh_dask import DivisiveClustering, PCATree, ProjectionPursuitTree
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.estimators.proposing import searching
 from mdh_dask.metrics import adjusted_rand_index, matching_accuracy
 from mdh_dask.projections.search import DirectionSearch, GeneticSearch
 from mdh_dask.simulate import bolton_mixture, gaussian_mixture
@@ -21,7 +22,10 @@ from mdh_dask.splits.stopping import STOP_RULES
 
 RULE = SplitRule("minimum_error", threshold_rule="minimum_error")
 NORMAL = BANDWIDTHS["normal"]
-QUICK = {"n_projections": 100, "population": 6}
+
+
+def quick(**settings):
+    return ProjectionPursuitTree(n_projections=100).as_divisive(population=6, **settings)
 
 
 def histogram_of(x, low=-8.0, high=8.0, n_bins=320):
@@ -70,7 +74,7 @@ class TestStopRules:
 
     @pytest.mark.slow
     def test_the_best_of_a_search_exceeds_the_printed_null_and_not_the_null_of_the_search(self):
-        model = ProjectionPursuitTree(**QUICK, max_levels=1, min_cluster_size=10)
+        model = quick(min_cluster_size=10, max_levels=1)
         clouds = [np.random.default_rng(seed).normal(size=(300, 6)) for seed in range(12)]
         split = {
             stop: [model.set_params(stop_rule=stop).fit(X).n_clusters_ > 1 for X in clouds]
@@ -86,7 +90,7 @@ class TestStopRules:
         monkeypatch.setattr(Search, "best", lambda *args: made.append(1) or best(*args))
 
         def search():
-            propose = ProjectionPursuitTree(n_projections=21, population=4, search="random")._proposing()
+            propose = searching(RULE, NORMAL, 21, search="random", population=4)
             return shared_search(propose, 3, RULE, NORMAL)
 
         a, b, c = (best_score_quantile(n, search(), 0.9) for n in (64, 128, 256))
@@ -113,7 +117,7 @@ class TestStopRules:
 
     def test_fewer_rows_need_more_and_a_wider_search_too(self):
         def quantile(n, d, n_random):
-            search = ProjectionPursuitTree(n_projections=n_random, search="random")._proposing()
+            search = searching(RULE, NORMAL, n_random, search="random")
             return best_score_quantile(n, Search(search, d, RULE, NORMAL), 0.9)
 
         assert quantile(100, 3, 50) > 2 * quantile(400, 3, 50)
@@ -129,9 +133,9 @@ class TestStopRules:
 
     def test_known_numbers_of_clusters_and_levels_are_reached(self):
         X, y = (part.compute() for part in bolton_mixture(2, random_state=0))
-        known = ProjectionPursuitTree(**QUICK, stop_rule="known-number", max_clusters=2).fit(X)
+        known = quick(max_clusters=2, stop_rule="known-number").fit(X)
         assert matching_accuracy(y, known.labels_) > 0.98
-        levels = ProjectionPursuitTree(**QUICK, stop_rule="known-levels", max_levels=1).fit(X)
+        levels = quick(stop_rule="known-levels", max_levels=1).fit(X)
         assert levels.n_clusters_ == 2
 
     def test_a_null_needs_a_rule_that_histograms_suffice_for(self):
@@ -141,7 +145,7 @@ class TestStopRules:
     @pytest.mark.parametrize("stop", ["search-null", "null"])
     def test_other_methods_and_criteria_can_be_held_to_these_nulls(self, stop):
         X = gaussian_mixture(900, 4, 3, sd=1.0, random_state=0)[0].compute()
-        assert PCATree(stop_rule=stop).fit(X).n_clusters_ >= 3
+        assert PCATree().as_divisive(stop_rule=stop).fit(X).n_clusters_ >= 3
 
 
 class TestTree:
@@ -156,7 +160,7 @@ class TestTree:
     @pytest.mark.parametrize("criterion", ["relative_depth", "minimum_error_corrected"])
     def test_any_criterion_finds_separated_clusters(self, criterion):
         X, y = (part.compute() for part in gaussian_mixture(1500, 5, 3, sd=1.0, random_state=1))
-        model = ProjectionPursuitTree(**QUICK, criterion=criterion, threshold_rule="relative_depth").fit(X)
+        model = quick(criterion=criterion, threshold_rule="relative_depth").fit(X)
         assert adjusted_rand_index(y, model.labels_) > 0.99
 
     @pytest.mark.slow
@@ -165,7 +169,7 @@ class TestTree:
         for seed in range(6):
             rng = np.random.default_rng(seed)
             cloud = rng.standard_t(3, (300, 8)) if draw == "standard_t" else getattr(rng, draw)((300, 8))
-            assert ProjectionPursuitTree(**QUICK, random_state=seed).fit(cloud).n_clusters_ == 1
+            assert quick(random_state=seed).fit(cloud).n_clusters_ == 1
 
     def test_a_row_far_away_and_other_units_change_little(self):
         X, y = (part.compute() for part in bolton_mixture(4, random_state=1))
@@ -175,11 +179,11 @@ class TestTree:
 
     def test_splits_on_a_sample_are_confirmed_or_pruned_by_all_rows(self):
         X = bolton_mixture(4, 6000, random_state=2)[0].compute()
-        model = ProjectionPursuitTree(**QUICK, sample_size=800).fit(X)
+        model = quick(sample_size=800).fit(X)
         assert model.n_clusters_ == 4
         assert model.n_passes_ >= 2
         np.testing.assert_array_equal(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.labels_))
-        lazy = ProjectionPursuitTree(**QUICK, sample_size=800).fit(da.from_array(X, chunks=(1111, 3)))
+        lazy = quick(sample_size=800).fit(da.from_array(X, chunks=(1111, 3)))
         assert lazy.tree_ == model.tree_
 
     def test_a_single_column_and_constant_rows(self):
@@ -194,16 +198,11 @@ class TestTree:
             ProjectionPursuitTree(search="brute").fit(X)
 
     def test_the_settings_reach_the_search(self):
-        search = ProjectionPursuitTree(
-            search="genetic",
-            n_projections=7,
-            population=9,
-            crossover=0.3,
-            mutation=0.2,
-            step=0.4,
-            n_bins=50,
-            whiten=False,
-        )._proposing()
+        model = ProjectionPursuitTree(search="genetic", n_projections=7).as_divisive(
+            population=9, crossover=0.3, mutation=0.2, step=0.4, n_bins=50, whiten=False
+        )
+        model.n_features_in_ = 3
+        search = model._search().propose
         expected = DirectionSearch("genetic", 7, GeneticSearch(9, 0.3, 0.2), 0.4, False)
         assert replace(search.search, score=expected.score) == expected
         assert search.search.score.n_bins == 50

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from mdh_dask import (
+    DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
     MinimumDensityHyperplane,
@@ -47,14 +48,14 @@ def test_with_the_criterion_first_a_branch_whose_best_direction_has_no_valley_is
     rng = np.random.default_rng(0)
     rows = np.c_[rng.normal(0, 1, 600) + np.repeat([-4.0, 4.0], 300), rng.normal(0, 20, 600)]
     settings = {"criterion": "variance", "n_projections": 200, "n_candidates": 1, "scale": False}
-    found = [RandomProjectionTree(criterion_first=first, **settings).fit(rows).n_clusters_ for first in (True, False)]
+    found = [DivisiveClustering(criterion_first=first, **settings).fit(rows).n_clusters_ for first in (True, False)]
     assert found == [1, 2]
 
 
 @pytest.mark.parametrize("sample_size", [10_000, None])
 def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_size, mixture):
     settings = {"projection": "uniform_sphere", "n_projections": 4, "scale": False, "stop_rule": "level"}
-    model = RandomProjectionTree(sample_size=sample_size, n_candidates=4, fixed_directions=True, **settings)
+    model = DivisiveClustering(sample_size=sample_size, n_candidates=4, fixed_directions=True, **settings)
     trees = [model.fit(da.from_array(mixture[0], chunks=(n, 4))).tree_ for n in (800, 301)]
     assert trees[0] == trees[1]
     planes = trees[0].planes[trees[0].left >= 0]
@@ -67,10 +68,10 @@ def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_siz
 
 def test_an_update_draws_the_fixed_directions_of_the_fit(mixture):
     settings = {"projection": "uniform_sphere", "n_projections": 4, "scale": False, "stop_rule": "level"}
-    model = RandomProjectionTree(fixed_directions=True, **settings).fit(mixture[0][mixture[1] == 0])
+    model = DivisiveClustering(fixed_directions=True, **settings).fit(mixture[0][mixture[1] == 0])
     model.partial_fit(mixture[0])
     planes = np.unique(np.round(model.tree_.planes[model.tree_.left >= 0], 6), axis=0)
-    allowed = RandomProjectionTree(fixed_directions=True, **settings).fit(mixture[0]).tree_.planes
+    allowed = DivisiveClustering(fixed_directions=True, **settings).fit(mixture[0]).tree_.planes
     assert len(planes) > 0
     assert set(map(tuple, planes)) <= set(map(tuple, np.round(allowed, 6)))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mdh_dask import HierarchicalMDH, PCATree, RandomProjectionTree, SemiSupervisedMDH, load_model
+from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, SemiSupervisedMDH, load_model
 
 CENTRES = np.array([[0, 0], [9, 0], [0, 30], [9, 30], [4.5, 38], [30, 0]])
 
@@ -18,7 +18,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def coarse(rows):
-    return RandomProjectionTree(n_projections=60, max_levels=1).fit(rows)
+    return DivisiveClustering(n_projections=60, max_levels=1).fit(rows)
 
 
 def largest(model):
@@ -69,7 +69,7 @@ def test_the_tree_is_the_same_whatever_the_chunks(rows, coarse, parameters):
 def test_a_root_is_grown_as_by_a_fit(rows, coarse):
     for parameters in ({"max_levels": None}, {"max_levels": 2, "random_state": 5}, {"max_clusters": 3}):
         again = coarse.regrow(0, rows, **parameters)
-        model = RandomProjectionTree(n_projections=60, **{"max_levels": 1} | parameters).fit(rows)
+        model = DivisiveClustering(n_projections=60, **{"max_levels": 1} | parameters).fit(rows)
         assert_array_equal(again.labels_, model.labels_)
         assert again.tree_ == model.tree_
 
@@ -80,7 +80,7 @@ def test_the_number_of_clusters_is_that_of_the_branch(rows, coarse):
 
 
 def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
-    model = RandomProjectionTree(n_projections=60).fit(rows)
+    model = DivisiveClustering(n_projections=60).fit(rows)
     assert model.regrow(0, rows, max_levels=0).n_clusters_ == 1
     node = int(model.tree_.left[0])
     assert_array_equal(model.regrow(node, rows, max_levels=1).labels_, model.tree_.prune(node).labels(rows))
@@ -89,7 +89,10 @@ def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
-    [PCATree(max_levels=1, feature_map="quadratic"), HierarchicalMDH(starts="pca2", max_levels=1, merge=True)],
+    [
+        PCATree(feature_map="quadratic").as_divisive(max_levels=1),
+        HierarchicalMDH(starts="pca2", merge=True).as_divisive(max_levels=1),
+    ],
 )
 def test_features_and_merged_trees_are_grown_again_and_saved(rows, estimator, tmp_path):
     rows = rows[:900]
@@ -111,7 +114,7 @@ def test_tables_with_levels_and_missing_values_are_grown_again(rule):
     given = {"missing": "drop"} if rule == "drop" else {"feature_map": "gower", "merge": rule == "gower, merged"}
     if rule != "drop":
         table["colour"], table["shape"] = np.array(["red", "green", "blue"])[side], np.array(["o", "x", "o"])[side]
-    model = PCATree(max_levels=1, min_cluster_size=20, **given).fit(table)
+    model = PCATree(min_cluster_size=20, **given).as_divisive(max_levels=1).fit(table)
     fine = model.regrow(largest(model), table, max_levels=None)
     assert (model.n_clusters_, fine.n_clusters_) == (2, 3)
     assert_array_equal(fine.labels_, fine.predict(table))
@@ -123,7 +126,7 @@ def test_tables_with_levels_and_missing_values_are_grown_again(rule):
         (9, slice(None), {}, "expected a node of tree_ from 0 to 2; got 9: clusters have the nodes tree_.leaves, 1, 2"),
         (1, slice(500), {}, r"expected the 3000 rows that the tree counts; got 500: count others first, by with_tree"),
         (1, slice(None), {"feature_map": "rbf"}, "expected other parameters than feature_map"),
-        (1, slice(None), {"max_levels": -1}, "The 'max_levels' parameter of RandomProjectionTree must be"),
+        (1, slice(None), {"max_levels": -1}, "The 'max_levels' parameter of DivisiveClustering must be"),
         (1, slice(None), {"depth": 3}, "Invalid parameter 'depth'"),
     ],
     ids=["node", "rows", "feature map", "value", "name"],

@@ -44,7 +44,7 @@ def test_the_tree_is_then_that_of_hyperplanes_among_the_rows(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", [{"min_relative_depth": 0.2}, {"bandwidth": "multimodal"}])
+@pytest.mark.parametrize("given", [{"min_relative_depth": 0.2}, {"quantile": 0.9}])
 def test_parameters_that_are_no_defaults_reach_the_rows(given):
     rows, _ = long_clusters()
     model = HierarchicalKernelMDH(**given).fit(rows)
@@ -58,11 +58,6 @@ def test_starts_that_are_no_defaults_reach_the_rows_too():
 
 
 @pytest.mark.slow
-def test_a_bandwidth_in_units_of_the_features_does_not(model):
-    assert HierarchicalKernelMDH(bandwidth=0.02).fit(long_clusters()[0]).tree_ == model.tree_
-
-
-@pytest.mark.slow
 def test_the_tree_is_the_same_whatever_the_chunks(model):
     lazy = HierarchicalKernelMDH().fit(da.from_array(long_clusters()[0], chunks=(117, 12)))
     assert lazy.tree_ == model.tree_
@@ -73,18 +68,21 @@ def test_the_tree_is_the_same_whatever_the_chunks(model):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", [{}, {"max_levels": 0}])
-def test_a_single_cluster_stays_one_of_features(parameters):
-    rows = np.random.default_rng(0).normal(size=(200, 2)) if not parameters else long_clusters()[0]
-    model = HierarchicalKernelMDH(**parameters).fit(rows)
+@pytest.mark.parametrize("max_levels", [None, 0])
+def test_a_single_cluster_stays_one_of_features(max_levels, monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(200, 2)) if max_levels is None else long_clusters()[0]
+    for cls in (HierarchicalKernelMDH, HierarchicalMDH):
+        monkeypatch.setattr(cls, "max_levels", max_levels)
+    model = HierarchicalKernelMDH().fit(rows)
     assert model.n_clusters_ == 1
     assert model.feature_map_ is not None
     assert model.tree_.n_features == model.feature_map_.n_components_
     assert (model.predict(rows) == 0).all()
 
 
-@pytest.mark.parametrize("parameters", [{"merge": False, "max_levels": 0}, {"max_clusters": 1}, {"n_clusters": 1}])
-def test_rows_themselves_are_not_searched_without_merging_or_for_one_cluster(parameters):
+@pytest.mark.parametrize("parameters", [{"merge": False}, {"max_clusters": 1}, {"n_clusters": 1}])
+def test_rows_themselves_are_not_searched_without_merging_or_for_one_cluster(parameters, monkeypatch):
+    monkeypatch.setattr(HierarchicalKernelMDH, "max_levels", 0 if "merge" in parameters else None)
     model = HierarchicalKernelMDH(**parameters).fit(long_clusters()[0])
     assert model.feature_map_ is not None
     assert model.n_passes_ == 2

@@ -12,6 +12,7 @@ from mdh_dask import (
     PDDP,
     ConsensusClustering,
     DensityTree,
+    DivisiveClustering,
     HierarchicalMDH,
     HyperplaneEnsemble,
     KernelKMeans,
@@ -125,7 +126,7 @@ def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):
     assert why.startswith("2 clusters of 1,200 rows, as many as max_clusters=2 allowed\n")
     assert why.count("not split: its turn did not come, or no split with 35 rows on") == 2
     assert (
-        RandomProjectionTree(n_projections=20, max_levels=1)
+        DivisiveClustering(n_projections=20, max_levels=1)
         .fit(rows)
         .why()
         .count("not split: it lies under max_levels=1")
@@ -143,7 +144,7 @@ def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
 
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
     limits = {"stop_rule": "none", "max_levels": 1, "min_relative_depth": 0.0}
-    why = RandomProjectionTree(n_projections=50, merge=True, **limits).fit(near).why()
+    why = DivisiveClustering(n_projections=50, merge=True, **limits).fit(near).why()
     assert why.endswith("standard errors, and merging rejected it")
 
 

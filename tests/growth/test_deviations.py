@@ -9,6 +9,7 @@ from trees import four_groups
 
 from mdh_dask import (
     PDDP,
+    DivisiveClustering,
     HierarchicalMDH,
     MinimumDensityHyperplane,
     PCATree,
@@ -68,7 +69,7 @@ def test_deviations_are_those_of_the_rows_of_the_node(model):
 @pytest.mark.parametrize("options", [{"sample_size": 500}, {"sample_size": None}, {"sample_size": 500, "refine": True}])
 def test_deviations_of_many_rows_come_from_samples_without_a_pass(options):
     rows = four_groups(40_000)
-    model = RandomProjectionTree(n_projections=30, **options).fit(rows)
+    model = DivisiveClustering(n_projections=30, **options).fit(rows)
     assert model.n_clusters_ == 4
     for deviation, own in zip(model.tree_.deviations, rows_of_nodes(model.tree_, rows)):
         np.testing.assert_allclose(deviation, own.std(axis=0), rtol=0.15)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from mdh_dask import RandomProjectionTree
+from mdh_dask import DivisiveClustering, RandomProjectionTree
 from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.growth import growth
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
@@ -30,7 +30,7 @@ def mixture():
 
 
 def model_of(setting: str) -> RandomProjectionTree:
-    return RandomProjectionTree(**{"n_projections": 200, "random_state": 3, **SETTINGS[setting]})
+    return DivisiveClustering(**{"n_projections": 200, "random_state": 3, **SETTINGS[setting]})
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_trees_of_many_columns_do_not_depend_on_the_threads_of_blas():
     trees = []
     for threads in (1, 2):
         with threadpool_limits(limits=threads, user_api="blas"):
-            trees.append(RandomProjectionTree(max_levels=2, random_state=0).fit(rows).tree_)
+            trees.append(DivisiveClustering(max_levels=2, random_state=0).fit(rows).tree_)
     assert trees[0] == trees[1]
     assert trees[0].n_leaves > 1
 
@@ -223,7 +223,7 @@ def test_directions_that_workers_can_make_are_not_sent(monkeypatch, mixture, pro
         return reduce_rows(statistic, *args, **kwargs)
 
     monkeypatch.setattr(plans, "reduce_rows", counted)
-    RandomProjectionTree(n_projections=2000, sample_size=None, projection=projection, max_levels=1).fit(mixture[0])
+    DivisiveClustering(n_projections=2000, sample_size=None, projection=projection, max_levels=1).fit(mixture[0])
     directions = 2000 * 8 * 8
     bins = 2000 * 2 * 8
     assert (max(sent) > directions + bins) == shipped
@@ -258,8 +258,8 @@ def test_another_order_of_the_rows_gives_nearly_the_same_partition(mixture):
 def test_max_levels_and_max_clusters_bound_the_tree(mixture):
     X, _ = mixture
     full = RandomProjectionTree(n_projections=200).fit(X)
-    assert RandomProjectionTree(n_projections=200, max_levels=1).fit(X).n_clusters_ == 2
-    assert RandomProjectionTree(n_projections=200, max_levels=0).fit(X).n_clusters_ == 1
+    assert DivisiveClustering(n_projections=200, max_levels=1).fit(X).n_clusters_ == 2
+    assert DivisiveClustering(n_projections=200, max_levels=0).fit(X).n_clusters_ == 1
     pruned = RandomProjectionTree(n_projections=200, max_clusters=3).fit(X)
     assert pruned.n_clusters_ == 3
     assert pruned.tree_ == full.tree_.cut(3)

@@ -179,7 +179,7 @@ def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
     original_along, original_recount = ValleyPass.along, refine.recount
     monkeypatch.setattr(ValleyPass, "along", along)
     monkeypatch.setattr(refine, "recount", recount)
-    RandomProjectionTree(n_projections=30, refine=True, random_state=0).fit(two_groups(3000)[0])
+    DivisiveClustering(n_projections=30, refine=True, random_state=0).fit(two_groups(3000)[0])
     assert len(keys) > 2
     for other in keys[1:]:
         assert_array_equal(other, keys[0])
@@ -187,12 +187,11 @@ def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
 
 def test_refined_splits_of_integers_do_not_depend_on_the_chunks():
     rows, labels = two_groups(3000)
-    model = RandomProjectionTree(n_projections=30, refine=True).fit(rows)
+    model = DivisiveClustering(n_projections=30, refine=True).fit(rows)
     assert adjusted_rand_index(labels, model.labels_) > 0.98
     assert_law(model)
     assert (
-        RandomProjectionTree(n_projections=30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_
-        == model.tree_
+        DivisiveClustering(n_projections=30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_ == model.tree_
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from mdh_dask import (
     ClusterabilityTree,
+    DivisiveClustering,
     KernelPCAFeatures,
     MinimumDensityHyperplane,
     NormalisedCutTree,
@@ -23,7 +24,7 @@ MODELS = [
     NormalisedCutTree(),
     MinimumDensityHyperplane(starts="pca2"),
     RandomProjectionTree(n_projections=60),
-    RandomProjectionTree(n_projections=60, projection="uniform_sphere", sample_size=400),
+    DivisiveClustering(n_projections=60, projection="uniform_sphere", sample_size=400),
 ]
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 from trees import random_tree
 
-from mdh_dask import DensityTree, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
+from mdh_dask import DensityTree, DivisiveClustering, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
 from mdh_dask.density_trees import plan
@@ -398,8 +398,8 @@ def blobs():
 
 def test_a_tree_of_any_method_that_splits_too_much_is_merged():
     grown = {"stop_rule": "none", "min_relative_depth": 0.0, "max_levels": 3}
-    assert RandomProjectionTree(**grown).fit(blobs()).n_clusters_ > 3
-    labels = RandomProjectionTree(merge=True, **grown).fit(blobs()).labels_
+    assert DivisiveClustering(**grown).fit(blobs()).n_clusters_ > 3
+    labels = DivisiveClustering(merge=True, **grown).fit(blobs()).labels_
     assert len(np.unique(np.c_[labels, np.repeat([0, 1, 2], 300)], axis=0)) == labels.max() + 1 == 3
 
 

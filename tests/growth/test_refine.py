@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, PCATree, RandomProjectionTree, drift, load_model
+from mdh_dask import (
+    DivisiveClustering,
+    HierarchicalMDH,
+    MinimumDensityHyperplane,
+    PCATree,
+    drift,
+    load_model,
+)
 from mdh_dask._jit.sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine
@@ -52,7 +59,7 @@ def mixture():
 def models(mixture):
     rows = mixture[0]
     return tuple(
-        RandomProjectionTree(n_projections=300, sample_size=1000, refine=refine).fit(rows) for refine in (False, True)
+        DivisiveClustering(n_projections=300, sample_size=1000, refine=refine).fit(rows) for refine in (False, True)
     )
 
 
@@ -81,7 +88,7 @@ def test_the_counts_of_the_tree_are_those_of_the_labels(models, mixture):
 def test_rows_far_from_zero_are_counted_in_bins_along_the_turned_directions(mixture):
     rows = mixture[0].astype(np.float64)  # in float32 the shift would cost digits
     near, far = (
-        RandomProjectionTree(n_projections=300, sample_size=1000, refine=True).fit(rows + shift) for shift in (0, -1e4)
+        DivisiveClustering(n_projections=300, sample_size=1000, refine=True).fit(rows + shift) for shift in (0, -1e4)
     )
     np.testing.assert_array_equal(far.labels_, near.labels_)
     np.testing.assert_allclose(far.tree_.relative_depth, near.tree_.relative_depth, rtol=1e-6)
@@ -97,7 +104,7 @@ def test_refining_takes_at_most_so_many_passes_more(models):
 
 @pytest.mark.parametrize("chunks", [999, 5000])
 def test_chunks_do_not_change_a_bit(chunks, models, mixture):
-    lazy = RandomProjectionTree(n_projections=300, sample_size=1000, refine=True).fit(
+    lazy = DivisiveClustering(n_projections=300, sample_size=1000, refine=True).fit(
         da.from_array(mixture[0], chunks=(chunks, -1))
     )
     assert lazy.tree_ == models[1].tree_
@@ -125,15 +132,15 @@ def test_a_hyperplane_pursued_on_all_rows_stays_about_where_it_is():
 
 def test_a_tree_without_splits_and_rows_without_clusters_are_left_alone():
     rows = np.random.default_rng(0).normal(size=(500, 3))
-    model = HierarchicalMDH(refine=True).fit(rows)
+    model = HierarchicalMDH().as_divisive(refine=True).fit(rows)
     assert (model.n_clusters_, model.n_passes_) == (1, 1)
-    assert HierarchicalMDH(refine=True).fit(np.ones((10, 2))).n_clusters_ == 1
+    assert HierarchicalMDH().as_divisive(refine=True).fit(np.ones((10, 2))).n_clusters_ == 1
 
 
 @pytest.mark.parametrize("shape", [(2000, 1), (500, 1)])
 def test_rows_of_few_values_are_refined_though_no_row_is_near_a_split(shape):
     rows = np.random.default_rng(0).choice([0.0, 1.0, 4.0], shape)
-    rough, refined = (PCATree(refine=refine).fit(rows) for refine in (False, True))
+    rough, refined = (PCATree().as_divisive(refine=refine).fit(rows) for refine in (False, True))
     assert rough.n_clusters_ > 1
     np.testing.assert_array_equal(refined.labels_, rough.labels_)
     assert (refined.tree_.relative_depth >= 0.9 * rough.tree_.relative_depth)[rough.tree_.left >= 0].all()

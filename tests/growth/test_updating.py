@@ -123,7 +123,7 @@ class TestBatch:
     @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}])
     def test_a_batch_costs_one_pass(self, settings):
         read = []
-        model = RandomProjectionTree(n_projections=50, **settings).fit(FIRST)
+        model = DivisiveClustering(n_projections=50, **settings).fit(FIRST)
         lazy = da.from_array(SECOND, chunks=(400, 3))
         model.partial_fit(lazy.map_blocks(lambda block: read.append(len(block)) or block, meta=np.empty((0, 0))))
         assert sum(read) == len(SECOND)

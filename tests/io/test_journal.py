@@ -193,8 +193,8 @@ def rows_of_blobs(n=6000, d=4):
 ESTIMATORS = {
     "one pass": RandomProjectionTree(n_projections=20),
     "two passes": RandomProjectionTree(n_projections=20, sample_size=300),
-    "all rows": RandomProjectionTree(n_projections=20, sample_size=None, max_levels=2),
-    "refined": PCATree(sample_size=300, refine=True),
+    "all rows": DivisiveClustering(n_projections=20, sample_size=None, max_levels=2),
+    "refined": PCATree(sample_size=300).as_divisive(refine=True),
     "pursuit": HierarchicalMDH(sample_size=300),
     "hyperplane": MinimumDensityHyperplane(sample_size=300),
     "ordered": DivisiveClustering(order="scatter", max_clusters=3, n_projections=20, sample_size=300),

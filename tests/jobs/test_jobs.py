@@ -324,8 +324,8 @@ ERRORS = {
         "'pddb', a string (did you mean 'pddp'?)",
     ),
     "unknown parameter": (
-        LEAST + "[method]\naplha = 2.5\n",
-        f"[method] with name = 'rp' has no key 'aplha' (did you mean 'alpha'?); its keys are {METHOD_KEYS}",
+        LEAST + "[method]\nquantle = 0.9\n",
+        f"[method] with name = 'rp' has no key 'quantle' (did you mean 'quantile'?); its keys are {METHOD_KEYS}",
     ),
     "number of clusters": (
         LEAST + "[method]\nname = 'svc'\nn_clusters = 3\n",
@@ -334,25 +334,36 @@ ERRORS = {
     ),
     "parameter of another method": (
         LEAST + "[method]\nname = 'depddp'\nn_projections = 9\n",
-        "[method] with name = 'depddp' has no key 'n_projections'; its keys are "
-        + ", ".join(["name", *options_of(METHODS["depddp"])]),
+        "[method] with name = 'depddp' has no key 'n_projections': write name = 'divisive', min_cluster_size = 1, "
+        "min_relative_depth = 0.0, projection = 'pca', threshold_rule = 'minimum_density', stop_rule = 'none', "
+        "n_candidates = 1 with n_projections",
+    ),
+    "option of a projection": (
+        LEAST + "[method]\nname = 'mdh'\nalpha_max = 1.0\n",
+        "[method] with name = 'mdh' has no key 'alpha_max': write name = 'divisive', projection = 'mdh' with "
+        "projection_params.alpha_max",
+    ),
+    "option that a projection does not have": (
+        LEAST + "[method]\nname = 'divisive'\nprojection = 'mdh'\nprojection_params = {start = 'pca2'}\n",
+        "method.projection_params: 'mdh' has starts, alpha_max, max_components, subspace; got 'start' (did you mean "
+        "'starts'?)",
     ),
     "parameter out of range": (
         LEAST + "[method]\nquantile = 2.0\n",
         "method.quantile must be a float in the range (0.0, 1.0); got 2.0, a float",
     ),
     "parameter that is not finite": (
-        LEAST + "[method]\nalpha = inf\n",
+        LEAST + "[method]\nname = 'divisive'\nalpha = inf\n",
         "method.alpha must be a float in the range (0.0, inf) or 'none'; got inf, a float",
     ),
     "word for a parameter": (
-        LEAST + "[method]\ncriterion = 'dipp'\n",
+        LEAST + "[method]\nname = 'divisive'\ncriterion = 'dipp'\n",
         "method.criterion must be 'clusterability', 'dip', 'eigenvalue', 'kurtosis', 'minimum_error', "
         "'minimum_error_corrected', 'normalised_cut', 'relative_depth', 'sse' or 'variance'; got "
         "'dipp', a string (did you mean 'dip'?)",
     ),
     "boolean for a number": (
-        LEAST + "[method]\nmax_levels = true\n",
+        LEAST + "[method]\nname = 'divisive'\nmax_levels = true\n",
         "method.max_levels must be an int in the range [0, inf) or 'none'; got true, a boolean",
     ),
     "two kinds of number": (
@@ -364,7 +375,7 @@ ERRORS = {
         LEAST + "[method]\nrandom_state = 'none'\n",
         "method.random_state must be an integer from 0 to 4294967295; got 'none', a string",
     ),
-    "switch": (LEAST + "[method]\nrefine = 'yes'\n", "method.refine must be true or false; got 'yes', a string"),
+    "switch": (LEAST + "[method]\nmerge = 'yes'\n", "method.merge must be true or false; got 'yes', a string"),
     "unknown key of a map": (
         LEAST + "[method.feature_map]\nlandmarks = 9\n",
         "[method.feature_map] has no key 'landmarks' (did you mean 'n_landmarks'?); its keys are kernel, n_landmarks, "

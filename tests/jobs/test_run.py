@@ -347,16 +347,17 @@ def test_no_time_is_told_for_kernels(here):
     ("method", "passes"),
     [
         ("sample_size = 10000", "1"),
-        ("sample_size = 300\nrefine = true", "about 2 to 9"),
+        ("name = 'divisive'\nprojection = 'pca'\nsample_size = 300\nrefine = true", "about 2 to 9"),
         ("sample_size = 'none'", "2 or more, about one for every level of the tree"),
-        ("sample_size = 'none'\nmax_levels = 3", "about 2 to 5"),
+        ("name = 'divisive'\nprojection = 'pca'\nsample_size = 'none'\nmax_levels = 3", "about 2 to 5"),
         ("feature_map = 'rbf'\ncache = 'disk'", "2"),
         ("feature_map = 'rbf'\ncache = 'none'", "2"),
         ("feature_map = 'rbf'\ncache = 'none'\nsample_size = 300", "about 3 to 5"),
     ],
 )
 def test_the_passes_that_are_estimated_are_those_made(method, passes, here):
-    text = re.sub(r"(?s)\[method\].*\[cluster\]", f"[method]\nname = 'pca'\n{method}\n[cluster]", JOB)
+    method = method if "name" in method else f"name = 'pca'\n{method}"
+    text = re.sub(r"(?s)\[method\].*\[cluster\]", f"[method]\n{method}\n[cluster]", JOB)
     (here / "job.toml").write_text(re.sub("(labels|report).*\n", "", text))
     told = re.search("passes: *(.*)", run("--check", "job.toml").stdout)[1]
     assert told == passes

@@ -100,7 +100,7 @@ def test_few_directions_are_those_of_the_largest_kurtosis_among_more_that_were_u
     np.testing.assert_array_equal(leading_components(rows, 2, 3), independent_components(rows, 3)[:2])
     np.testing.assert_array_equal(leading_components(rows, 3, 1), independent_components(rows, 3))
     one = {"n_projections": 1, "scale": False}
-    assert PCATree(**one).fit(rows).n_clusters_ == ICATree(**one, n_unmixed=1).fit(rows).n_clusters_ == 1
+    assert PCATree(**one).fit(rows).n_clusters_ == ICATree(**one).as_divisive(n_unmixed=1).fit(rows).n_clusters_ == 1
     assert ICATree(**one).fit(rows).n_clusters_ == 2
 
 

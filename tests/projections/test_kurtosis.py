@@ -71,5 +71,5 @@ def test_directions_of_a_subspace_are_orthogonal_to_all_others():
 def test_hyperplanes_of_random_subspaces_find_clusters_of_many_columns(subspace):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 60)) + np.repeat(rng.normal(size=(4, 60)) * 3, 100, axis=0)
-    model = HierarchicalMDH(subspace=subspace, starts="pca2").fit(rows)
+    model = HierarchicalMDH(starts="pca2").as_divisive(subspace=subspace).fit(rows)
     assert adjusted_rand_index(np.repeat(range(4), 100), model.labels_) > 0.95

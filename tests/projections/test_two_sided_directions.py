@@ -18,7 +18,7 @@ TREES = [
     BisectingKernelKMeans(max_clusters=4, feature_map=None),
     ClusterabilityTree(),
     NormalisedCutTree(),
-    NormalisedCutTree(stop_rule="none", order="criterion", max_clusters=4),
+    NormalisedCutTree(max_clusters=4).as_divisive(stop_rule="none", order="criterion"),
 ]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import RandomProjectionTree
+from mdh_dask import DivisiveClustering
 from mdh_dask._jit.histograms import bin_robustly, central_bins, closed_minima, thresholding_errors
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
@@ -139,6 +139,6 @@ class TestThreshold:
 @pytest.mark.parametrize("name", ["minimum_error", "minimum_error_corrected"])
 def test_any_method_takes_the_criterion_and_the_threshold(name):
     X, y = (part.compute() for part in gaussian_mixture(2000, 5, 3, sd=1.0, random_state=1))
-    model = RandomProjectionTree(n_projections=60, criterion=name, threshold_rule=name).fit(X)
+    model = DivisiveClustering(n_projections=60, criterion=name, threshold_rule=name).fit(X)
     assert model.n_clusters_ == 3
     assert matching_accuracy(y, model.labels_) > 0.99

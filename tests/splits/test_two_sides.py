@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask import DivisiveClustering, load_model
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.indices import connectivity, cuts_of, two_means
@@ -98,7 +98,7 @@ def mixture():
 
 def tree(criterion, **parameters):
     settings = {"stop_rule": "none", "order": "scatter", "max_clusters": 5, "n_projections": 100} | parameters
-    return RandomProjectionTree(criterion=criterion, threshold_rule=RULES[criterion], **settings)
+    return DivisiveClustering(criterion=criterion, threshold_rule=RULES[criterion], **settings)
 
 
 class TestTrees:

@@ -50,7 +50,9 @@ def two_groups(n_rows, seed, apart=4.0):
 def test_the_standard_error_of_a_threshold_is_its_spread_over_samples():
     thresholds, errors = [], []
     for seed in range(12):
-        tree = PCATree(random_state=seed, max_levels=1, scale=False).fit(two_groups(2000, seed)[:, :1]).tree_
+        tree = (
+            PCATree(random_state=seed, scale=False).as_divisive(max_levels=1).fit(two_groups(2000, seed)[:, :1]).tree_
+        )
         direction = tree.planes[0, 0]
         thresholds.append(tree.thresholds[0] / direction)
         histogram = tree.histogram(0)

@@ -114,7 +114,9 @@ def test_a_report_without_drift_has_no_such_section(model, tmp_path):
 
 
 def test_the_largest_distances_are_drawn_first_and_only_so_many():
-    model = PCATree(stop_rule="none", min_relative_depth=0.0, min_cluster_size=10).fit(groups(0, 900, 900, 900))
+    model = (
+        PCATree(min_relative_depth=0.0, min_cluster_size=10).as_divisive(stop_rule="none").fit(groups(0, 900, 900, 900))
+    )
     section = differences_of(drift(model, SAME))
     n_known = np.count_nonzero(np.diff(model.tree_.first_bin))
     assert len(section.overlays) == min(n_known, MAX_OVERLAYS)
