@@ -18,6 +18,7 @@ from .._state import FeatureMap, Stored
 from .._typing import RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, one_bar, run_together
 from ..columns import ColumnTypes
+from ..kernels import Kernel
 from .blocks import check_finite, of_block, of_complete_rows
 from .frames import like_rows
 from .missing import MissingValues
@@ -163,7 +164,15 @@ class Planned(BaseEstimator, ABC):
 
     def _saved_parameters(self) -> dict[str, Any]:
         """Return the parameters to save with the fitted value."""
-        return self.get_params(deep=False)
+        parameters = self.get_params(deep=False)
+        kernel = None if self.kernel_parameter is None else parameters[self.kernel_parameter]
+        if callable(kernel) and not isinstance(kernel, Kernel):
+            raise TypeError(
+                f"expected a kernel of a registered class in a model to save; got the function {kernel!r}. Make it a "
+                "subclass of mdh_dask.kernels.Kernel, register it, as mdh_dask.kernels.KERNELS['mine'] = cls, and fit with "
+                "kernel='mine'."
+            )
+        return parameters
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:

@@ -442,7 +442,7 @@ def test_a_saved_precomputed_kernel_labels_rows_by_their_kernel_with_those_of_fi
 def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):
     feature_map = KernelPCAFeatures(kernel=lambda A, B: A @ B.T, n_landmarks=30)
     model = tree_of_rows(feature_map=feature_map).fit(rows)
-    with pytest.raises(TypeError, match=r"expected a kernel of .* got FromFunction.* KERNELS\['mine'\] = cls"):
+    with pytest.raises(TypeError, match=r"expected a kernel of .* got the function .* KERNELS\['mine'\] = cls"):
         model.save(tmp_path / "model.zarr")
     assert list(tmp_path.iterdir()) == []
 

@@ -76,7 +76,7 @@ def test_a_job_tests_the_groups_of_its_column(store, tmp_path):
     ("method", "parameter", "said"),
     [
         ("kernel-mdh", None, "expected merge=False with groups; got True"),
-        ("rp", ("stop_rule", "hold-out-uniform"), "expected stop_rule='hold-out' or 'none' with groups"),
+        ("divisive", ("stop_rule", "hold-out-uniform"), "expected stop_rule='hold-out' or 'none' with groups"),
         ("density", None, "DensityTree compares rows, and not groups of dependent rows: take one of"),
     ],
 )
