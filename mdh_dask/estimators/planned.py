@@ -169,8 +169,8 @@ class Planned(BaseEstimator, ABC):
         if callable(kernel) and not isinstance(kernel, Kernel):
             raise TypeError(
                 f"expected a kernel of a registered class in a model to save; got the function {kernel!r}. Make it a "
-                "subclass of mdh_dask.kernels.Kernel, register it, as mdh_dask.kernels.KERNELS['mine'] = cls, and fit with "
-                "kernel='mine'."
+                "subclass of mdh_dask.kernels.Kernel, register it, as mdh_dask.kernels.KERNELS['mine'] = cls, and fit "
+                "with kernel='mine'."
             )
         return parameters
 
