@@ -18,7 +18,7 @@ from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.estimates import Estimate, estimate
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
-from ..workflows.row_files import GroupColumn, RowsBeside, Weights, clustered_columns, open_labels
+from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
 
 
@@ -61,9 +61,7 @@ class RowsInput:
 
     path: str
     table: Table | TypedTable
-    labels: str | None = None
-    weights: Weights = field(default_factory=Weights)
-    groups: GroupColumn = field(default_factory=GroupColumn)
+    beside: StoredBeside = field(default_factory=StoredBeside)
 
     @property
     def rows(self) -> da.Array:
@@ -91,9 +89,7 @@ class RowsInput:
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""
-        target = None if self.labels is None else open_labels(self.labels, len(self.rows))
-        weights = self.weights.open(self.path, len(self.rows))
-        beside = RowsBeside(target, weights, self.groups.open(self.path))
+        beside = self.beside.open(self.path, len(self.rows))
         return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, beside)
 
 
@@ -155,15 +151,19 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
     return given, {}
 
 
+def beside_of(given: Mapping[str, Any]) -> StoredBeside:
+    """Return where what belongs to rows is, from the values of ``[input]``."""
+    own = {key: given.get(key) for key in ("labels", "weights", "weight_column", "groups")}
+    return StoredBeside(**own, missing_chunks=given["missing_chunks"])
+
+
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
     use, _ = columns_and_kinds(given["columns"])
     path, missing = given["path"], given["missing_chunks"]
-    weights = Weights(given.get("weights"), given.get("weight_column"), missing)
-    groups = GroupColumn(given.get("groups"), missing)
-    chosen = clustered_columns(path, use, weights, groups)
-    table = Reading(missing, chosen).table(path, given.get("typed", False))
-    return RowsInput(path, table, given.get("labels"), weights, groups)
+    beside = beside_of(given)
+    table = Reading(missing, beside.clustered(path, use)).table(path, given.get("typed", False))
+    return RowsInput(path, table, beside)
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:

@@ -15,8 +15,8 @@ from ..estimators.base import ClusterEstimator
 from ..io.paths import fingerprint
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
-from ..workflows.row_files import Weights, check_groups, check_labels
-from .inputs import Input, columns_and_kinds, open_image_input, open_rows_input
+from ..workflows.row_files import check_groups
+from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input
 from .methods import estimator_of
 from .notify import check_own
 from .outputs import JobOutputs
@@ -163,9 +163,8 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
 def _check_method(estimator: ClusterEstimator, given: Mapping[str, Any], run: Mapping[str, Any]) -> None:
     """Raise an error if a method does not take the labels or weights of the input, or cannot show drift."""
     try:
-        check_labels(estimator, given.get("labels"))
-        Weights(given.get("weights"), given.get("weight_column")).check(estimator, given.get("labels"))
-        if given.get("groups") is not None or given.get("dependence") is not None:
+        beside_of(given).check(estimator)
+        if given.get("dependence") is not None:
             check_groups(estimator)
     except SettingError as error:
         raise JobError(str(error)) from error

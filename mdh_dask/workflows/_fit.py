@@ -25,16 +25,7 @@ from .estimates import telling_of_memory
 from .facts import facts_of, recorded
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
-from .row_files import (
-    NOTHING_BESIDE,
-    GroupColumn,
-    RowsBeside,
-    Weights,
-    check_groups,
-    check_labels,
-    clustered_columns,
-    open_labels,
-)
+from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside
 
 logger = logging.getLogger(__name__)
 
@@ -153,18 +144,11 @@ def fit(
     2
     """
     outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report, confidence=confidence)
-    check_labels(estimator, known_labels)
-    given, grouped = Weights(weights, weight_column, missing_chunks), GroupColumn(groups, missing_chunks)
-    given.check(estimator, known_labels)
-    if groups is not None:
-        check_groups(estimator)
+    stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks)
+    stored.check(estimator)
     outputs.check(features, *(path for path in (known_labels, weights) if path))
-    chosen = clustered_columns(features, columns, given, grouped)
-    table = Reading(missing_chunks, chosen).table(features, takes_types(estimator))
-    target = None if known_labels is None else open_labels(known_labels, len(table.rows))
-    weighted = given.open(features, len(table.rows))
-    cluster = cluster or current_cluster()
-    beside = RowsBeside(target, weighted, grouped.open(features))
+    table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
+    beside, cluster = stored.open(features, len(table.rows)), cluster or current_cluster()
     made = fit_rows(features, table, estimator, outputs, cluster, beside=beside)
     return f"{made.summary}: {outputs.kept()}"
 

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import PurePosixPath
@@ -41,12 +41,19 @@ def check_labels(estimator: Any, labels: str | None) -> None:
             "in [input] of a job file for rows"
         )
     if labels is not None and estimator.uses_labels == "never":
-        from ..estimators.registry import all_methods  # imported late: with all estimators
+        able = _methods(lambda cls: cls.uses_labels != "never")
+        raise SettingError(f"{name} has no use for labels of rows: leave out {labels}, or take one of {able}")
 
-        able = [method for method, cls in all_methods().items() if cls.uses_labels != "never"]
-        raise SettingError(
-            f"{name} has no use for labels of rows: leave out {labels}, or take one of {', '.join(able)}"
-        )
+
+def _methods(able: Callable[[Any], bool]) -> str:
+    """Return the names of the methods that can do something."""
+    from ..estimators.registry import all_methods  # imported late: with all estimators
+
+    return ", ".join(name for name, cls in all_methods().items() if able(cls))
+
+
+def _takes(cls: type, parameter: str) -> bool:
+    return parameter in signature(cls.fit).parameters  # type: ignore[attr-defined]
 
 
 def open_labels(path: str, n_rows: int) -> RowArray:
@@ -119,126 +126,6 @@ class RowWeights(NamedTuple):
         return f"{self.source}, a sum of {self.values.sum():,}; the model counts them, profiles count every row once"
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Where the weights of rows are stored.
-
-    Parameters
-    ----------
-    path : str, optional
-        Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column.
-    column : str or int, optional
-        Column of the rows: a name in a table, otherwise a number from 0.
-    missing_chunks : {"error", "fill"}
-        As for the rows.
-    """
-
-    path: str | None = None
-    column: str | int | None = None
-    missing_chunks: MissingChunks = "error"
-
-    def check(self, estimator: Any, labels: str | None) -> None:
-        """Raise an error if an estimator takes no weights, or if there are other settings that exclude them.
-
-        Raises
-        ------
-        SettingError
-        """
-        if self.path is None and self.column is None:
-            return
-        if self.path is not None and self.column is not None:
-            raise SettingError(f"expected weights in a file or in a column; got {self.path} and {self.column}")
-        if not _takes_weights(type(estimator)):
-            from ..estimators.registry import all_methods  # imported late: with all estimators
-
-            able = ", ".join(method for method, cls in all_methods().items() if _takes_weights(cls))
-            raise SettingError(
-                f"{type(estimator).__name__} takes no weights of rows: leave them out, or take one of {able}"
-            )
-        if labels is not None:
-            raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
-
-    def open(self, features: str, n_rows: int) -> RowWeights | None:
-        """Return the weights of so many rows after checking them, or None without any.
-
-        Raises
-        ------
-        ValueError
-            Unless they are whole numbers of at least 0, one for each row.
-        """
-        if self.column is not None:
-            source = f"the column {self.column} of {features}"
-            rows = inputs.open_features(features, [self.column], missing_chunks=self.missing_chunks).rows
-            values = _values(rows)[:, 0]
-        elif self.path is not None:
-            source, values = self.path, _stored(self.path, self.missing_chunks)
-        else:
-            return None
-        return RowWeights(whole_weights(values, n_rows, f"the weights in {source}"), source)
-
-
-def _takes_weights(cls: type) -> bool:
-    return "sample_weight" in signature(cls.fit).parameters  # type: ignore[attr-defined]
-
-
-@dataclass(frozen=True)
-class GroupColumn:
-    """The column that names the group of each row; rows of one group may depend on each other.
-
-    Parameters
-    ----------
-    column : str or int, optional
-        A name in a table, otherwise a number from 0; None for independent rows.
-    missing_chunks : {"error", "fill"}
-        As for the rows.
-    """
-
-    column: str | int | None = None
-    missing_chunks: MissingChunks = "error"
-
-    def open(self, features: str) -> RowArray | None:
-        """Return the groups of all rows, lazily, or None without any."""
-        if self.column is None:
-            return None
-        table = inputs.open_typed(features, [self.column], missing_chunks=self.missing_chunks)
-        if isinstance(table, inputs.TypedTable):
-            n_rows = table.source.n_rows
-            assert n_rows is not None
-            return table.source.rows(_texts, table.names, n_rows, np.dtype(object))[:, 0]
-        rows = table.rows.map_blocks(_values_of) if holds_compact(table.rows) else table.rows
-        return rows[:, 0]
-
-
-def check_groups(estimator: Any) -> None:
-    """Raise an error if an estimator, or one of its parameters, does not take groups of dependent rows.
-
-    Raises
-    ------
-    SettingError
-    """
-    if not _takes_groups(type(estimator)):
-        from ..estimators.registry import all_methods  # imported late: with all estimators
-
-        able = ", ".join(method for method, cls in all_methods().items() if _takes_groups(cls))
-        raise SettingError(
-            f"{type(estimator).__name__} compares rows, and not groups of dependent rows: take one of {able}"
-        )
-    try:
-        estimator._check_parameters()
-        estimator._check_groups()
-    except ValueError as error:
-        raise SettingError(str(error)) from error
-
-
-def _takes_groups(cls: type) -> bool:
-    return "groups" in signature(cls.fit).parameters  # type: ignore[attr-defined]
-
-
-def _texts(table: Any) -> Any:
-    """Return the only column of a table of Arrow."""
-    return np.array(table.column(0).to_pylist(), dtype=object)[:, None]
-
-
 class RowsBeside(NamedTuple):
     """What is known of rows besides their columns."""
 
@@ -255,32 +142,141 @@ class RowsBeside(NamedTuple):
 NOTHING_BESIDE = RowsBeside()
 
 
-def clustered_columns(
-    features: str, columns: Sequence[str | int] | None, weights: Weights, groups: GroupColumn
-) -> Sequence[str | int] | None:
-    """Return the columns to cluster: those asked for, by default all but those of weights and groups.
+@dataclass(frozen=True)
+class StoredBeside:
+    """Where what belongs to stored rows is: labels of some of them, their weights and their groups.
+
+    Parameters
+    ----------
+    labels : str, optional
+        Path or URL; see `open_labels`.
+    weights : str, optional
+        Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column.
+    weight_column : str or int, optional
+        Column of the rows with the weights instead: a name in a table, otherwise a number from 0.
+    groups : str or int, optional
+        Column that names the group of each row; rows of one group may depend on each other.
+    missing_chunks : {"error", "fill"}
+        As for the rows.
+    """
+
+    labels: str | None = None
+    weights: str | None = None
+    weight_column: str | int | None = None
+    groups: str | int | None = None
+    missing_chunks: MissingChunks = "error"
+
+    def check(self, estimator: Any) -> None:
+        """Raise an error if an estimator does not take these, or some exclude others.
+
+        Raises
+        ------
+        SettingError
+        """
+        check_labels(estimator, self.labels)
+        self._check_weights(estimator)
+        if self.groups is not None:
+            check_groups(estimator)
+
+    def _check_weights(self, estimator: Any) -> None:
+        if self.weights is None and self.weight_column is None:
+            return
+        if self.weights is not None and self.weight_column is not None:
+            raise SettingError(
+                f"expected weights in a file or in a column; got {self.weights} and {self.weight_column}"
+            )
+        if not _takes(type(estimator), "sample_weight"):
+            able = _methods(lambda cls: _takes(cls, "sample_weight"))
+            raise SettingError(
+                f"{type(estimator).__name__} takes no weights of rows: leave them out, or take one of {able}"
+            )
+        if self.labels is not None:
+            raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
+
+    def clustered(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
+        """Return the columns to cluster: those asked for, by default all but those of weights and groups.
+
+        Raises
+        ------
+        SettingError
+            If one of these is not there, or is to be clustered, too.
+        """
+        own = {what: str(n) for what, n in (("weights", self.weight_column), ("groups", self.groups)) if n is not None}
+        if not own:
+            return columns
+        there = list(map(str, inputs.column_names(features, self.missing_chunks)))
+        for what, name in own.items():
+            if name not in there:
+                raise SettingError(f"expected one of the columns {', '.join(there):.300} for the {what}; got {name}")
+            if columns is not None and name in map(str, columns):
+                raise SettingError(
+                    f"expected {what} in a column that is not clustered; got {name} for both: leave it out"
+                )
+        if columns is not None:
+            return columns
+        if not (others := [name for name in there if name not in own.values()]):
+            raise SettingError(
+                f"expected other columns than that of the {' and '.join(own)}; got only {', '.join(there)} in "
+                f"{features}"
+            )
+        return others
+
+    def open(self, features: str, n_rows: int) -> RowsBeside:
+        """Return what there is of so many rows.
+
+        Raises
+        ------
+        ValueError
+            Unless labels and weights are those of `n_rows` rows, and weights are whole numbers of at least 0.
+        """
+        labels = None if self.labels is None else open_labels(self.labels, n_rows)
+        return RowsBeside(labels, self._weights(features, n_rows), self._groups(features))
+
+    def _weights(self, features: str, n_rows: int) -> RowWeights | None:
+        if self.weight_column is not None:
+            source = f"the column {self.weight_column} of {features}"
+            rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
+            values = _values(rows)[:, 0]
+        elif self.weights is not None:
+            source, values = self.weights, _stored(self.weights, self.missing_chunks)
+        else:
+            return None
+        return RowWeights(whole_weights(values, n_rows, f"the weights in {source}"), source)
+
+    def _groups(self, features: str) -> RowArray | None:
+        if self.groups is None:
+            return None
+        table = inputs.open_typed(features, [self.groups], missing_chunks=self.missing_chunks)
+        if isinstance(table, inputs.TypedTable):
+            n_rows = table.source.n_rows
+            assert n_rows is not None
+            return table.source.rows(_texts, table.names, n_rows, np.dtype(object))[:, 0]
+        rows = table.rows.map_blocks(_values_of) if holds_compact(table.rows) else table.rows
+        return rows[:, 0]
+
+
+def check_groups(estimator: Any) -> None:
+    """Raise an error if an estimator, or one of its parameters, does not take groups of dependent rows.
 
     Raises
     ------
     SettingError
-        If one of these is not there, or is to be clustered, too.
     """
-    own = {what: str(n) for what, n in (("weights", weights.column), ("groups", groups.column)) if n is not None}
-    if not own:
-        return columns
-    there = list(map(str, inputs.column_names(features, weights.missing_chunks)))
-    for what, name in own.items():
-        if name not in there:
-            raise SettingError(f"expected one of the columns {', '.join(there):.300} for the {what}; got {name}")
-        if columns is not None and name in map(str, columns):
-            raise SettingError(f"expected {what} in a column that is not clustered; got {name} for both: leave it out")
-    if columns is not None:
-        return columns
-    if not (others := [name for name in there if name not in own.values()]):
+    if not _takes(type(estimator), "groups"):
         raise SettingError(
-            f"expected other columns than that of the {' and '.join(own)}; got only {', '.join(there)} in {features}"
+            f"{type(estimator).__name__} compares rows, and not groups of dependent rows: take one of "
+            f"{_methods(lambda cls: _takes(cls, 'groups'))}"
         )
-    return others
+    try:
+        estimator._check_parameters()
+        estimator._check_groups()
+    except ValueError as error:
+        raise SettingError(str(error)) from error
+
+
+def _texts(table: Any) -> Any:
+    """Return the only column of a table of Arrow."""
+    return np.array(table.column(0).to_pylist(), dtype=object)[:, None]
 
 
 def _stored(path: str, missing_chunks: MissingChunks) -> Any:
