@@ -36,7 +36,7 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
         labels rows -1, they come first; `top` names the
         columns in which a cluster differs most from all other rows; the levels of categorical columns take the place of
         the column, with their frequencies as means, and `lift`; `to_text` returns a table of these, and
-        ``pandas.DataFrame(profiles.to_records())`` one of everything.
+        `to_pandas` a frame of everything.
 
     Raises
     ------

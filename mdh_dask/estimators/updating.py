@@ -1,5 +1,6 @@
 """Updates of fitted trees by batches of new rows, and single branches that are grown again."""
 
+import logging
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,8 @@ from ..tree.structure import Tree
 from .checks import check_first_look
 from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
+
+logger = logging.getLogger(__name__)
 
 OF_ROWS = ("feature_map_", "n_features_in_", "columns", "missing_values_")
 """Attributes of a fitted model that another one of the same rows shares."""
@@ -93,13 +96,20 @@ def regrown(model: Any, node: Any, X: Any, parameters: dict[str, Any]) -> Any:
 
 
 def check_node(model: Any, node: Any) -> None:
-    """Raise an error unless a value is the number of a node of the tree."""
-    n = model.tree_.n_nodes
-    if not isinstance(node, Integral) or isinstance(node, bool) or not 0 <= int(node) < n:
-        leaves = ", ".join(map(str, model.tree_.leaves[:20]))
-        raise ValueError(
-            f"expected a node of tree_ from 0 to {n - 1}; got {node!r}: clusters have the nodes tree_.leaves, {leaves}"
+    """Raise an error unless a value is the number of a node of the tree, and say if it is not that of a cluster."""
+    tree = model.tree_
+    is_number = isinstance(node, Integral) and not isinstance(node, bool)
+    own = np.flatnonzero(tree.cluster == node) if is_number and 0 <= int(node) < tree.n_clusters else ()
+    leaves = " and ".join(map(str, own))
+    if not is_number or not 0 <= int(node) < tree.n_nodes:
+        said = (
+            f"cluster {node} is the node {leaves}"
+            if leaves
+            else f"the leaves are {', '.join(map(str, tree.leaves[:20]))}"
         )
+        raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {node!r}: {said}")
+    if tree.left[int(node)] >= 0 and node > 0 and leaves:
+        logger.warning("node %d is a split, whose branch is grown again; cluster %d is the node %s", node, node, leaves)
 
 
 def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:

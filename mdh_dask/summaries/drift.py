@@ -10,7 +10,7 @@ import numpy as np
 from .._cached import cached_property
 from ..tree.structure import NodeDensity, Tree
 from .changes import Change, LevelDrift, ValleyChange, distance, total_variation, valley_change
-from .tables import dict_of, text_of
+from .tables import Table, dict_of, records_of, text_of
 
 Pair = tuple[float, float]
 """A number for the old rows and one for the new rows."""
@@ -64,7 +64,7 @@ class ClusterDrift:
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(Table):
     """Differences between the rows that a tree was grown on and new rows.
 
     Parameters
@@ -167,6 +167,10 @@ class Drift:
     def to_dict(self) -> dict[str, Any]:
         """Return all comparisons as plain Python objects for JSON, with None for NaN."""
         return dict_of(self)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dict for every cluster: its rows and shares, the distance of its rows, and a lower bound of it."""
+        return records_of(self)
 
     def to_text(self) -> str:
         """Return all comparisons as text, with the alarms at the end."""

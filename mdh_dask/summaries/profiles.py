@@ -10,13 +10,13 @@ from .._cached import cached_property
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
 from .moments import Moments
-from .tables import MISSING, UNKNOWN, as_precise, bracketed, shortened
+from .tables import MISSING, UNKNOWN, Table, as_precise, bracketed, shortened
 
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
 
 @dataclass(frozen=True)
-class Profiles:
+class Profiles(Table):
     """Means and standard deviations of the columns in every cluster, in the units of the data.
 
     Parameters
@@ -110,7 +110,7 @@ class Profiles:
         return [int(i) for i in order[:n] if size[i] > 0]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dict for every cluster and feature, for ``pandas.DataFrame``."""
+        """Return a dict for every cluster and feature."""
         return list(self._records())
 
     def to_text(self, n_top: int = 3) -> str:

@@ -1,5 +1,6 @@
 """Texts of tables: names of levels, rounded means, and drift as text and as plain Python objects."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,28 @@ if TYPE_CHECKING:
 
 UNKNOWN, MISSING = "(unknown)", "(missing)"
 """Names for values that are no known level, and for missing values."""
+
+
+class Table(ABC):
+    """Base of the results that are tables."""
+
+    @abstractmethod
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dict for every row of the table."""
+
+    def to_pandas(self) -> Any:
+        """Return the records as a frame of pandas.
+
+        Raises
+        ------
+        ImportError
+            If pandas is missing.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas; or take to_records()") from error
+        return DataFrame(self.to_records())
 
 
 def bracketed(name: str, taken: Collection[str]) -> str:
@@ -101,6 +124,19 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
         "shares": _change(drift.shares), "splits": splits, "clusters": clusters,
         **({"levels": levels} if levels else {}),
     }  # fmt: skip
+
+
+def records_of(drift: "Drift") -> list[dict[str, Any]]:
+    """Return a dict for every cluster."""
+    return [
+        {
+            "cluster": one.label,
+            **dict(zip(("rows_old", "rows_new"), one.rows)),
+            **dict(zip(("share_old", "share_new"), map(float, one.share))),
+            **dict(zip(("distance", "lower_bound"), map(float, one.distance))),
+        }
+        for one in drift.clusters
+    ]
 
 
 SPLIT_COLUMNS = (

@@ -123,7 +123,7 @@ def test_tables_with_levels_and_missing_values_are_grown_again(rule):
 @pytest.mark.parametrize(
     ("node", "X", "parameters", "message"),
     [
-        (9, slice(None), {}, "expected a node of tree_ from 0 to 2; got 9: clusters have the nodes tree_.leaves, 1, 2"),
+        (9, slice(None), {}, "expected a node of tree_ from 0 to 2; got 9: the leaves are 1, 2"),
         (1, slice(500), {}, r"expected the 3000 rows that the tree counts; got 500: count others first, by with_tree"),
         (1, slice(None), {"feature_map": "rbf"}, "expected other parameters than feature_map"),
         (1, slice(None), {"max_levels": -1}, "The 'max_levels' parameter of DivisiveClustering must be"),
@@ -139,3 +139,11 @@ def test_what_cannot_be_grown_is_refused_and_the_model_stays(rows, coarse, node,
 
 def test_a_hyperplane_of_labels_is_not_grown_again():
     assert not hasattr(SemiSupervisedMDH(), "regrow")
+
+
+def test_a_label_that_is_no_leaf_is_told_with_the_node_of_its_cluster(rows, caplog):
+    model = DivisiveClustering(n_projections=60).fit(rows)
+    tree = model.tree_
+    split = next(node for node in range(1, tree.n_clusters) if tree.left[node] >= 0)
+    model.regrow(split, rows)
+    assert f"cluster {split} is the node {np.flatnonzero(tree.cluster == split)[0]}" in caplog.text

@@ -295,3 +295,12 @@ def test_a_node_that_no_new_row_reaches_has_no_shares(model):
     empty = [split for split in lone.splits if split.rows[1] == 0]
     assert all(np.isnan(split.left[1]) and np.isnan(split.distance.value) for split in empty)
     assert Drift(lone.old, lone.new).found
+
+
+def test_a_frame_of_drift_has_the_shares_of_the_clusters(model):
+    found = drift(model, groups(rng_of(1), 3000, 1500, 500))
+    frame = found.to_pandas()
+    assert frame.cluster.tolist() == [0, 1, 2]
+    assert sorted(frame.rows_new) == [500, 1500, 3000]
+    np.testing.assert_allclose(frame[["share_old", "share_new"]].sum(), 1)
+    assert not (frame.lower_bound > frame.distance).any()  # NaN where there is nothing to compare

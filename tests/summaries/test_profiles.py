@@ -191,6 +191,7 @@ def test_columns_have_their_names_where_the_model_knows_them(model):
     named.feature_names_in_ = np.array(["height", "width", "depth"], dtype=object)
     profiles = cluster_profiles(named, da.from_array(blobs(), chunks=(500, 3)))
     records = profiles.to_records()
+    assert profiles.to_pandas().to_dict("records") == records
     assert [record["feature"] for record in records] == ["height", "width", "depth"] * model.n_clusters_
     assert records[1] == {
         "cluster": 0,
