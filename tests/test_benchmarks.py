@@ -245,7 +245,9 @@ def test_images_are_compared_with_label_maps_and_k_means_if_they_are_there(tmp_p
     (tmp_path / "images").mkdir()
     np.savez(tmp_path / "images" / "a.npz", image=pixels, segmentations=np.stack([truth, truth]))
     np.savez(tmp_path / "images" / "b.npz", image=pixels)
-    tables = checked(images.run(names=("a", "b", "c"), folder=str(tmp_path)))
+    *tables, on_tiles = checked(images.run(names=("a", "b", "c"), folder=str(tmp_path)))
+    assert [row[0] for row in on_tiles.rows] == ["a", "b", "mean of 1"]
+    assert on_tiles.rows[0][2] == 3
     for table, columns in zip(tables, (3, 9, 6, 9), strict=True):
         drawn, other, missing, mean = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
         assert (drawn["pixels"], drawn["columns"]) == ("50 x 60", columns)

