@@ -35,6 +35,7 @@ SMALL = {
     "08_support_vector_clustering": {"n_rows": 90, "n_steps": 2, "n_sweep": 200, "n_many": 500},
     "09_any_shape": {"n_rows": 900, "n_many": 2000, "sample_size": 500},
     "10_mixed_table": {"n_rows": 300},
+    "11_dependent_rows": {"side": 96, "n_cells": 100},
 }
 """Parameters for the tests, of every notebook."""
 
