@@ -74,9 +74,11 @@ def test_cutting_the_dendrogram_gives_the_clusters_of_pruning(tree):
     linkage = tree.to_linkage()
     for k in range(1, tree.n_leaves + 1):
         expected = partition_of_leaves(tree, k)
-        by_number = hierarchy.fcluster(linkage, k, "maxclust")
         by_height = hierarchy.fcluster(linkage, tree.n_leaves - k, "distance")
-        for cut in (by_number, by_height, hierarchy.cut_tree(linkage, n_clusters=k).ravel()):
+        cuts = [by_height, hierarchy.cut_tree(linkage, n_clusters=k).ravel()]
+        if k > 1:  # SciPy 1.14 makes two clusters of two leaves
+            cuts.append(hierarchy.fcluster(linkage, k, "maxclust"))
+        for cut in cuts:
             assert len(set(zip(cut, expected))) == len(set(cut)) == len(set(expected)) == k
 
 
