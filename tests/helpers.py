@@ -11,10 +11,18 @@ from pathlib import Path
 
 import dask
 import numpy as np
+import pytest
 from dask.callbacks import Callback
 
 from mdh_dask._jit import descent as separators
 from mdh_dask.projections.pursuit import Separator
+
+
+def at_night(values, first=1):
+    """Return parameters of a test of which all but the first run at night."""
+    tuples = [value if isinstance(value, tuple) else (value,) for value in values]
+    marks = [[] if i < first else pytest.mark.nightly for i in range(len(tuples))]
+    return [pytest.param(*value, marks=mark) for value, mark in zip(tuples, marks)]
 
 
 def in_turns(*values):

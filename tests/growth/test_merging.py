@@ -6,6 +6,7 @@ from itertools import pairwise
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
@@ -60,7 +61,7 @@ def moons():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("cloud", at_night(CLOUDS, 3))
 def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
     rows = CLOUDS[cloud](np.random.default_rng(11))
     assert HierarchicalKernelMDH().fit(rows).n_clusters_ == 1

@@ -12,6 +12,7 @@ from pathlib import Path
 import dask
 import pytest
 from disturbed import Killed, contents, kill
+from helpers import at_night
 from test_run import JOB, MOMENTS, OUTPUTS, rows_of_blobs, run, start, wait_for
 
 from mdh_dask import __version__, load_model
@@ -111,7 +112,7 @@ NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.io.stagin
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", NIGHT_MOMENTS)
+@pytest.mark.parametrize("moment", at_night(NIGHT_MOMENTS[::-1], 3))
 def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_night(moment, second, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(moment, kill)
@@ -127,7 +128,9 @@ def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_n
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-@pytest.mark.parametrize("after", ["job.work/passes/001-*.npz", "out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*"])
+@pytest.mark.parametrize(
+    "after", at_night(["job.work/passes/001-*.npz", "out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*"], 1)
+)
 def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(after, second):
     process = start("job.toml")
     wait_for(after, Path(), process)

@@ -17,6 +17,7 @@ import tifffile
 import zarr
 from click.testing import CliRunner
 from disturbed import Killed, contents, emptied, kill, undisturbed_outputs
+from helpers import at_night
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
@@ -104,7 +105,7 @@ def undisturbed(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["geo.tif", "tiles.zarr", "ome.zarr", "beach.png"])
+@pytest.mark.parametrize("name", at_night(["geo.tif", "tiles.zarr", "ome.zarr", "beach.png"], 2))
 def test_a_job_writes_what_segment_writes(name, images, here):
     describe(images / name)
     result = run("job.toml")
@@ -295,7 +296,7 @@ def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["tiles.zarr", "ome.zarr"])
+@pytest.mark.parametrize("name", at_night(["tiles.zarr", "ome.zarr"], 1))
 def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, images, here):
     shutil.copytree(images / name, here / "tonight.zarr")
     describe(here / "tonight.zarr", JOB + "[run]\non_change = 'restart'\n")
@@ -322,7 +323,7 @@ MOMENTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", at_night(MOMENTS, 6))
 def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(moment, kill)
@@ -337,7 +338,7 @@ def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undis
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", ["", "window = 3\n", "coordinates = 0.01\n", "sample = 2000\n"])
+@pytest.mark.parametrize("columns", at_night(["", "window = 3\n", "coordinates = 0.01\n", "sample = 2000\n"], 1))
 def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(columns, images, here, monkeypatch):
     describe(images / "ome.zarr", JOB.replace("window = 3\ncoordinates = 0.01\n", columns))
     assert run("job.toml").exit_code == 0

@@ -16,6 +16,7 @@ import rasterio
 import zarr
 from click.testing import CliRunner
 from disturbed import Killed, contents, kill
+from helpers import at_night
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from mdh_dask import PCATree, load_model
@@ -1051,7 +1052,7 @@ def test_a_scene_with_outputs_where_others_are_is_refused_before_work(clash, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("clash", CLASHES)
+@pytest.mark.parametrize("clash", at_night(CLASHES, 2))
 def test_a_scene_that_comes_later_with_outputs_where_others_are_is_named_and_the_night_goes_on(clash, tmp_path):
     job, name = job_with_clash(clash, tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)

@@ -6,6 +6,7 @@ import re
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -134,7 +135,7 @@ CASES = [(PCATree, 200, 200), (RandomProjectionTree, 200, 1000), (PCATree, 1000,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "n_old", "n_new"), CASES)
+@pytest.mark.parametrize(("kind", "n_old", "n_new"), at_night(CASES, 1))
 def test_rows_of_the_same_distribution_alarm_once_in_200_times_at_most(kind, n_old, n_new):
     alarms = 0
     parameters = {"n_projections": 20} if kind is RandomProjectionTree else {}
