@@ -204,6 +204,13 @@ def relative_depth(density, floor=0.0):
     return depths
 
 
+def lower_ratios(density, floor, doubt):
+    """Lower bounds of the lower mode by upper bounds of the density, from the square roots of both above a floor."""
+    root, unit = [(p + floor) ** 0.5 for p in density], floor**0.5
+    modes = [min(max(root[: k + 1]), max(root[k:])) for k in range(len(root))]
+    return [((mode - doubt * unit) / (r + doubt * unit)) ** 2 for mode, r in zip(modes, root)]
+
+
 def modes(density):
     """Middles of the plateaus whose neighbours are all lower."""
     found = []

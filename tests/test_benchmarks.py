@@ -302,9 +302,19 @@ def test_cells_in_the_file_are_not_run_again(tmp_path, monkeypatch):
 
 def test_power_has_a_line_for_every_size_and_a_share_for_every_method():
     sizes = {"n_seeds": 1, "sizes": (100,), "columns": (2,), "separations": (5.0, 9.0), "n_jobs": 1}
-    (table,) = checked(power.run(**sizes, methods=("RandomProjectionTree", "mixture, full", "HDBSCAN")))
+    methods = ("RandomProjectionTree", "mixture, full", "HDBSCAN")
+    (table,) = checked(power.run(**sizes, methods=methods, kinds=("apart",)))
     assert [row[:3] for row in table.rows] == [(100, 2, 5.0), (100, 2, 9.0)]
     assert all(cell == "1, 1.00" for cell in table.rows[1][3:6])
+
+
+def test_power_has_a_line_for_every_kind_of_unrelated_columns():
+    (table,) = checked(
+        power.run(1, methods=("RandomProjectionTree", "HDBSCAN"), kinds=("tails",), n_rows=2000, n_jobs=1)
+    )
+    assert table.columns == ("columns", "number", "RandomProjectionTree", "required", "verdict")
+    assert {row[:2] for row in table.rows} == {(kind, d) for kind in power.UNRELATED for d in (2, 5, 20)}
+    assert all(row[2] == "1 of 1" for row in table.rows if row[0] == "lognormal")
 
 
 def test_tree_speed_compares_fitting_measuring_and_growth():

@@ -103,14 +103,15 @@ def bin_robustly(projections, counts):
 
 
 @jit
-def deepest_valleys(counts, taps, least, first, last, padded, work, out):
-    """Write the relative depth of the deepest valley of every histogram, its bin, and the rows on its left.
+def deepest_valleys(counts, taps, least, allowed, doubt, padded, work, out):
+    """Write the deepest valley of every histogram: its relative depth, its bin, the rows on its left, and its score.
 
     Parameters are the histograms, the heights of a kernel 0, 1, 2, ... bins from its centre as shares of its peak, the
-    fewest rows on either side, and the first and the last bin of each histogram that may be chosen. `out` has the shape
-    (3, histograms). The outermost bins, which count the rows outside the range, are left out of the density. `padded`,
-    zeros for a bin more than the taps on either side of a histogram, and `work`, (2, bins), are overwritten: arrays
-    made here, and ``max`` in place of comparisons, would double the time that it takes to compile this loop.
+    fewest rows on either side, the first and the last bin of each histogram that may be chosen, shape (2, histograms),
+    and the `doubt` of `lower_ratio`, by which valleys are compared. `out` has the shape (4, histograms). The outermost
+    bins, which count the rows outside the range, are left out of the density. `padded`, zeros for a bin more than the
+    taps on either side of a histogram, and `work`, (2, bins), are overwritten: arrays made here, and ``max`` in place
+    of comparisons, would double the time that it takes to compile this loop.
     """
     reach, n = taps.shape[0], work.shape[1]
     density, left = work[0], work[1]
@@ -128,21 +129,23 @@ def deepest_valleys(counts, taps, least, first, last, padded, work, out):
                 density[k] += tap * (before[k] + after[k])
         highest = 0.0
         for k in range(n):
+            # A kernel's height is one here, so the height of one row's kernel in the denominator is one, too.
+            density[k] = math.sqrt(density[k] + 1.0)
             if density[k] > highest:
                 highest = density[k]
             left[k] = highest
-        best = place = n_left = highest = 0.0
+        deepest = place = n_left = best = highest = 0.0
         below = total
         for k in range(n - 1, -1, -1):
             if density[k] > highest:
                 highest = density[k]
             lower = left[k] if left[k] < highest else highest
-            # A kernel's height is one here, so the height of one row's kernel in the denominator is one, too.
-            depth = (lower - density[k]) / (density[k] + 1.0)
-            if depth >= best and first[c] <= k and k <= last[c] and below >= least and total - below >= least:
-                best, place, n_left = depth, float(k), below
+            score = (lower - doubt) / (density[k] + doubt)
+            enough = below >= least and total - below >= least
+            if lower > density[k] and score >= best and enough and allowed[0, c] <= k and k <= allowed[1, c]:
+                deepest, place, n_left, best = lower / density[k], float(k), below, score
             below -= counts[c, k]
-        out[0, c], out[1, c], out[2, c] = best, place, n_left
+        out[0, c], out[1, c], out[2, c], out[3, c] = deepest, place, n_left, best
 
 
 OWN_BIN = 1.0 / 12.0

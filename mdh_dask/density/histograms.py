@@ -8,7 +8,7 @@ import numpy as np
 from .._cached import cached_property
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .bandwidth import Bandwidth, spread_of_counts
-from .kde import kernel_density, kernel_height, relative_depth
+from .kde import doubt_of, kernel_density, kernel_height, lower_ratio, relative_depth
 
 SLACK = 1e-6
 """Bins by which the range of a group is widened, as the projections of its rows are rounded."""
@@ -108,6 +108,8 @@ class Histograms:
         Ranges of groups of labelled rows, which splits should not cut.
     directions : array of shape (n_directions, n_features), optional
         The directions, for raw rows.
+    share : float
+        Share of the branch's rows that are counted, less than one for a sample.
     """
 
     counts: AnyArray
@@ -122,6 +124,7 @@ class Histograms:
     routed: AnyArray | None = None
     extents: Extents | None = None
     directions: Floats | None = None
+    share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.origin)
@@ -155,6 +158,16 @@ class Histograms:
     def depth(self) -> Floats:
         """Relative depths of the bins, shape (n_directions, n_bins), with one kernel's height as the floor."""
         return relative_depth(self.density, kernel_height(self.spread[0], self.bandwidth))
+
+    @property
+    def lower_ratio(self) -> Floats:
+        """Lower bounds of the modes beside the bins by the valleys there, shape (n_directions, n_bins).
+
+        One more than the relative depths if all rows are counted.
+        """
+        if self.share >= 1:
+            return 1 + self.depth
+        return lower_ratio(self.density, kernel_height(self.spread[0], self.bandwidth), doubt_of(self.share))
 
     @cached_property
     def n_left(self) -> AnyArray:

@@ -18,6 +18,9 @@ KERNEL_REACH = 6.0
 CERTAIN_DEPTH = 10.0
 """Relative depth beyond which a valley is beyond doubt: a search that has found one need not go on for a deeper one."""
 
+STANDARD_ERRORS = 2.0
+"""Standard errors by which the counts of a sample may be wrong about all rows, where its valleys are compared."""
+
 ROUGHNESS = 1 / (2 * np.sqrt(np.pi))
 """Integral of the squared Gaussian kernel of unit bandwidth."""
 
@@ -107,6 +110,47 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     return depth
 
 
+def doubt_of(share: float) -> float:
+    """Return the doubt of `lower_ratio` about a sample with such a share of all rows, zero for all of them.
+
+    The square root of the number of rows under a kernel has the variance 1/4, of which a sample has the share that it
+    lacks of the rows. The unit is the square root of the height of one row's kernel.
+    """
+    return float(STANDARD_ERRORS * np.sqrt((1 - share) / 4 * ROUGHNESS * np.sqrt(2 * np.pi)))
+
+
+def lower_ratio(density: AnyArray, floor: AnyArray, doubt: float) -> Floats:
+    """Return lower bounds of the mode beside every grid point, in multiples of the density there.
+
+    Valleys of a sample are compared by them. A gap before three rows is as deep as a valley before a hundred, and the
+    tails of many columns are full of such gaps, but all rows rarely have them.
+
+    Parameters
+    ----------
+    density : array of shape (..., n_bins)
+        Densities of a sample.
+    floor : array of shape (...)
+        As for `relative_depth`.
+    doubt : float
+        By how much the square roots of densities may be wrong, in square roots of the floor; see `doubt_of`.
+
+    Returns
+    -------
+    ndarray of shape (..., n_bins), float64
+        Not negative; without doubt one more than the relative depth.
+
+    Examples
+    --------
+    >>> few, many = lower_ratio(np.array([[9.0, 0.0, 3.0], [900.0, 24.0, 99.0]]), np.ones(2), 0.84)[:, 1]
+    >>> print(few.round(2), many.round(2))
+    0.4 2.46
+    """
+    root = np.sqrt(density + np.asarray(floor)[..., None])
+    left, right = (np.maximum.accumulate(side, axis=-1) for side in (root, root[..., ::-1]))
+    doubts = doubt * np.sqrt(np.asarray(floor))[..., None]
+    return ((np.minimum(left, right[..., ::-1]) - doubts) / (root + doubts)) ** 2
+
+
 def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
     """Return the least-squares unimodal histogram with its mode in bin `mode`, scaled to sum one.
 
@@ -140,12 +184,18 @@ class Valleys(NamedTuple):
     """The last bin on the left of a split in each valley, shape (n_directions,)."""
     n_left: Integers
     """Number of rows up to this bin, shape (n_directions,)."""
+    lower: Floats
+    """Lower bounds of the relative depths in all rows, by which valleys are compared, shape (n_directions,)."""
 
 
 def deepest_valleys(
-    counts: AnyArray, bins_per_bandwidth: float, min_rows: float, allowed: tuple[AnyArray, AnyArray] | None = None
+    counts: AnyArray,
+    bins_per_bandwidth: float,
+    min_rows: float,
+    allowed: AnyArray | None = None,
+    share: float = 1.0,
 ) -> Valleys:
-    """Return the deepest valley of each histogram that leaves enough rows on both sides.
+    """Return the deepest valley of each histogram that leaves enough rows on both sides, by its `lower_ratio`.
 
     Parameters
     ----------
@@ -155,8 +205,10 @@ def deepest_valleys(
         Standard deviation of the kernel, in bins.
     min_rows : float
         Fewest rows on each side.
-    allowed : pair of integer arrays of shape (n_directions,), optional
+    allowed : integer array of shape (2, n_directions), optional
         First and last bin that may be returned.
+    share : float
+        Share of all rows that are counted.
 
     Returns
     -------
@@ -172,10 +224,12 @@ def deepest_valleys(
     """
     n, n_bins = counts.shape
     taps = np.exp(-0.5 * (np.arange(int(KERNEL_REACH * bins_per_bandwidth) + 1) / bins_per_bandwidth) ** 2)
-    first, last = allowed or (np.zeros(n, dtype=np.int64), np.full(n, n_bins, dtype=np.int64))
-    out, padded = np.empty((3, n)), np.zeros(n_bins + 2 * len(taps))
-    write_deepest_valleys(counts, taps, float(min_rows), first, last, padded, np.empty((2, n_bins)), out)
-    return Valleys(out[0], out[1].astype(np.int64), out[2].astype(np.int64))
+    if allowed is None:
+        allowed = np.broadcast_to(np.array([[0], [n_bins]]), (2, n))
+    out, padded = np.empty((4, n)), np.zeros(n_bins + 2 * len(taps))
+    write_deepest_valleys(counts, taps, float(min_rows), allowed, doubt_of(share), padded, np.empty((2, n_bins)), out)
+    depth, lower = out[[0, 3]] ** 2 - 1
+    return Valleys(np.maximum(depth, 0.0), out[1].astype(np.int64), out[2].astype(np.int64), lower)
 
 
 def valley_evidence(density: Floats, k: int, n_rows: float, bandwidth: float) -> float:

@@ -64,6 +64,8 @@ class Scorer:
         Shift and scale of the columns.
     groups : Groups, optional
         The labelled rows of the branch.
+    share : float
+        Share of the branch's rows that take part, of those that choose; less than one for a sample.
     """
 
     rows: AnyArray
@@ -72,6 +74,7 @@ class Scorer:
     min_rows: float
     standardise: Standardiser
     groups: Groups | None = None
+    share: float = 1.0
 
     @property
     def at_any_depth(self) -> Self:
@@ -114,9 +117,10 @@ class Scorer:
         if len(proposal) <= FIRST_ROUND_KEEPS or not enough:
             return proposal
         some = any_rows(self.rows, FIRST_ROUND_ROWS)
-        few = replace(self, rows=some, min_rows=self.min_rows * len(some) / len(self.rows))
+        part = len(some) / len(self.rows)
+        few = replace(self, rows=some, min_rows=self.min_rows * part, share=self.share * part)
         scores = at_any_depth = (
-            few._depths(proposal, ROUGH_BINS) if self._only_depth else few._scores(proposal, ROUGH_BINS)
+            few._depths(proposal, ROUGH_BINS, 0.0) if self._only_depth else few._scores(proposal, ROUGH_BINS)
         )
         shallow = not self._only_depth and self.rule.limits_depth
         if shallow and np.count_nonzero(scores > -np.inf) < FIRST_ROUND_KEEPS:
@@ -130,8 +134,7 @@ class Scorer:
     def _scores(self, proposal: Proposal, bins_per_bandwidth: float = BINS_PER_BANDWIDTH) -> Floats:
         """Return one score for each direction, minus infinity without an admissible split."""
         if self._only_depth:
-            depths = self._depths(proposal, bins_per_bandwidth)
-            return np.where(depths > self.rule.min_relative_depth, depths, -np.inf)
+            return self._depths(proposal, bins_per_bandwidth, self.rule.min_relative_depth)
         scores = np.empty((len(self.rule.criteria), len(proposal)))
         groups = None if self.groups is None else self.groups.standardised(self.standardise)
         for part, projections, resolution in self._projected(proposal, self.rows):
@@ -142,21 +145,21 @@ class Scorer:
             histograms = histograms_along(
                 projections, self.bandwidth, resolution, bins_per_bandwidth, self.rule.at.needs_extremes, ends
             )
-            histograms = replace(histograms, length=directions.length, suggested=suggested)
+            histograms = replace(histograms, length=directions.length, suggested=suggested, share=self.share)
             if groups is not None:
                 histograms = replace(histograms, extents=groups.along(directions.vectors))
             scores[:, part] = self.rule.scores(histograms, self.min_rows)
         return self.rule.combined(scores)
 
-    def _depths(self, proposal: Proposal, bins_per_bandwidth: float) -> Floats:
-        """Return the relative depth of the deepest valley along each direction; none after a split beyond doubt."""
+    def _depths(self, proposal: Proposal, bins_per_bandwidth: float, least: float) -> Floats:
+        """Return the lower bound of the relative depth along each direction; none after a split beyond doubt."""
         depths = np.full(len(proposal), -np.inf)
         # Without their mean, rows keep in float32 the digits in which they differ.
         rows = (self.rows - self.rows.mean(axis=0)).astype(np.float32)
         for part, projections, resolution in self._projected(proposal, rows):
             counts, _, _ = sample_counts(projections, self.bandwidth, resolution, bins_per_bandwidth)
-            depth = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1)).depth
-            depths[part] = np.where(depth > 0, depth, -np.inf)
+            valleys = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1), share=self.share)
+            depths[part] = np.where(valleys.depth > least, valleys.lower, -np.inf)
             if depths[part].max() > max(CERTAIN_DEPTH, self.rule.min_relative_depth):
                 break
         return depths
@@ -174,12 +177,12 @@ def rows_and_scorer(
     branch: Branch, rows: AnyArray, scoring: AnyArray, settings: GrowthSettings, standardise: Standardiser
 ) -> tuple[AnyArray, Scorer]:
     """Return the near rows of a branch, and the scorer of directions by those that choose; both are standardised."""
-    share = least_share(settings.selector.min_rows, branch.n_rows)
+    sampled = min(len(rows) / branch.n_rows, 1.0)
     if not settings.from_origin:  # without some rows, the degrees of others would be wrong
-        rows, scoring = near_rows(rows, scoring, share)
+        rows, scoring = near_rows(rows, scoring, least_share(settings.selector.min_rows, branch.n_rows))
     min_rows = settings.selector.min_rows * len(scoring) / branch.n_rows
     bandwidth = bandwidth_of(settings.bandwidth, scoring)
-    return rows, Scorer(scoring, settings.selector.rule, bandwidth, min_rows, standardise, branch.groups)
+    return rows, Scorer(scoring, settings.selector.rule, bandwidth, min_rows, standardise, branch.groups, sampled)
 
 
 def candidates_for(rows: AnyArray, proposal: Proposal, scorer: Scorer, n_rows: float) -> Histograms:

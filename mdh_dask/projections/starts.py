@@ -146,9 +146,9 @@ def _deepest_valleys(projections: Floats, least_share: float, within: float) -> 
     counts, origin, width, sd = _sample_counts(projections, BANDWIDTHS["multimodal"])
     reach = within * sd if np.isfinite(within) else np.full_like(sd, np.inf)
     ends = np.ceil((-reach - origin) / width - 1), np.floor((reach - origin) / width - 1)
-    first, last = np.clip(ends, 0, counts.shape[1]).astype(np.int64)
+    allowed = np.clip(ends, 0, counts.shape[1]).astype(np.int64)
     # On coarser bins, shallow valleys change places: optdigits loses .01 of NMI.
-    depth, bins, n_left = deepest_valleys(counts, BINS_PER_BANDWIDTH, least_share * n, (first, last))
+    depth, bins, n_left, _ = deepest_valleys(counts, BINS_PER_BANDWIDTH, least_share * n, allowed)
     alpha = np.abs(origin + width * (bins + 1)) / np.where(sd > 0, sd, 1.0)
     return depth, alpha, np.minimum(n_left, n - n_left) / n
 

@@ -175,7 +175,7 @@ class SplitSelector:
 
         Rows do all three unless the stop rule holds some out.
         """
-        candidates = candidates[: len(counts.counts)]
+        candidates = replace(candidates[: len(counts.counts)], share=share)
         train = test = whole = counts.along(candidates)
         if self.stop.holds_out:
             train, test = counts.along(candidates, half=0), counts.along(candidates, half=1)

@@ -34,7 +34,7 @@ class Criterion:
 
 
 def _relative_depth(histograms: Histograms, admissible: Booleans) -> Floats:
-    return histograms.depth.max(axis=1, where=admissible, initial=0.0)
+    return histograms.lower_ratio.max(axis=1, where=admissible, initial=0.0) - 1
 
 
 def _dip(histograms: Histograms, admissible: Booleans) -> Floats:

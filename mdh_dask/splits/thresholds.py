@@ -64,7 +64,7 @@ class ThresholdRule(ABC):
 
 
 class RelativeDepth(ThresholdRule):
-    """The largest relative depth (thesis eq. 6.7)."""
+    """The largest relative depth (thesis eq. 6.7), of a sample the largest that all rows have for certain."""
 
     limits_depth = True
 
@@ -74,7 +74,7 @@ class RelativeDepth(ThresholdRule):
 
     def score(self, histograms: Histograms) -> Floats:
         """See `ThresholdRule`."""
-        return histograms.depth
+        return histograms.lower_ratio
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; `SAME_VALLEY` bounds the excess of the density."""

@@ -137,7 +137,8 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
 @click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of the scenes of `holes`.")
 @click.option("--alone", is_flag=True, default=None, help="Only the scene with holes of `holes`.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Repeats of `holes`, in turns; medians are shown.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(list(honesty.CLOUDS)), help="Clouds of `honesty`.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice([*honesty.CLOUDS, *power.KINDS]),
+    help="Clouds of `honesty`; tables of `power`.")  # fmt: skip
 @click.option("--cloud", "clouds", multiple=True, type=click.Choice(honesty.ALL_CLOUDS), help="Clouds of `honesty`.")
 @click.option(
     "--method",

@@ -84,7 +84,7 @@ class TestScreen:
         assert kept(np.empty((0, 4)), np.empty((0, 4)), 1).shape == (0, 4)
 
     def test_only_a_valley_that_is_deep_enough_ends_the_search(self):
-        rows, shallow, deep = clustered(1900) * [4.0, 1.0, 1.0, 1.0], [1.0, 2.4, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+        rows, shallow, deep = clustered(1900) * [4.0, 1.0, 1.0, 1.0], [1.0, 2.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
         directions = np.array([shallow] * DIRECTIONS_AT_ONCE + [deep])
         assert kept(rows, directions, 1).tolist() == [shallow]  # beyond doubt
         assert kept(rows, directions, 1, SplitRule(min_relative_depth=25.0)).tolist() == [deep]
