@@ -96,9 +96,7 @@ class Scorer:
         for i in np.argsort(-scores, kind="stable"):
             if len(kept) == n_kept or scores[i] == -np.inf:
                 break
-            # OpenBLAS's products of a few float32 rows may read what lies beyond them, and flag it as invalid.
-            with np.errstate(invalid="ignore"):
-                cosines = np.abs(unit[kept] @ unit[i])
+            cosines = np.abs(product(unit[kept], unit[i]))
             if np.all(cosines < 0.9994):
                 kept.append(int(i))
         return proposal[kept]
@@ -169,8 +167,18 @@ class Scorer:
         for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
             part = slice(first, first + DIRECTIONS_AT_ONCE)
             directions = proposal.directions[part]
-            projections = directions.vectors.astype(rows.dtype) @ rows.T
+            projections = product(directions.vectors.astype(rows.dtype), rows.T)
             yield part, projections, self.standardise.bandwidth_along(directions)
+
+
+def product(directions: AnyArray, rows: AnyArray) -> AnyArray:
+    """Return the matrix product of finite numbers.
+
+    OpenBLAS's products of few directions in float32 may read what lies beyond them, and flag it as invalid.
+    """
+    with np.errstate(invalid="ignore"):
+        found: AnyArray = directions @ rows
+    return found
 
 
 def rows_and_scorer(
