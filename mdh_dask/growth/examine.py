@@ -95,8 +95,9 @@ class Examiner:
             return
         whole = branch.sample.load()
         self._split_by_one_half(branch, whole, whole.first(size))
-        few = branch.complete and self.settings.selector.n_root <= min(FEW_ROWS, size)
-        if few and self.settings.selector.stop.votes:
+        few = self.settings.selector.n_root <= min(FEW_ROWS, size)
+        in_groups = self.settings.parts_at is not None  # which are few, however many rows they have
+        if branch.complete and (few or in_groups) and self.settings.selector.stop.votes:
             self._split_by_vote(branch, whole)
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:

@@ -8,6 +8,7 @@ import pytest
 import zarr
 from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
+from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import DensityTree, RandomProjectionTree, load_model
 from mdh_dask.images import open_image, tiles
@@ -98,6 +99,17 @@ def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
     segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report, overwrite=True)
     assert load_model(place).pixel_columns_.tiles is None
     assert "patches of smooth noise would be segments, too" in Path(report).read_text()
+
+
+def test_classes_of_forty_patches_each_are_found_on_tiles(tmp_path):
+    rng = np.random.default_rng(0)
+    label = np.kron(rng.permutation(np.arange(121) % 3).reshape(11, 11), np.ones((16, 16), int))
+    model = RandomProjectionTree()
+    pixels = smooth(0, 176, 1.0) + 4 * np.eye(3)[label]
+    segment(stored(tmp_path, pixels), model, labels=f"{tmp_path}/l.zarr", dependence="auto")
+    found = zarr.open_array(f"{tmp_path}/l.zarr")[:]
+    assert model.n_clusters_ == 3
+    assert adjusted_rand_score(label.ravel(), found.ravel()) > 0.7
 
 
 def test_labels_on_tiles_do_not_depend_on_chunks(tmp_path):
