@@ -195,15 +195,15 @@ class SelectedBands:
         return np.asarray(pixels[..., [*bands, *range(source.shape[2], pixels.shape[2])]])
 
 
-def with_bands(image: Image, names: Sequence[str]) -> Image:
-    """Return an image of the bands with these names, in their order.
+def with_bands(image: Image, names: Sequence[str] | None) -> Image:
+    """Return an image of the bands with these names, in their order; None for all.
 
     Raises
     ------
     ValueError
         If it has not exactly one band of each name.
     """
-    if tuple(names) == image.bands:
+    if names is None or tuple(names) == image.bands:
         return image
     if not image.bands:
         raise ValueError(

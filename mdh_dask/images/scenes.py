@@ -241,7 +241,7 @@ def _opened(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
         images.append(replace(image, bands=names or image.bands))
     image = stacked(images)
     image = image if scene.mask is None else masked(image, scene.mask)
-    return image if bands is None else with_bands(image, bands)
+    return with_bands(image, bands)
 
 
 def matched(images: Mapping[str, Image]) -> dict[str, Image]:

@@ -166,21 +166,24 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     return RowsInput(path, table, beside)
 
 
+def reading_of(given: Mapping[str, Any]) -> Reading:
+    """Return how images are opened, but for a mask, from the values of ``[input]``."""
+    nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
+    return Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata)
+
+
+def options_of(given: Mapping[str, Any]) -> PixelOptions:
+    """Return which columns and pixels of images are clustered, from the values of ``[input]``."""
+    bands = None if given["bands"] is None else tuple(given["bands"])
+    return PixelOptions(
+        given["window"], given.get("coordinates"), given["sample"], reading_of(given).nodata, tuple(given["features"]),
+        given["sieve"], bands, given.get("dependence"),
+    )  # fmt: skip
+
+
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     """Open an image from the values of ``[input]``."""
-    nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
-    reading = Reading(
-        given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=given["mask"]
-    )
-    kinds, sieve, bands = (
-        tuple(given["features"]),
-        given["sieve"],
-        None if given["bands"] is None else tuple(given["bands"]),
-    )
-    options = PixelOptions(
-        given["window"], given["coordinates"], given["sample"], nodata, kinds, sieve, bands, given.get("dependence")
-    )
-    image = reading.image(given["path"])
-    opened = ImageInput(given["path"], image if bands is None else with_bands(image, bands), options)
+    options, reading = options_of(given), replace(reading_of(given), mask=given["mask"])
+    opened = ImageInput(given["path"], with_bands(reading.image(given["path"]), options.bands), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened

@@ -15,7 +15,6 @@ from .._words import full_count
 from ..images import Image
 from ..images.maps import is_map, place_of
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
-from ..images.validity import nodata_of
 from ..io import codec
 from ..io.paths import fingerprint
 from ..workflows.estimates import Estimate, estimate
@@ -23,6 +22,7 @@ from ..workflows.output_kinds import OUTPUTS
 from ..workflows.outputs import pure_path
 from ..workflows.pixels import PixelOptions, columns_of
 from ..workflows.reading import Reading
+from .inputs import options_of, reading_of
 from .outputs import JobOutputs
 
 
@@ -81,15 +81,12 @@ class ScenesInput:
     scenes : mapping of str to Scene
     reading : Reading
     options : PixelOptions
-    bands : tuple of str or None
-        Names of the bands to use.
     """
 
     path: str
     scenes: Mapping[str, Scene]
     reading: Reading
     options: PixelOptions
-    bands: tuple[str, ...] | None = None
     digests: dict[str, str] = field(default_factory=dict, repr=False)
 
     def digest(self, name: str) -> str:
@@ -105,7 +102,7 @@ class ScenesInput:
 
     def image(self, name: str) -> Image:
         """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
-        image = open_scene(self.scenes[name], self.reading.image, self.bands)
+        image = open_scene(self.scenes[name], self.reading.image, self.options.bands)
         columns_of(self.options).check_image(image)
         return image
 
@@ -144,16 +141,10 @@ class ScenesInput:
 
 def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     """Find the scenes that the values of ``[input]`` name; they are opened later."""
-    nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
-    reading = Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata)
-    options = PixelOptions(
-        given["window"], None, given["sample"], nodata, tuple(given["features"]), given["sieve"],
-        dependence=given.get("dependence"),
-    )  # fmt: skip
-    bands = None if given["bands"] is None else tuple(given["bands"])
-    found = find_scenes(given["path"], bands, given["mask"])
+    options = options_of(given)
+    found = find_scenes(given["path"], options.bands, given["mask"])
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
-    return ScenesInput(shown, {scene.name: scene for scene in found}, reading, options, bands)
+    return ScenesInput(shown, {scene.name: scene for scene in found}, reading_of(given), options)
 
 
 def _digest(scene: Scene) -> str:

@@ -164,8 +164,8 @@ def segment(
         return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
     image = os.fspath(image)
     outputs.check(image, *([mask] if mask else []))
-    opened = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask).image(image)
-    opened = opened if bands is None else with_bands(opened, bands)
+    reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask)
+    opened = with_bands(reading.image(image), bands)
     return (
         f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
     )

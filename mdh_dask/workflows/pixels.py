@@ -137,7 +137,7 @@ def segment_image(
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
-        facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=_nbytes(image))
+        facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=image.nbytes)
         title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
         write_preview(seen, outputs)
         _write_report(seen, features, estimator, outputs, title, facts)
@@ -290,11 +290,6 @@ def _names_of_bands(seen: SegmentSummary) -> tuple[str, ...]:
     if seen.is_photograph and n_bands == len(COLOURS):
         return COLOURS
     return tuple(f"band {i}" for i in range(n_bands))
-
-
-def _nbytes(image: Image) -> int:
-    height, width, n_bands = image.shape
-    return height * width * n_bands * image.dtype.itemsize
 
 
 def _facts(image: Image, options: PixelOptions) -> dict[str, str]:

@@ -61,8 +61,9 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
             n_passes = int(options.sample is not None)
             estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
     estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
-    columns = PixelColumns(first.shape[2], features, first.axes, options.nodata, first.bands or None, tiles)
-    estimator.pixel_columns_ = columns
+    estimator.pixel_columns_ = PixelColumns(
+        first.shape[2], features, first.axes, options.nodata, first.bands or None, tiles
+    )
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
 
 
@@ -151,8 +152,7 @@ def segment_data_array(
     index: Mapping[str, int],
 ) -> Any:
     """Cluster the pixels of a DataArray, write any outputs, and return its labels; see `segment`."""
-    image = image_of(array, index, options.nodata)
-    image = image if options.bands is None else with_bands(image, options.bands)
+    image = with_bands(image_of(array, index, options.nodata), options.bands)
     if outputs.kept():
         outputs.check()
     segment_image(image, estimator, options, outputs, cluster)
@@ -174,8 +174,7 @@ def segment_data_arrays(
     if len({*map(str, arrays)}) < len(arrays):
         raise ValueError(f"expected names that differ as texts; got {', '.join(map(repr, arrays))}")
     images = matched({str(name): image_of(array, index, options.nodata) for name, array in arrays.items()})
-    if options.bands is not None:
-        images = {name: with_bands(image, options.bands) for name, image in images.items()}
+    images = {name: with_bands(image, options.bands) for name, image in images.items()}
     own = own_outputs(images, outputs) if outputs.kept() else {}
     segment_images(images, own, estimator, options, outputs, cluster)
     return {name: _labels(array, images[str(name)], estimator) for name, array in arrays.items()}
