@@ -70,9 +70,9 @@ class Statistic(ABC):
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
         """Return the state of consecutive rows, the first of which has the global number `start`."""
 
-    @abstractmethod
     def combine(self, left: Any, right: Any) -> Any:
-        """Return the state of the rows of `left` followed by the rows of `right`."""
+        """Return the state of the rows of `left` followed by the rows of `right`: by default their sum."""
+        return left + right
 
     def finalise(self, state: Any) -> Any:
         """Return the value of the statistic from the state of all rows."""
@@ -142,9 +142,6 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
     >>> class RowCount(Statistic):
     ...     def chunk(self, start, *blocks):
     ...         return len(blocks[0])
-    ...
-    ...     def combine(self, left, right):
-    ...         return left + right
     >>> reduce_rows(RowCount(), np.zeros((5, 2)))
     5
     """

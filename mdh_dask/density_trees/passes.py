@@ -50,10 +50,6 @@ class NearestCounts(Statistic):
         n = len(self.points)
         return np.bincount(outside * n + nearest, minlength=(1 + DOUBLINGS) * n).reshape(1 + DOUBLINGS, n)
 
-    def combine(self, left: Integers, right: Integers) -> Integers:
-        """Add the counts."""
-        return left + right
-
 
 @storable
 class LandmarksAndBalls(NamedTuple):

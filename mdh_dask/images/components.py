@@ -98,23 +98,15 @@ class Parts(Statistic):
     borders: bool = True
     """Whether the borders between components are wanted."""
 
-    @property
-    def journalled(self) -> bool:
-        """False: labels may be written anew."""
-        return False
+    # Labels may be written anew.
+    journalled = False
 
-    @property
-    def keeps_blocks(self) -> bool:
-        """True, as the parts are listed in their order."""
-        return True
+    # The parts are listed in their order.
+    keeps_blocks = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Part]:
         """Find the components of blocks with these numbers."""
         return [self._part(self.grid.block(int(i))) for i in blocks[0]]
-
-    def combine(self, left: list[Part], right: list[Part]) -> list[Part]:
-        """Concatenate the lists."""
-        return left + right
 
     def _part(self, block: Block) -> Part:
         classes, found, n = components_of(self.grid.array, block)
@@ -233,10 +225,8 @@ class WriteRegions(Statistic):
     of_parts: Integers = field(repr=False)
     starts: Integers = field(repr=False)
 
-    @property
-    def journalled(self) -> bool:
-        """False, as the written regions are not in the journal."""
-        return False
+    # The written regions are not in the journal.
+    journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> None:
         """Write the blocks with these numbers."""

@@ -67,10 +67,8 @@ class LabelRows(Statistic):
     also: Statistic | None = None
     """Computed from the pixels with data only."""
 
-    @property
-    def journalled(self) -> bool:
-        """False: labels may be written on the way."""
-        return False
+    # Labels may be written on the way.
+    journalled = False
 
     def chunk(self, start: int, *blocks: Any) -> tuple[Any, Any]:
         """Label a block and compute its state; the last of the blocks holds the pixels."""

@@ -62,15 +62,11 @@ class RegionSums(Statistic):
     """First row in the image of each block, by its first row among those of this pass."""
     top: Integers
 
-    @property
-    def journalled(self) -> bool:
-        """False: the regions are not in the journal."""
-        return False
+    # The regions are not in the journal.
+    journalled = False
 
-    @property
-    def keeps_blocks(self) -> bool:
-        """True, as the places of blocks are known by their first rows."""
-        return True
+    # The places of blocks are known by their first rows.
+    keeps_blocks = True
 
     def chunk(self, start: int, *blocks: Any) -> Sums:
         """Sum the pixels of the regions in a block."""

@@ -73,20 +73,14 @@ class WriteBlocks(Statistic):
     array: int = 0
     """Index of the array to write among row-aligned ones."""
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True: what is written is dense, and sparse rows beside it must not divide its blocks."""
-        return True
+    # What is written is dense, and sparse rows beside it must not divide its blocks.
+    takes_sparse = True
 
-    @property
-    def journalled(self) -> bool:
-        """False, as the written rows are not in the journal."""
-        return False
+    # The written rows are not in the journal.
+    journalled = False
 
-    @property
-    def keeps_blocks(self) -> bool:
-        """True, as blocks end where stored objects end, and only one task may write an object."""
-        return True
+    # Blocks end where stored objects end, and only one task may write an object.
+    keeps_blocks = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Block]:
         """Write one block, or return its earlier record."""
@@ -108,10 +102,6 @@ class WriteBlocks(Statistic):
         for i in range(0, len(block), step):
             piece = np.ascontiguousarray(block[i : i + step], self.target.dtype)
             yield start + i, len(piece), rows_from(start + i, len(piece)), piece
-
-    def combine(self, left: list[Block], right: list[Block]) -> list[Block]:
-        """Concatenate the lists."""
-        return left + right
 
     def _checked(self, block: AnyArray) -> AnyArray:
         # Zarr would cast and broadcast silently, and NumPy would drop a mask.
@@ -162,18 +152,12 @@ class DamagedBlocks(Statistic):
     where: Callable[[int, int], Any] = rows_from
     """Returns the region of a block in the array from its first row and its number of rows."""
 
-    @property
-    def journalled(self) -> bool:
-        """False: the array may have changed since."""
-        return False
+    # The array may have changed since.
+    journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[tuple[int, int]]:
         """Check the blocks with these numbers."""
         return [(b[0], b[0] + b[1]) for b in (self.blocks[int(i)] for i in blocks[0]) if not self._intact(b)]
-
-    def combine(self, left: list[tuple[int, int]], right: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Concatenate the lists."""
-        return left + right
 
     def _intact(self, block: Block) -> bool:
         start, rows, crc = block

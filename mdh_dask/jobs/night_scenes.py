@@ -34,10 +34,6 @@ class PixelCount(Statistic):
         """Count the pixels of a block."""
         return len(blocks[0])
 
-    def combine(self, left: int, right: int) -> int:
-        """Add the counts."""
-        return left + right
-
 
 @dataclass
 class Damaged:

@@ -97,10 +97,6 @@ class AffinitySums(Statistic):
             sums += np.rint(affinities * 2.0**BITS).astype(np.int64).sum(axis=0)
         return sums
 
-    def combine(self, left: Integers, right: Integers) -> Integers:
-        """Add the sums."""
-        return left + right
-
     def finalise(self, state: Integers) -> Floats:
         """Return the sums as numbers."""
         return state / 2.0**BITS

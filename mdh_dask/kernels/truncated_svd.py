@@ -40,10 +40,8 @@ class TruncatedSVDMap(FeatureMap):
     variances: Floats
     unit_length: bool
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True: only the values other than zero are multiplied."""
-        return True
+    # Only the values other than zero are multiplied.
+    takes_sparse = True
 
     @property
     def n_features(self) -> int:
@@ -131,10 +129,8 @@ class SparseSamplePass(Statistic):
     limit: int
     most_values: int = SAMPLED_VALUES
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True: the sample is sparse."""
-        return True
+    # The sample is sparse.
+    takes_sparse = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> SparseSample:
         """Return the state of one block of rows."""

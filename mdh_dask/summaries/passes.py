@@ -109,10 +109,8 @@ class UnseenPass(Statistic):
     coder: Coder | None = None
     most: int = MOST_UNSEEN
 
-    @property
-    def journalled(self) -> bool:
-        """Return False, as no job asks for levels that a model does not know."""
-        return False
+    # No job asks for levels that a model does not know.
+    journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> Unseen:
         """Return the unknown levels of one block."""
@@ -189,10 +187,8 @@ class MissingPass(Statistic):
 class CompleteRows(Statistic):
     """Number of rows without missing values in every block, which are the chunks of those rows."""
 
-    @property
-    def keeps_blocks(self) -> bool:
-        """True, as the counts belong to the blocks."""
-        return True
+    # The counts belong to the blocks.
+    keeps_blocks = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Count one block."""

@@ -59,10 +59,6 @@ class LandmarkCounts(Statistic):
         count_nearest(rows, self.centre, self.scale, self.columns, self.first, halves, counts)
         return counts
 
-    def combine(self, left: Integers, right: Integers) -> Integers:
-        """Add the counts."""
-        return left + right
-
 
 @dataclass(frozen=True)
 class LevelCounts(Statistic):
@@ -89,10 +85,6 @@ class LevelCounts(Statistic):
         totals = np.empty((len(rows), len(self.widths)))
         totals_of_widths(rows, self.centre, self.scale, self.columns, self.coefficients, self.widths, totals)
         return np.stack([np.bincount(bin_of(column), minlength=N_BINS) for column in totals.T])
-
-    def combine(self, left: Integers, right: Integers) -> Integers:
-        """Add the counts."""
-        return left + right
 
 
 def bin_of(totals: Floats) -> Integers:

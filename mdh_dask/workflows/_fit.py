@@ -44,10 +44,6 @@ class RowsPerLabel(Statistic):
         """Count the labels of a block."""
         return np.bincount(blocks[0] - self.lowest, minlength=self.n_labels)
 
-    def combine(self, left: Integers, right: Integers) -> Integers:
-        """Add counts."""
-        return left + right
-
 
 Cluster = AbstractContextManager[str]
 """A context that makes a cluster the current one; its value describes the cluster."""
