@@ -125,11 +125,13 @@ def test_data_arrays_are_their_rows_and_labels_have_their_coordinates(name):
         np.testing.assert_array_equal(model.labels_.row, array.row)
 
 
+@pytest.mark.slow
 @every(CLASSES)
 def test_the_layout_in_memory_changes_no_bit(name):
     assert_same_fit(fit(new(name), np.asfortranarray(ROWS)), fitted(name))
 
 
+@pytest.mark.slow
 @every(CLASSES, but={"ConsensusClustering": "a defect: its loops get the sample in the order of bytes of the rows"})
 def test_the_order_of_bytes_changes_no_bit(name):
     assert_same_fit(fit(new(name), ROWS.astype(">f8")), fitted(name))

@@ -42,6 +42,7 @@ class TestHashRows:
     def test_equals_its_twin(self, seed, start, n_rows):
         assert hash_rows(seed, start, n_rows).tolist() == reference.hash_rows(seed, start, n_rows)
 
+    @pytest.mark.slow
     @given(word, st.integers(0, 2**40), chunkings(100))
     def test_a_row_has_the_same_hash_in_every_block(self, seed, start, sizes):
         edges = np.cumsum([0, *sizes])

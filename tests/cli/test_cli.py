@@ -108,6 +108,7 @@ def test_predict_with_the_saved_model_gives_the_labels_of_fit(here):
     np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
 
 
+@pytest.mark.slow
 def test_options_reach_the_estimator(here):
     options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "-p", "decay=0.5")
     assert run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK, *options).exit_code == 0

@@ -107,6 +107,7 @@ def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_write
     assert Path("a.png").read_bytes() == Path("b.png").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_place_on_another_axis_is_chosen(here):
     result = run(
         "predict", "../in/stack.zarr", "--index", "t=1", "--model", "../in/bands.model", "--out", "l.zarr", *THREADS

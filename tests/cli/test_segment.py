@@ -130,6 +130,7 @@ def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(h
     assert not np.array_equal(load_model("m.zarr").tree_.planes, load_model("n.zarr").tree_.planes)
 
 
+@pytest.mark.slow
 def test_a_sample_larger_than_the_image_is_the_image(here):
     assert run("../in/tiles.zarr", "--model", "m.zarr", "--sample", 10**9, *QUICK).exit_code == 0
     assert load_model("m.zarr").tree_.n_rows[0] == 75_000

@@ -14,6 +14,7 @@ sizes = st.integers(1, 10**9)
 
 
 class TestRules:
+    @pytest.mark.slow
     @given(sizes, positive, positive)
     def test_the_normal_rule_is_that_of_the_thesis(self, n, sd, quartiles):
         assert BANDWIDTHS["normal"].of(n, sd, quartiles) == pytest.approx((4 / (3 * n)) ** (1 / 5) * sd)

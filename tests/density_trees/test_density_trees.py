@@ -591,6 +591,7 @@ class TestDrift:
         assert found.alarms == ()
         assert novelty_of(found).bound == 0
 
+    @pytest.mark.slow
     def test_clusters_of_other_shares_have_drifted(self, model_of_pair):
         found = drift(model_of_pair, pair(2000, share=0.9, seed=1))
         assert found.alarms[-1] == "shares of the clusters: 40% of the rows are in others"

@@ -110,6 +110,7 @@ def test_pods_may_do_nothing_that_they_need_not(templates, containers):
         assert not any("hostPort" in port for port in container.get("ports", ()))
 
 
+@pytest.mark.slow
 def test_containers_write_to_volumes_only(containers):
     for container, spec in containers.values():
         assert container["securityContext"]["readOnlyRootFilesystem"] is True

@@ -80,6 +80,7 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
     write_rows(rows, tmp_path / "rows.zarr", chunk_rows=1000)
     stored = zarr.open_array(tmp_path / "rows.zarr")

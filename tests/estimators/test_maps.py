@@ -152,6 +152,7 @@ HARM = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", HARM)
 def test_a_map_that_no_fit_gives_is_refused(harm, rows, tmp_path):
     model = PCATree(feature_map="polar").fit(rows)

@@ -102,6 +102,7 @@ def test_labels_of_some_rows_keep_the_features():
     assert HierarchicalKernelMDH().fit(rows, labels).feature_map_ is not None
 
 
+@pytest.mark.slow
 def test_a_saved_model_labels_rows_and_learns_from_more(model, tmp_path):
     rows, _ = long_clusters()
     model.save(tmp_path / "model.npz")

@@ -65,6 +65,7 @@ def test_another_process_reads_a_model_with_its_own_estimator_alone(written, nam
     assert b"mdh_dask.estimators.registry" not in ran.stdout.split()
 
 
+@pytest.mark.slow
 def test_every_tree_goes_on_learning(written):
     rows = np.load(written / "rows.npy")
     for name, told in expected(written / "models").items():

@@ -506,6 +506,7 @@ def test_the_scheduler_of_this_process_does_not_matter(path, scheduler):
     assert_written(path)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_another_process_writes_the_same(path, other_process):
     assert_written(path)

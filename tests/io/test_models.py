@@ -102,6 +102,7 @@ def test_every_field_of_the_tree_is_saved():
         assert getattr(TREE, name).dtype == dtype
 
 
+@pytest.mark.slow
 def test_a_loaded_tree_labels_rows_as_the_saved_one(path):
     rows = four_groups()
     tree = grown_tree(rows)
@@ -312,6 +313,7 @@ def test_an_array_of_another_dtype_is_named(saved, name):
         load_tree(saved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["truncate", "garbage", "remove", "metadata", "group instead"])
 def test_harm_to_the_files_of_an_array_is_damage(saved, harm):
     chunk = saved / "tree.planes" / "c" / "0" / "0"
@@ -427,6 +429,7 @@ def test_bounds_of_histograms_that_wrap_around_are_refused(path):
         load_tree(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inflate", ["shape", "chunk_shape"])
 @pytest.mark.parametrize("name", ["planes", "bins", "left"])
 def test_arrays_that_claim_more_than_the_memory_are_refused_before_they_are_read(saved, name, inflate):
@@ -651,6 +654,7 @@ def test_parameters_that_no_model_has_are_refused_by_name(originals, path, chang
         load_model(path)
 
 
+@pytest.mark.slow
 def test_a_class_that_is_not_known_is_named_and_nothing_is_imported_for_it(originals, path):
     changed_model(originals[None][0], path, lambda value, arrays: value.update(state={"os.system": {"command": "x"}}))
     with pytest.raises(ImportError, match=r"got os\.system: import the package that defines it first"):

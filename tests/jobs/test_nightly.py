@@ -189,6 +189,7 @@ def test_only_outputs_that_the_job_made_itself_are_replaced(second):
     assert rows_shown() == ROWS[1]
 
 
+@pytest.mark.slow
 def test_leave_to_replace_outlasts_an_interruption(second, monkeypatch):
     Path("job.toml").write_text(JOB)
     with monkeypatch.context() as patch:

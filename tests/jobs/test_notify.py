@@ -145,6 +145,7 @@ def test_a_run_writes_what_it_did_in_openmetrics(job, webhook):
     assert webhook == []
 
 
+@pytest.mark.slow
 def test_jobs_of_the_same_file_name_in_two_folders_are_told_apart(job, monkeypatch):
     (job.parent / "other").mkdir()
     (job.parent / "other/job.toml").write_text(JOB.replace("x.npy", "../x.npy") + 'name = "the other"\n')

@@ -233,6 +233,7 @@ def test_outputs_behind_urls_are_written_too(here, tmp_path):
     assert sorted(os.listdir("out")) == OUTPUTS[2:]
 
 
+@pytest.mark.slow
 def test_a_job_takes_the_columns_that_it_names(here):
     (here / "job.toml").write_text(JOB.replace("[method]", "columns = [2, 0]\n[method]"))
     assert "6,000 rows of 2 float32 columns" in run("--check", "job.toml").stdout
@@ -643,6 +644,7 @@ def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, tmp_path, monk
 # Two runs
 
 
+@pytest.mark.slow
 def test_two_runs_of_a_job_exclude_each_other(here):
     Path("job.work").mkdir()
     with locked(here / "job.work" / "lock", "the job", keep=True):
@@ -662,6 +664,7 @@ def test_two_jobs_with_an_output_in_common_exclude_each_other(here):
     assert sorted(os.listdir("out")) == OUTPUTS
 
 
+@pytest.mark.slow
 def test_a_lock_that_a_killed_process_held_is_free(here, undisturbed):
     (here / "job.work").mkdir()
     holder = subprocess.Popen(

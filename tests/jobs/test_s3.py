@@ -113,6 +113,7 @@ def test_outputs_that_exist_there_are_refused(bucket):
     assert f"{url}/l.zarr exists: name another output, or replace it with --overwrite" in result.stderr
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_write_left_there_is_refused(bucket):
     def fail(block, block_info=None):
         if block_info and block_info[0]["chunk-location"][0] == 3:
@@ -132,6 +133,7 @@ def test_what_an_interrupted_write_left_there_is_refused(bucket):
     np.testing.assert_array_equal(open_features(f"{url}/x.zarr").rows, ROWS)
 
 
+@pytest.mark.slow
 def test_an_object_that_was_lost_is_missed(bucket):
     url, fs = bucket
     write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
@@ -166,6 +168,7 @@ def test_a_server_that_is_not_there_may_be_there_later(server, monkeypatch, name
     assert len(result.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_without_credentials_there_is_no_permission():
     assert exits.exit_code(NoCredentialsError()) == exits.NOT_PERMITTED
 

@@ -208,6 +208,7 @@ def test_kills_change_no_label_model_or_decision(nights):
             assert one[key] == other[key]
 
 
+@pytest.mark.slow
 def test_a_night_without_new_scenes_does_nothing(nights):
     jobs, _ = nights
     before = contents(jobs["killed"].parent / "out")
@@ -215,6 +216,7 @@ def test_a_night_without_new_scenes_does_nothing(nights):
     assert contents(jobs["killed"].parent / "out") == before
 
 
+@pytest.mark.slow
 def test_the_report_has_a_table_of_the_scenes_and_monitors_are_told(nights):
     jobs, _ = nights
     page = (jobs["killed"].parent / "out/night.html").read_text()
@@ -478,6 +480,7 @@ def test_a_scene_that_changes_is_labelled_again_and_one_that_goes_keeps_its_labe
     assert len(labels_of(job, "b")[0]) == 30
 
 
+@pytest.mark.slow
 def test_drift_only_labels_unless_refitting_is_asked_for(tmp_path):
     job = new_job(tmp_path, JOB.replace('on_drift = "refit"', ""))
     scene(tmp_path / "scenes/a.tif", 0)

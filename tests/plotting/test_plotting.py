@@ -199,6 +199,7 @@ def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
             draw()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(n_leaves=st.integers(1, 40), seed=st.integers(0, 100))
 def test_every_edge_is_as_wide_as_the_share_of_rows_that_takes_it(n_leaves, seed):
@@ -389,6 +390,7 @@ def test_at_most_eight_points_of_a_path_are_drawn_evenly_from_the_first_to_the_l
     axes[0].figure.draw_without_rendering()
 
 
+@pytest.mark.slow
 def test_the_steps_that_are_asked_for_are_drawn_in_their_order():
     panels = plot_mdh_path(small_path(), steps=[-1, 0])
     assert [described(ax) for ax in panels] == [described(plot_mdh_path(small_path())[step]) for step in (2, 0)]

@@ -185,6 +185,7 @@ def test_headings_are_ordered_and_the_language_is_named(path):
     assert page.all("html", lang="en")
 
 
+@pytest.mark.slow
 def test_the_largest_nodes_are_drawn_and_the_others_counted(path):
     tree = random_tree(400, 3)
     page = written(path, tree)

@@ -95,6 +95,7 @@ class TestExceedsUnimodal:
             rejected += exceeds_unimodal(h, h.bin_of(THRESHOLD_RULES[seed % len(THRESHOLD_RULES)], 0), level, rng)
         assert rejected <= binom.isf(1e-3, repeats, level)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", UNIMODAL.values(), ids=UNIMODAL)
     def test_keeps_its_level_at_the_deepest_place_of_other_rows(self, make):
         # Measured with level 0.05: 0 for the Gaussian, 0.005 for the exponential, 0.036 for Student's t (2000 samples).

@@ -69,6 +69,7 @@ def test_a_dendrogram_shows_the_clusters_in_the_order_of_their_labels(tree):
     assert drawn["leaves"] == list(range(tree.n_leaves))
 
 
+@pytest.mark.slow
 @given(branched)
 def test_cutting_the_dendrogram_gives_the_clusters_of_pruning(tree):
     linkage = tree.to_linkage()

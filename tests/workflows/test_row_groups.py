@@ -51,6 +51,7 @@ def fit(path, *args):
     return CliRunner().invoke(mdh, given, prog_name="mdh-dask")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "column"), [("x.csv", "donor"), ("x.parquet", "donor"), ("x.npy", "2")])
 def test_commands_test_groups_as_the_estimator_does_and_do_not_cluster_their_column(store, tmp_path, name, column):
     folder, model = store

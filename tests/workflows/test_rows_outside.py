@@ -46,6 +46,7 @@ def test_a_command_writes_the_labels_of_the_estimator(fitted):
     assert 0 < (labels == -1).sum() <= 60
 
 
+@pytest.mark.slow
 def test_a_loaded_model_leaves_the_same_rows_outside_and_any_far_row(fitted):
     folder, _, _ = fitted
     written = [f"--model={folder / 'm.zarr'}", f"--out={folder / 'p.zarr'}"]
@@ -55,6 +56,7 @@ def test_a_loaded_model_leaves_the_same_rows_outside_and_any_far_row(fitted):
     assert load_model(folder / "m.zarr").predict(np.array([[99.0, 99.0]])).tolist() == [-1]
 
 
+@pytest.mark.slow
 def test_a_job_writes_them_too(fitted):
     folder, _, _ = fitted
     options = "\n".join(f"{name} = {value!r}" for name, value in LEAVE.items()).replace("'", '"')
