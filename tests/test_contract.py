@@ -132,7 +132,7 @@ def test_the_layout_in_memory_changes_no_bit(name):
 
 
 @pytest.mark.slow
-@every(CLASSES, but={"ConsensusClustering": "a defect: its loops get the sample in the order of bytes of the rows"})
+@every(CLASSES)
 def test_the_order_of_bytes_changes_no_bit(name):
     assert_same_fit(fit(new(name), ROWS.astype(">f8")), fitted(name))
 

@@ -179,7 +179,7 @@ def columns_of(rows: AnyArray) -> Columns:
     """Return the moments and ranges of the columns of some rows."""
     n, d = rows.shape
     columns = Columns(n, np.zeros(d), np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf))
-    column_moments(rows, *columns[1:])
+    column_moments(loop_ready(rows), *columns[1:])
     return columns
 
 
