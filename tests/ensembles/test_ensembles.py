@@ -54,6 +54,14 @@ def overlapping():
     return [part.compute() for part in gaussian_mixture(3000, 4, 6, centre_range=(-5, 5), sd=1.3, random_state=0)]
 
 
+@pytest.fixture(scope="module")
+def states(rows):
+    """States to be changed, each of one fit."""
+    models = {name: ConsensusClustering(estimator=PCATree(), n_trees=2, combine=name) for name in ("votes", "mixture")}
+    models["hyperplanes"] = HyperplaneEnsemble(n_hyperplanes=8)
+    return {name: model.fit(rows).state_ for name, model in models.items()}
+
+
 @pytest.fixture(params=MODELS)
 def model(request):
     return clone(MODELS[request.param])
@@ -282,8 +290,8 @@ class TestConsensusClustering:
             ("component_clusters", lambda x: x * 1.0, "expected each of 4 clusters"),
         ],
     )
-    def test_a_mixture_that_no_fit_gives_is_refused(self, rows, name, change, message):
-        state = ConsensusClustering(estimator=PCATree(), n_trees=2, combine="mixture").fit(rows).state_
+    def test_a_mixture_that_no_fit_gives_is_refused(self, states, name, change, message):
+        state = states["mixture"]
         of_mixture = name.startswith("log")
         changed = None if change is None else change(getattr(state.mixture if of_mixture else state, name))
         if of_mixture:
@@ -306,8 +314,8 @@ class TestConsensusClustering:
             ("agreement", lambda x: -x, "none below 0"),
         ],
     )
-    def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
-        state = ConsensusClustering(estimator=PCATree(), n_trees=2, combine="votes").fit(rows).state_
+    def test_a_state_that_no_fit_gives_is_refused(self, states, name, change, message):
+        state = states["votes"]
         with pytest.raises(ValueError, match=message):
             replace(state, **{name: change(getattr(state, name))}).check()
 
@@ -361,7 +369,7 @@ class TestHyperplaneEnsemble:
             ("cluster", lambda x: x + 1, "clusters numbered from 0"),
         ],
     )
-    def test_a_state_that_no_fit_gives_is_refused(self, rows, name, change, message):
-        state = HyperplaneEnsemble(n_hyperplanes=8).fit(rows).state_
+    def test_a_state_that_no_fit_gives_is_refused(self, states, name, change, message):
+        state = states["hyperplanes"]
         with pytest.raises(ValueError, match=message):
             replace(state, **{name: change(getattr(state, name))}).check()
