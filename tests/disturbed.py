@@ -17,7 +17,10 @@ JOB = """
 [input]
 path = "{rows}"
 [method]
-name = "pca"
+name = "divisive"
+projection = "pca"
+n_projections = 5
+n_candidates = 5
 sample_size = 1000
 refine = true
 [cluster]
