@@ -13,7 +13,7 @@ from ..density.kde import CERTAIN_DEPTH
 from ..growth.branches import GrowthSettings
 from ..growth.order import ORDERS
 from ..io.keeping import Cache
-from ..projections import FROM_ORIGIN, PROJECTIONS
+from ..projections import FROM_ORIGIN, PROJECTIONS, WITH_COLUMNS
 from ..projections.directions import Proposal
 from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS
 from ..splits.choose import SplitSelector
@@ -271,6 +271,7 @@ class DivisiveTree(TreeEstimator):
             direction_seed=seed if self.fixed_directions else None,
             order=self.order,
             from_origin=named in FROM_ORIGIN,
+            columns=named in WITH_COLUMNS and feature_map is None,
             max_clusters=self._most_clusters(),
             n_clusters=self._wanted_clusters(),
             family=named if named in RANDOM_PROJECTIONS else None,

@@ -59,6 +59,8 @@ class GrowthSettings:
         Index of the array with the part of every row among those of a pass, if rows depend on each other.
     from_origin : bool
         Whether rows are not centred before directions are proposed, as their inner products are affinities.
+    columns : bool
+        Whether single columns are directions, too.
     direction_seed : int or None
         Seed of random directions that are the same in all branches; None if each branch draws its own.
     sample_seed : int or None
@@ -82,6 +84,7 @@ class GrowthSettings:
     sample_seed: int | None = None
     direction_seed: int | None = None
     from_origin: bool = False
+    columns: bool = False
     parts_at: int | None = None
 
     def stream_of(self, node_id: int) -> tuple[int, int]:

@@ -8,14 +8,14 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray
 from ..chunks import work_through
-from ..projections.directions import Proposal
-from ..projections.random import KeyedDirections
+from ..projections.directions import Proposal, StandardDirections
+from ..projections.random import KeyedDirections, single_columns
 from ..splits.choose import Counts
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .order import ORDERS
 from .passes import Sample
-from .propose import propose
+from .propose import joined, propose
 from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
 from .scoring import Scorer, candidates_for, rows_and_scorer
@@ -121,19 +121,38 @@ class Examiner:
         if admissible:
             counts, share = self._counted(branch, rows, scorer, proposal, counted)
             self._decide(branch, counts, share)
-        elif branch.decision is None and scorer.rule.limits_depth:
-            proposal = scorer.at_any_depth.best(proposed, 1)
-            if len(proposal):
-                counts, share = self._counted(branch, rows, scorer, proposal, counted)
-                assert branch.candidates is not None
-                shallow = self.settings.selector.too_shallow(counts, branch.candidates, share)
-                branch.decision = shallow and of_all_rows(shallow, branch.n_rows)
         found = branch.decision is not None and branch.decision.accepted
         if found:
             branch.lead_with_chosen()
             branch.part(counted=branch.complete)
+        elif scorer.rule.limits_depth and (admissible or branch.decision is None):
+            proposal = proposal if admissible else scorer.at_any_depth.best(proposed, 1)
+            self._describe(branch, rows, scorer, joined(proposal, self._column(branch, rows, scorer)), counted)
         if branch.complete or not admissible:
             branch.state = State.SPLIT if found else State.LEAF
+
+    def _describe(self, branch: Branch, rows: AnyArray, scorer: Scorer, proposal: Proposal, counted: Sample) -> None:
+        """Describe a branch that is not split by its deepest valley along some directions."""
+        if len(proposal):
+            counts, share = self._counted(branch, rows, scorer, proposal, counted)
+            self._take_deepest(branch, counts, share)
+
+    def _take_deepest(self, branch: Branch, counts: Counts, share: float = 1.0) -> None:
+        """Describe a branch that is not split by the deepest valley of its candidates.
+
+        With a number of clusters, branches may be split at the valley that failed, which the test ranked first.
+        """
+        if branch.decision is None or self.settings.n_clusters is None:
+            assert branch.candidates is not None
+            deepest = self.settings.selector.deepest(counts, branch.candidates, share)
+            branch.decision = of_all_rows(deepest, branch.n_rows) if deepest else branch.decision
+
+    def _column(self, branch: Branch, rows: AnyArray, scorer: Scorer) -> Proposal:
+        """Return the single column with the deepest valley, or none: users compare with it what `why` says."""
+        settings, coarse = self.settings, self.standardise.discrete.jitter.columns
+        columns = single_columns(rows, coarse) if settings.columns else np.empty((0, rows.shape[1]))
+        min_rows = settings.selector.min_rows * len(rows) / branch.n_rows
+        return replace(scorer.at_any_depth, rows=rows, min_rows=min_rows).best(Proposal(StandardDirections(columns)), 1)
 
     def _look(self, branch: Branch, sample: Sample) -> tuple[AnyArray, Scorer]:
         """Return the standardised sample rows, and the scorer of directions by those that do not test them."""
@@ -178,6 +197,7 @@ class Examiner:
             branch.state, branch.children = State.WAITING, None
         else:
             branch.state = State.OPEN if again else State.LEAF
+            self._take_deepest(branch, counts)
 
     def _decide(self, branch: Branch, counts: Counts, share: float = 1.0, **known: Any) -> None:
         """Decide about a branch by the counts of its candidates; see `SplitSelector.choose` for what else is known."""

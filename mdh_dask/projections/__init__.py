@@ -19,7 +19,7 @@ from .random import RANDOM_PROJECTIONS, RandomProjection, row_combinations
 from .search import DirectionSearch, SearchKind
 from .thesis import kurtosis_directions
 
-__all__ = ["FROM_ORIGIN", "PROJECTIONS", "Projection"]
+__all__ = ["FROM_ORIGIN", "PROJECTIONS", "WITH_COLUMNS", "Projection"]
 
 WHITENED = 8
 """With rows that are thin in some direction, one random direction of whitened rows is added to this many others."""
@@ -61,6 +61,9 @@ PROJECTIONS: dict[str, Projection] = {
     "genetic": _searched("genetic"),
     "brute_force": _searched("brute"),
 }
+
+WITH_COLUMNS = {"row_combinations", "mdh"}
+"""Projections beside which single columns are directions, too."""
 
 FROM_ORIGIN = {"spectral"}
 """Projections that take rows as they are, not centred, as their inner products count."""

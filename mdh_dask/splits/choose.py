@@ -150,23 +150,17 @@ class SplitSelector:
                 if decision is not None:
                     return decision
         rejected = self._decision(whole, int(order[0]), min_rows, None, accepted=False) if order else None
-        return rejected or self.too_shallow(counts, candidates, share)
+        return rejected or self.deepest(counts, candidates, share)
 
-    def too_shallow(self, counts: Counts, candidates: Histograms, share: float = 1.0) -> Decision | None:
-        """Return the best valley of candidates that have none deep enough, or None if they have none at all.
-
-        Its depth is that among the rows that choose, where it fails; in an empty gap, more rows make it deeper.
-        """
+    def deepest(self, counts: Counts, candidates: Histograms, share: float = 1.0) -> Decision | None:
+        """Return the deepest valley that all counted rows show, as a rejected split, or None without any valley."""
         if not self.rule.limits_depth:
             return None
-        rule = self.rule.at_any_depth
-        train, _, whole, min_train = self._halves(counts, candidates, share)
-        best = int(rule.score(train, min_train).argmax())
-        k = int(rule.locate(train, min_train)[best])
-        decision = replace(self, rule=rule)._decision(whole, best, self.min_rows * share, None, accepted=False)
-        if k < 0 or decision is None:
-            return None
-        return replace(decision, admissible=False, depth=min(decision.depth, float(train.depth[best, k])))
+        of_any_depth = replace(self, rule=self.rule.at_any_depth)
+        whole = self._halves(counts, candidates, share)[2]
+        best = int(of_any_depth.rule.score(whole, self.min_rows * share).argmax())
+        decision = of_any_depth._decision(whole, best, self.min_rows * share, None, accepted=False)
+        return decision and replace(decision, admissible=decision.depth > self.rule.min_relative_depth)
 
     def _halves(
         self, counts: Counts, candidates: Histograms, share: float = 1.0
