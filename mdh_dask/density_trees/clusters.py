@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._numbering import largest_first
 from .._typing import Floats, Integers
 
 
@@ -41,9 +42,7 @@ def clusters_of(
             break
         candidates = np.flatnonzero(small)
         separate[candidates[evidence[candidates].argmin()]] = False
-    rank = np.empty(len(sizes), dtype=np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return rank[group]
+    return largest_first(sizes)[group]
 
 
 def groups_of(joined: Integers, n_cells: int) -> Integers:

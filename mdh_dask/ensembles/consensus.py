@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .._jit.sums import count_votes
+from .._numbering import largest_first
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from .votes import NO_LABEL, Votes
@@ -280,8 +281,7 @@ def _by_weight(cluster: Integers, weight: Integers) -> Integers:
     """Return the clusters of columns, numbered by the descending sums of the columns' weights."""
     total = np.zeros(int(cluster.max()) + 1, dtype=np.int64)
     np.add.at(total, cluster[cluster >= 0], weight[cluster >= 0])
-    number = np.append(np.argsort(np.argsort(-total, kind="stable")), NO_LABEL)
-    return number[cluster]
+    return np.append(largest_first(total), NO_LABEL)[cluster]
 
 
 def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:

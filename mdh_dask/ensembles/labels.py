@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .._numbering import largest_first
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Pass, Plan, map_rows, run, work_through
 from ..growth.passes import sample_limit
@@ -64,7 +65,7 @@ class LabelMixture:
         label = found.labels(found.votes([*tuples.words.view(np.int64).T]))
         counts = np.bincount(label, weights=tuples.counts, minlength=found.n_clusters)
         kept = np.flatnonzero(counts[found.cluster] > 0)
-        number = np.argsort(np.argsort(-counts, kind="stable"))
+        number = largest_first(counts)
         mixture = self.mixture if len(kept) == len(found.cluster) else self.mixture.of(kept)
         return LabelMixture(self.words, mixture, number[found.cluster[kept]])
 

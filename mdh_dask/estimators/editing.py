@@ -19,7 +19,7 @@ from .missing import complete_rows, rows_to_count
 
 def united(model: Any, tree: Tree) -> Any:
     """Return a model of a tree that has some of the splits of its own; labels and exemplars are kept."""
-    other = with_tree(model, tree)
+    other = with_tree(model, model._numbered(tree))
     union = coarser(model.tree_, other.tree_)
     if (labels := getattr(model, "labels_", None)) is not None:
         other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled

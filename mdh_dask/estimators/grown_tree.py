@@ -87,6 +87,7 @@ class GrownTree(ClusterEstimator):
         self.n_groups_ = None if self._parts is None else self.n_groups_
         try:
             n_passes = self._learn_tree(rows, seed)
+            self.tree_ = self._numbered(self.tree_)
             self._count_labels()
         finally:
             self._target = self._guides = self._parts = None
@@ -111,6 +112,10 @@ class GrownTree(ClusterEstimator):
 
     def _take_groups(self, groups: Any, n_rows: int) -> None:
         self._parts, self.n_groups_ = parts_of_groups(groups, n_rows, self._seed())
+
+    def _numbered(self, tree: Tree) -> Tree:
+        """Return a tree with the numbers of clusters of this model."""
+        return tree.numbered()
 
     def _count_labels(self) -> None:
         """Set the number of labelled rows in each cluster, if some rows had labels."""

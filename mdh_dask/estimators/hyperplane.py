@@ -66,7 +66,8 @@ class MinimumDensityHyperplane(DivisiveTree):
         a mode on both sides, so that there is one cluster. With a feature map: of shape (feature_map_.n_components_,),
         with length one in the feature space.
     offset_ : float
-        Rows with ``x @ direction_ > offset_`` have label 1; with a feature map, ``feature_map_.transform(x)`` for x.
+        Rows with ``x @ direction_ > offset_`` have the label ``tree_.cluster[2]``: 0 if they are more than the others,
+        otherwise 1; with a feature map, ``feature_map_.transform(x)`` for x.
     density_ : float
         Kernel density on the hyperplane, of all rows, per unit of the projections.
     relative_depth_ : float

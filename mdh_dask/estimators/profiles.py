@@ -57,12 +57,12 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
     >>> X = np.vstack([rng.normal([0, 0, 5], 1, (500, 3)), rng.normal([7, 0, 5], 1, (1500, 3))])
     >>> profiles = cluster_profiles(RandomProjectionTree().fit(X), X)
     >>> profiles.mean.round(1)
-    array([[-0.1,  0.1,  5. ],
-           [ 7. ,  0. ,  5. ]])
+    array([[ 7. ,  0. ,  5. ],
+           [-0.1,  0.1,  5. ]])
     >>> print(profiles.to_text(n_top=1))
     cluster   rows  feature   mean    sd  mean of others  difference
-          0    500       x0  -0.13  0.98             7.0       -7.07
-          1  1,500       x0    7.0   1.0           -0.13       +7.07
+          0  1,500       x0    7.0   1.0           -0.13       +7.07
+          1    500       x0  -0.13  0.98             7.0       -7.07
     """
     check_is_fitted(model)
     rows = model._read(X).array

@@ -19,6 +19,7 @@ from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import MDHResult
 from ..splits.rules import SplitRule
+from ..tree.structure import Tree
 from .checks import check_first_look
 from .constraints import Interval, StrOptions
 from .docstrings import documented
@@ -244,6 +245,9 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         self.tree_, self._grown_from = grown.tree, grown
         self._keep(grown.standardise)
         return n_passes
+
+    def _numbered(self, tree: Tree) -> Tree:
+        return tree  # its clusters are the classes
 
     def _two_classes(self, labels: AnyArray) -> AnyArray:
         """Set the classes and return their codes."""

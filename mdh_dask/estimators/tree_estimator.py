@@ -104,9 +104,9 @@ class TreeEstimator(GrownTree):
         a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
         a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 
-        The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters are numbered by their
-        first leaves from left to right, so labels change when clusters are added or removed. With `merge`, clusters
-        are never split by an update.
+        The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters keep their labels
+        while there are the same, and are numbered anew, the largest first, when some are added or removed. With
+        `merge`, clusters are never split by an update.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class TreeEstimator(GrownTree):
         Parameters
         ----------
         node : int
-            Node of `tree_`, a leaf or a split; ``tree_.leaves`` are those of the clusters.
+            Node of `tree_`, a leaf or a split; ``tree_.cluster`` has the label of each leaf.
         X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
             The rows that `tree_` counts, as in `fit`.
         **parameters
@@ -142,7 +142,7 @@ class TreeEstimator(GrownTree):
         Returns
         -------
         estimator
-            A fitted model with the other branches as they are; clusters keep their labels but for gaps and new ones.
+            A fitted model with the other branches as they are; its clusters are numbered anew, the largest first.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class TreeEstimator(GrownTree):
         >>> rng = np.random.default_rng(0)
         >>> X = np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in (0, 8, 16)])
         >>> coarse = RandomProjectionTree(max_clusters=2).fit(X)
-        >>> fine = coarse.regrow(coarse.tree_.leaves[coarse.tree_.cluster_rows.argmax()], X)
+        >>> fine = coarse.regrow(np.flatnonzero(coarse.tree_.cluster == 0)[0], X)
         >>> coarse.n_clusters_, fine.n_clusters_
         (2, 3)
         """

@@ -59,7 +59,9 @@ def update_by(model: Any, X: Any) -> None:
     arrays = (merge_chunks(there), rows_to_count(model, read.given, complete))
     outcome = run_together(plans, *arrays[: len(plans)], announce=model._bar, n_passes=n_passes + read.n_passes)
     (grown, *levels), model.n_passes_ = outcome
-    model.tree_ = grown.tree if (most := model._most_clusters()) is None else grown.tree.cut(most)
+    tree = grown.tree if (most := model._most_clusters()) is None else grown.tree.cut(most)
+    same = np.array_equal(tree.left, model.tree_.left)
+    model.tree_ = replace(tree, cluster=model.tree_.cluster) if same else model._numbered(tree)
     model.n_batches_ = n_batches
     model.known_labels_ = model.label_counts_ = None  # of other clusters
     model._exemplars = None
@@ -90,7 +92,7 @@ def regrown(model: Any, node: Any, X: Any, parameters: dict[str, Any]) -> Any:
     new = copy(model)
     new._exemplars = None
     twig, new.n_passes_ = _grown_again(other, model.tree_, int(node), there, n_passes + read.n_passes)
-    new.tree_ = model.tree_.graft(int(node), twig)
+    new.tree_ = model._numbered(model.tree_.graft(int(node), twig))
     new._finish(read.array, X)
     return new
 

@@ -121,12 +121,12 @@ class Drift(Table):
 
     @cached_property
     def clusters(self) -> tuple[ClusterDrift, ...]:
-        """All leaves from left to right: the clusters by label, and each part of those that were merged."""
+        """All leaves by the labels of their clusters, and each part of those that were merged."""
         return tuple(
             ClusterDrift(
                 int(self.old.cluster[node]), node, self._rows(node), self._shares(node, 0), self._distance(node)
             )
-            for node in self.old.leaves.tolist()
+            for node in sorted(self.old.leaves.tolist(), key=lambda node: self.old.cluster[node])
         )
 
     @cached_property

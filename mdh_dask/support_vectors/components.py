@@ -8,6 +8,7 @@ from scipy.spatial import cKDTree
 
 from .._jit.components import root_of, unite
 from .._jit.contours import ascend, lowest_along, unite_inside
+from .._numbering import largest_first
 from .._typing import Booleans, Floats, Integers
 from .adjacency import STEP, Links, nearest_graph, points_between
 from .dual import SLACK, Sphere
@@ -63,8 +64,7 @@ def by_size(labels: Integers, counts: Floats, least: float = 0) -> Integers:
     """
     known, place = np.unique(labels[labels >= 0], return_inverse=True)
     sizes = np.bincount(place, weights=counts[labels >= 0], minlength=len(known))
-    rank = np.empty(len(known), dtype=np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(known))
+    rank = largest_first(sizes)
     rank[sizes < least] = -1
     result = np.full(len(labels), -1)
     result[labels >= 0] = rank[place]

@@ -75,15 +75,11 @@ def _check_values(arrays: Mapping[str, AnyArray]) -> None:
 
 
 def check_clusters(left: Integers, cluster: Integers) -> None:
-    """Check that inner nodes have the cluster -1, and leaves clusters that are numbered by their first leaves."""
+    """Check that inner nodes have the cluster -1, and leaves clusters from 0, each of them some."""
     leaves = cluster[left < 0]
-    new = leaves > np.maximum.accumulate(np.append(-1, leaves[:-1]))
-    if (
-        (cluster[left >= 0] != -1).any()
-        or (leaves < 0).any()
-        or (leaves[new] != np.arange(np.count_nonzero(new))).any()
-    ):
-        raise ValueError("cluster must be -1 at splits and number the clusters of the leaves by their first leaves")
+    known = np.unique(leaves)
+    if (cluster[left >= 0] != -1).any() or not np.array_equal(known, np.arange(len(known))):
+        raise ValueError("cluster must be -1 at splits and number the clusters of the leaves from 0, without gaps")
 
 
 def check_children(left: Integers, right: Integers) -> None:

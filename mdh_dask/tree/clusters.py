@@ -4,10 +4,12 @@ Each leaf is a cluster, unless leaves were merged after growing.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from .._numbering import largest_first
 from .._typing import AnyArray, Booleans, Floats, Integers
 
 if TYPE_CHECKING:
@@ -35,6 +37,22 @@ def renumbered(cluster: Integers) -> Integers:
     numbers, first, number = np.unique(cluster, return_index=True, return_inverse=True)
     first[numbers < 0] = -1
     return (np.argsort(np.argsort(first))[number] - np.count_nonzero(numbers < 0)).astype(np.int32)
+
+
+def numbered(tree: T) -> T:
+    """Return the tree with its clusters numbered as those of all models: the largest first, equal ones from the left.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 5)]
+    >>> numbered(tree_from_nodes([root, *leaves], 1)).cluster.tolist()
+    [-1, 1, 0]
+    """
+    place = renumbered(tree.cluster)
+    n_rows = np.bincount(place[tree.left < 0], weights=tree.n_rows[tree.left < 0])
+    return replace(tree, cluster=np.append(largest_first(n_rows), -1).astype(np.int32)[place])
 
 
 def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans) -> Integers:

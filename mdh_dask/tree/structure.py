@@ -58,7 +58,8 @@ class Tree:
     keys : array of shape (n_features,), int64
         Keys of the random numbers that spread these columns; zero for all others.
     cluster : array of shape (n_nodes,), int32, optional
-        Cluster of each leaf, -1 at a split; by default each leaf is a cluster, numbered from the left.
+        Cluster of each leaf, -1 at a split; by default each leaf is a cluster, numbered from the left. Those of fitted
+        models are numbered by `numbered`, the largest first.
     feature_names : tuple of str, optional
         Names of the columns; not compared by ``==``.
     """
@@ -87,7 +88,7 @@ class Tree:
 
     check = check_tree
     cut, prune, split, graft = editing.cut, editing.prune, editing.split, editing.graft
-    extract, levels = clusters.extract, clusters.levels
+    extract, levels, numbered = clusters.extract, clusters.levels, clusters.numbered
     to_linkage, to_dict, to_text = export.to_linkage, export.to_dict, export.to_text
     _repr_html_ = map_of
 

@@ -93,7 +93,7 @@ def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_s
         tree = model.fit(rows).tree_
         inner = tree.left >= 0
         counts = np.bincount(model.labels_, minlength=tree.n_leaves)
-        np.testing.assert_array_equal(tree.n_rows[tree.leaves], counts, err_msg=name)
+        np.testing.assert_array_equal(tree.cluster_rows, counts, err_msg=name)
         children = tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]]
         np.testing.assert_array_equal(tree.n_rows[inner], children, err_msg=name)
         assert tree.n_rows[0] == len(rows)

@@ -22,7 +22,7 @@ def coarse(rows):
 
 
 def largest(model):
-    return int(model.tree_.leaves[model.tree_.cluster_rows.argmax()])
+    return int(np.flatnonzero(model.tree_.cluster == 0)[0])
 
 
 def outside(tree, other, node):
@@ -83,7 +83,7 @@ def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
     model = DivisiveClustering(n_projections=60).fit(rows)
     assert model.regrow(0, rows, max_levels=0).n_clusters_ == 1
     node = int(model.tree_.left[0])
-    assert_array_equal(model.regrow(node, rows, max_levels=1).labels_, model.tree_.prune(node).labels(rows))
+    assert_array_equal(model.regrow(node, rows, max_levels=1).labels_, model.tree_.prune(node).numbered().labels(rows))
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def test_trees_of_rows_with_far_ones_do_not_depend_on_the_chunks(sample_size):
 def test_far_rows_are_counted_and_labelled_like_any():
     rows = np.concatenate([blobs(), far_rows("one in a hundred in a box ten times as wide", blobs())])
     model = RandomProjectionTree(n_projections=100, sample_size=500).fit(rows)
-    assert_array_equal(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.labels_))
+    assert_array_equal(model.tree_.cluster_rows, np.bincount(model.labels_))
     assert model.tree_.histogram(0).sum() == len(rows)
 
 

@@ -262,7 +262,7 @@ def test_max_levels_and_max_clusters_bound_the_tree(mixture):
     assert DivisiveClustering(n_projections=200, max_levels=0).fit(X).n_clusters_ == 1
     pruned = RandomProjectionTree(n_projections=200, max_clusters=3).fit(X)
     assert pruned.n_clusters_ == 3
-    assert pruned.tree_ == full.tree_.cut(3)
+    assert pruned.tree_ == full.tree_.cut(3).numbered()
 
 
 def test_clusters_hold_at_least_the_rows_asked_for(mixture):

@@ -39,7 +39,7 @@ def two_groups(n, seed=0):
 
 def assert_law(model):
     tree = model.tree_
-    assert_array_equal(tree.n_rows[tree.leaves], np.bincount(np.asarray(model.labels_), minlength=tree.n_leaves))
+    assert_array_equal(tree.cluster_rows, np.bincount(np.asarray(model.labels_), minlength=tree.n_leaves))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -78,7 +78,7 @@ def test_the_clusters_come_closer_to_the_groups_and_stay_as_many(models, mixture
 
 def test_the_counts_of_the_tree_are_those_of_the_labels(models, mixture):
     tree = models[1].tree_
-    np.testing.assert_array_equal(tree.n_rows[tree.leaves], np.bincount(models[1].labels_))
+    np.testing.assert_array_equal(tree.cluster_rows, np.bincount(models[1].labels_))
     for node in range(tree.n_nodes):
         if len(tree.histogram(node)):
             assert tree.histogram(node).sum() == tree.n_rows[node]

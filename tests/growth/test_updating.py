@@ -171,7 +171,7 @@ class TestBatch:
         more = night(7, 0, 1, 2)[0]
         model.partial_fit(more)
         both = np.concatenate([FIRST, more])
-        np.testing.assert_allclose(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.predict(both)), atol=2)
+        np.testing.assert_allclose(model.tree_.cluster_rows, np.bincount(model.predict(both)), atol=2)
 
     def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(self, tmp_path):
         model = RandomProjectionTree(n_projections=50, decay=0.6).fit(FIRST).partial_fit(FIRST[::2])
