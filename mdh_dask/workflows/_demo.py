@@ -1,5 +1,6 @@
 """The demo, which segments a photograph end to end."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import dask
@@ -22,6 +23,9 @@ BLOCKS = 16
 
 SEEN = PixelOptions(sample=30_000, features=("lab", "texture"))
 """Columns in which the segments of a photograph are those that people see, and few pixels as neighbours are alike."""
+
+TESTED = replace(SEEN, dependence="auto")
+"""The same on tiles, for photographs that have enough of them: most pictures would be a single segment."""
 
 
 FOLDER = "mdh-dask-demo"
@@ -89,7 +93,8 @@ def demo(
     credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
         estimator = RandomProjectionTree(scale=False, progress=progress)  # all columns have the unit of lightness
-        found = segment_image(photograph, estimator, SEEN, outputs, cluster or current_cluster(), name=credit)
+        options = TESTED if credit else SEEN
+        found = segment_image(photograph, estimator, options, outputs, cluster or current_cluster(), name=credit)
     return f"{found.summary}: open {Path(report).resolve()}"
 
 

@@ -30,7 +30,8 @@ JOB = """
 [input]
 path = "{rows}"
 [method]
-name = "pca"
+name = "divisive"
+projection = "pca"
 sample_size = 1000
 refine = true
 [method.feature_map]

@@ -38,7 +38,7 @@ def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
     X, y = rings()
     for method in (ProjectionPursuitTree, HierarchicalMDH):
         # More splits would cut the ring, which has valleys across its arcs.
-        model = method(feature_map="products", max_levels=1).fit(X)
+        model = method(feature_map="products").as_divisive(max_levels=1).fit(X)
         assert model.n_clusters_ == 2
         assert adjusted_rand_index(y, model.labels_) > 0.99
     assert adjusted_rand_index(y, ProjectionPursuitTree(max_clusters=2).fit(X).labels_) < 0.2

@@ -92,7 +92,7 @@ class TestFewRows:
         ):
             rng = np.random.default_rng([seed, d])
             draw = partial(rng.standard_t, 3) if cloud == "standard_t" else getattr(rng, cloud)
-            split.append(method(random_state=seed, max_levels=1).fit(draw(size=(n, d))).n_clusters_ > 1)
+            split.append(method(random_state=seed).as_divisive(max_levels=1).fit(draw(size=(n, d))).n_clusters_ > 1)
         assert sum(split) <= binom.isf(0.01, len(split), 0.05)  # 5 of 36
 
     def test_the_chunks_make_no_difference(self):

@@ -126,7 +126,7 @@ def test_trees_are_bit_identical_on_a_distributed_cluster(mixture, client_of_pro
 def test_row_counts_of_the_tree_are_those_of_the_labels(mixture, setting):
     model = model_of(setting).fit(mixture[0])
     tree = model.tree_
-    np.testing.assert_array_equal(tree.n_rows[tree.leaves], np.bincount(model.labels_, minlength=tree.n_leaves))
+    np.testing.assert_array_equal(tree.cluster_rows, np.bincount(model.labels_, minlength=tree.n_leaves))
     inner = np.flatnonzero(tree.left >= 0)
     np.testing.assert_array_equal(tree.n_rows[inner], tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]])
 
@@ -152,7 +152,7 @@ def many_clusters(k, n, d, seed, distance=4.0):
 
 def assert_counts_are_those_of_labels(model):
     tree = model.tree_
-    np.testing.assert_array_equal(tree.n_rows[tree.leaves], np.bincount(model.labels_, minlength=tree.n_leaves))
+    np.testing.assert_array_equal(tree.cluster_rows, np.bincount(model.labels_, minlength=tree.n_leaves))
 
 
 def test_clusters_that_share_a_small_branch_are_found_in_two_passes(monkeypatch):

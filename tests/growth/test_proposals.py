@@ -50,7 +50,7 @@ def test_bisecting_k_means_is_a_projection_with_thresholds(mixture, sample_size)
     assert model.n_clusters_ == 6
     lazy = bisecting(order="scatter", max_clusters=6, sample_size=sample_size).fit(da.from_array(X, chunks=(999, 5)))
     assert lazy.tree_ == model.tree_
-    np.testing.assert_array_equal(model.tree_.n_rows[model.tree_.leaves], np.bincount(model.labels_))
+    np.testing.assert_array_equal(model.tree_.cluster_rows, np.bincount(model.labels_))
 
 
 @pytest.mark.parametrize("threshold", [-1.7, 0.0, 0.4])

@@ -401,7 +401,7 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
 
     url, fs = job
     second = []
-    monkeypatch.setattr("mdh_dask.jobs._run._alone", lambda *_: nullcontext())
+    monkeypatch.setattr("mdh_dask.jobs._run._alone", lambda job, _: nullcontext(job.work.mkdir(exist_ok=True)))
     where = (
         "mdh_dask.workflows._fit.write_labels" if moment == "labels" else "mdh_dask.jobs.staging.StagedUrl." + moment
     )

@@ -388,10 +388,10 @@ class TestPursuit:
     @pytest.mark.parametrize("method", [HierarchicalMDH, HierarchicalKernelMDH])
     def test_trees_search_so_many_components_and_none_for_all(self, method):
         rows = made_rows(3, 200, 60)
-        for tree in (method(), method(max_components=None)):
-            expected = candidates(rows, rng(), starts=tree.starts, max_components=tree.max_components)
+        for most in (50, None):
+            tree = method().as_divisive(**{} if most else {"max_components": most})
+            expected = candidates(rows, rng(), starts=method().starts, max_components=most)
             np.testing.assert_array_equal(np.concatenate(tree._directions(rows, rng())), expected)
-        assert method().max_components == 50
 
     def test_directions_come_by_falling_depth_and_as_many_as_wanted(self):
         rows = made_rows(2, 300, 5)
