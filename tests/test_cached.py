@@ -49,7 +49,8 @@ FORK = textwrap.dedent(
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="functools.cached_property has no lock from 3.12 on")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_fork_while_another_thread_fits_computes_depths_of_its_own():
-    subprocess.run([sys.executable, "-c", FORK], check=True, timeout=120)
+    ended = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_a_value_is_computed_once_and_needs_no_lock_of_the_class():

@@ -145,19 +145,19 @@ class DivisiveClustering(DivisiveTree):
         "projection_params": [None, Mapping]
     }
 
-    projection: str | Projection = "row_combinations"
-    n_projections: int = 1000
-    criterion: str | Sequence[str] = "relative_depth"
-    threshold_rule: str = "relative_depth"
-    bandwidth: str | float = "normal"
-    stop_rule: str = "hold-out"
-    n_candidates: int = 8
-    order: str | None = None
-    max_levels: int | None = None
-    alpha: float | None = None
-    refine: bool = False
-    criterion_first: bool = False
-    fixed_directions: bool = False
+    projection: str | Projection = DivisiveTree.projection
+    n_projections: int = DivisiveTree.n_projections
+    criterion: str | Sequence[str] = DivisiveTree.criterion
+    threshold_rule: str = DivisiveTree.threshold_rule
+    bandwidth: str | float = DivisiveTree.bandwidth
+    stop_rule: str = DivisiveTree.stop_rule
+    n_candidates: int = DivisiveTree.n_candidates
+    order: str | None = DivisiveTree.order
+    max_levels: int | None = DivisiveTree.max_levels
+    alpha: float | None = DivisiveTree.alpha
+    refine: bool = DivisiveTree.refine
+    criterion_first: bool = DivisiveTree.criterion_first
+    fixed_directions: bool = DivisiveTree.fixed_directions
     projection_params: Mapping[str, Any] | None = None
 
     def _options(self) -> dict[str, Any]:

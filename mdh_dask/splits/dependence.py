@@ -17,7 +17,7 @@ N_PARTS = 32
 """Parts of the rows, a power of two: as many as halve them in 31 ways, any two of which share half of each half."""
 
 LEAST_PARTS = 4
-"""Fewest parts with rows that a test compares: with three, counts of the smallest tables are far from normal."""
+"""Fewest parts with rows that a test compares: three degrees of freedom of its t-distribution."""
 
 
 def halves_of_parts(number: int) -> Booleans:

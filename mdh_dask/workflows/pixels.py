@@ -309,8 +309,8 @@ def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
         share = image.n_without / image.order.n_rows
         facts["Pixels without data"] = f"{image.n_without:,} of {image.order.n_rows:,}, {share:.1%}, with the label -1"
     if options.dependence is None:
-        facts["Segments are those of"] = (
-            "this picture: its pixels were compared as if they were independent, so that patches of smooth noise would "
-            'be segments, too (dependence="auto" compares tiles)'
+        facts["Compared"] = (
+            "pixels, as if they were independent, so that patches of smooth noise would be segments, too "
+            '(dependence="auto" compares tiles)'
         )
     return facts if options.sample is None else facts | {"Pixels that the tree is grown on": f"{options.sample:,}"}

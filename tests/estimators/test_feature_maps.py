@@ -88,6 +88,11 @@ def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(meth
     model = clone(method).set_params(feature_map=MAP).fit(rows)
     features = clone(MAP).fit_transform(rows)
     beforehand = clone(method).set_params(feature_map=None, scale=False).fit(features)
+    # Single columns describe leaves, but not single features of a map.
+    splits = model.tree_.left >= 0
+    for name in ("left", "right", "n_rows", "cluster"):
+        np.testing.assert_array_equal(getattr(model.tree_, name), getattr(beforehand.tree_, name), err_msg=name)
+    np.testing.assert_array_equal(model.tree_.thresholds[splits], beforehand.tree_.thresholds[splits])
     np.testing.assert_array_equal(model.labels_, beforehand.labels_)
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
     assert model.tree_.n_features == model.feature_map_.n_components_ == 4
