@@ -199,14 +199,14 @@ def run(
             log_all_json(ctx)
         check_tables(job, content, elsewhere)  # before the estimators are imported, which takes long
         from ..jobs._check import check_job
-        from ..jobs._run import run_any
+        from ..jobs._run import run_job
         from ..jobs.job import checked_job
 
         told.job = checked_job(job, content, elsewhere)
         if check:
             say(check_job(told.job, overwrite=overwrite))
         else:
-            say(run_any(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+            say(run_job(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
 
 
 @mdh.command()

@@ -61,13 +61,13 @@ def run(
     ...     run(f"{folder}/job.toml").split(" in ")[0]
     '1 cluster of 600 rows'
     """
-    from ._run import run_any
+    from ._run import run_job
     from .job import read_job
     from .notify import notify
 
     with notify(path, lambda error: 1) as told:
         told.job = read_job(Path(path), cluster)
-        return run_any(told.job, restart=restart, overwrite=overwrite, progress=progress)
+        return run_job(told.job, restart=restart, overwrite=overwrite, progress=progress)
 
 
 def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, Any] | None = None) -> str:

@@ -1,21 +1,14 @@
 """The check of a job without running it."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from .._fields import JobError
 from .._words import full_count
 from ..chunks import holds_compact
 from ..clusters.current import LOCAL_SCHEDULERS, allocated_size
 from ..workflows.estimates import Estimate, format_bytes, is_known, seconds_to_start, time_of
-from ._run import check_outputs, outputs_of, with_own
+from ._run import run_of
 from .inputs import Input
 from .job import Job
-from .ledger import Ledger
-from .night_scenes import about_scenes, checked_outputs, new_scenes
 from .outputs import JobOutputs
-from .scenes import SceneOutputs, ScenesInput, own
-from .state import FINISHED, Work, about_job
 
 
 def check_job(job: Job, *, overwrite: bool = False) -> str:
@@ -27,38 +20,15 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
         If the job or its input has changed since the job began, and `on_change` does not allow it, or if its workers
         are given less memory than they need.
     """
-    if job.input["kind"] == "scenes":
-        return _check_scenes(job, overwrite)
-    outputs, work = outputs_of(job, overwrite), Work(job.work)
-    if not work.has_begun():
-        check_outputs(job, outputs)
-    estimator = job.estimator()
-    opened = job.open_input()
-    about = about_job(job, opened.array, job.fingerprint())
-    outputs = with_own(job, work, outputs, about)
-    need = opened.estimate(estimator, outputs)
-    last = ", the one that {} included".format("writes the labels" if outputs.labels else "looks at the clusters")
-    passes = need.passes() + (last if opened.n_passes_after(outputs) else "")
-    return _lines(job, _stage(work, about), opened, outputs, need, passes)
-
-
-def _check_scenes(job: Job, overwrite: bool) -> str:
-    """Open the scenes, and return which are new and what the job needs for a model of all of them."""
-    outputs, work, opened = outputs_of(job, overwrite), Work(job.work), job.open_input()
-    assert isinstance(opened, ScenesInput)
-    assert isinstance(outputs, SceneOutputs)
-    if work.has_begun():
-        work.check(about_scenes(job))
-    ledger = Ledger.load(job.work)
-    new = new_scenes(opened, ledger)
-    _, refused = checked_outputs(job, own(outputs, work.replaces()), opened, ledger, new)
-    for name, image in opened.all_images.items():
-        outputs.check_place(name, image)
-    need = opened.estimate(job.estimator(), outputs)
-    stage = f"night {ledger.night}, {len(new)} of {len(opened.scenes)} scenes are new"
-    stage += f", {len(refused)} refused: {'; '.join(refused.values())}" if refused else ""
-    passes = f"{need.passes()} for a model of all scenes; otherwise up to 3 of every new one: counts, drift, labels"
-    return _lines(job, stage, opened, outputs, need, passes)
+    run, estimator = run_of(job, overwrite), job.estimator()
+    if not run.work.has_begun():
+        run.check()
+    opened = run.opened = job.open_input()
+    about = run.about()
+    run.begins_anew(about)
+    stage = run.stage(about)
+    need = opened.estimate(estimator, run.outputs)
+    return _lines(job, stage, opened, run.outputs, need, run.passes(need))
 
 
 def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
@@ -116,11 +86,3 @@ def _where(job: Job, size: tuple[int, int] | None) -> str:
     allocated = allocated_size()
     unused = "" if allocated is None or allocated[0] == 1 else f" alone of the {allocated[0]} nodes of this SLURM job"
     return f", this machine{unused}" + ("" if "cluster" in job.content else ", as the job has no table [cluster]")
-
-
-def _stage(work: Work, about: Mapping[str, Any]) -> str:
-    if found := work.changes(about):
-        return f"begins anew: {'; '.join(found)}"
-    if (manifest := work.manifest(FINISHED)) is not None:
-        return f"finished on {manifest['finished']}"
-    return f"begun on {work.attempts()[0]['began']}" if work.has_begun() else "not begun"

@@ -1,29 +1,22 @@
-"""Runs of jobs, which may be killed at any moment and run again until all outputs are complete."""
+"""The one runner of jobs, which may be killed at any moment and run again until all outputs are complete."""
 
-import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from typing import Any
 
 from .._fields import JobError
 from .._journal import keeping
 from .._locations import HIDDEN
-from .._words import full_count
 from ..io.journal import FolderJournal
-from ..workflows.outputs import check_folder, check_writable
-from .inputs import Clusterable, Input
+from ..workflows.estimates import Estimate
+from ..workflows.outputs import check_folder
 from .job import Job
-from .ledger import LEDGER, Ledger
 from .locks import Fence, locked, new_attempt
 from .manifests import manifest_of, metrics_of, write_json
 from .night import ScheduledRun
-from .night_scenes import Damaged, about_scenes, checked_outputs, new_scenes
 from .outputs import JobOutputs, is_there
-from .scenes import SceneOutputs, ScenesInput, own
 from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
-
-logger = logging.getLogger(__name__)
+from .steps import Run
 
 
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
@@ -36,52 +29,30 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     JobError
         If the job or its input has changed since the job began, and `on_change` does not allow it.
     """
-    outputs, work = outputs_of(job, overwrite), Work(job.work)
-    if restart or not work.has_begun():
-        check_outputs(job, outputs)
-    opened = job.open_input()
-    with _alone(job, outputs):
-        about = about_job(job, opened.array, job.fingerprint())
-        if not restart:
-            outputs = with_own(job, work, outputs, about)
-            restart = bool(work.changes(about))
-        if not restart and (finished := work.manifest(FINISHED)) is not None:
-            return _nothing_to_do(outputs, finished)
-        with _attempt(job) as fence:
-            if restart or work.manifest(READY) is None:
-                _begin(work, about, outputs, fence, anew=restart)
-                work.ready(_made(job, about, opened, outputs, work, fence, progress))
-            manifest = _published(outputs, work, fence, name_of(about))
-    return f"{manifest['summary']}: {outputs.kept()}"
+    run = run_of(job, overwrite, progress)
+    if restart or not run.work.has_begun():
+        run.check()
+    run.opened = job.open_input()
+    with _alone(job, run.outputs):
+        about = run.about()
+        anew = restart or run.begins_anew(about)
+        if (why := run.nothing_to_do(anew)) is not None:
+            return why
+        with _attempt(job) as run.fence:
+            if anew or not run.is_ready():
+                run.begin(about, anew)
+                run.work.ready(run.make(about))
+            manifest = _published(run, about)
+            run.end()
+    return f"{manifest['summary']}: {run.outputs.kept()}"
 
 
-def with_own(job: Job, work: Work, outputs: JobOutputs, about: Mapping[str, Any]) -> JobOutputs:
-    """Return the outputs with those marked as replaceable that the job made itself before its input changed.
-
-    Raises
-    ------
-    JobError
-        If the job or its input has changed, and `on_change` does not allow it.
-    """
-    if not (found := work.changes(about)):
-        return replace(outputs, own=tuple(work.replaces()))
-    if job.run["on_change"] == "error":
-        work.check(about)
-    logger.info("the job begins anew: %s", "; ".join(found))
-    outputs = replace(outputs, own=tuple(work.made()))
-    check_outputs(job, outputs)
-    return outputs
-
-
-def check_outputs(job: Job, outputs: JobOutputs) -> None:
-    """Raise an error if an output cannot be written, or overlaps with another path of the job."""
-    check_writable(str(job.work))
-    outputs.check(*job.inputs(), str(job.work), str(job.path))
-
-
-def outputs_of(job: Job, overwrite: bool = False) -> JobOutputs:
-    """Return the outputs of a job, with permission to replace existing ones if `overwrite`."""
-    return job.outputs(overwrite=overwrite or job.run["overwrite"])
+def run_of(job: Job, overwrite: bool = False, progress: bool = False) -> "InputRun | ScheduledRun":
+    """Return the run of a job, with permission to replace existing outputs if `overwrite`."""
+    outputs = job.outputs(overwrite=overwrite or job.run["overwrite"])
+    if job.input["kind"] == "scenes":
+        return ScheduledRun(job, Work(job.work), outputs, progress)
+    return InputRun(job, Work(job.work), outputs, progress)
 
 
 @contextmanager
@@ -110,102 +81,86 @@ def _attempt(job: Job) -> Iterator[Fence]:
         raise
 
 
-def _begin(work: Work, about: dict[str, Any], outputs: JobOutputs, fence: Fence, anew: bool) -> None:
-    """Record a new attempt; if the job begins anew, remove the earlier work."""
-    earlier = JobOutputs()
-    if anew:
-        with suppress(JobError, TypeError):  # damaged, or written by another version
-            reachable = {key: place for key, place in work.outputs().items() if HIDDEN not in place}
-            earlier = JobOutputs(**reachable)
-    work.begin(about, fence.attempt, outputs.replaceable(), anew)
-    if anew:
-        work.clear()
-        for staged in [*earlier.staged().values(), *outputs.staged().values()]:
-            staged.give_up()
-
-
-def _nothing_to_do(outputs: JobOutputs, manifest: Mapping[str, Any]) -> str:
-    for path in outputs.places().values():
-        if not is_there(path):
-            raise JobError(
-                f"the job was finished on {manifest['finished']}, but {path} is gone: make it with restart=True"
-            )
-    return f"finished on {manifest['finished']}, nothing to do: {outputs.kept()}"
-
-
-def _made(
-    job: Job, about: dict[str, Any], opened: Input, outputs: JobOutputs, work: Work, fence: Fence, progress: bool
-) -> dict[str, Any]:
-    """Write all outputs to their staging paths and return the manifest."""
-    name = name_of(about)
-    estimator = job.estimator(progress)
-    journal = FolderJournal(job.work / PASSES, name)
-    assert isinstance(opened, Clusterable)
-    with outputs.growing(name, fence) as growing:
-        with keeping(journal):
-            made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
-        n_after = opened.n_passes_after(outputs)
-        metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
-        if growing.metrics is not None:
-            write_json(growing.metrics, metrics)
-        manifest = manifest_of(job, about, opened.rows, metrics, work.attempts(), outputs, growing)
-        manifest["summary"] = made.summary
-        if growing.manifest is not None:
-            write_json(growing.manifest, manifest)
-        work.check(about_job(job, opened.array, job.fingerprint()))  # it may have changed while it was read
-        fence.check()
-    return manifest
-
-
-def _published(outputs: JobOutputs, work: Work, fence: Fence, name: str) -> dict[str, Any]:
+def _published(run: "InputRun | ScheduledRun", about: dict[str, Any]) -> dict[str, Any]:
     """Publish the outputs that are still staged and return the manifest."""
-    manifest = work.manifest(READY)
+    manifest = run.work.manifest(READY)
     assert manifest is not None
-    outputs.publish(manifest["attempts"][-1]["id"], name, fence)
-    fence.check()
-    work.finish()
+    outputs, name = run.last(about)
+    outputs.publish(manifest["attempts"][-1]["id"], name, run.fence)
+    run.fence.check()
+    run.work.finish()
     return manifest
 
 
-def run_scenes(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
-    """Label the scenes that are new since the last night, and return a summary.
+class InputRun(Run):
+    """A run that clusters its input, in one step."""
 
-    Raises
-    ------
-    BlockingIOError
-        If another run works on this job or on one of its outputs, or has taken over the job.
-    JobError
-        If the job has changed since it began, and `on_change` does not allow it.
-    """
-    work, outputs = Work(job.work), outputs_of(job, overwrite)
-    opened = job.open_input()
-    assert isinstance(opened, ScenesInput)
-    assert isinstance(outputs, SceneOutputs)
-    with _alone(job, outputs):
-        about = about_scenes(job)
-        if not restart and work.changes(about):
-            if job.run["on_change"] == "error":
-                work.check(about)
-            restart = True
-        mine = work.replaces() if work.has_begun() else []
-        ledger = Ledger(job.work / LEDGER) if restart else Ledger.load(job.work)
-        new = new_scenes(opened, ledger)
-        told = (work.manifest(FINISHED) or {}).get("damaged") or {}  # by the files of the last night
-        if not new and not ledger.of_night() and not told and ledger.current is not None:
-            nights = full_count(ledger.night - 1, "night")
-            return f"no new scene: {len(ledger.scenes)} done in {nights}, nothing to do"
-        outputs, refused = checked_outputs(job, own(outputs, mine), opened, ledger, new)
-        with _attempt(job) as fence:
-            if restart:
-                ledger.write()  # first, so that a kill does not leave the old ledger with a job that has begun anew
-            work.begin(about, fence.attempt, outputs.own, anew=restart)
-            if restart:
-                work.clear()
-            damaged = Damaged(refused, () if restart else {*told})
-            night = ScheduledRun(job, opened, outputs, work, ledger, fence, progress, damaged=damaged)
-            return night.run(new)
+    def about(self) -> dict[str, Any]:
+        """Return everything that the outputs depend on."""
+        return about_job(self.job, self.opened.array, self.job.fingerprint())
 
+    def begins_anew(self, about: dict[str, Any]) -> bool:
+        """Return whether the job has changed since it began, and check its outputs again if it has."""
+        if anew := super().begins_anew(about):
+            self.check()
+        return anew
 
-def run_any(job: Job, **options: bool) -> str:
-    """Run or resume a job on any input, and return a summary; see `run_job` and `run_scenes`."""
-    return run_scenes(job, **options) if job.input["kind"] == "scenes" else run_job(job, **options)
+    def nothing_to_do(self, anew: bool) -> str | None:
+        """Return when the job was finished; None if it was not."""
+        if anew or (manifest := self.work.manifest(FINISHED)) is None:
+            return None
+        for path in self.outputs.places().values():
+            if not is_there(path):
+                raise JobError(
+                    f"the job was finished on {manifest['finished']}, but {path} is gone: make it with restart=True"
+                )
+        return f"finished on {manifest['finished']}, nothing to do: {self.outputs.kept()}"
+
+    def begin(self, about: dict[str, Any], anew: bool) -> None:
+        """Record a new attempt; if the job begins anew, remove the earlier work and what it had staged."""
+        earlier = JobOutputs()
+        if anew:
+            with suppress(JobError, TypeError):  # damaged, or written by another version
+                reachable = {key: place for key, place in self.work.outputs().items() if HIDDEN not in place}
+                earlier = JobOutputs(**reachable)
+        super().begin(about, anew)
+        if anew:
+            for staged in [*earlier.staged().values(), *self.outputs.staged().values()]:
+                staged.give_up()
+
+    def make(self, about: dict[str, Any]) -> dict[str, Any]:
+        """Write all outputs to their staging paths and return the manifest."""
+        job, opened, (outputs, name) = self.job, self.opened, self.last(about)
+        estimator, journal = job.estimator(self.progress), FolderJournal(job.work / PASSES, name)
+        with self.staging(outputs, name) as growing:
+            with keeping(journal):
+                made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
+            n_after = opened.n_passes_after(outputs)
+            metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
+            if growing.metrics is not None:
+                write_json(growing.metrics, metrics)
+            manifest = manifest_of(job, about, opened.rows, metrics, self.work.attempts(), outputs, growing)
+            manifest["summary"] = made.summary
+            if growing.manifest is not None:
+                write_json(growing.manifest, manifest)
+            self.work.check(self.about())  # it may have changed while it was read
+        return manifest
+
+    def last(self, about: dict[str, Any]) -> tuple[JobOutputs, str]:
+        """Return all outputs, and a name that differs for other rows or methods."""
+        return self.outputs, name_of(about)
+
+    def stage(self, about: dict[str, Any]) -> str:
+        """Return when the job was begun or finished, or why it begins anew."""
+        if found := self.work.changes(about):
+            return f"begins anew: {'; '.join(found)}"
+        if (manifest := self.work.manifest(FINISHED)) is not None:
+            return f"finished on {manifest['finished']}"
+        return f"begun on {self.work.attempts()[0]['began']}" if self.work.has_begun() else "not begun"
+
+    def passes(self, need: Estimate) -> str:
+        """Return the passes of the fit, and the one that writes labels or looks at the clusters."""
+        last = ", the one that {} included".format(
+            "writes the labels" if self.outputs.labels else "looks at the clusters"
+        )
+        return need.passes() + (last if self.opened.n_passes_after(self.outputs) else "")

@@ -3,6 +3,7 @@
 Every step is done when the ledger says so, and each can be done again: a night that was killed does what is left.
 """
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,70 +25,119 @@ from ..images.validity import NoDataError
 from ..io import codec
 from ..io.journal import FolderJournal
 from ..summaries.drift import novelty_of
-from ..workflows.estimates import telling_of_memory
+from ..workflows.estimates import Estimate, telling_of_memory
 from ..workflows.pixels import labelled, write_preview
 from ..workflows.scenes import fit_scenes
-from .job import Job
-from .ledger import Ledger
-from .locks import Fence, now
+from .ledger import LEDGER, Ledger
+from .locks import now
 from .manifests import crs_of, moved, write_night
-from .night_scenes import Damaged, NightImages, new_scenes
+from .night_scenes import Damaged, NightImages, checked_outputs, new_scenes
 from .outputs import JobOutputs, checksum_of
-from .scenes import SceneOutputs, ScenesInput
-from .state import PASSES, Work, code_digest, wanted_of
+from .scenes import own
+from .state import FINISHED, PASSES, code_digest, wanted_of
+from .steps import Run
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
-class ScheduledRun:
-    """One night of a job on scenes."""
+class ScheduledRun(Run):
+    """One night of a job on scenes: a step for every model and scene, and one for the files of the night."""
 
-    job: Job
-    opened: ScenesInput
-    outputs: SceneOutputs
-    work: Work
-    ledger: Ledger
-    fence: Fence
-    progress: bool
-    models: dict[int, Any] = field(default_factory=dict)
-    """Models that were loaded."""
+    ledger: Ledger = field(init=False)
+    new: list[str] = field(init=False)
+    """Scenes that are not done, or have changed since."""
     damaged: Damaged = field(default_factory=Damaged)
     """Scenes that could not be used in this run."""
+    models: dict[int, Any] = field(default_factory=dict)
+    """Models that were loaded."""
+    images: NightImages = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Open no scene yet."""
+    def check(self) -> None:
+        """Do nothing, as what is checked depends on the scenes; see `checked_outputs`."""
+
+    def about(self) -> dict[str, Any]:
+        """Return what must not change from night to night; scenes may, and so may the version of this package."""
+        return dict(json.loads(json.dumps({"job": wanted_of(self.job), "input": {}, "versions": {}})))
+
+    def nothing_to_do(self, anew: bool) -> str | None:
+        """Return how many scenes are done if none is new; otherwise check the outputs and return None."""
+        told = self._load(anew)
+        if not self.new and not self.ledger.of_night() and not told and self.ledger.current is not None:
+            nights = full_count(self.ledger.night - 1, "night")
+            return f"no new scene: {len(self.ledger.scenes)} done in {nights}, nothing to do"
+        self.damaged = Damaged(self._refused(), () if anew else told)
         self.images = NightImages(self.opened, self.outputs, self.damaged, self.progress)
+        return None
 
-    def run(self, new: list[str]) -> str:
-        """Compare, fit and label, write the files of the night, and return a summary.
+    def _load(self, anew: bool) -> set[str]:
+        """Load the ledger; return the scenes that the files of the last night call damaged."""
+        self.ledger = Ledger(self.job.work / LEDGER) if anew else Ledger.load(self.job.work)
+        self.new = new_scenes(self.opened, self.ledger)
+        return {*((self.work.manifest(FINISHED) or {}).get("damaged") or {})}
+
+    def _refused(self) -> dict[str, str]:
+        """Check the outputs, and return why new scenes cannot have some."""
+        mine = own(self.outputs, self.work.replaces())
+        self.outputs, refused = checked_outputs(self.job, mine, self.opened, self.ledger, self.new)
+        return refused
+
+    def is_ready(self) -> bool:
+        """Return False, as files of the night that are ready may lack scenes that have come since."""
+        return False
+
+    def begin(self, about: dict[str, Any], anew: bool) -> None:
+        """Record a new attempt; if the job begins anew, remove the earlier work."""
+        if anew:
+            self.ledger.write()  # first, so that a kill does not leave the old ledger with a job that has begun anew
+        super().begin(about, anew)
+
+    def make(self, about: dict[str, Any]) -> dict[str, Any]:
+        """Compare, fit and label, stage the files of the night, and return the manifest."""
+        with self.job.start_cluster() as where:
+            if self.ledger.current is None:
+                self._fit()
+            while self._has_drifted(self.new):  # scenes may have come after a fit was killed, which goes on without
+                self._fit()
+            for name in new_scenes(self.opened, self.ledger):
+                if name not in self.damaged.why:
+                    with self.damaged.noted(name):
+                        self._label(name)
+        outputs, name = self.last(about)
+        about_model = (self._place(self._version()), self._model(self._version()))
+        with self.staging(outputs, name) as growing:
+            made = (outputs, growing)
+            return write_night(self.job, self.ledger, self.work, made, about_model, where, self.damaged.why)
+
+    def last(self, about: dict[str, Any]) -> tuple[JobOutputs, str]:
+        """Return the files of the night, and a name of it."""
+        return self.outputs.of_night(), self._name("night", self.ledger.night)
+
+    def end(self) -> None:
+        """End the night in the ledger, last: a run that is killed before is told by the next.
 
         Raises
         ------
         ContentsError
             If the new scenes of the night are all damaged.
         """
-        with self.job.start_cluster() as where:
-            if self.ledger.current is None:
-                self._fit()
-            while self._has_drifted(new):  # scenes may have come after a fit was killed, which goes on without them
-                self._fit()
-            for name in new_scenes(self.opened, self.ledger):
-                if name not in self.damaged.why:
-                    with self.damaged.noted(name):
-                        self._label(name)
-        outputs, version = self.outputs.of_night(), self._version()
-        about_model = (self._place(version), self._model(version))
-        with self._published(outputs, self._name("night", self.ledger.night)) as growing:
-            made = (outputs, growing)
-            manifest = write_night(self.job, self.ledger, self.work, made, about_model, where, self.damaged.why)
-        self.work.ready(manifest)
-        self.work.finish()  # before the ledger ends the night: a run that is killed in between is told by the next
         n_done = len(self.ledger.of_night())
         self.ledger.night += bool(n_done)
         self.ledger.write()
         self.damaged.end(n_done)
-        return f"{manifest['summary']}: {self.outputs.kept()}"
+
+    def stage(self, about: dict[str, Any]) -> str:
+        """Return the number of the night, and of its new scenes and of those that cannot be labelled."""
+        self._load(bool(self.work.changes(about)))
+        refused = self._refused()
+        for name, image in self.opened.all_images.items():
+            self.outputs.check_place(name, image)
+        stage = f"night {self.ledger.night}, {len(self.new)} of {len(self.opened.scenes)} scenes are new"
+        return stage + (f", {len(refused)} refused: {'; '.join(refused.values())}" if refused else "")
+
+    def passes(self, need: Estimate) -> str:
+        """Return the passes of a model of all scenes, and of a night."""
+        return f"{need.passes()} for a model of all scenes; otherwise up to 3 of every new one: counts, drift, labels"
 
     def _has_drifted(self, new: list[str]) -> bool:
         """Compare new scenes with the latest model unless it was fitted to them; return whether to fit another."""
@@ -221,8 +271,8 @@ class ScheduledRun:
 
     @contextmanager
     def _published(self, outputs: JobOutputs, name: str) -> Iterator[JobOutputs]:
-        """Yield outputs at their staging paths, where an earlier attempt may have begun them, and publish them."""
-        with outputs.growing(name, self.fence) as growing:
+        """Yield the outputs of a step at their staging paths, and publish them."""
+        with self.staging(outputs, name) as growing:
             try:
                 yield growing
             except ValueError:  # of the data, with which nothing will go on
@@ -230,7 +280,6 @@ class ScheduledRun:
                 for staged in outputs.staged("", name).values():
                     staged.give_up()
                 raise
-            self.fence.check()
         outputs.publish(self.fence.attempt.id, name, self.fence)
 
     def _name(self, *about: Any) -> str:

@@ -1,6 +1,5 @@
 """The scenes of a night: open and counted once, and left out if they cannot be used."""
 
-import json
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,6 @@ from ..workflows.scenes import counted_scene
 from .job import Job
 from .ledger import Ledger
 from .scenes import SceneOutputs, ScenesInput, own
-from .state import wanted_of
 
 logger = logging.getLogger(__name__)
 
@@ -151,11 +149,6 @@ class NightImages:
         image = self.opened.image(name)
         self.outputs.check_place(name, image)
         return image
-
-
-def about_scenes(job: Job) -> dict[str, Any]:
-    """Return what must not change from night to night; scenes may, and so may the version of this package."""
-    return dict(json.loads(json.dumps({"job": wanted_of(job), "input": {}, "versions": {}})))
 
 
 def new_scenes(opened: ScenesInput, ledger: Ledger) -> list[str]:

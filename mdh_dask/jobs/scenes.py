@@ -39,6 +39,10 @@ class SceneOutputs(JobOutputs):
             if place != self.model and self.is_of_model(place):
                 raise SettingError(f"{place} would be replaced by a version of {self.model}: name another place")
 
+    def replaceable(self) -> list[str]:
+        """Return the stored paths of outputs that may be replaced: of the night, of scenes and of the model."""
+        return [*self.own]
+
     def of_scene(self, scene: str) -> JobOutputs:
         """Return the outputs of a scene."""
         return self._only({key: place.replace("{scene}", scene) for key, place in self._given_per("scene")})
