@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .._log import Lines
+from .._packages import import_later
 from .._process import search_rarely
 from .exits import EXIT_CODES, WHOLE_PROCESS, Commands, exit_code, leaving_at_once, say
 from .exits import log_json as log_all_json
@@ -55,6 +56,7 @@ def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
 def main() -> None:
     """Entry point of ``mdh-dask``."""
     search_rarely()
+    import_later("scipy.stats", "pandas", "xarray")  # scikit-learn and Dask do: half a second
     with leaving_at_once():
         mdh(prog_name="mdh-dask", obj=WHOLE_PROCESS)
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from scipy import fft
-from scipy.optimize import isotonic_regression
 
 from .._jit.histograms import deepest_valleys as write_deepest_valleys
 from .._typing import AnyArray, Floats, Integers
@@ -165,13 +165,13 @@ def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
     counts = np.asarray(counts, dtype=np.float64)
     rising, falling = counts[:mode], counts[mode + 1 :]
     fit = np.empty_like(counts)
-    fit[:mode] = isotonic_regression(rising).x if len(rising) else rising
-    fit[mode + 1 :] = isotonic_regression(falling, increasing=False).x if len(falling) else falling
+    fit[:mode] = scipy.optimize.isotonic_regression(rising).x if len(rising) else rising
+    fit[mode + 1 :] = scipy.optimize.isotonic_regression(falling, increasing=False).x if len(falling) else falling
     # The mode pools with the highest bins of both sides: an isotonic regression in order of height.
     fit[mode] = np.inf
     order = np.argsort(fit, kind="stable")
     fit[mode] = counts[mode]
-    fit[order] = isotonic_regression(fit[order]).x
+    fit[order] = scipy.optimize.isotonic_regression(fit[order]).x
     return fit / fit.sum()
 
 

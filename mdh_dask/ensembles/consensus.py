@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from .._jit.sums import count_votes
 from .._numbering import largest_first
@@ -62,7 +62,7 @@ class Matching:
     def match(self, j: int) -> bool:
         """Match the labels of a clustering optimally to those of the others; return whether this is better."""
         own, agreeing = self.own(j), self.others(j)
-        column, place = linear_sum_assignment(agreeing, maximize=True)
+        column, place = scipy.optimize.linear_sum_assignment(agreeing, maximize=True)
         new = column[np.argsort(place)]
         before, here = self.column[own], np.arange(len(new))
         if before[0] >= 0:

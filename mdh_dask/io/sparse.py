@@ -15,10 +15,10 @@ from zipfile import ZipFile
 import dask.array as da
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
+import scipy
 import zarr
 from dask.utils import parse_bytes
 from fsspec.utils import infer_compression  # type: ignore[import-untyped, unused-ignore]
-from scipy.io import mminfo, mmread
 from scipy.sparse import csr_array, load_npz
 
 from .._locations import has_suffix, hiding_credentials, name_of
@@ -46,9 +46,6 @@ HEADER, LINE_BYTES = 2**20, 128
 IN_PARTS = (
     ": store the rows in a Zarr group like X of AnnData, which is read in parts, or use a machine with more memory"
 )
-
-AS_ARRAYS = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-"""Asks newer versions of SciPy for arrays, as 1.18 warns that matrices will not be the default for long."""
 
 HELD_FOR = 60.0
 """Seconds for which a process holds the rows of a file after it has read a block of them."""
@@ -120,7 +117,9 @@ class SparseFile:
         with fsspec.open(self.location, "rb", compression=compression, **(self.options or {})) as file:
             content = self._unpacked_npz(file) if self.is_npz else self._unpacked_text(file)
         with self._naming():
-            rows = sparse_rows(load_npz(content) if self.is_npz else mmread(content, **AS_ARRAYS))
+            # SciPy 1.18 warns unless it is asked for arrays, which older versions cannot be.
+            as_arrays = {"spmatrix": False} if "spmatrix" in signature(scipy.io.mmread).parameters else {}
+            rows = sparse_rows(load_npz(content) if self.is_npz else scipy.io.mmread(content, **as_arrays))
             rows.csr.check_format(full_check=True)
         if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(
@@ -146,7 +145,7 @@ class SparseFile:
         content = BytesIO()
         with self._naming():
             content.write(file.read(HEADER))
-            n_rows, _, n_entries, *_, symmetry = mminfo(BytesIO(content.getvalue()))
+            n_rows, _, n_entries, *_, symmetry = scipy.io.mminfo(BytesIO(content.getvalue()))
             longest = HEADER + LINE_BYTES * n_entries
         n_bytes = ROW_BYTES * n_rows + ENTRY_BYTES * n_entries * (1 if symmetry == "general" else 2)
         check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.cluster.hierarchy import cophenet, linkage
+import scipy
 from scipy.sparse.csgraph import connected_components, csgraph_from_dense, minimum_spanning_tree, shortest_path
 from scipy.spatial.distance import squareform
 
@@ -288,7 +288,8 @@ class Connectivity(_Paths):
             return np.zeros(apart.shape)
         steps = np.maximum(apart, np.maximum(core, core[:, None]))
         np.fill_diagonal(steps, 0.0)
-        heights: Floats = squareform(cophenet(linkage(squareform(steps, checks=False), "single")))
+        hierarchy = scipy.cluster.hierarchy
+        heights: Floats = squareform(hierarchy.cophenet(hierarchy.linkage(squareform(steps, checks=False), "single")))
         return heights
 
     def _over(self, step: Floats, core: Floats, lengths: Floats) -> Floats:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import scipy
 from scipy.linalg import eigh
-from scipy.optimize import isotonic_regression
 
 from .._blas import one_blas_thread
 from .._cached import cached_property
@@ -203,7 +203,7 @@ def non_metric(dissimilarities: Floats, places: Floats, max_iter: int, tol: floa
         distances = _pairs(_distances(places))
         order = np.lexsort((distances, pairs))
         disparities = np.empty_like(distances)
-        disparities[order] = isotonic_regression(distances[order]).x
+        disparities[order] = scipy.optimize.isotonic_regression(distances[order]).x
         length = np.sqrt(np.square(distances).sum())
         disparities *= length / (np.sqrt(np.square(disparities).sum()) or 1.0)
         stresses.append(float(np.sqrt(np.square(disparities - distances).sum()) / (length or 1.0)))

@@ -14,7 +14,7 @@ from math import fsum, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from .._typing import Integers, RowArray
 from .contingency import Labelling, as_table
@@ -232,7 +232,7 @@ def matching_accuracy(labels_true: Labelling, labels_pred: RowArray | None = Non
     0.75
     """
     counts = as_table(labels_true, labels_pred).counts
-    return int(counts[linear_sum_assignment(counts, maximize=True)].sum()) / int(counts.sum())
+    return int(counts[scipy.optimize.linear_sum_assignment(counts, maximize=True)].sum()) / int(counts.sum())
 
 
 def _information(counts: Integers) -> tuple[float, float, float]:

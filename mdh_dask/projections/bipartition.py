@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from scipy.linalg import eigh
-from scipy.optimize import minimize
 
 from .._eigenvectors import degrees_of
 from .._jit.normalised_cuts import affinity_sums, cut_slopes, least_cut
@@ -104,7 +104,7 @@ def cutting_direction(rows: AnyArray, rng: np.random.Generator, n_directions: in
         found = cut_along(centred, v, scale, least_rows)
         return found.value, found.gradient
 
-    v = minimize(cost, components[0], jac=True, method="L-BFGS-B", options={"maxiter": 50}).x
+    v = scipy.optimize.minimize(cost, components[0], jac=True, method="L-BFGS-B", options={"maxiter": 50}).x
     v /= np.linalg.norm(v)
     mean = np.asarray(rows, dtype=np.float64)[0] - centred[0]
     return v[None], np.array([cut_along(centred, v, scale, least_rows).threshold + mean @ v])

@@ -8,7 +8,7 @@ for a single partition, use `minimum_density_hyperplanes`.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from .._cached import cached_property
 from .._jit.valleys import kernel_pulls, kernel_sums
@@ -90,7 +90,7 @@ class ConstrainedDensity:
     def solve(self, start: Floats, max_iterations: int) -> Floats:
         """Return a feasible vector of a density no higher than that of the feasible start."""
         sphere = {"type": "eq", "fun": lambda x: x[:-1] @ x[:-1] - 1, "jac": lambda x: np.append(2 * x[:-1], 0.0)}
-        found = minimize(
+        found = scipy.optimize.minimize(
             self.objective,
             start,
             jac=True,

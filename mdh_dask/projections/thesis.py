@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from .._jit.valleys import bin_linearly
 from .._random import any_rows
@@ -84,7 +84,9 @@ def _extreme(z: Floats, rng: np.random.Generator, sign: float) -> Floats:
     # Rows far from the mean in all coordinates weigh the most; both ends of their scatter are starts, too.
     ends = np.linalg.eigh((z * np.square(z).sum(axis=1)[:, None]).T @ z)[1].T
     starts = [ends[0], ends[-1], *rng.standard_normal((N_STARTS, z.shape[1]))]
-    runs = [minimize(cost, v, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}) for v in starts]
+    runs = [
+        scipy.optimize.minimize(cost, v, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}) for v in starts
+    ]
     best = min(runs, key=lambda run: float(run.fun))
     return np.asarray(best.x / np.linalg.norm(best.x))
 

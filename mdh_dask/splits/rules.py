@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.stats import rankdata
 
 from .._typing import AnyArray, Booleans, Floats
 from ..density.histograms import Histograms
@@ -147,6 +146,8 @@ class SplitRule:
         """Return one score per direction from those by each criterion, shape (n_criteria, n_directions)."""
         if len(scores) == 1:
             return scores[0]
+        from scipy.stats import rankdata  # imported late: half a second
+
         ranks: Floats = rankdata(scores, axis=1).mean(axis=0)
         return np.where((scores == -np.inf).all(axis=0), -np.inf, ranks)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from .._random import generator
 from .._typing import AnyArray, Floats
@@ -36,7 +36,7 @@ def _single_scores(half_octave: int, rule: SplitRule, bandwidth: Bandwidth) -> F
     width = float(bandwidth.of(n, 1.0, 1.349)) / BINS_PER_BANDWIDTH
     n_bins = 2 * int(WIDEST / width) + 2
     edges = (np.arange(1, n_bins) - n_bins / 2) * width
-    share = np.diff(norm.cdf(edges), prepend=0.0, append=1.0)
+    share = np.diff(ndtr(edges), prepend=0.0, append=1.0)
     rng = generator(half_octave, 0x73696E67)
     counts = np.array([rng.multinomial(n, share) for _ in range(NULL_SAMPLES)])
     ones = np.ones(NULL_SAMPLES)
@@ -134,7 +134,7 @@ def _lognormal_quantile(scores: Floats, quantile: float) -> float:
     share = len(logs) / len(scores)
     if len(logs) < 2 or quantile <= 1 - share:
         return 0.0
-    return float(np.exp(logs.mean() + norm.ppf(1 - (1 - quantile) / share) * logs.std(ddof=1)))
+    return float(np.exp(logs.mean() + ndtri(1 - (1 - quantile) / share) * logs.std(ddof=1)))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 from scipy.spatial.distance import pdist
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from .._random import any_rows
 from .._typing import Floats, Integers
@@ -152,7 +152,7 @@ def sweep(
         steps.append(Step(sphere, share, n, smallest, labels, evidence, relief, failed=(failed, SHOWS)))
     tried = finalists(steps, max_clusters)
     n_tests = sum(steps[i].n_clusters - 1 for i in tried)
-    deviations = float(norm.isf((1 - quantile) / max(n_tests, 1)))
+    deviations = float(-ndtri((1 - quantile) / max(n_tests, 1)))
     for i in tried:
         labels, _, failed = confirmed(steps[i].relief, steps[i].labels, own, held_out, deviations, depth)
         steps[i] = replace(steps[i], confirmed=labels, failed=(failed, deviations))

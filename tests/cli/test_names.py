@@ -79,3 +79,22 @@ def test_a_command_searches_rarely_and_not_when_its_process_ends():
     """
     ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert ended.stdout.splitlines()[-1] == f"at the end {OBJECTS_OF_A_COMMAND} True"
+
+
+def test_a_module_is_imported_later_by_the_first_use_of_what_it_holds():
+    program = """
+    import sys
+    from mdh_dask._packages import import_later
+
+    import_later("scipy.stats", "no_such_package")
+    import sklearn.utils.fixes
+    import scipy.stats
+
+    assert "scipy.stats._stats_py" not in sys.modules
+    assert "no_such_package" not in sys.modules
+    import scipy.stats.distributions
+    from scipy.stats import norm
+
+    assert scipy.stats.norm is norm is scipy.stats.distributions.norm
+    """
+    subprocess.run([sys.executable, "-c", dedent(program)], check=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 import reference_mdh
 from helpers import DEGENERATE_ROWS, in_turns
 from hypothesis import given
@@ -96,7 +97,9 @@ class TestProblem:
         rows = np.array([[-1.0], [1.0]])
         problem, start = ConstrainedDensity(rows, 0.3, 1.0), np.array([1.0, 0.1])
         for offset, kept in [(0.9, True), (0.0, False)]:
-            monkeypatch.setattr(sqp, "minimize", lambda *_, x=offset, **__: OptimizeResult(x=np.array([1.0, x])))
+            monkeypatch.setattr(
+                scipy.optimize, "minimize", lambda *_, x=offset, **__: OptimizeResult(x=np.array([1.0, x]))
+            )
             assert problem.solve(start, 10)[-1] == (0.1 if kept else 0.0)
 
     def test_rows_on_a_line_have_no_negative_variance_across_it(self):
