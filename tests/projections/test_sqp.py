@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-import scipy
 import reference_mdh
+import scipy
 from helpers import DEGENERATE_ROWS, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 from strategies import seeds
 
-from mdh_dask.projections import sqp
 from mdh_dask.projections.mdh import MOST_COMPONENTS
 from mdh_dask.projections.sqp import ConstrainedDensity, constrained_hyperplane
 
