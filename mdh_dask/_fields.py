@@ -129,26 +129,6 @@ def check_keys(what: str, table: Mapping[str, Any], keys: Iterable[str]) -> None
             raise JobError(f"{what} has no key {key!r}{nearest(key, known)}; its keys are {', '.join(known)}")
 
 
-def matches(value: Any, pattern: Any) -> bool:
-    """Return whether a value of JSON has the form of a pattern: types, lists of one pattern, and tables of patterns.
-
-    In a table the key ``...`` stands for all keys.
-
-    Examples
-    --------
-    >>> matches({"a": [1, 2], "b": {"x": None}}, {"a": [int], "b": {...: str | None}})
-    True
-    """
-    if isinstance(pattern, dict):
-        return isinstance(value, dict) and all(
-            all(matches(one, of) for one in value.values()) if key is ... else matches(value.get(key), of)
-            for key, of in pattern.items()
-        )
-    if isinstance(pattern, list):
-        return isinstance(value, list) and all(matches(one, pattern[0]) for one in value)
-    return isinstance(value, pattern)
-
-
 def nearest(word: Any, words: Iterable[str]) -> str:
     """Return a question that suggests a similar word, or an empty string if there is none."""
     close = get_close_matches(word, list(words), n=1) if isinstance(word, str) else []

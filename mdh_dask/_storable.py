@@ -75,7 +75,7 @@ def checked_value(name: str, values: Mapping[str, Any]) -> Any:
     if values.keys() != {*names_of(cls)}:
         raise ValueError(f"expected {', '.join(names_of(cls))} of a {name}; got {', '.join(values)}")
     for own, value in values.items():
-        if not _fits(value, hints[own]):
+        if not fits(value, hints[own]):
             raise ValueError(f"expected {hints[own]} for {own} of a {name}, got {value!r:.99}")
     made = cls(**values)
     if hasattr(made, "check"):
@@ -88,13 +88,28 @@ def _hints(cls: type) -> dict[str, Any]:
     return get_type_hints(cls)
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a type as annotations declare it."""
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type as annotations declare it, or has the form of a pattern of such types.
+
+    A pattern is a list of one type, or a table of the keys that there must be; the key ``...`` stands for all.
+
+    Examples
+    --------
+    >>> fits({"a": [1, 2], "b": {"x": None}}, {"a": [int], "b": {...: str | None}})
+    True
+    """
+    if isinstance(hint, list):
+        return isinstance(value, list) and all(fits(one, hint[0]) for one in value)
+    if isinstance(hint, dict):
+        return isinstance(value, dict) and all(
+            all(fits(one, of) for one in value.values()) if key is ... else fits(value.get(key), of)
+            for key, of in hint.items()
+        )
     origin, args = get_origin(hint), get_args(hint)
     if hasattr(origin, "__value__"):  # an alias, as that of arrays of NumPy
         origin = get_origin(origin.__value__)
     if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in args)
+        return any(fits(value, one) for one in args)
     if origin is Literal:
         return any(type(value) is type(one) and value == one for one in args)
     if hint in NUMBERS:
@@ -104,9 +119,9 @@ def _fits(value: Any, hint: Any) -> bool:
     if not isinstance(value, origin or hint):
         return False
     if origin is tuple and args[-1:] != (...,):
-        return len(value) == len(args) and all(map(_fits, value, args))
+        return len(value) == len(args) and all(map(fits, value, args))
     if isinstance(origin, type) and issubclass(origin, Sequence):
-        return all(_fits(item, args[0]) for item in value)
+        return all(fits(item, args[0]) for item in value)
     return not (isinstance(origin, type) and issubclass(origin, Mapping)) or all(
-        _fits(item, args[1]) for item in value.values()
+        fits(item, args[1]) for item in value.values()
     )

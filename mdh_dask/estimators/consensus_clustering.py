@@ -27,7 +27,7 @@ from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .explaining import best_failed, why_not
 from .missing import MISSING
-from .models import part
+from .models import form_of, of_form
 from .random_projection_tree import RandomProjectionTree
 from .tree_estimator import TreeEstimator
 from .tree_state import TreeState
@@ -165,11 +165,11 @@ class ConsensusClustering(ClusterEstimator):
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()
-        return parameters | {"estimator": _each(_taken_apart, parameters["estimator"])}
+        return parameters | {"estimator": _each(form_of, parameters["estimator"])}
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super()._from_saved({**parameters, "estimator": _each(_put_together, parameters.get("estimator"))})
+        return super()._from_saved({**parameters, "estimator": _each(_tree_of, parameters.get("estimator"))})
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
@@ -322,16 +322,9 @@ def _each(function: Callable[[Any], Any], given: Any) -> Any:
     return None if given is None else function(given)
 
 
-def _taken_apart(estimator: TreeEstimator) -> dict[str, Any]:
-    return {"estimator": type(estimator).__name__, "parameters": estimator._saved_parameters()}
-
-
-def _put_together(saved: Any) -> TreeEstimator:
+def _tree_of(saved: Any) -> TreeEstimator:
     from .registry import estimators  # imported late, as the registry imports this module
 
-    if not isinstance(saved, dict):
-        raise ValueError(f"expected a dict for an estimator of trees, got a {type(saved).__name__}")
     known = {name: own for name, own in estimators().items() if issubclass(own, TreeEstimator)}
-    if (name := part(saved, "estimator", str)) not in known:
-        raise ValueError(f"expected an estimator of trees among {', '.join(sorted(known))}; got {name}")
-    return known[name]._from_saved(part(saved, "parameters", dict))
+    made: TreeEstimator = of_form(saved, known, "an estimator of trees")
+    return made

@@ -21,6 +21,7 @@ from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .missing import MISSING
 from .mixed_pca import MixedPCA as MixedPCA
+from .models import form_of, of_form
 from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
 from .planned import FeatureTransformer
 from .quadratic_features import QuadraticFeatures as QuadraticFeatures
@@ -66,9 +67,6 @@ def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
     own = {key: value for key, value in settings.items() if key in cls._get_param_names()}
     return cls(**own) if name in FEATURE_MAPS else cls(kernel=name, **own)
 
-
-CLASS = "class"
-"""Names the class of a feature map among its parameters that are saved."""
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
@@ -235,8 +233,7 @@ class Mapped(RowValues):
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()
         if isinstance(feature_map := parameters.get("feature_map"), FeatureTransformer):
-            own = feature_map._saved_parameters()
-            parameters["feature_map"] = own | {CLASS: type(feature_map).__name__}
+            parameters["feature_map"] = form_of(feature_map)
         return parameters
 
     @classmethod
@@ -254,10 +251,6 @@ class Mapped(RowValues):
 
 def with_feature_map(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return saved parameters with the feature map that its own parameters describe."""
-    given = dict(parameters)
-    if isinstance(own := given.get("feature_map"), dict):
-        name = own.get(CLASS)
-        if name not in (known := transformers()):
-            raise ValueError(f"expected a feature map of {', '.join(sorted(known))}; got {name!r}")
-        given["feature_map"] = known[name]._from_saved({key: own[key] for key in own if key != CLASS})
-    return given
+    if not isinstance(form := parameters.get("feature_map"), dict):
+        return dict(parameters)
+    return {**parameters, "feature_map": of_form(form, transformers(), "a feature map")}

@@ -123,6 +123,20 @@ def names(saved: Mapping[str, Any], n_columns: int) -> list[str] | None:
     return found
 
 
+def form_of(estimator: Any) -> dict[str, Any]:
+    """Return what is saved of an unfitted estimator or feature map that is a parameter of another one."""
+    return {"estimator": type(estimator).__name__, "parameters": estimator._saved_parameters()}
+
+
+def of_form(saved: Any, known: Mapping[str, Any], what: str) -> Any:
+    """Return the unfitted estimator or feature map of a form, one of those that are known by their names."""
+    if not isinstance(saved, dict):
+        raise ValueError(f"expected a dict for {what}, got a {type(saved).__name__}")
+    if (name := part(saved, "estimator", str)) not in known:
+        raise ValueError(f"expected {what} among {', '.join(sorted(known))}; got {name}")
+    return known[name]._from_saved(part(saved, "parameters", dict))
+
+
 def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:
     """Raise an error if an estimator has no parameters of some names."""
     known = estimator._get_param_names()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from .._fields import matches
 from .._locations import all_redacted
+from .._storable import fits
 from ..io.staging import write_whole
 from .state import FORMAT, damaged, read_state
 
@@ -87,7 +87,7 @@ class Ledger:
                 tables[table][name] = about
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise damaged(file, f"{error!r:.99}") from error
-        if not matches(tables, TABLES):
+        if not fits(tables, TABLES):
             raise damaged(file, "it lacks what was written")
         return cls(file, content["night"], **tables, since="" if cut_off or "since" not in content else since)
 

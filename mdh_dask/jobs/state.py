@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .._fields import JobError, matches
+from .._fields import JobError
 from .._locations import all_redacted, stored
+from .._storable import fits
 from ..io import codec
 from ..io.staging import write_whole
 from .job import BESIDE, Job
@@ -154,7 +155,7 @@ def read_state(file: Path, form: Any) -> dict[str, Any]:
             f"{file} has format {number}, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
             f"which reads format {FORMAT}: continue with that version, or discard its work with restart=True"
         )
-    if not matches(content, form) or content.get("attempts") == []:
+    if not fits(content, form) or content.get("attempts") == []:
         raise damaged(file, "it lacks what was written")
     return content
 

@@ -617,7 +617,8 @@ def pixels(**changes):
     return saved_of(replace(PixelColumns(3, Features()), **changes))
 
 
-OF_MAP = {"class": "KernelPCAFeatures"}
+def of_map(**parameters):
+    return saved_of({"estimator": "KernelPCAFeatures", "parameters": parameters})
 
 
 @pytest.mark.slow
@@ -638,8 +639,8 @@ OF_MAP = {"class": "KernelPCAFeatures"}
         (lambda p: p.update(n_features="3"), "expected a int for n_features, got a str"),
         (lambda p: p.update(feature_names=saved_of(["a", "b"])), "expected 3 texts for feature_names, got 2 values"),
         (lambda p: p.update(feature_names=saved_of(["a", "b", 3])), "expected 3 texts for feature_names, got 3 values"),
-        (lambda p: p["parameters"]["dict"].update(feature_map=saved_of(OF_MAP | {"kernel": "rbf"})), "expected a feat"),
-        (lambda p: p["parameters"]["dict"].update(feature_map=saved_of(OF_MAP | {"colour": 1})), ".*; got colour"),
+        (lambda p: p["parameters"]["dict"].update(feature_map=of_map(kernel="rbf")), "expected a feat"),
+        (lambda p: p["parameters"]["dict"].update(feature_map=of_map(colour=1)), ".*; got colour"),
         (lambda p: p["parameters"]["dict"].update(colour=1), "expected parameters among .*; got colour"),
         (lambda p: p["parameters"]["dict"].update(n_projections="many"), "The 'n_projections' parameter of"),
         (lambda p: p.update(pixel_columns=saved_of({"n_bands": 3})), "expected a PixelColumns for pixel_columns"),
