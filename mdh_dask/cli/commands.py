@@ -200,8 +200,7 @@ def run(
         if wants_json(content):
             log_all_json(ctx)
         check_tables(job, content, elsewhere)  # before the estimators are imported, which takes long
-        from ..jobs._check import check_job
-        from ..jobs._run import run_job
+        from ..jobs._run import check_job, run_job
         from ..jobs.job import checked_job
 
         told.job = checked_job(job, content, elsewhere)

@@ -105,7 +105,7 @@ def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, An
     ...     print(check(f"{folder}/job.toml").splitlines()[5])
     passes:  1
     """
-    from ._check import check_job
+    from ._run import check_job
     from .job import read_job
 
     return check_job(read_job(Path(path), cluster), overwrite=overwrite)

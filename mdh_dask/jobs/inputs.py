@@ -1,4 +1,4 @@
-"""The inputs of jobs: rows, or the pixels of an image."""
+"""The inputs of jobs: rows, or the pixels of an image or of scenes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,12 +7,18 @@ from typing import Any, Protocol, runtime_checkable
 import dask.array as da
 
 from .._cached import cached_property
+from .._errors import ContentsError
+from .._locations import redacted
+from .._words import full_count
 from ..chunks import holds_compact
 from ..images import Image
 from ..images.axes import with_bands
 from ..images.rows import all_rows
+from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
+from ..io import codec
 from ..io.inputs import Table, TypedTable
+from ..io.paths import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.estimates import Estimate, estimate
@@ -187,3 +193,96 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     opened = ImageInput(given["path"], with_bands(reading.image(given["path"]), options.bands), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened
+
+
+@dataclass(frozen=True)
+class ScenesInput:
+    """Scenes as an input.
+
+    Parameters
+    ----------
+    path : str
+        How the scenes were given, for messages.
+    scenes : mapping of str to Scene
+    reading : Reading
+    options : PixelOptions
+    """
+
+    path: str
+    scenes: Mapping[str, Scene]
+    reading: Reading
+    options: PixelOptions
+    digests: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def digest(self, name: str) -> str:
+        """Return a digest of a scene that changes with its files."""
+        if name not in self.digests:
+            self.digests[name] = _digest(self.scenes[name])
+        return self.digests[name]
+
+    def check_unchanged(self, name: str) -> None:
+        """Raise an error if a scene has been written again since it was opened."""
+        if _digest(self.scenes[name]) != self.digest(name):
+            raise ContentsError("it was written again while it was read, so that outputs of both would be mixed")
+
+    def image(self, name: str) -> Image:
+        """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
+        image = open_scene(self.scenes[name], self.reading.image, self.options.bands)
+        columns_of(self.options).check_image(image)
+        return image
+
+    @cached_property
+    def all_images(self) -> dict[str, Image]:
+        """All scenes, open."""
+        return matched({name: self.image(name) for name in self.scenes})
+
+    @property
+    def rows(self) -> da.Array:
+        """Return a row for each pixel of all scenes, with data or not."""
+        return rows_of(self.all_images.values(), columns_of(self.options), counted=False)
+
+    @property
+    def array(self) -> Any:
+        """Return the rows."""
+        return self.rows
+
+    def describe(self) -> str:
+        """Return the number of scenes and of their pixels, and the columns of rows."""
+        image, rows = next(iter(self.all_images.values())), self.rows
+        bands = f"{image.shape[2]} {image.dtype} bands" + (f" ({', '.join(image.bands)})" if image.bands else "")
+        scenes = full_count(len(self.scenes), "scene")
+        return f"{scenes}, {len(rows):,} pixels of {bands}, rows of {rows.shape[1]} columns"
+
+    def n_passes_after(self, outputs: Any) -> int:
+        """Return the number of passes after the tree has grown: one that labels."""
+        return 1
+
+    def estimate(self, estimator: Any, outputs: Any) -> Estimate:
+        """Return the estimate for fitting a model to all scenes and labelling them."""
+        need = estimate(self.rows, estimator, labels=True).on_pixels(self.options.sample is not None, False, 1)
+        holes = any(image.validity is not None for image in self.all_images.values())
+        return need.more(holes + (self.options.dependence is not None))
+
+
+def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
+    """Find the scenes that the values of ``[input]`` name; they are opened later."""
+    options = options_of(given)
+    found = find_scenes(given["path"], options.bands, given["mask"])
+    shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
+    return ScenesInput(shown, {scene.name: scene for scene in found}, reading_of(given), options)
+
+
+def _digest(scene: Scene) -> str:
+    # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
+    files = [(redacted(path), bands, _fingerprint(path)) for path, bands in scene.files]
+    if scene.mask is not None:
+        files.append((redacted(scene.mask), (), _fingerprint(scene.mask)))
+    return codec.digest(*files, *filter(None, [redacted(scene.fault)]))[:32]
+
+
+def _fingerprint(path: str) -> dict[str, Any] | None:
+    """Return the fingerprint of a file, None for one that is missing on a server that cannot list its files."""
+    try:
+        return fingerprint(path)
+    except FileNotFoundError:
+        return None

@@ -16,11 +16,10 @@ from ..io.paths import fingerprint
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
 from ..workflows.row_files import check_groups
-from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input
+from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input
 from .methods import estimator_of
 from .notify import check_own
-from .outputs import JobOutputs
-from .scenes import SceneOutputs, open_scenes_input
+from .outputs import JobOutputs, SceneOutputs
 from .tables import checked_tables, load_job
 
 BESIDE = ("labels", "weights", "mask")
@@ -100,14 +99,6 @@ class Job:
         """Return a context in which the cluster of the job is the current one."""
         return CLUSTERS[self.kind].make(**self.cluster)
 
-    def cluster_size(self) -> tuple[int, int] | None:
-        """Return the most nodes of the cluster and the threads of each; None if they are unknown."""
-        return CLUSTERS[self.kind].size(**self.cluster)
-
-    def worker_memory(self) -> tuple[int, int] | None:
-        """Return the memory of each worker in bytes and its threads; None if it is not given."""
-        return CLUSTERS[self.kind].memory(**self.cluster)
-
 
 def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
     """Read and check a job file, with another table for ``[cluster]`` if one is given.
@@ -141,7 +132,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
         for key in keys:
             if isinstance(place := sections[section].get(key), str | list):
                 try:
-                    sections[section][key] = _all_rooted(place, path.parent)
+                    sections[section][key] = rooted(place, path.parent)
                 except RuntimeError as error:
                     raise JobError(
                         f"{section}.{key} is {place}, but there is no such user: write the path out"
@@ -185,16 +176,14 @@ def _check_metrics(metrics: str | None, job: Path, *others: str | None) -> None:
         check_own(metrics, job)
 
 
-def _all_rooted(place: str | list[str], folder: Path) -> str | list[str]:
-    return rooted(place, folder) if isinstance(place, str) else [rooted(one, folder) for one in place]
-
-
-def rooted(place: str, folder: Path) -> str:
-    """Return an absolute path, or a URL unchanged.
+def rooted(place: Any, folder: Path) -> Any:
+    """Return an absolute path, or a URL unchanged; of several paths or URLs each.
 
     Examples
     --------
     >>> rooted("a/b.zarr", Path("/jobs")), rooted("s3://a/b.zarr", Path("/jobs"))
     ('/jobs/a/b.zarr', 's3://a/b.zarr')
     """
+    if isinstance(place, list):
+        return [rooted(one, folder) for one in place]
     return place if "://" in place else str(folder / Path(place).expanduser())

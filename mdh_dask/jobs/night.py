@@ -33,7 +33,6 @@ from .locks import now
 from .manifests import crs_of, moved, write_night
 from .night_scenes import Damaged, NightImages, checked_outputs, new_scenes
 from .outputs import JobOutputs, checksum_of
-from .scenes import own
 from .state import FINISHED, PASSES, code_digest, wanted_of
 from .steps import Run
 
@@ -78,7 +77,7 @@ class ScheduledRun(Run):
 
     def _refused(self) -> dict[str, str]:
         """Check the outputs, and return why new scenes cannot have some."""
-        mine = own(self.outputs, self.work.replaces())
+        mine = self.outputs.owning(self.work.replaces())
         self.outputs, refused = checked_outputs(self.job, mine, self.opened, self.ledger, self.new)
         return refused
 

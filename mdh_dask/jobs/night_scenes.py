@@ -14,9 +14,10 @@ from ..images import Image, PixelColumns, pixel_rows
 from ..images.scenes import alike, usual_of
 from ..workflows.outputs import Taken, check_all_separate
 from ..workflows.scenes import counted_scene
+from .inputs import ScenesInput
 from .job import Job
 from .ledger import Ledger
-from .scenes import SceneOutputs, ScenesInput, own
+from .outputs import SceneOutputs
 
 logger = logging.getLogger(__name__)
 
@@ -180,7 +181,7 @@ def checked_outputs(
     tonight = [next_model, *(outputs.of_scene(name) for name in new if name not in refused)]
     for one in tonight:
         one.check()
-    return own(outputs, [stored(place) for one in [*tonight, of_night] for place in one.given()]), refused
+    return outputs.owning([stored(place) for one in [*tonight, of_night] for place in one.given()]), refused
 
 
 def _refused(outputs: SceneOutputs, taken: Taken, ledger: Ledger, new: list[str]) -> dict[str, str]:

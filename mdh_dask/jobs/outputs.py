@@ -1,20 +1,25 @@
-"""The outputs of jobs."""
+"""The outputs of jobs, and of each scene."""
 
 import hashlib
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
+
+from .._errors import SettingError
 from .._locations import stored
-from ..images.maps import is_map
+from ..images import Image
+from ..images.maps import is_map, place_of
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node
 from ..io.paths import file_exists, local_path, read_file
 from ..workflows.output_kinds import OUTPUTS
-from ..workflows.outputs import Outputs
+from ..workflows.outputs import Outputs, pure_path
 from .locks import Fence
 from .staging import Staged, StagedFile, StagedUrl
 
@@ -86,6 +91,64 @@ class JobOutputs(Outputs):
                 for one in staged.values():
                     one.leave()
             raise
+
+
+@dataclass(frozen=True)
+class SceneOutputs(JobOutputs):
+    """The outputs of a job on scenes: paths with ``{scene}``, of models with ``{version}``, and files of a night."""
+
+    def check(self, *inputs: str) -> None:
+        """Raise an error if an output cannot be written, or would be taken for a scene."""
+        super().check(*(one for one in inputs if "*" not in one))
+        for place in self.places().values():
+            if found := next((one for one in inputs if "*" in one and _is_found(place, one)), None):
+                raise SettingError(f"{place} would be taken for a scene of {found} the next night: name another place")
+            if place != self.model and self.is_of_model(place):
+                raise SettingError(f"{place} would be replaced by a version of {self.model}: name another place")
+
+    def replaceable(self) -> list[str]:
+        """Return the stored paths of outputs that may be replaced: of the night, of scenes and of the model."""
+        return [*self.own]
+
+    def owning(self, places: Iterable[str]) -> Self:
+        """Return the outputs with further places that may be replaced."""
+        return replace(self, own=tuple(dict.fromkeys([*self.own, *places])))
+
+    def of_scene(self, scene: str) -> JobOutputs:
+        """Return the outputs of a scene."""
+        return self._only({key: place.replace("{scene}", scene) for key, place in self._given_per("scene")})
+
+    def check_place(self, scene: str, image: Image) -> None:
+        """Raise an error if labels of a scene lie where it does, and its coordinates cannot be read."""
+        if any(map(is_map, self.of_scene(scene).places().values())):
+            place_of(image)
+
+    def of_model(self, version: int) -> JobOutputs:
+        """Return the model of a version as an output."""
+        return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_per("version")})
+
+    def is_of_model(self, place: str) -> bool:
+        """Return whether a place is that of some version of the model, or inside it."""
+        versions = re.escape(str(pure_path(self.model or ""))).replace(re.escape("{version}"), r"[1-9]\d*")
+        pure = pure_path(place)
+        return any(re.fullmatch(versions, str(one)) for one in (pure, *pure.parents))
+
+    def of_night(self) -> JobOutputs:
+        """Return the outputs of a night."""
+        return self._only(dict(self._given_per("")))
+
+    def _given_per(self, what: str) -> list[tuple[str, str]]:
+        return [(name, place) for name, place in self.places().items() if OUTPUTS[name].per == what]
+
+    def _only(self, places: Mapping[str, str]) -> JobOutputs:
+        given: dict[str, Any] = {**places, "overwrite": self.overwrite, "own": self.own, "of_image": True}
+        return JobOutputs(**given)
+
+
+def _is_found(place: str, pattern: str) -> bool:
+    """Return whether a pattern names a place, or a folder around it."""
+    wanted = re.compile(glob_translate(pattern))
+    return any(wanted.match(place[: end.start()]) for end in re.finditer("/|$", place))
 
 
 def is_there(path: str) -> bool:

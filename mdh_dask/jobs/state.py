@@ -182,17 +182,16 @@ def code_digest() -> str:
 
 def wanted_of(job: Job) -> dict[str, Any]:
     """Return what a job file asks for, apart from where and how it runs."""
-    places = {key: all_stored(place) for key in ("path", *BESIDE) if (place := job.input.get(key)) is not None}
+    places = {
+        key: [*map(stored, place)] if isinstance(place, list) else stored(place)
+        for key in ("path", *BESIDE)
+        if (place := job.input.get(key)) is not None
+    }
     given = job.input | places
     if given.get("nodata") is not None:
         given["nodata"] = str(given["nodata"])  # NaN differs from itself
     output = {key: None if place is None else stored(place) for key, place in job.output.items()}
     return {"input": given, "method": job.content.get("method", {}), "output": output}
-
-
-def all_stored(place: str | list[str]) -> str | list[str]:
-    """Return a place, or several, as in files; see `stored`."""
-    return stored(place) if isinstance(place, str) else [stored(one) for one in place]
 
 
 def name_of(about: Mapping[str, Any]) -> str:

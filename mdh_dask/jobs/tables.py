@@ -43,22 +43,6 @@ def _are_columns_with_kinds(value: Any) -> bool:
     return all(_are_columns(value[kind]) for kind in KINDS if value.get(kind))
 
 
-def _are_indices(value: Any) -> bool:
-    return isinstance(value, dict) and all(type(place) is int and place >= 0 for place in value.values())
-
-
-def _is_nodata(value: Any) -> bool:
-    return value == "none" or type(value) in (int, float)
-
-
-def _is_window(value: Any) -> bool:
-    return type(value) is int and value >= 3 and value % 2 == 1
-
-
-def _are_pixel_kinds(value: Any) -> bool:
-    return isinstance(value, list) and all(kind in PIXEL_KINDS for kind in value)
-
-
 def _are_names(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
 
@@ -71,16 +55,12 @@ def _are_paths(value: Any) -> bool:
 
 def _pattern(name: str, required: bool = False) -> Field:
     """Return the field of a path that differs for every scene or version."""
-    return Field(
-        f"a path or URL with {{{name}}} in the last part only",
-        lambda value: isinstance(value, str) and _is_in_last(value, f"{{{name}}}") and "\0" not in value,
-        required=required,
-    )
 
+    def accepts(value: Any) -> bool:
+        folder, _, last = value.rpartition("/") if isinstance(value, str) else ("", "", "")
+        return f"{{{name}}}" in last and f"{{{name}}}" not in folder and "\0" not in value
 
-def _is_in_last(place: str, pattern: str) -> bool:
-    folder, _, name = place.rpartition("/")
-    return pattern in name and pattern not in folder
+    return Field(f"a path or URL with {{{name}}} in the last part only", accepts, required=required)
 
 
 PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", default="error")
@@ -104,13 +84,20 @@ ROWS = {
 IMAGE = {
     "path": PATH,
     "axes": text("a letter for every axis, as 'yxc'"),
-    "index": Field("a table of indices from 0 by axis, as {t = 0}", _are_indices),
-    "window": Field("an odd integer of 3 or more", _is_window),
+    "index": Field(
+        "a table of indices from 0 by axis, as {t = 0}",
+        lambda value: isinstance(value, dict) and all(type(place) is int and place >= 0 for place in value.values()),
+    ),
+    "window": Field("an odd integer of 3 or more", lambda value: type(value) is int and value >= 3 and value % 2 == 1),
     "coordinates": positive(),
     "sample": whole(2),
-    "features": Field(f"an array of some of {', '.join(PIXEL_KINDS)}", _are_pixel_kinds, default=[]),
+    "features": Field(
+        f"an array of some of {', '.join(PIXEL_KINDS)}",
+        lambda value: isinstance(value, list) and all(kind in PIXEL_KINDS for kind in value),
+        default=[],
+    ),
     "missing_chunks": MISSING,
-    "nodata": Field("a number or 'none'", _is_nodata),
+    "nodata": Field("a number or 'none'", lambda value: value == "none" or type(value) in (int, float)),
     "mask": text("a path or URL"),
     "sieve": whole(2),
     "bands": Field("an array of names", _are_names),
@@ -250,9 +237,5 @@ def checked_tables(content: dict[str, Any], cluster: Mapping[str, Any] | None) -
     check_keys("a job file", content, SECTIONS)
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     given, output = checked_input(content.get("input", {}), content.get("output", {}))
-    return {"cluster": where, "input": given, "output": output, "run": checked_run(content.get("run", {}), given)}
-
-
-def checked_run(table: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of ``[run]``, whose keys depend on the kind of the checked input."""
-    return checked_table("run", table, RUN | (RUN_OF_SCENES if given["kind"] == "scenes" else {}))
+    run = checked_table("run", content.get("run", {}), RUN | (RUN_OF_SCENES if given["kind"] == "scenes" else {}))
+    return {"cluster": where, "input": given, "output": output, "run": run}

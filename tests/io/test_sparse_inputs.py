@@ -17,7 +17,7 @@ from mdh_dask.cli import mdh
 from mdh_dask.io import open_features, open_rows, sparse
 from mdh_dask.io.inputs import kind_of
 from mdh_dask.jobs import run
-from mdh_dask.jobs._check import check_job
+from mdh_dask.jobs._run import check_job
 from mdh_dask.jobs.job import read_job
 from tests.helpers import serving
 

@@ -28,9 +28,9 @@ from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
 from mdh_dask.jobs import check, manifests, run
 from mdh_dask.jobs import night as night_module
+from mdh_dask.jobs.inputs import ScenesInput
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.night_scenes import Damaged
-from mdh_dask.jobs.scenes import ScenesInput
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.state import Work
 from mdh_dask.workflows import predict, segment
@@ -449,7 +449,7 @@ def test_bands_are_matched_by_name_also_after_a_scene_without_names(tmp_path):
 
 
 def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
-    monkeypatch.setattr("mdh_dask.jobs.scenes.fingerprint", lambda path: {"listing": "abc"})
+    monkeypatch.setattr("mdh_dask.jobs.inputs.fingerprint", lambda path: {"listing": "abc"})
 
     def digest(path):
         scenes = {"a": Scene("a", ((path, ()),))}
