@@ -34,11 +34,6 @@ ALWAYS_THERE = 2**26
 
 
 def check_memory(n_bytes: int, what: str, remedy: str = "") -> None:
-    """Raise an error for what does not fit in the memory of this process, before any of it is read.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError for what does not fit in the memory of this process, before any of it is read."""
     if n_bytes > ALWAYS_THERE and n_bytes > (limit := memory_limit()):
         raise ValueError(f"{what} takes {n_bytes:,} bytes, and there are {limit:,} of memory{remedy}")

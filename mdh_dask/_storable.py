@@ -62,12 +62,8 @@ def names_of(cls: type) -> list[str]:
 def checked_value(name: str, values: Mapping[str, Any]) -> Any:
     """Return the value of a class with these fields, which may have been tampered with.
 
-    Raises
-    ------
-    UnknownClassError
-        If no storable class has this name.
-    ValueError
-        If the fields or their types are not those of the class, or the ``check()`` of the class says so.
+    Raises an UnknownClassError if no storable class has this name; a ValueError if the fields or their types are
+    not those of the class, or the ``check()`` of the class says so.
     """
     if name not in STORABLE:
         raise UnknownClassError(f"expected a value of a class that is known here, got {name}")

@@ -53,11 +53,7 @@ def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 def refuse_missing(path: str) -> None:
-    """Raise an error for a local path where nothing is, at once: what opens it takes a second to import.
-
-    Raises
-    ------
-    FileNotFoundError
+    """Raise a FileNotFoundError for a local path where nothing is, at once: what opens it takes a second to import.
 
     Examples
     --------
@@ -251,10 +247,7 @@ def cluster_table(
 ) -> dict[str, Any]:
     """Return the options of `cluster_options` as the table ``[cluster]`` of a job file.
 
-    Raises
-    ------
-    UsageError
-        If the options belong to two kinds of cluster.
+    Raises a UsageError if the options belong to two kinds of cluster.
     """
     given = {name: value for name, value in local.items() if value is not None}
     if scheduler and scheduler_file:
@@ -282,10 +275,7 @@ def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
 
     Without any, and without a performance report, the size of the rows chooses.
 
-    Raises
-    ------
-    UsageError
-        If they contradict each other, or request a performance report without a cluster.
+    Raises a UsageError if they contradict each other, or request a performance report without a cluster.
     """
     table = cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
     if options.get("performance_report") is not None and table["kind"] in LOCAL_SCHEDULERS:

@@ -129,10 +129,7 @@ def running_cluster(
 ) -> AbstractContextManager[str]:
     """Use a running scheduler, by its address or its scheduler file; the value is its description.
 
-    Raises
-    ------
-    SettingError
-        If the address is not valid.
+    Raises a SettingError if the address is not valid.
     """
     if address is not None and ":" not in address:
         raise SettingError(f"expected an address, as tcp://host:8786, or 'threads'; got {address!r}")

@@ -80,12 +80,7 @@ def slurm_cluster(
 ) -> AbstractContextManager[str]:
     """Return a cluster that submits jobs when it is entered; settings that need no SLURM are checked now.
 
-    Raises
-    ------
-    SettingError
-        If a value is missing or contradicts another.
-    ImportError
-        If a package is missing.
+    Raises a SettingError if a value is missing or contradicts another; an ImportError if a package is missing.
     """
     require("dask_jobqueue", "slurm")
     for name in NEEDED:

@@ -82,10 +82,7 @@ def _factorised(column: Any) -> tuple[AnyArray, Sequence[Any]]:
 def numbers(column: Any) -> AnyArray:
     """Return the numbers of a column, with NaN for missing values.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If it holds anything else.
+    Raises a ValueError or a TypeError if it holds anything else.
     """
     if hasattr(column, "null_count"):  # Arrow
         column = column.cast("uint8") if column.type == "bool" else column

@@ -120,10 +120,7 @@ def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draf
 def keys_of(table: Any) -> tuple[Any, ...]:
     """Return the names of the columns of a table, or the numbers of those of a matrix.
 
-    Raises
-    ------
-    ValueError
-        If a name is there twice, or there are no columns.
+    Raises a ValueError if a name is there twice, or there are no columns.
     """
     if not is_table(table):
         return tuple(range(table.shape[1]))

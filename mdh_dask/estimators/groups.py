@@ -65,10 +65,8 @@ class CountGroups(Statistic):
 def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
     """Deal groups to parts of about as many rows and return the part of every row; lazy groups are read once.
 
-    Raises
-    ------
-    ValueError
-        If there is not one group for each row, all rows are of one group, or there are too many groups.
+    Raises a ValueError if there is not one group for each row, all rows are of one group, or there are too many
+    groups.
     """
     if isinstance(groups, Parts):
         return groups

@@ -72,10 +72,8 @@ def with_nan(X: Any) -> Any:
 def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
     """Return rows of `fit` as the parameter ``missing`` of an estimator says.
 
-    Raises
-    ------
-    ValueError
-        If means are wanted of categories, or of a column without values, or fewer than two rows are complete.
+    Raises a ValueError if means are wanted of categories, or of a column without values, or fewer than two rows are
+    complete.
     """
     rows, rule, names = read.array, estimator.missing, read.names
     if rule == "error":

@@ -46,10 +46,7 @@ def _has_texts(column: Any) -> bool:
 def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
     """Return rows of codes with their types, and the number of passes that this took over lazy rows.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the columns are not those that are asked for.
+    Raises a ValueError or a TypeError if the columns are not those that are asked for.
     """
     if isinstance(X, TypedRows):
         return X, 0

@@ -211,10 +211,7 @@ def restored_counts(saved: Mapping[str, Any], n_clusters: int) -> tuple[AnyArray
 def encoded(y: Any, n_rows: int) -> Target:
     """Return labels as integers, with -1 for none.
 
-    Raises
-    ------
-    ValueError
-        If `y` is not a valid array of labels for these rows.
+    Raises a ValueError if `y` is not a valid array of labels for these rows.
     """
     labels = known_labels(y)
     if not is_dask(labels) and labels.shape == (n_rows, 1):

@@ -18,10 +18,7 @@ MOST = 1e12
 def weighted_rows(estimator: Any, rows: RowArray, weights: Any) -> tuple[RowArray, Integers | None]:
     """Return the rows of `fit`, each as often as its weight says, and the sums of the weights up to each row.
 
-    Raises
-    ------
-    ValueError
-        If the weights are not whole numbers, or do not go with the input.
+    Raises a ValueError if the weights are not whole numbers, or do not go with the input.
     """
     if weights is None:
         return rows, None

@@ -198,10 +198,7 @@ class SelectedBands:
 def with_bands(image: Image, names: Sequence[str] | None) -> Image:
     """Return an image of the bands with these names, in their order; None for all.
 
-    Raises
-    ------
-    ValueError
-        If it has not exactly one band of each name.
+    Raises a ValueError if it has not exactly one band of each name.
     """
     if names is None or tuple(names) == image.bands:
         return image
@@ -222,10 +219,8 @@ def with_bands(image: Image, names: Sequence[str] | None) -> Image:
 def stacked(images: Sequence[Image]) -> Image:
     """Return the bands of several images as one, which lies where the first does.
 
-    Raises
-    ------
-    ValueError
-        If they differ in size, dtype, or in the values of pixels without data, or one has a mask or opacity.
+    Raises a ValueError if they differ in size, dtype, or in the values of pixels without data, or one has a mask or
+    opacity.
     """
     first, *others = images
     if not others:

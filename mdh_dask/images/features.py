@@ -168,12 +168,7 @@ class Features:
 
 
 def check_kinds(kinds: Sequence[str]) -> None:
-    """Raise an error for an unknown kind of columns.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError for an unknown kind of columns."""
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise ValueError(f"expected features among {', '.join(KINDS)}; got {', '.join(map(str, unknown))}")
 

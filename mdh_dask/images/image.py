@@ -64,10 +64,7 @@ class PixelOrder:
     def block_of(self, start: int, n_rows: int) -> Block:
         """Return the block of consecutive rows.
 
-        Raises
-        ------
-        ValueError
-            If they are not whole lines of one panel.
+        Raises a ValueError if they are not whole lines of one panel.
 
         Examples
         --------

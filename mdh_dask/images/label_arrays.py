@@ -188,10 +188,7 @@ def finish(
 
     Only the metadata for OME-Zarr need the colours, which take percentiles of the small picture.
 
-    Raises
-    ------
-    RuntimeError
-        If some blocks are missing.
+    Raises a RuntimeError if some blocks are missing.
     """
     missing, expected = count_missing(target)
     n_written = sum(rows for _, rows, _ in blocks)

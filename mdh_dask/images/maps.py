@@ -78,10 +78,7 @@ def removed_at_the_end(path: str, storage_options: Options = None) -> Iterator[N
 def place_of(image: Image) -> Place | None:
     """Return where an image lies, or None if that is unknown.
 
-    Raises
-    ------
-    ValueError
-        If its coordinates cannot be read.
+    Raises a ValueError if its coordinates cannot be read.
     """
     with naming(f"{image.path} has coordinates that cannot be read", "mend or remove them"):
         return _place_of(image)

@@ -48,10 +48,7 @@ def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale |
 
     Of several resolutions, 0 is the full one.
 
-    Raises
-    ------
-    ValueError
-        If the metadata are incomplete, or of an older version, or there is no such level.
+    Raises a ValueError if the metadata are incomplete, or of an older version, or there is no such level.
     """
     found = attributes.get("ome", attributes).get("multiscales")
     if not found:

@@ -90,10 +90,7 @@ def marked_rows(image: Image, features: Features | None = None, lines: int | Non
 def counted(image: Image, progress: Progress | None = None) -> Image:
     """Return an image that knows how many of its pixels hold data, after one pass if some may hold none.
 
-    Raises
-    ------
-    ValueError
-        If none does.
+    Raises a ValueError if none does.
     """
     if image.validity is None or image.n_valid is not None:
         return image

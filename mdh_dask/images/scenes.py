@@ -180,10 +180,7 @@ def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ..
 def _place(href: Any, path: str) -> str:
     """Return the path or URL of an asset, which may be relative to its collection, but leads nowhere else.
 
-    Raises
-    ------
-    ContentsError
-        If it leads to another place than that of the collection, and `ALLOWED` does not name it.
+    Raises a ContentsError if it leads to another place than that of the collection, and `ALLOWED` does not name it.
     """
     if not isinstance(href, str) or not href.isprintable() or len(href) > LONGEST_HREF:
         raise ContentsError(f"expected a path or URL of at most {LONGEST_HREF:,} letters; got {href!a:.99} in {path}")
@@ -247,10 +244,7 @@ def _opened(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
 def matched(images: Mapping[str, Image]) -> dict[str, Image]:
     """Return scenes with the same bands, those of most of them.
 
-    Raises
-    ------
-    ValueError
-        If scenes differ in their bands or in their dtype.
+    Raises a ValueError if scenes differ in their bands or in their dtype.
     """
     usual = usual_of(images.values())
     return {name: alike(image, usual) for name, image in images.items()}
@@ -268,10 +262,7 @@ def usual_of(images: Collection[Image]) -> Image:
 def alike(image: Image, usual: Image) -> Image:
     """Return an image with the bands of another, by their names; without names they are taken to be in its order.
 
-    Raises
-    ------
-    ValueError
-        If it has other bands, or another dtype.
+    Raises a ValueError if it has other bands, or another dtype.
     """
     found = with_bands(image, usual.bands) if image.bands and usual.bands else image
     if (found.shape[2], found.dtype) != (usual.shape[2], usual.dtype):

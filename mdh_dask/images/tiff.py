@@ -225,10 +225,7 @@ def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Op
 def _mask_of(path: str, tiff: Any, image: Any, level: int, storage_options: Options) -> TiffArray | None:
     """Return the mask of as many lines and columns as the image, or as its overview, if it has one.
 
-    Raises
-    ------
-    ValueError
-        If the image has a mask and the overview has none.
+    Raises a ValueError if the image has a mask and the overview has none.
     """
     pages = (image.levels[i].keyframe for i in (0, level))
     whole, size = ((page.imagelength, page.imagewidth) for page in pages)

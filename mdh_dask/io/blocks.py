@@ -120,10 +120,7 @@ class WriteBlocks(Statistic):
 def store(target: zarr.Array, folder: Path | None, where: Any, block: AnyArray) -> None:
     """Write a region of a staged array, in a folder that must still exist or at a URL.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the folder is gone because the write was abandoned.
+    Raises a FileNotFoundError if the folder is gone because the write was abandoned.
     """
     if folder is not None and not (folder / "zarr.json").exists():
         raise FileNotFoundError(

@@ -42,11 +42,8 @@ def check_format(found: Any, what: str, writer: object, remedy: str) -> None:
 def store(path: Path, value: Any) -> None:
     """Write a value to a file that appears under its name only when it is complete.
 
-    Raises
-    ------
-    TypeError
-        If the value contains anything but None, booleans, numbers, strings, arrays of these, lists, tuples, dicts of
-        strings and `STORABLE`.
+    Raises a TypeError if the value contains anything but None, booleans, numbers, strings, arrays of these, lists,
+    tuples, dicts of strings and `STORABLE`.
 
     Examples
     --------
@@ -66,14 +63,8 @@ def store(path: Path, value: Any) -> None:
 def load(path: Path) -> Any:
     """Return a value written by `store`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    OtherFormatError
-        If another version wrote it in another format.
-    ValueError
-        If the file is damaged.
+    Raises a FileNotFoundError if there is no such file; an OtherFormatError if another version wrote it in another
+    format; a ValueError if the file is damaged.
     """
     content = path.read_bytes()
     try:
@@ -130,10 +121,7 @@ def taken_apart(value: Any) -> tuple[Any, dict[str, AnyArray]]:
 
     All but None, booleans, finite numbers and strings become a dict of one key, which names the kind.
 
-    Raises
-    ------
-    TypeError
-        If some part can not be stored; the message says where it is.
+    Raises a TypeError if some part can not be stored; the message says where it is.
 
     Examples
     --------
@@ -181,12 +169,8 @@ def put_together(form: Any, array: Callable[[str], AnyArray]) -> Any:
 
     Values of classes get the fields and types that the class declares, and pass its ``check()`` if it has one.
 
-    Raises
-    ------
-    LookupError
-        If an array is missing, or no storable class has such a name.
-    ValueError
-        If it is not the form of a value.
+    Raises a LookupError if an array is missing, or no storable class has such a name; a ValueError if it is not the
+    form of a value.
     """
     if form is None or isinstance(form, bool | int | float | str):
         return form

@@ -52,14 +52,8 @@ def open_csv(
     values; empty values are missing. Commas in a single column stand before fractions, with a warning. The file, which
     may be compressed if it has at most 16 MiB, is read once to count the lines.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is empty, lacks a column, or has a line end inside a value, or if a compressed file is too large.
-    ImportError
-        If pyarrow is missing.
+    Raises a FileNotFoundError if there is no such file; a ValueError if it is empty, lacks a column, or has a line
+    end inside a value, or if a compressed file is too large; an ImportError if pyarrow is missing.
     """
     fs, root = _found(path, storage_options)
     blocks = _blocks(root, fs.size(root), path, block_bytes)

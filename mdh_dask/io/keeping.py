@@ -82,10 +82,7 @@ def _scratch() -> Iterator[tuple[Path, str | None]]:
 def own_folder(folder: Path) -> None:
     """Create a folder for its owner only, or check an existing one, as others could guess its name and create it first.
 
-    Raises
-    ------
-    PermissionError
-        If it exists, but is not a folder, belongs to another user or is open to others.
+    Raises a PermissionError if it exists, but is not a folder, belongs to another user or is open to others.
     """
     try:
         folder.mkdir(mode=0o700)

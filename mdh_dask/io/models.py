@@ -139,12 +139,8 @@ def read_model(
 
     `prepare` may import the classes of the value, given its form, which may have been tampered with.
 
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there.
-    ValueError
-        If it is not a model, is damaged or incomplete, `make` cannot use it, or this version does not know its format.
+    Raises a FileNotFoundError if nothing is there; a ValueError if it is not a model, is damaged or incomplete,
+    `make` cannot use it, or this version does not know its format.
     """
     group = _model_at(path, storage_options)
     if group is None:

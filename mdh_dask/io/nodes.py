@@ -41,10 +41,7 @@ CODECS = {
 def find_node(location: str | os.PathLike[str], storage_options: Options) -> zarr.Array | zarr.Group | None:
     """Return the Zarr array or group at a location, opened for reading, or None.
 
-    Raises
-    ------
-    ValueError
-        If its metadata are damaged.
+    Raises a ValueError if its metadata are damaged.
     """
     path = local_path(location)
     try:
@@ -111,10 +108,7 @@ def read_object(array: zarr.Array, key: str) -> bytes | None:
 def read_beside(array: zarr.Array, name: str) -> str:
     """Return a text stored by `write_beside`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no text of that name.
+    Raises a FileNotFoundError if there is no text of that name.
     """
     text = read_object(array, name)
     if text is None:

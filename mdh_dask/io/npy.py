@@ -61,12 +61,8 @@ def open_npy(
 
     Local files are memory-mapped, and must be visible to all workers.
 
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there.
-    ValueError
-        If it is not such a file, is truncated, does not hold rows of numbers, or cannot be read by rows at its URL.
+    Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, is truncated, does not
+    hold rows of numbers, or cannot be read by rows at its URL.
 
     Examples
     --------

@@ -79,10 +79,7 @@ def write_metrics(place: str, text: str) -> None:
 def read_gauges(text: str, about: Mapping[str, str], prefix: str) -> tuple[dict[str, float], dict[str, str]]:
     r"""Return the values in text from `as_openmetrics` by their names, others left out, and the labels of the first.
 
-    Raises
-    ------
-    ValueError
-        If it is cut off, or a value is no number.
+    Raises a ValueError if it is cut off, or a value is no number.
 
     Examples
     --------

@@ -33,15 +33,9 @@ def open_parquet(
     them become floating-point numbers, to which integers beside them are rounded. Integers alone lose no bits: one that
     the dtype cannot represent is an error when it is read. Only the footers are read now.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there are no files.
-    ValueError
-        If a column is missing or not numeric, or a file is not Parquet; on computing, if pages do not match the
-        checksums written with them.
-    ImportError
-        If pyarrow is missing.
+    Raises a FileNotFoundError if there are no files; a ValueError if a column is missing or not numeric, or a file
+    is not Parquet; on computing, if pages do not match the checksums written with them; an ImportError if pyarrow
+    is missing.
     """
     fs, footers = footers_of(path, storage_options)
     names = _chosen(footers[0], columns, path)

@@ -49,12 +49,7 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
 
 
 def refuse_streams(location: str | os.PathLike[str]) -> None:
-    """Raise an error if a path is a pipe, a socket or a device, as reading one may never end.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError if a path is a pipe, a socket or a device, as reading one may never end."""
     path = local_path(location)
     if path is not None and path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{location} is a pipe, a socket or a device: write what comes from it to a file first")

@@ -57,12 +57,8 @@ class StoredArray:
     def __getitem__(self, where: Any) -> AnyArray:
         """Read a region.
 
-        Raises
-        ------
-        ContentsError
-            If a chunk cannot be decoded.
-        ValueError
-            If it, or a chunk of it, does not fit in the memory of this process `COPIES` times.
+        Raises a ContentsError if a chunk cannot be decoded; a ValueError if it, or a chunk of it, does not fit
+        in the memory of this process `COPIES` times.
         """
         self._check_memory(where)
         if isinstance(self.array.store, LocalStore):

@@ -171,12 +171,7 @@ def open_sparse_file(
     It is read now, and once by every worker process. Blocks are `SparseRows`, whose stored values take about
     `block_bytes`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there.
-    ValueError
-        If it is not such a file, or is damaged.
+    Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, or is damaged.
     """
     file = _file_at(path, is_npz, storage_options)
     rows = file.rows()
@@ -259,10 +254,8 @@ def open_sparse_group(
 
     The beginnings of all rows are read now, 8 bytes of each; values only when a block of `SparseRows` is computed.
 
-    Raises
-    ------
-    ValueError
-        If the arrays are not those of a matrix stored by rows, with its attribute ``shape``, or chunks are missing.
+    Raises a ValueError if the arrays are not those of a matrix stored by rows, with its attribute ``shape``, or
+    chunks are missing.
     """
     group = find_node(path, storage_options)
     assert isinstance(group, zarr.Group)

@@ -147,10 +147,7 @@ def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
 def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
     """Write a file in an existing folder that appears, or changes, only when all of it is on disk.
 
-    Raises
-    ------
-    FileExistsError, IsADirectoryError
-        If the file exists and `overwrite` is False, or is a folder.
+    Raises a FileExistsError or an IsADirectoryError if the file exists and `overwrite` is False, or is a folder.
     """
     if not overwrite and file.exists():
         raise existing(file)
@@ -170,10 +167,7 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
     Texts are written in UTF-8. Bytes of file names that are not UTF-8, NUL and other control characters are written as
     the log shows them.
 
-    Raises
-    ------
-    FileExistsError
-        If the file exists and `overwrite` is False.
+    Raises a FileExistsError if the file exists and `overwrite` is False.
 
     Examples
     --------
@@ -213,10 +207,7 @@ def will_replace(
 ) -> bool:
     """Return whether a path or URL holds something that may be replaced.
 
-    Raises
-    ------
-    FileExistsError
-        If it holds something that must not be replaced.
+    Raises a FileExistsError if it holds something that must not be replaced.
     """
     folder = local_path(path)
     there = folder is not None and folder.exists()
@@ -238,10 +229,7 @@ def will_replace(
 def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> None:
     """Raise an error if a file, named like `example`, cannot be written to a path or URL.
 
-    Raises
-    ------
-    FileExistsError, IsADirectoryError
-        If it exists and must not be replaced, or is a folder.
+    Raises a FileExistsError or an IsADirectoryError if it exists and must not be replaced, or is a folder.
     """
     file = local_path(path)
     if os.fspath(path).endswith("/") if file is None else file.is_dir():

@@ -27,12 +27,8 @@ from .steps import Run
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
     """Run or resume a job and return a summary.
 
-    Raises
-    ------
-    BlockingIOError
-        If another run works on this job or on one of its outputs, or has taken over the job.
-    JobError
-        If the job or its input has changed since the job began, and `on_change` does not allow it.
+    Raises a BlockingIOError if another run works on this job or on one of its outputs, or has taken over the job; a
+    JobError if the job or its input has changed since the job began, and `on_change` does not allow it.
     """
     run = run_of(job, overwrite, progress)
     if restart or not run.work.has_begun():
@@ -174,11 +170,8 @@ class InputRun(Run):
 def check_job(job: Job, *, overwrite: bool = False) -> str:
     """Open the input, check everything that needs no computation, and return what the job needs.
 
-    Raises
-    ------
-    JobError
-        If the job or its input has changed since the job began, and `on_change` does not allow it, or if its workers
-        are given less memory than they need.
+    Raises a JobError if the job or its input has changed since the job began, and `on_change` does not allow it, or
+    if its workers are given less memory than they need.
     """
     run, estimator = run_of(job, overwrite), job.estimator()
     if not run.work.has_begun():

@@ -103,12 +103,8 @@ class Job:
 def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
     """Read and check a job file, with another table for ``[cluster]`` if one is given.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file does not exist.
-    JobError
-        If it is not TOML, or for the first invalid key or value.
+    Raises a FileNotFoundError if the file does not exist; a JobError if it is not TOML, or for the first invalid
+    key or value.
     """
     return checked_job(path, load_job(path), cluster)
 

@@ -68,10 +68,7 @@ class Ledger:
     def load(cls, folder: Path) -> "Ledger":
         """Return the ledger in a folder of work, empty if there is none.
 
-        Raises
-        ------
-        JobError
-            If it is damaged, or of another format.
+        Raises a JobError if it is damaged, or of another format.
         """
         file = folder / LEDGER
         if not file.exists():

@@ -47,10 +47,7 @@ def now() -> str:
 def locked(file: Path, what: str, keep: bool = False) -> Iterator[None]:
     """Create and lock a file; at the end, remove it unless `keep`.
 
-    Raises
-    ------
-    BlockingIOError
-        If another process holds the lock.
+    Raises a BlockingIOError if another process holds the lock.
     """
     stream = _acquire(file, what)
     try:
@@ -113,10 +110,7 @@ class Fence:
     def check(self) -> None:
         """Raise an error if another attempt has begun since.
 
-        Raises
-        ------
-        BlockingIOError
-            If another attempt has begun.
+        Raises a BlockingIOError if another attempt has begun.
         """
         by = "another run"
         with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):  # missing, or not ours

@@ -115,10 +115,7 @@ class ScheduledRun(Run):
     def end(self) -> None:
         """End the night in the ledger, last: a run that is killed before is told by the next.
 
-        Raises
-        ------
-        ContentsError
-            If the new scenes of the night are all damaged.
+        Raises a ContentsError if the new scenes of the night are all damaged.
         """
         n_done = len(self.ledger.of_night())
         self.ledger.night += bool(n_done)

@@ -86,10 +86,8 @@ class Damaged:
     def end(self, n_done: int) -> None:
         """Warn of damaged scenes at the end of a night that has done `n_done` others.
 
-        Raises
-        ------
-        ContentsError
-            If it has done none, and the files of the night before do not tell of all of them.
+        Raises a ContentsError if it has done none, and the files of the night before do not tell of all of
+        them.
         """
         if not n_done and not self.why.keys() <= {*self.known}:
             self.check()
@@ -164,10 +162,7 @@ def checked_outputs(
 
     Also returned is why some of the new scenes cannot have outputs of their own, by their names.
 
-    Raises
-    ------
-    SettingError
-        If that holds for scenes at the very first, when the job file can still be changed.
+    Raises a SettingError if that holds for scenes at the very first, when the job file can still be changed.
     """
     inputs = [*job.inputs(), str(job.work), str(job.path), *filter(None, [job.run["openmetrics"]])]
     outputs.check(*inputs)

@@ -124,12 +124,7 @@ def _write(job: "Job | None", code: int) -> None:
 
 
 def check_own(path: str, job: Path) -> None:
-    """Raise an error if a file for the metrics of a job holds those of another job, which is still there.
-
-    Raises
-    ------
-    JobError
-    """
+    """Raise a JobError if a file for the metrics of a job holds those of another job, which is still there."""
     whose = ""
     with suppress(Exception):  # missing, damaged or not reached: that is told at the end of the run
         whose = _told(path)[1]

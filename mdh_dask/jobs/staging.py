@@ -55,12 +55,8 @@ class Staged:
     def publish(self, replace: bool, fence: Fence) -> None:
         """Move the output to its final path, unless an interrupted attempt has done so.
 
-        Raises
-        ------
-        FileExistsError
-            If something exists there that must not be replaced.
-        BlockingIOError
-            If another attempt has begun since.
+        Raises a FileExistsError if something exists there that must not be replaced; a BlockingIOError if
+        another attempt has begun since.
         """
         fence.check()
         if self.path.exists() and not self._is_published():
@@ -125,12 +121,8 @@ class StagedUrl:
     def publish(self, replace: bool, fence: Fence) -> None:
         """Copy the output to its final URL, unless an interrupted attempt has done so.
 
-        Raises
-        ------
-        FileExistsError
-            If something exists there that must not be replaced.
-        BlockingIOError
-            If another attempt has begun since, or another job publishes to the same URL.
+        Raises a FileExistsError if something exists there that must not be replaced; a BlockingIOError if
+        another attempt has begun since, or another job publishes to the same URL.
         """
         fence.check()
         fs, growing = self._store(self.path)

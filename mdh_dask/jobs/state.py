@@ -140,10 +140,7 @@ def damaged(file: Path, why: str) -> JobError:
 def read_state(file: Path, form: Any) -> dict[str, Any]:
     """Return the content of a file of state.
 
-    Raises
-    ------
-    JobError
-        If it is damaged, holds less than `form` says, or is of another format.
+    Raises a JobError if it is damaged, holds less than `form` says, or is of another format.
     """
     try:
         content: dict[str, Any] = json.loads(file.read_text())

@@ -46,10 +46,7 @@ class Run:
     def begins_anew(self, about: dict[str, Any]) -> bool:
         """Return whether the job has changed since it began; it may replace the outputs that it made itself.
 
-        Raises
-        ------
-        JobError
-            If `on_change` does not allow that.
+        Raises a JobError if `on_change` does not allow that.
         """
         if not (found := self.work.changes(about)):
             self.outputs = replace(self.outputs, own=tuple(self.work.replaces()))

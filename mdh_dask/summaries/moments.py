@@ -145,10 +145,7 @@ class MomentPass(Statistic):
 def tops_of(largest: Floats) -> Integers:
     """Return the highest slices for values and squares up to these sizes, shape (2, n_features).
 
-    Raises
-    ------
-    ValueError
-        If a square would overflow.
+    Raises a ValueError if a square would overflow.
     """
     if not (largest <= LARGEST).all():
         raise ValueError(

@@ -24,10 +24,7 @@ class Table(ABC):
     def to_pandas(self) -> Any:
         """Return the records as a frame of pandas.
 
-        Raises
-        ------
-        ImportError
-            If pandas is missing.
+        Raises an ImportError if pandas is missing.
         """
         try:
             from pandas import DataFrame

@@ -119,10 +119,7 @@ def _table_demo(folder: Path, overwrite: bool, progress: bool, cluster: Cluster 
 def path_of(image: str) -> str:
     """Return the path of one of scikit-learn's photographs, or of a file.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the file does not exist.
+    Raises a FileNotFoundError if the file does not exist.
     """
     if image in SAMPLE_IMAGES:
         from sklearn.datasets import load_sample_images

@@ -84,10 +84,7 @@ ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
 def recorded(outputs: Outputs) -> Iterator[None]:
     """Write the performance report of the current cluster at the end, if one is requested and nothing failed.
 
-    Raises
-    ------
-    SettingError
-        If there is no cluster to report on.
+    Raises a SettingError if there is no cluster to report on.
     """
     if outputs.performance_report is None:
         yield

@@ -62,14 +62,9 @@ class Outputs:
     def check(self, *inputs: str) -> None:
         """Raise an error if an output cannot be written, before any work is done.
 
-        Raises
-        ------
-        SettingError
-            If there is no output, or one of them is inside another or inside an input.
-        FileExistsError, CannotCreateError, PermissionError
-            If one cannot be written.
-        ImportError
-            If one needs a package that is missing.
+        Raises a SettingError if there is no output, or one of them is inside another or inside an input; a
+        FileExistsError or a CannotCreateError or a PermissionError if one cannot be written; an ImportError if
+        one needs a package that is missing.
         """
         places = self.places()
         if all(OUTPUTS[name].describes for name in places) and self.confidence is None:

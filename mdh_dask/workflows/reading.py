@@ -95,12 +95,8 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
 
     Typed columns are coded by the levels of the model, and missing values replaced as it says.
 
-    Raises
-    ------
-    ValueError
-        If their number or names differ from the columns that the model was fitted to.
-    SettingError
-        If there are options for images.
+    Raises a ValueError if their number or names differ from the columns that the model was fitted to; a
+    SettingError if there are options for images.
     """
     if reading.is_of_image:
         raise SettingError(
@@ -134,12 +130,8 @@ def source_for_model(estimator: Any, path: str, reading: Reading) -> Any:
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:
     """Open an image for a model of an image, and return it with the columns of its rows.
 
-    Raises
-    ------
-    ValueError
-        If it has other bands, or is smaller than the model's windows.
-    SettingError
-        If columns are given.
+    Raises a ValueError if it has other bands, or is smaller than the model's windows; a SettingError if columns are
+    given.
     """
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")

@@ -28,12 +28,7 @@ INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 def check_labels(estimator: Any, labels: str | None) -> None:
-    """Raise an error if an estimator cannot use labels of some rows, or cannot do without.
-
-    Raises
-    ------
-    SettingError
-    """
+    """Raise a SettingError if an estimator cannot use labels of some rows, or cannot do without."""
     name = type(estimator).__name__
     if labels is None and estimator.uses_labels == "always":
         raise SettingError(
@@ -167,12 +162,7 @@ class StoredBeside:
     missing_chunks: MissingChunks = "error"
 
     def check(self, estimator: Any) -> None:
-        """Raise an error if an estimator does not take these, or some exclude others.
-
-        Raises
-        ------
-        SettingError
-        """
+        """Raise a SettingError if an estimator does not take these, or some exclude others."""
         check_labels(estimator, self.labels)
         self._check_weights(estimator)
         if self.groups is not None:
@@ -196,10 +186,7 @@ class StoredBeside:
     def clustered(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
         """Return the columns to cluster: those asked for, by default all but those of weights and groups.
 
-        Raises
-        ------
-        SettingError
-            If one of these is not there, or is to be clustered, too.
+        Raises a SettingError if one of these is not there, or is to be clustered, too.
         """
         own = {what: str(n) for what, n in (("weights", self.weight_column), ("groups", self.groups)) if n is not None}
         if not own:
@@ -256,12 +243,7 @@ class StoredBeside:
 
 
 def check_groups(estimator: Any) -> None:
-    """Raise an error if an estimator, or one of its parameters, does not take groups of dependent rows.
-
-    Raises
-    ------
-    SettingError
-    """
+    """Raise a SettingError if an estimator, or one of its parameters, does not take groups of dependent rows."""
     if not _takes(type(estimator), "groups"):
         raise SettingError(
             f"{type(estimator).__name__} compares rows, and not groups of dependent rows: take one of "
