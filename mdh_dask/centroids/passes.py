@@ -45,24 +45,17 @@ class ClusterSums(NamedTuple):
 
 @dataclass(frozen=True)
 class CentroidPass(Statistic):
-    """Number and sums of the rows nearest to each centroid, and of their squared distances.
-
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,), float64
-        Rows become ``(x - centre) * scale``.
-    centroids : array of shape (n_clusters, n_features), float64
-    step : float
-        Power of two to whose multiples coordinates are rounded, so that sums do not depend on the chunks.
-    unit : float
-        Squared distance that is in the middle of `far_bins`.
-    """
+    """Number and sums of the rows nearest to each centroid, and of their squared distances."""
 
     centre: Floats
     scale: Floats
+    """Both of shape (n_features,), float64: rows become ``(x - centre) * scale``."""
     centroids: Floats
+    """Shape (n_clusters, n_features), float64."""
     step: float
+    """Power of two to whose multiples coordinates are rounded, so that sums do not depend on the chunks."""
     unit: float = 1.0
+    """Squared distance that is in the middle of `far_bins`."""
 
     @property
     def step_of_squares(self) -> float:

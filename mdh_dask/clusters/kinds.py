@@ -15,28 +15,19 @@ from .current import allocated_size, is_memory, local_cluster, local_memory, loc
 
 @dataclass(frozen=True)
 class ClusterKind:
-    """A kind of cluster.
-
-    Parameters
-    ----------
-    fields : dict
-        The keys of ``[cluster]`` beside ``kind``.
-    make : callable
-        Checks their values and returns the cluster, which starts nothing before it is entered.
-    paths : tuple of str
-        Keys that are paths, relative to the folder of the job file.
-    size : callable
-        Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or
-        None if they are unknown.
-    memory : callable
-        Returns the memory of each worker in bytes, and its threads; None if that is not given.
-    """
+    """A kind of cluster."""
 
     fields: Mapping[str, Field]
+    """The keys of ``[cluster]`` beside ``kind``."""
     make: Callable[..., AbstractContextManager[str]]
+    """Checks their values and returns the cluster, which starts nothing before it is entered."""
     paths: tuple[str, ...] = ()
+    """Keys that are paths, relative to the folder of the job file."""
     size: Callable[..., tuple[int, int] | None] = lambda **_: None
+    """Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or
+    None if they are unknown."""
     memory: Callable[..., tuple[int, int] | None] = lambda **_: None
+    """Returns the memory of each worker in bytes, and its threads; None if that is not given."""
 
 
 CLUSTERS = {

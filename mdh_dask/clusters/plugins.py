@@ -15,17 +15,11 @@ from .._process import end_without_garbage
 
 @dataclass
 class WorkerSetup(WorkerPlugin):  # type: ignore[misc, unused-ignore]
-    """Let every worker, also one that replaces another, leave errors and interrupts to the command.
-
-    Parameters
-    ----------
-    is_process : bool
-        Whether the worker is a separate process: it then exits at once, and ignores interrupts and SIGHUP,
-        which a terminal sends to all its processes.
-    logs_json : bool
-    """
+    """Let every worker, also one that replaces another, leave errors and interrupts to the command."""
 
     is_process: bool
+    """Whether the worker is a separate process: it then exits at once, and ignores interrupts and SIGHUP, which a
+    terminal sends to all its processes."""
     logs_json: bool
 
     name = "mdh-dask-settled"

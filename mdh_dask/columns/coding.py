@@ -180,20 +180,14 @@ class Levels(Statistic):
     """The levels of some columns, and the number of rows of every table that they come in.
 
     A block is a matrix, or an array of tables (frames of pandas or Arrow), each with consecutive rows.
-
-    Parameters
-    ----------
-    keys : tuple
-        The columns: their names in a table, or their numbers in a matrix.
-    names : tuple of str
-        Names of the columns in errors.
-    most : int
-        Most levels of a column.
     """
 
     keys: tuple[Any, ...]
+    """The columns: their names in a table, or their numbers in a matrix."""
     names: tuple[str, ...]
+    """Names of the columns in errors."""
     most: int = MOST_LEVELS
+    """Most levels of a column."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Found:
         """Return the levels of one block."""
@@ -259,14 +253,6 @@ class TypedRows(NamedTuple):
 class Coder:
     """The function from a table to its matrix of codes.
 
-    Parameters
-    ----------
-    types : ColumnTypes
-    keys : tuple
-        The columns: their names in a table, or their numbers in a matrix.
-    dtype : dtype
-        float32 or float64.
-
     Examples
     --------
     >>> types = ColumnTypes(("categorical", "continuous"), (("a", "c"), None))
@@ -280,7 +266,9 @@ class Coder:
 
     types: ColumnTypes
     keys: tuple[Any, ...]
+    """The columns: their names in a table, or their numbers in a matrix."""
     dtype: np.dtype
+    """float32 or float64."""
 
     def __call__(self, table: Any) -> Floats:
         """Return the codes of a table, shape (n_rows, n_columns)."""

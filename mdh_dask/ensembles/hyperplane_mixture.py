@@ -14,36 +14,27 @@ ROWS_AT_ONCE = 8192
 
 @dataclass(frozen=True)
 class HyperplaneMixture(State):
-    """Hyperplanes and a mixture of the tuples of their sides.
-
-    Parameters
-    ----------
-    planes : array of shape (n_hyperplanes, n_features), float64
-        Directions for raw rows.
-    offsets : array of shape (n_hyperplanes,), float64
-        Thresholds: a row lies above a hyperplane if ``plane . x > offset``.
-    log_weights : array of shape (n_components,), float64
-    log_probabilities : array of shape (n_components, n_hyperplanes, 2), float64
-        Logarithms of the probabilities of lying below and above each hyperplane.
-    n_rows : array of shape (n_clusters,), int64
-        Number of rows of each cluster, counted over at most `MOST_TUPLES` tuples.
-    complete : bool
-        Whether all rows were counted.
-    failed : array of shape (3,) or (0,), float64
-        Of the best valley that was not accepted: its relative depth on the rows that test it; the share of samples with
-        a single mode that have one as deep there, NaN if the stop rule does not ask; and what was needed.
-    cluster : array of shape (n_components,), int64
-        The cluster of each component; by default each is a cluster.
-    """
+    """Hyperplanes and a mixture of the tuples of their sides."""
 
     planes: Floats
+    """Shape (n_hyperplanes, n_features), float64: directions for raw rows."""
     offsets: Floats
+    """Shape (n_hyperplanes,), float64: thresholds: a row lies above a hyperplane if ``plane . x > offset``."""
     log_weights: Floats
+    """Shape (n_components,), float64."""
     log_probabilities: Floats
+    """Shape (n_components, n_hyperplanes, 2), float64: logarithms of the probabilities of lying below and above each
+    hyperplane."""
     n_rows: Integers
+    """Shape (n_clusters,), int64: number of rows of each cluster, counted over at most `MOST_TUPLES` tuples."""
     complete: bool
+    """Whether all rows were counted."""
     failed: Floats = field(default_factory=lambda: np.empty(0))
+    """Shape (3,) or (0,), float64: of the best valley that was not accepted, its relative depth on the rows that test
+    it; the share of samples with a single mode that have one as deep there, NaN if the stop rule does not ask; and what
+    was needed."""
     cluster: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Shape (n_components,), int64: the cluster of each component; by default each is a cluster."""
 
     def __post_init__(self) -> None:
         """Make every component a cluster if none are given."""

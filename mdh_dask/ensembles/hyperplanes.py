@@ -60,39 +60,24 @@ MOST_TUPLES = 2**16
 
 @dataclass(frozen=True)
 class EnsembleSettings:
-    """The settings for finding and combining hyperplanes.
-
-    Parameters
-    ----------
-    n_hyperplanes : int
-    alpha_max : float
-        Every hyperplane is held within a random share of this many standard deviations of the mean.
-    stop : StopRule
-        Decides which hyperplanes lie in a valley.
-    bandwidth : Bandwidth
-    sample_size : int
-        Number of rows on which hyperplanes are searched and tested.
-    scale : bool
-    max_clusters : int
-    n_clusters : int or None
-        Fixed number of clusters, if given.
-    criterion : str
-        Criterion for the number of clusters.
-    n_init : int
-        Number of starts of every mixture.
-    seed : int
-    """
+    """The settings for finding and combining hyperplanes."""
 
     n_hyperplanes: int
     alpha_max: float
+    """Every hyperplane is held within a random share of this many standard deviations of the mean."""
     stop: StopRule
+    """Decides which hyperplanes lie in a valley."""
     bandwidth: Bandwidth
     sample_size: int
+    """Number of rows on which hyperplanes are searched and tested."""
     scale: bool
     max_clusters: int
     n_clusters: int | None
+    """Fixed number of clusters, if given."""
     criterion: Criterion
+    """Criterion for the number of clusters."""
     n_init: int
+    """Number of starts of every mixture."""
     seed: int
 
 

@@ -92,17 +92,12 @@ class TupleCounts(Statistic):
 
 @dataclass(frozen=True)
 class TuplePass(TupleCounts):
-    """The distinct tuples of sides of hyperplanes and their numbers of rows.
-
-    Parameters
-    ----------
-    planes : array of shape (n_hyperplanes, n_features)
-    offsets : array of shape (n_hyperplanes,)
-    most : int
-    """
+    """The distinct tuples of sides of hyperplanes and their numbers of rows."""
 
     planes: Floats
+    """Shape (n_hyperplanes, n_features)."""
     offsets: Floats
+    """Shape (n_hyperplanes,)."""
     most: int
 
     def words(self, *blocks: AnyArray) -> Integers:

@@ -52,18 +52,12 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True)
 class VotePass(Statistic):
-    """The contingency tables of all pairs of several clusterings.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    limit : int
-        Rows with a hash of at most this are sampled.
-    """
+    """The contingency tables of all pairs of several clusterings."""
 
     seed: int
+    """Seed of the rows' hashes."""
     limit: int
+    """Rows with a hash of at most this are sampled."""
 
     @abstractmethod
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
@@ -123,15 +117,10 @@ class LabelVotes(VotePass):
 
 @dataclass(frozen=True)
 class LeavesOfTrees:
-    """The labels of the leaves of trees, for statistics of them.
-
-    Parameters
-    ----------
-    trees : tuple
-        Trees, or other objects with a method `labels`, such as a tree on the features of a map.
-    """
+    """The labels of the leaves of trees, for statistics of them."""
 
     trees: tuple[Any, ...]
+    """Trees, or other objects with a method `labels`, such as a tree on the features of a map."""
 
     @property
     def journalled(self) -> bool:

@@ -12,37 +12,25 @@ from .tree_state import MappedState
 
 @dataclass(frozen=True)
 class CentroidState(MappedState):
-    """Centroids of clusters; a row is in the cluster of the nearest.
-
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_columns,), float64
-        Rows, or features, become ``(x - centre) * scale``.
-    centroids : array of shape (n_clusters, n_columns), float64
-        Centroids of standardised rows or features.
-    counts : array of shape (n_clusters,), int64
-        Number of rows of `fit` in each cluster.
-    gaps : array of shape (n_numbers,), float64
-        The gap statistic of 1, 2, ... clusters; empty if their number was given.
-    inertia : float
-        Sum of the squared distances of the rows of `fit` from their centroids.
-    far : array of shape (n_clusters, N_FAR), int64
-        Rows of each cluster in each bin of squared distances from its centroid.
-    unit : float
-        Unit of these distances.
-    feature_map : FeatureMap or None
-        Maps rows to features.
-    """
+    """Centroids of clusters; a row is in the cluster of the nearest."""
 
     centre: Floats
     scale: Floats
+    """Both of shape (n_columns,), float64: rows, or features, become ``(x - centre) * scale``."""
     centroids: Floats
+    """Shape (n_clusters, n_columns), float64: centroids of standardised rows or features."""
     counts: Integers
+    """Shape (n_clusters,), int64: number of rows of `fit` in each cluster."""
     gaps: Floats
+    """Shape (n_numbers,), float64: the gap statistic of 1, 2, ... clusters; empty if their number was given."""
     inertia: float
+    """Sum of the squared distances of the rows of `fit` from their centroids."""
     far: Integers
+    """Shape (n_clusters, N_FAR), int64: rows of each cluster in each bin of squared distances from its centroid."""
     unit: float
+    """Unit of these distances."""
     feature_map: FeatureMap | None = None
+    """Maps rows to features."""
 
     @property
     def n_clusters(self) -> int:

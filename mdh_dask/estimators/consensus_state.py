@@ -21,32 +21,21 @@ MOST_TREES = 10_000
 
 @dataclass(frozen=True)
 class ConsensusState(State):
-    """Trees and the votes of their leaves.
-
-    Parameters
-    ----------
-    trees : tuple of TreeState
-    clusters : tuple of int32 arrays
-        The cluster that each leaf votes for; -1 for a leaf that votes for none.
-    n_voted : int
-        Number of clusters that leaves vote for.
-    agreement : array of shape (n_trees,), float64
-        Mean share of the rows to which a tree gives the label of another.
-    confidence : array of shape (n_trees + 1,), int64
-        Numbers of sample rows by the number of trees that agree with their label.
-    mixture : Mixture or None
-        Probabilities of the leaves of all trees in each component, by which rows are labelled instead of by votes.
-    component_clusters : array of shape (n_components,) or None
-        The cluster of each component of the mixture.
-    """
+    """Trees and the votes of their leaves."""
 
     trees: tuple[TreeState, ...]
     clusters: tuple[Integers, ...]
+    """The cluster that each leaf votes for; -1 for a leaf that votes for none."""
     n_voted: int
+    """Number of clusters that leaves vote for."""
     agreement: Floats
+    """Shape (n_trees,), float64: mean share of the rows to which a tree gives the label of another."""
     confidence: Integers
+    """Shape (n_trees + 1,), int64: numbers of sample rows by the number of trees that agree with their label."""
     mixture: Mixture | None = None
+    """Probabilities of the leaves of all trees in each component, by which rows are labelled instead of by votes."""
     component_clusters: Integers | None = None
+    """Shape (n_components,): the cluster of each component of the mixture."""
 
     @classmethod
     def of(cls, trees: tuple[TreeState, ...], found: Found, labelling: LabelMixture | None = None) -> Self:

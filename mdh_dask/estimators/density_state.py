@@ -13,13 +13,7 @@ from .tree_state import MappedState
 
 @dataclass(frozen=True)
 class DensityState(MappedState, ComparedState):
-    """A density tree and the map of the rows to its features.
-
-    Parameters
-    ----------
-    model : DensityModel
-    feature_map : FeatureMap or None
-    """
+    """A density tree and the map of the rows to its features."""
 
     model: DensityModel
     feature_map: FeatureMap | None = None

@@ -24,19 +24,13 @@ SAMPLED = 10_000
 
 @dataclass(frozen=True)
 class QuadraticMap(FeatureMap):
-    """The map to all columns and the products of two of them, the columns first.
-
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,)
-        Columns are standardised before they are multiplied.
-    factor : array of shape (n_components,)
-        Features are multiplied by it.
-    """
+    """The map to all columns and the products of two of them, the columns first."""
 
     centre: Floats
     scale: Floats
+    """Both of shape (n_features,): columns are standardised before they are multiplied."""
     factor: Floats
+    """Shape (n_components,): features are multiplied by it."""
 
     @property
     def n_features(self) -> int:

@@ -31,40 +31,25 @@ MAP = "truncated_svd"
 
 @dataclass(frozen=True)
 class RowSpec:
-    """What an estimator or feature map expects of rows.
-
-    Parameters
-    ----------
-    estimator : type
-    missing : {"error", "mean", "drop"}
-        Rule for missing values; that of a feature map is its own.
-    column_types : "auto" or dict
-    progress : bool
-    uses_types : bool
-        Whether categorical columns and missing values are used as they are.
-    takes_sparse : bool
-        Whether sparse rows may have any number of columns.
-    sparse_remedy : str
-        What to do if they may not.
-    n_columns : int, optional
-        Columns of the rows of `fit`; None in `fit` itself, where names, types and values are not known either.
-    names : array of str, optional
-    types : ColumnTypes, optional
-    values : MissingValues, optional
-        Means that replace missing values.
-    """
+    """What an estimator or feature map expects of rows."""
 
     estimator: type
     missing: str = "error"
+    """Rule for missing values, "error", "mean" or "drop"; that of a feature map is its own."""
     column_types: Any = "auto"
     progress: bool = False
     uses_types: bool = False
+    """Whether categorical columns and missing values are used as they are."""
     takes_sparse: bool = False
+    """Whether sparse rows may have any number of columns."""
     sparse_remedy: str = ""
+    """What to do if they may not."""
     n_columns: int | None = None
+    """Columns of the rows of `fit`; None in `fit` itself, where names, types and values are not known either."""
     names: AnyArray | None = None
     types: ColumnTypes | None = None
     values: MissingValues | None = None
+    """Means that replace missing values."""
 
     @property
     def fits(self) -> bool:

@@ -55,17 +55,11 @@ class MappedState(State):
 
 @dataclass(frozen=True)
 class TreeState(MappedState, ComparedState):
-    """A tree of separators.
-
-    Parameters
-    ----------
-    tree : Tree
-    feature_map : FeatureMap or None
-        Maps rows to the features that the tree splits.
-    """
+    """A tree of separators."""
 
     tree: Tree
     feature_map: FeatureMap | None = None
+    """Maps rows to the features that the tree splits."""
 
     @property
     def n_clusters(self) -> int:

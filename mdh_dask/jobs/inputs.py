@@ -197,18 +197,10 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
 
 @dataclass(frozen=True)
 class ScenesInput:
-    """Scenes as an input.
-
-    Parameters
-    ----------
-    path : str
-        How the scenes were given, for messages.
-    scenes : mapping of str to Scene
-    reading : Reading
-    options : PixelOptions
-    """
+    """Scenes as an input."""
 
     path: str
+    """How the scenes were given, for messages."""
     scenes: Mapping[str, Scene]
     reading: Reading
     options: PixelOptions

@@ -39,32 +39,22 @@ INPUTS: dict[str, tuple[Callable[[Mapping[str, Any]], Input], type[JobOutputs]]]
 
 @dataclass(frozen=True)
 class Job:
-    """A checked job file.
-
-    Parameters
-    ----------
-    path : Path
-        Path of the file.
-    name : str
-        Its path as the user gave it.
-    content : dict
-        Content of the file.
-    input, output, run : dict
-        The tables with defaults filled in and absolute paths.
-    kind : str
-        Kind of the cluster.
-    cluster : dict
-        The other keys of that table.
-    """
+    """A checked job file."""
 
     path: Path
+    """Path of the file."""
     name: str
+    """Its path as the user gave it."""
     content: dict[str, Any]
+    """Content of the file."""
     input: dict[str, Any]
     output: dict[str, Any]
     run: dict[str, Any]
+    """The tables with defaults filled in and absolute paths."""
     kind: str
+    """Kind of the cluster."""
     cluster: dict[str, Any]
+    """The other keys of that table."""
 
     @property
     def work(self) -> Path:

@@ -38,31 +38,21 @@ class Ledger:
     """A file that is replaced whole, and one to which steps on single scenes are appended: each is done or is not.
 
     A night of thousands of scenes would take their square to write if each replaced the file.
-
-    Parameters
-    ----------
-    file : Path
-    night : int
-        The night that is not finished, from 1.
-    versions : list of dict
-        Every model: its version, path, the digests of the scenes that it was fitted to, clusters, passes and seconds.
-    pending : dict
-        The version that is being fitted and the digests of its scenes; empty if there is none.
-    drifts : dict
-        By scene: its digest, the version that it was compared with, and what was found.
-    scenes : dict
-        By scene: its digest, the version that labelled it, the night, and its size and counts.
-    since : str
-        Name of the file of steps; empty if none can be appended before the ledger is written whole.
     """
 
     file: Path
     night: int = 1
+    """The night that is not finished, from 1."""
     versions: list[dict[str, Any]] = field(default_factory=list)
+    """Every model: its version, path, the digests of the scenes that it was fitted to, clusters, passes and seconds."""
     pending: dict[str, Any] = field(default_factory=dict)
+    """The version that is being fitted and the digests of its scenes; empty if there is none."""
     drifts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By scene: its digest, the version that it was compared with, and what was found."""
     scenes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By scene: its digest, the version that labelled it, the night, and its size and counts."""
     since: str = ""
+    """Name of the file of steps; empty if none can be appended before the ledger is written whole."""
 
     @classmethod
     def load(cls, folder: Path) -> "Ledger":

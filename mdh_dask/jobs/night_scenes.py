@@ -36,18 +36,12 @@ class PixelCount(Statistic):
 
 @dataclass
 class Damaged:
-    """Scenes of a night that could not be used.
-
-    Parameters
-    ----------
-    why : dict of str
-        What was wrong with each, by its name, without credentials of URLs.
-    known : collection of str
-        Names of those that the files of an earlier night tell of.
-    """
+    """Scenes of a night that could not be used."""
 
     why: dict[str, str] = field(default_factory=dict)
+    """What was wrong with each, by its name, without credentials of URLs."""
     known: Collection[str] = ()
+    """Names of those that the files of an earlier night tell of."""
 
     @contextmanager
     def noted(self, name: str) -> Iterator[None]:
@@ -105,24 +99,15 @@ class Damaged:
 
 @dataclass
 class NightImages:
-    """Opens scenes and counts their pixels with data, each once.
-
-    Parameters
-    ----------
-    opened : ScenesInput
-    outputs : SceneOutputs
-    damaged : Damaged
-        Notes the scenes that cannot be used.
-    progress : bool
-    counted : dict of str to Image
-        Scenes that were counted; None for those without data.
-    """
+    """Opens scenes and counts their pixels with data, each once."""
 
     opened: ScenesInput
     outputs: SceneOutputs
     damaged: Damaged
+    """Notes the scenes that cannot be used."""
     progress: bool
     counted: dict[str, Image | None] = field(default_factory=dict)
+    """Scenes that were counted; None for those without data."""
 
     def alike(self, names: Iterable[str]) -> dict[str, Image]:
         """Return the scenes with data and the bands that most have, counted."""

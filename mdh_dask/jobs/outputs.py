@@ -28,18 +28,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class JobOutputs(Outputs):
-    """The outputs of a job.
-
-    Parameters
-    ----------
-    own : tuple of str
-        Stored paths of outputs that the job has made itself, which may be replaced.
-    linked : tuple of (str, str)
-        Links of the report, if not to outputs beside it: while staged, these are elsewhere.
-    """
+    """The outputs of a job."""
 
     own: tuple[str, ...] = field(default=(), kw_only=True)
+    """Stored paths of outputs that the job has made itself, which may be replaced."""
     linked: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    """Links of the report, if not to outputs beside it: while staged, these are elsewhere."""
 
     def links(self) -> dict[str, str]:
         """Return the links of the report."""

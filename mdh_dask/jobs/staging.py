@@ -18,18 +18,12 @@ IDENTITY = "identity"
 
 @dataclass(frozen=True)
 class Staged:
-    """A staged output on a file system.
-
-    Parameters
-    ----------
-    final : Path
-        Final path: a file or a folder.
-    attempt : str
-        Id of the attempt that writes it.
-    """
+    """A staged output on a file system."""
 
     final: Path
+    """Final path: a file or a folder."""
     attempt: str
+    """Id of the attempt that writes it."""
 
     @property
     def folder(self) -> Path:
@@ -92,18 +86,12 @@ COPIES_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class StagedUrl:
-    """A staged Zarr array or group in an object store.
-
-    Parameters
-    ----------
-    final : str
-        Final URL.
-    job : str
-        Identifies the job, the same in every run.
-    """
+    """A staged Zarr array or group in an object store."""
 
     final: str
+    """Final URL."""
     job: str
+    """Identifies the job, the same in every run."""
 
     completing: ClassVar[str] = "/zarr.json"
     """The object below the URL that completes the output: the metadata of an array or group."""

@@ -40,10 +40,6 @@ FORMS = {
 class Work:
     """A work folder.
 
-    Parameters
-    ----------
-    folder : Path
-
     Notes
     -----
     A job begins anew by replacing a single file, the first; other files then belong to attempts that it does not name

@@ -17,26 +17,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Run:
-    """A run of a job, begun by `run_job`: a subclass says what it makes, and checks.
-
-    Parameters
-    ----------
-    job : Job
-    work : Work
-    outputs : JobOutputs
-    progress : bool
-    opened : Input
-        Set once the outputs are checked.
-    fence : Fence
-        Set once the run is the latest attempt.
-    """
+    """A run of a job, begun by `run_job`: a subclass says what it makes, and checks."""
 
     job: Job
     work: Work
     outputs: Any
     progress: bool = False
     opened: Any = field(init=False)
+    """Set once the outputs are checked."""
     fence: Fence = field(init=False)
+    """Set once the run is the latest attempt."""
 
     def check(self) -> None:
         """Raise an error if an output cannot be written, or overlaps with another path of the job."""

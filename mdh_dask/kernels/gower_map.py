@@ -30,16 +30,6 @@ STEPS = 1024
 class GowerCode:
     """Coordinates whose squared distances are twice Gower's dissimilarities, with missing values as a level.
 
-    Parameters
-    ----------
-    knots : array
-        Thresholds of the columns that are not categorical, ascending within [0, 1], and levels of the categorical ones,
-        one column after the other.
-    counts : array of shape (n_features,), int64
-        Number of knots of each column; 0 for columns without weight, which have no coordinates.
-    categorical, low, width, shares : arrays of shape (n_features,)
-        As of `Gower`.
-
     Notes
     -----
     A level is a coordinate, ``sqrt(share)`` or 0. Between two thresholds a value fills up one coordinate, from
@@ -48,11 +38,16 @@ class GowerCode:
     """
 
     knots: Floats
+    """Thresholds of the columns that are not categorical, ascending within [0, 1], and levels of the categorical ones,
+    one column after the other."""
     counts: Integers
+    """Shape (n_features,), int64: number of knots of each column; 0 for columns without weight, which have no
+    coordinates."""
     categorical: Integers
     low: Floats
     width: Floats
     shares: Floats
+    """All of shape (n_features,): as of `Gower`."""
 
     @property
     def n_coordinates(self) -> int:
@@ -161,20 +156,14 @@ class CodeProducts(Statistic):
 @storable
 @dataclass(frozen=True)
 class GowerMap(GowerCode, FeatureMap):
-    """Maps rows to the principal components of their codes, which are those of a `GowerCode`.
-
-    Parameters
-    ----------
-    centre : array of shape (n_coordinates,)
-        Mean of the codes over all rows.
-    projection : array of shape (n_coordinates, n_components)
-    spectrum : array of shape (at least n_components,)
-        Positive variances of all components, in descending order.
-    """
+    """Maps rows to the principal components of their codes, which are those of a `GowerCode`."""
 
     centre: Floats
+    """Shape (n_coordinates,): mean of the codes over all rows."""
     projection: Floats
+    """Shape (n_coordinates, n_components)."""
     spectrum: Floats
+    """Shape (at least n_components,): positive variances of all components, in descending order."""
 
     @property
     def levels(self) -> LevelFeatures:

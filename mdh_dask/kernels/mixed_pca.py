@@ -40,38 +40,30 @@ class Posterior(NamedTuple):
 
 @dataclass(frozen=True)
 class MixedPCAMap(FeatureMap):
-    """Maps rows to the posterior means of the latent variables.
-
-    Parameters
-    ----------
-    loadings : array of shape (n_outputs, n_components)
-        A continuous column has one output; a categorical one the log odds of every level but its last.
-    intercepts : array of shape (n_outputs,)
-    noise : float
-        Variance of the continuous columns about their outputs, after scaling.
-    counts : array of shape (n_features,), int64
-        Number of levels of each column; 0 for continuous columns.
-    codes : array
-        Codes of the levels, one column after the other.
-    centre, scale : arrays of shape (n_features,)
-        Continuous columns become ``(x - centre) * scale``. A scale of zero drops a column.
-    spectrum : array of shape (n_components,)
-        Variances of the features, in descending order.
-    positions, starts, shares : array of shape (n_positions, n_components), and first positions and weights of groups
-        What single columns change; see `LevelFeatures`. Without groups before it is known.
-    """
+    """Maps rows to the posterior means of the latent variables."""
 
     loadings: Floats
+    """Shape (n_outputs, n_components): A continuous column has one output; a categorical one the log odds of every
+    level but its last."""
     intercepts: Floats
+    """Shape (n_outputs,)."""
     noise: float
+    """Variance of the continuous columns about their outputs, after scaling."""
     counts: Integers
+    """Shape (n_features,), int64: number of levels of each column; 0 for continuous columns."""
     codes: Floats
+    """Codes of the levels, one column after the other."""
     centre: Floats
     scale: Floats
+    """Both of shape (n_features,): continuous columns become ``(x - centre) * scale``. A scale of zero drops a column.
+    """
     spectrum: Floats
+    """Shape (n_components,): variances of the features, in descending order."""
     positions: Floats = field(default_factory=lambda: np.empty((0, 0)))
     starts: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     shares: Floats = field(default_factory=lambda: np.empty(0))
+    """All of shape (n_positions, n_components): what single columns change; see `LevelFeatures`. Without groups before
+    it is known."""
 
     @property
     def levels(self) -> LevelFeatures | None:

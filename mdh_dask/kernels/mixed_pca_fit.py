@@ -44,18 +44,12 @@ class Sums:
 
 @dataclass(frozen=True)
 class MixedPCAPass(Statistic):
-    """What an iteration needs of all rows.
-
-    Parameters
-    ----------
-    model : MixedPCAMap
-        The current one.
-    bits : int
-        Bits after the point that sums keep; see `bits_for`.
-    """
+    """What an iteration needs of all rows."""
 
     model: MixedPCAMap
+    """The current one."""
     bits: int
+    """Bits after the point that sums keep; see `bits_for`."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Sums:
         """Return the sums over a block of rows."""

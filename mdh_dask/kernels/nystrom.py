@@ -202,12 +202,7 @@ def _sparse(rows: Floats, matrix: Floats, out: Floats) -> None:
 
 @dataclass(frozen=True)
 class BasedMap(FeatureMap):
-    """A map of the features, or the kernel, of another one.
-
-    Parameters
-    ----------
-    base : NystromMap
-    """
+    """A map of the features, or the kernel, of another one."""
 
     base: NystromMap
 

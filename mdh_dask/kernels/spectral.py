@@ -74,12 +74,7 @@ class SpectralMap(BasedMap):
 
 @dataclass(frozen=True)
 class AffinitySums(Statistic):
-    """Sums of the affinities of all rows to each landmark, rounded to `BITS` bits.
-
-    Parameters
-    ----------
-    base : NystromMap
-    """
+    """Sums of the affinities of all rows to each landmark, rounded to `BITS` bits."""
 
     base: NystromMap
 

@@ -26,18 +26,12 @@ RANK = 1e-9
 
 @dataclass(frozen=True)
 class TruncatedSVDMap(FeatureMap):
-    """Maps rows to their products with singular vectors, scaled to length one if wanted.
-
-    Parameters
-    ----------
-    components : array of shape (n_features, n_components), float64
-    variances : array of shape (n_components,), float64
-        Mean squares of the products over the sample, in descending order.
-    unit_length : bool
-    """
+    """Maps rows to their products with singular vectors, scaled to length one if wanted."""
 
     components: Floats
+    """Shape (n_features, n_components), float64."""
     variances: Floats
+    """Shape (n_components,), float64: mean squares of the products over the sample, in descending order."""
     unit_length: bool
 
     # Only the values other than zero are multiplied.
@@ -113,21 +107,14 @@ class SparseSample(NamedTuple):
 
 @dataclass(frozen=True)
 class SparseSamplePass(Statistic):
-    """A sample of sparse rows, or of dense ones in sparse form: the rows with the smallest hashes.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    limit : int
-        Rows with a hash of at most this are sampled.
-    most_values : int, default=`SAMPLED_VALUES`
-        Rows are left out from the first one, by hashes, with which they hold more values. One row is always sampled.
-    """
+    """A sample of sparse rows, or of dense ones in sparse form: the rows with the smallest hashes."""
 
     seed: int
+    """Seed of the rows' hashes."""
     limit: int
+    """Rows with a hash of at most this are sampled."""
     most_values: int = SAMPLED_VALUES
+    """Rows are left out from the first one, by hashes, with which they hold more values. One row is always sampled."""
 
     # The sample is sparse.
     takes_sparse = True

@@ -40,24 +40,16 @@ class Separator:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labelled rows, which a hyperplane should leave on their sides.
-
-    Parameters
-    ----------
-    rows : array of shape (n_labelled, n_features), float64
-        Centred like the rows of the density.
-    signs : array of shape (n_labelled,), float64
-        1 for rows that belong above the hyperplane, -1 for those below.
-    gamma : float
-        Penalty for a row that is one unit on the wrong side.
-    margin : float
-        Distance on the right side from which rows have no penalty.
-    """
+    """Labelled rows, which a hyperplane should leave on their sides."""
 
     rows: Floats
+    """Shape (n_labelled, n_features), float64: centred like the rows of the density."""
     signs: Floats
+    """Shape (n_labelled,), float64: 1 for rows that belong above the hyperplane, -1 for those below."""
     gamma: float
+    """Penalty for a row that is one unit on the wrong side."""
     margin: float = 0.0
+    """Distance on the right side from which rows have no penalty."""
 
 
 @dataclass(frozen=True)
@@ -66,26 +58,19 @@ class PenalisedDensity:
 
     ``f(v, b) = p(b) + L / eta^epsilon * max(0, |b - mean| - alpha * sd)^(1 + epsilon)`` with the kernel density `p`,
     the mean and the standard deviation of the projections on `v`.
-
-    Parameters
-    ----------
-    centred : array of shape (n, n_features), float64
-        Rows with mean zero; all projections then have mean zero too, and the penalty is symmetric.
-    bandwidth : float
-        Standard deviation of the Gaussian kernel, positive.
-    eta : float
-        Bound on the distance of a minimiser beyond the bounds, positive.
-    epsilon : float
-        Between 0 and 1; the larger, the smoother the penalty.
-    labels : Labels, optional
-        Penalty on labelled rows on the wrong side, added to `f` (eq. 16).
     """
 
     centred: Floats
+    """Shape (n, n_features), float64: rows with mean zero; all projections then have mean zero too, and the penalty is
+    symmetric."""
     bandwidth: float
+    """Standard deviation of the Gaussian kernel, positive."""
     eta: float
+    """Bound on the distance of a minimiser beyond the bounds, positive."""
     epsilon: float = 1 - 1e-6
+    """Between 0 and 1; the larger, the smoother the penalty."""
     labels: Labels | None = None
+    """Penalty on labelled rows on the wrong side, added to `f` (eq. 16)."""
 
     def descend(
         self, start: Floats, alpha: float, max_steps: int, unit: float
@@ -144,24 +129,16 @@ def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
 
 @dataclass(frozen=True)
 class Step:
-    """The state of a pursuit at the end of one value of alpha.
-
-    Parameters
-    ----------
-    alpha : float
-        Standard deviations from the mean within which hyperplanes had no penalty.
-    direction : ndarray of shape (n_features,)
-        Unit direction.
-    offset : float
-        Projection of the hyperplane.
-    index : float
-        Penalised density on the hyperplane.
-    """
+    """The state of a pursuit at the end of one value of alpha."""
 
     alpha: float
+    """Standard deviations from the mean within which hyperplanes had no penalty."""
     direction: Floats
+    """Shape (n_features,): unit direction."""
     offset: float
+    """Projection of the hyperplane."""
     index: float
+    """Penalised density on the hyperplane."""
 
 
 @dataclass(frozen=True)

@@ -61,23 +61,16 @@ RANDOM_PROJECTIONS: dict[str, RandomProjection] = {
 @storable
 @dataclass(frozen=True)
 class KeyedDirections:
-    """Random directions given by the key of their stream, which is sent to workers instead of the directions.
-
-    Parameters
-    ----------
-    family : str
-        A name in `RANDOM_PROJECTIONS`.
-    key : tuple of int
-        Key of the stream, which starts with the seed.
-    n_directions : int
-    scale : array of shape (n_features,)
-        Factors of the entries, which turn directions for standardised rows into directions for raw rows.
-    """
+    """Random directions given by the key of their stream, which is sent to workers instead of the directions."""
 
     family: str
+    """A name in `RANDOM_PROJECTIONS`."""
     key: tuple[int, ...]
+    """Key of the stream, which starts with the seed."""
     n_directions: int
     scale: Floats
+    """Shape (n_features,): factors of the entries, which turn directions for standardised rows into directions for raw
+    rows."""
 
     def make(self) -> Floats:
         """Return the directions, shape (n_directions, n_features), float64."""

@@ -28,17 +28,11 @@ Score = Callable[[Floats], Floats]
 
 @dataclass(frozen=True)
 class IndexScore:
-    """Separation times depth, on histograms with the same number of bins.
-
-    Parameters
-    ----------
-    error : MinimumError
-    n_bins : int
-        At least 8; 100 in the source.
-    """
+    """Separation times depth, on histograms with the same number of bins."""
 
     error: MinimumError = field(default_factory=MinimumError)
     n_bins: int = 100
+    """At least 8; 100 in the source."""
 
     def __post_init__(self) -> None:
         if self.n_bins < 8:
@@ -54,21 +48,14 @@ class IndexScore:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """Rows in coordinates in which random directions are drawn uniformly.
-
-    Parameters
-    ----------
-    coordinates : array of shape (n, k), float64
-        Rows with mean zero.
-    back : array of shape (k, n_features)
-        A direction `v` in these coordinates is ``v @ back`` for the rows.
-    axes : array of shape (n_axes, k)
-        Unit directions of the single columns.
-    """
+    """Rows in coordinates in which random directions are drawn uniformly."""
 
     coordinates: Floats
+    """Shape (n, k), float64: rows with mean zero."""
     back: Floats
+    """Shape (k, n_features): A direction `v` in these coordinates is ``v @ back`` for the rows."""
     axes: Floats
+    """Shape (n_axes, k): unit directions of the single columns."""
 
     @classmethod
     def of(cls, rows: AnyArray, whiten: bool) -> "SearchSpace":
@@ -128,21 +115,14 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True)
 class GeneticSearch:
-    """Evolve a population of directions.
-
-    Parameters
-    ----------
-    population : int
-        Number of directions in a generation, at least 2.
-    crossover : float in [0, 1]
-        Probability that a child takes its coordinates from two parents rather than from one.
-    mutation : float in [0, 1]
-        Probability that a coordinate of a child changes.
-    """
+    """Evolve a population of directions."""
 
     population: int = 20
+    """Number of directions in a generation, at least 2."""
     crossover: float = 0.8
+    """Probability that a child takes its coordinates from two parents rather than from one."""
     mutation: float = 0.4
+    """Probability that a coordinate of a child changes."""
 
     def __post_init__(self) -> None:
         if self.population < 2:
@@ -227,26 +207,6 @@ MOST_DIRECTIONS = 100_000
 class DirectionSearch:
     """A search for the directions with the best scores.
 
-    Parameters
-    ----------
-    kind : str
-        ``"brute"``: a grid of spherical coordinates with `step`. ``"genetic"``: a population that starts with the
-        single columns and random directions. ``"combined"``: one that starts with the best five of the single columns
-        and `n_random` random directions. ``"random"``: only these directions. The best five of each, except of
-        ``"random"``, ascend by single coordinates. ``"auto"``: brute force in up to three dimensions, else combined.
-    n_random : int
-        Number of random directions of the combined and the random search.
-    genetic : GeneticSearch
-        Population, crossover and mutation of the genetic search.
-    step : float
-        Positive step of brute force, in radians.
-    whiten : bool
-        Whether to draw and move directions in units of the principal components (at most 50, and one per five rows)
-        instead of the columns. The score of a direction is the same, but with correlated columns, directions drawn in
-        units of the columns hardly ever hit the relevant ones.
-    score : callable
-        Scores projections; see `Score`.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -257,11 +217,22 @@ class DirectionSearch:
     """
 
     kind: SearchKind = "auto"
+    """``"brute"``: a grid of spherical coordinates with `step`. ``"genetic"``: a population that starts with the single
+    columns and random directions. ``"combined"``: one that starts with the best five of the single columns and
+    `n_random` random directions. ``"random"``: only these directions. The best five of each, except of ``"random"``,
+    ascend by single coordinates. ``"auto"``: brute force in up to three dimensions, else combined."""
     n_random: int = 1000
+    """Number of random directions of the combined and the random search."""
     genetic: GeneticSearch = field(default_factory=GeneticSearch)
+    """Population, crossover and mutation of the genetic search."""
     step: float = 0.1
+    """Positive step of brute force, in radians."""
     whiten: bool = True
+    """Whether to draw and move directions in units of the principal components (at most 50, and one per five rows)
+    instead of the columns. The score of a direction is the same, but with correlated columns, directions drawn in units
+    of the columns hardly ever hit the relevant ones."""
     score: Score = field(default_factory=IndexScore)
+    """Scores projections; see `Score`."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(SearchKind):

@@ -39,20 +39,15 @@ class ConstrainedDensity:
     Minimise the density on the hyperplane, such that ``|b| <= alpha * sd_v`` and ``v . v = 1``. The objective is an
     increasing function of the density, ``h^2 log(n sqrt(2 pi) h p(b | v) + FLOOR)``: its second derivatives are near
     one for any bandwidth `h`, as the first step of the descent assumes, and it decreases in gaps as well.
-
-    Parameters
-    ----------
-    centred : array of shape (n, n_features), float64
-        Rows with mean zero and standard deviation one along the first principal component.
-    bandwidth : float
-        Standard deviation of the Gaussian kernel, positive.
-    alpha : float
-        Bound on the threshold, in standard deviations of the projections.
     """
 
     centred: Floats
+    """Shape (n, n_features), float64: rows with mean zero and standard deviation one along the first principal
+    component."""
     bandwidth: float
+    """Standard deviation of the Gaussian kernel, positive."""
     alpha: float
+    """Bound on the threshold, in standard deviations of the projections."""
 
     @cached_property
     def covariance(self) -> Floats:

@@ -96,31 +96,23 @@ N_POSITIONS = 512
 
 @dataclass(frozen=True)
 class PathPoint:
-    """The state of a pursuit at the end of one value of alpha.
-
-    Parameters
-    ----------
-    alpha : float
-        Standard deviations from the mean within which hyperplanes had no penalty.
-    direction : ndarray of shape (n_features,)
-    offset : float
-        Projection of the hyperplane.
-    index : float
-        Penalised density on the hyperplane.
-    bounds : tuple of two floats
-        Projections between which there is no penalty.
-    position, density, penalised : ndarrays of shape (n_positions,)
-        Kernel density and penalised density along the direction; the hyperplane minimises the latter.
-    """
+    """The state of a pursuit at the end of one value of alpha."""
 
     alpha: float
+    """Standard deviations from the mean within which hyperplanes had no penalty."""
     direction: Floats
+    """Shape (n_features,)."""
     offset: float
+    """Projection of the hyperplane."""
     index: float
+    """Penalised density on the hyperplane."""
     bounds: tuple[float, float]
+    """Projections between which there is no penalty."""
     position: Floats
     density: Floats
     penalised: Floats
+    """All of shape (n_positions,): kernel density and penalised density along the direction; the hyperplane minimises
+    the latter."""
 
 
 def path_points(

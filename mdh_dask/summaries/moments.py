@@ -58,17 +58,6 @@ class MomentPass(Statistic):
 
     The blocks are labels and rows.
 
-    Parameters
-    ----------
-    n_clusters : int
-    shift : array of shape (n_features,)
-        Any one of the rows. It is subtracted from all rows so that squares keep their digits. Further columns of the
-        rows are ignored.
-    lowest : int
-        The lowest label: -1 if rows may be in no cluster; these count as the first of `n_clusters`.
-    missing : bool
-        Whether values may be missing (NaN); they are left out.
-
     Notes
     -----
     Every value is cut into three slices of 30 bits, multiples of fixed powers of two, whose sums are exact for
@@ -78,8 +67,12 @@ class MomentPass(Statistic):
 
     n_clusters: int
     shift: Floats
+    """Shape (n_features,): any one of the rows. It is subtracted from all rows so that squares keep their digits.
+    Further columns of the rows are ignored."""
     lowest: int = 0
+    """The lowest label: -1 if rows may be in no cluster; these count as the first of `n_clusters`."""
     missing: bool = False
+    """Whether values may be missing (NaN); they are left out."""
     top: Integers | None = None
     """The highest slices of each column, from `tops_of`, if they are known; otherwise those that a block needs."""
 

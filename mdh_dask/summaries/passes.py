@@ -27,20 +27,14 @@ class FrequencyPass(Statistic):
 
     The value is an array of shape (n_clusters, n_levels + 2) for each column: rows with each level, with an unknown
     one, and without a value.
-
-    Parameters
-    ----------
-    n_clusters : int
-    columns, n_levels : tuple of int
-        Numbers of the columns, and of their levels.
-    lowest : int
-        The lowest label.
     """
 
     n_clusters: int
     columns: tuple[int, ...]
     n_levels: tuple[int, ...]
+    """Numbers of the columns, and of their levels."""
     lowest: int = 0
+    """The lowest label."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, ...]:
         """Count the rows of one block."""
@@ -62,18 +56,13 @@ class LevelPass(Statistic):
     """Number of rows with each level of some columns, with an unknown one, and without a value.
 
     The value is an array of shape (n_levels + 2,) for each column.
-
-    Parameters
-    ----------
-    columns, n_levels : tuple of int
-        Numbers of the columns, and of their levels.
-    array : int
-        Which of the row-aligned arrays holds the codes.
     """
 
     columns: tuple[int, ...]
     n_levels: tuple[int, ...]
+    """Numbers of the columns, and of their levels."""
     array: int = 0
+    """Which of the row-aligned arrays holds the codes."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, ...]:
         """Count the rows of one block."""
@@ -91,23 +80,16 @@ class UnseenPass(Statistic):
     """Rows with each level of some columns that is not among the known ones; see `Unseen` for the value.
 
     A block is a matrix, or an array of tables, as for `mdh_dask.columns.coding.Levels`.
-
-    Parameters
-    ----------
-    keys : tuple
-        Names of the columns in a table, or their numbers in a matrix.
-    known : tuple of (tuple of str)
-        Known levels of each column.
-    coder : Coder or None
-        The codes of all columns, to leave out rows without one of them; None to count all rows.
-    most : int
-        Most levels of a column in the value.
     """
 
     keys: tuple[Any, ...]
+    """Names of the columns in a table, or their numbers in a matrix."""
     known: tuple[tuple[str, ...], ...]
+    """Known levels of each column."""
     coder: Coder | None = None
+    """The codes of all columns, to leave out rows without one of them; None to count all rows."""
     most: int = MOST_UNSEEN
+    """Most levels of a column in the value."""
 
     # No job asks for levels that a model does not know.
     journalled = False
@@ -154,12 +136,7 @@ class MissingSums(NamedTuple):
 
 @dataclass(frozen=True)
 class MissingPass(Statistic):
-    """Missing values (NaN) of the columns, the means of the others, and the number of rows with missing values.
-
-    Parameters
-    ----------
-    n_features : int
-    """
+    """Missing values (NaN) of the columns, the means of the others, and the number of rows with missing values."""
 
     n_features: int
 
@@ -215,18 +192,12 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True)
 class NearestRows(Statistic):
-    """Numbers of rows near separators, of each cluster in turn, the nearest first.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    seed : int
-        Seed of the hashes that order rows of equal distance.
-    """
+    """Numbers of rows near separators, of each cluster in turn, the nearest first."""
 
     n: int
+    """Number of rows."""
     seed: int
+    """Seed of the hashes that order rows of equal distance."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Nearest:
         """Return the nearest rows without a label of a block of distances, clusters and, if given, labels."""

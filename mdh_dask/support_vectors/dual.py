@@ -27,18 +27,12 @@ def in_first_half(hashes: Integers) -> Booleans:
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Distinct standardised rows.
-
-    Parameters
-    ----------
-    points : array of shape (n, n_features), float64
-        Rows in ascending order of their columns.
-    first : array of shape (n,), bool
-        Whether a row of the first half is at the point.
-    """
+    """Distinct standardised rows."""
 
     points: Floats
+    """Shape (n, n_features), float64: rows in ascending order of their columns."""
     first: Booleans
+    """Shape (n,), bool: whether a row of the first half is at the point."""
 
 
 def landmarks_of(sample: Sample, frame: Standardiser, n_landmarks: int) -> Landmarks:
@@ -59,16 +53,6 @@ def spacing(points: Floats) -> float:
 class Sphere:
     """The sphere around points in the feature space of a Gaussian kernel.
 
-    Parameters
-    ----------
-    points : array of shape (n, n_features), float64
-    width : float
-        q of the kernel ``exp(-q |x - y|^2)``.
-    coefficients : array of shape (n,)
-        The dual variables beta, which sum to one.
-    bounds : array of shape (n,)
-        Upper bounds of the dual variables.
-
     Notes
     -----
     A point is in the sphere if ``sum_l coefficients_l K(points_l, x)`` is at least its level (paper eq. 13: the
@@ -76,9 +60,13 @@ class Sphere:
     """
 
     points: Floats
+    """Shape (n, n_features), float64."""
     width: float
+    """q of the kernel ``exp(-q |x - y|^2)``."""
     coefficients: Floats
+    """Shape (n,): the dual variables beta, which sum to one."""
     bounds: Floats
+    """Shape (n,): upper bounds of the dual variables."""
 
     @property
     def support(self) -> Booleans:

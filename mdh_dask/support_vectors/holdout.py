@@ -38,26 +38,19 @@ MOST_EDGES = 40
 
 @dataclass(frozen=True)
 class Relief:
-    """The density of one half of the rows, at points and along the edges between neighbouring points.
-
-    Parameters
-    ----------
-    points : array of shape (n, n_features), float64
-    shares : array of shape (n,)
-        Shares of the rows at the points.
-    width : float
-        Width of the kernel.
-    density : array of shape (n,)
-        Sums of kernels at the points.
-    edges : array of shape (n_edges, 2), int64
-        They connect all points. The edges with the highest of the lowest densities between their ends come first.
-    """
+    """The density of one half of the rows, at points and along the edges between neighbouring points."""
 
     points: Floats
+    """Shape (n, n_features), float64."""
     shares: Floats
+    """Shape (n,): shares of the rows at the points."""
     width: float
+    """Width of the kernel."""
     density: Floats
+    """Shape (n,): sums of kernels at the points."""
     edges: Integers
+    """Shape (n_edges, 2), int64: they connect all points. The edges with the highest of the lowest densities between
+    their ends come first."""
 
 
 def connecting_edges(points: Floats, n_neighbors: int) -> Integers:

@@ -26,28 +26,19 @@ N_BINS = (1 - LOWEST) * STEPS
 
 @dataclass(frozen=True)
 class LandmarkCounts(Statistic):
-    """Rows nearest to each landmark, and rows of the first half nearest to each landmark of the first half.
-
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    centre, scale : arrays of shape (n_features,), float64
-        Rows become ``(x - centre) * scale``.
-    columns : array of shape (n_features, n_landmarks), float64
-        Coordinates of the landmarks, column by column.
-    first : array of shape (n_landmarks,), bool
-        Landmarks of the first half.
-    discrete : Discrete
-        Columns whose values are jittered.
-    """
+    """Rows nearest to each landmark, and rows of the first half nearest to each landmark of the first half."""
 
     seed: int
+    """Seed of the rows' hashes."""
     centre: Floats
     scale: Floats
+    """Both of shape (n_features,), float64: rows become ``(x - centre) * scale``."""
     columns: Floats
+    """Shape (n_features, n_landmarks), float64: coordinates of the landmarks, column by column."""
     first: Booleans
+    """Shape (n_landmarks,), bool: landmarks of the first half."""
     discrete: Discrete = field(default_factory=Discrete)
+    """Columns whose values are jittered."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the counts of a block, shape (2, n_landmarks)."""
@@ -62,22 +53,17 @@ class LandmarkCounts(Statistic):
 
 @dataclass(frozen=True)
 class LevelCounts(Statistic):
-    """Histograms of the totals of all rows, for several spheres around the same points.
-
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,), float64
-    columns : array of shape (n_features, n_points), float64
-        Coordinates of the points, column by column.
-    coefficients : array of shape (n_spheres, n_points), float64
-    widths : array of shape (n_spheres,), float64
-    """
+    """Histograms of the totals of all rows, for several spheres around the same points."""
 
     centre: Floats
     scale: Floats
+    """Both of shape (n_features,), float64."""
     columns: Floats
+    """Shape (n_features, n_points), float64: coordinates of the points, column by column."""
     coefficients: Floats
+    """Shape (n_spheres, n_points), float64."""
     widths: Floats
+    """Shape (n_spheres,), float64."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the counts of a block, shape (n_spheres, N_BINS)."""
@@ -133,45 +119,32 @@ N_COLUMNS = len(SWEEP_DTYPE.names or ())
 
 @dataclass(frozen=True)
 class Contours(State):
-    """The contour of support vector clustering, and points that identify the clusters of its components.
-
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,), float64
-        Rows become ``(x - centre) * scale``.
-    points : array of shape (n_points, n_features), float64
-        Standardised points; a row has the label of the nearest one.
-    point_labels : array of shape (n_points,), int32
-        Labels of the points; -1 for points in no cluster.
-    vectors : array of shape (n_vectors, n_features), float64
-        The support vectors, standardised.
-    coefficients : array of shape (n_vectors,), float64
-        Their weights in the sum of kernels.
-    width : float
-        q of the kernel ``exp(-q |x - y|^2)``.
-    level : float
-        Level of the contour: rows with a smaller sum of kernels are outside.
-    leaves_outside : bool
-        Whether rows outside are labelled -1.
-    sweep : array of shape (n_steps, n_columns), float64
-        The table of the sweep that chose the width, in the columns of `SWEEP_DTYPE`; no steps if it was given.
-    failed : array of shape (3,) or (0,), float64
-        Of the best valley that failed in the sweep: whether held-out rows tested it, its evidence in standard
-        deviations, and what it needed.
-    """
+    """The contour of support vector clustering, and points that identify the clusters of its components."""
 
     noise = True
     centre: Floats
     scale: Floats
+    """Both of shape (n_features,), float64: rows become ``(x - centre) * scale``."""
     points: Floats
+    """Shape (n_points, n_features), float64: standardised points; a row has the label of the nearest one."""
     point_labels: Integers
+    """Shape (n_points,), int32: labels of the points; -1 for points in no cluster."""
     vectors: Floats
+    """Shape (n_vectors, n_features), float64: the support vectors, standardised."""
     coefficients: Floats
+    """Shape (n_vectors,), float64: their weights in the sum of kernels."""
     width: float
+    """q of the kernel ``exp(-q |x - y|^2)``."""
     level: float
+    """Level of the contour: rows with a smaller sum of kernels are outside."""
     leaves_outside: bool
+    """Whether rows outside are labelled -1."""
     sweep: Floats
+    """Shape (n_steps, n_columns), float64: the table of the sweep that chose the width, in the columns of
+    `SWEEP_DTYPE`; no steps if it was given."""
     failed: Floats = field(default_factory=lambda: np.empty(0))
+    """Shape (3,), float64: of the best valley that failed in the sweep: whether held-out rows tested it, its evidence
+    in standard deviations, and what it needed."""
 
     @property
     def n_clusters(self) -> int:

@@ -36,38 +36,25 @@ N_FINALISTS = 3
 
 @dataclass(frozen=True)
 class Step:
-    """A pair of a width and a share outside, with its contours.
-
-    Parameters
-    ----------
-    sphere : Sphere
-    outliers : float
-    n_components : int
-        Number of components of at least the least size.
-    smallest : float
-        Share of the rows inside the smallest of them.
-    labels : array of shape (n_points,)
-        Labels of the clusters between which the rows that drew them show valleys; -1 outside.
-    evidence : float
-        Evidence of the shallowest of these valleys from the same rows, in standard deviations.
-    relief : Relief
-        Relief of the density of these rows.
-    confirmed : array of shape (n_points,) or None
-        Labels of the clusters that the other rows confirm; None if not tested.
-    failed : tuple of float
-        Evidence of the best valley that failed, in standard deviations, and what it needed: of those that the other
-        rows tested, otherwise of those that the same rows did not show; minus infinity without any.
-    """
+    """A pair of a width and a share outside, with its contours."""
 
     sphere: Sphere
     outliers: float
     n_components: int
+    """Number of components of at least the least size."""
     smallest: float
+    """Share of the rows inside the smallest of them."""
     labels: Integers
+    """Shape (n_points,): labels of the clusters between which the rows that drew them show valleys; -1 outside."""
     evidence: float
+    """Evidence of the shallowest of these valleys from the same rows, in standard deviations."""
     relief: Relief
+    """Relief of the density of these rows."""
     confirmed: Integers | None = None
+    """Shape (n_points,): labels of the clusters that the other rows confirm; None if not tested."""
     failed: tuple[float, float] = (-np.inf, SHOWS)
+    """Evidence of the best valley that failed, in standard deviations, and what it needed: of those that the other rows
+    tested, otherwise of those that the same rows did not show; minus infinity without any."""
 
     @property
     def n_clusters(self) -> int:

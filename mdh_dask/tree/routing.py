@@ -27,23 +27,15 @@ def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, t
 
 @dataclass(frozen=True)
 class Margins:
-    """The tables of a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-    scale : array of shape (n_nodes,), float64
-        Standard error of the threshold of each split; zero where there is no histogram.
-    first_bin : array of shape (n_nodes + 1,), int64
-        Start of each node's bins in `tails`.
-    tails : array of shape (n_bins,), float64
-        For each bin of a node, the share of the node's rows in bins of no higher density.
-    """
+    """The tables of a tree."""
 
     tree: "Tree"
     scale: Floats
+    """Shape (n_nodes,), float64: standard error of the threshold of each split; zero where there is no histogram."""
     first_bin: Integers
+    """Shape (n_nodes + 1,), int64: start of each node's bins in `tails`."""
     tails: Floats
+    """Shape (n_bins,), float64: for each bin of a node, the share of the node's rows in bins of no higher density."""
 
     def of_rows(self, rows: AnyArray) -> Floats:
         """Return distance, agreement and rarity of every row, shape (n_rows, 3); see `_jit.branches.row_margins`."""

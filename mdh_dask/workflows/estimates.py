@@ -26,34 +26,23 @@ BLOCKS_OF_A_THREAD = 5
 
 @dataclass(frozen=True)
 class Estimate:
-    """The passes, tasks and memory that a fit needs.
-
-    Parameters
-    ----------
-    fewest, most : int, int or None
-        Passes over the data; None if their number depends on the depth of the tree.
-    blocks : int
-    block_bytes : int
-        Size of the largest block of rows.
-    state_bytes : int
-        Size of the result of a task, and of what it holds beside the rows.
-    n_values, n_bytes : int
-        Values of all rows, and their size.
-    held_bytes : int
-        Size of what every process holds of the input.
-    direction_bytes : int
-        Size of all directions that are drawn at once for a branch.
-    """
+    """The passes, tasks and memory that a fit needs."""
 
     fewest: int
     most: int | None
+    """Passes over the data; None if their number depends on the depth of the tree."""
     blocks: int
     block_bytes: int
+    """Size of the largest block of rows."""
     state_bytes: int
+    """Size of the result of a task, and of what it holds beside the rows."""
     n_values: int
     n_bytes: int
+    """Values of all rows, and their size."""
     held_bytes: int = 0
+    """Size of what every process holds of the input."""
     direction_bytes: int = 0
+    """Size of all directions that are drawn at once for a branch."""
 
     @property
     def tasks(self) -> int:

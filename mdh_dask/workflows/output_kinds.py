@@ -4,30 +4,20 @@ from typing import Literal, NamedTuple
 
 
 class OutputKind(NamedTuple):
-    """A kind of output.
-
-    Parameters
-    ----------
-    form : {"file", "array", "labels", "model"}
-        A file, or a Zarr array or group; labels of images may also be maps.
-    example : str
-        A name for a file, for errors.
-    package : tuple of (str, str)
-        The package that it needs and the extra that installs it.
-    of : tuple of str
-        The kinds of input that have it.
-    per : {"", "scene", "version"}
-        Of what a job on scenes has one: the night, a scene, or a version of the model.
-    describes : bool
-        Whether it only describes a run or other outputs, and alone would keep nothing.
-    """
+    """A kind of output."""
 
     form: Literal["file", "array", "labels", "model"]
+    """A file, or a Zarr array or group; labels of images may also be maps."""
     example: str = ""
+    """A name for a file, for errors."""
     package: tuple[str, str] | None = None
+    """The package that it needs and the extra that installs it."""
     of: tuple[str, ...] = ("rows", "image", "scenes")
+    """The kinds of input that have it."""
     per: str = ""
+    """Of what a job on scenes has one: the night (""), a scene, or a version of the model."""
     describes: bool = False
+    """Whether it only describes a run or other outputs, and alone would keep nothing."""
 
 
 IMAGES = ("image", "scenes")

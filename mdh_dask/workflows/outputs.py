@@ -26,38 +26,27 @@ PERFORMANCE = "Dask performance report"
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a workflow: paths or URLs, None for those that are not wanted; see `OUTPUTS`.
-
-    Parameters
-    ----------
-    labels, model, report : str or None
-        Labels of rows or pixels, a model, and an HTML report.
-    overwrite : bool
-        Whether to replace existing outputs.
-    confidence : str or None
-        An array with the confidence in each label.
-    preview, connected, regions : str or None
-        Of an image: a picture of the segments, the numbers of connected regions, and a table of these.
-    metrics, manifest : str or None
-        Files of a job.
-    performance_report : str or None
-        Dask's performance report.
-    of_image : bool
-        Whether they are those of an image.
-    """
+    """The outputs of a workflow: paths or URLs, None for those that are not wanted; see `OUTPUTS`."""
 
     labels: str | None = None
     model: str | None = None
     report: str | None = None
+    """Labels of rows or pixels, a model, and an HTML report."""
     overwrite: bool = False
+    """Whether to replace existing outputs."""
     confidence: str | None = field(default=None, kw_only=True)
+    """An array with the confidence in each label."""
     preview: str | None = field(default=None, kw_only=True)
     connected: str | None = field(default=None, kw_only=True)
     regions: str | None = field(default=None, kw_only=True)
+    """Of an image: a picture of the segments, the numbers of connected regions, and a table of these."""
     metrics: str | None = field(default=None, kw_only=True)
     manifest: str | None = field(default=None, kw_only=True)
+    """Files of a job."""
     performance_report: str | None = field(default=None, kw_only=True)
+    """Dask's performance report."""
     of_image: bool = field(default=False, kw_only=True)
+    """Whether they are those of an image."""
 
     def check(self, *inputs: str) -> None:
         """Raise an error if an output cannot be written, before any work is done.

@@ -53,37 +53,25 @@ AROUND = {"mean": "mean", "deviation": "standard deviation"}
 
 @dataclass(frozen=True)
 class PixelOptions:
-    """Options for the columns and pixels of an image to cluster.
-
-    Parameters
-    ----------
-    window : int or None
-        See `Features`.
-    coordinates : float or None
-        Weight of line and column, in units of their standard deviations as for the other columns; None to omit them.
-    sample : int or None
-        Number of pixels to grow the tree on; None for all.
-    nodata : float or "none", optional
-        Value of pixels without data as given by the user, for the model.
-    features : tuple of str
-        Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given.
-    sieve : int, optional
-        Merge connected regions of fewer pixels into their neighbours.
-    bands : tuple of str, optional
-        Names of the bands as chosen by the user, for the model.
-    dependence : int or "auto", optional
-        Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them
-        on pixels.
-    """
+    """Options for the columns and pixels of an image to cluster."""
 
     window: int | None = None
+    """See `Features`."""
     coordinates: float | None = None
+    """Weight of line and column, in units of their standard deviations as for the other columns; None to omit them."""
     sample: int | None = None
+    """Number of pixels to grow the tree on; None for all."""
     nodata: Nodata = None
+    """Value of pixels without data as given by the user, for the model."""
     features: tuple[str, ...] = ()
+    """Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given."""
     sieve: int | None = None
+    """Merge connected regions of fewer pixels into their neighbours."""
     bands: tuple[str, ...] | None = None
+    """Names of the bands as chosen by the user, for the model."""
     dependence: int | Literal["auto"] | None = None
+    """Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them on
+    pixels."""
 
     def __post_init__(self) -> None:
         """Raise an error for options that exclude each other."""

@@ -23,30 +23,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for opening an input.
-
-    Parameters
-    ----------
-    missing_chunks : {"error", "fill"}
-        Whether missing chunks of a Zarr array are an error or hold the fill value.
-    columns : sequence of str or int, optional
-        Columns of rows.
-    axes : str, optional
-        Axes of an image; see `open_image`.
-    index : mapping of str to int
-        Index on the other axes of an image.
-    nodata : float or "none", optional
-        Value of pixels of an image without data; see `open_image`.
-    mask : str, optional
-        Path or URL of a mask of an image.
-    """
+    """Options for opening an input."""
 
     missing_chunks: MissingChunks = "error"
+    """Whether missing chunks of a Zarr array are an error or hold the fill value."""
     columns: Sequence[str | int] | None = None
+    """Columns of rows."""
     axes: str | None = None
+    """Axes of an image; see `open_image`."""
     index: Mapping[str, int] = field(default_factory=dict)
+    """Index on the other axes of an image."""
     nodata: Nodata = None
+    """Value of pixels of an image without data; see `open_image`."""
     mask: str | None = None
+    """Path or URL of a mask of an image."""
 
     @property
     def is_of_image(self) -> bool:

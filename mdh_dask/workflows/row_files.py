@@ -139,27 +139,18 @@ NOTHING_BESIDE = RowsBeside()
 
 @dataclass(frozen=True)
 class StoredBeside:
-    """Where what belongs to stored rows is: labels of some of them, their weights and their groups.
-
-    Parameters
-    ----------
-    labels : str, optional
-        Path or URL; see `open_labels`.
-    weights : str, optional
-        Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column.
-    weight_column : str or int, optional
-        Column of the rows with the weights instead: a name in a table, otherwise a number from 0.
-    groups : str or int, optional
-        Column that names the group of each row; rows of one group may depend on each other.
-    missing_chunks : {"error", "fill"}
-        As for the rows.
-    """
+    """Where what belongs to stored rows is: labels of some of them, their weights and their groups."""
 
     labels: str | None = None
+    """Path or URL; see `open_labels`."""
     weights: str | None = None
+    """Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column."""
     weight_column: str | int | None = None
+    """Column of the rows with the weights instead: a name in a table, otherwise a number from 0."""
     groups: str | int | None = None
+    """Column that names the group of each row; rows of one group may depend on each other."""
     missing_chunks: MissingChunks = "error"
+    """As for the rows."""
 
     def check(self, estimator: Any) -> None:
         """Raise a SettingError if an estimator does not take these, or some exclude others."""
