@@ -26,7 +26,7 @@ import mdh_dask
 from mdh_dask import RandomProjectionTree, __version__, load_model, start_cluster
 from mdh_dask._words import full_count
 from mdh_dask.cli import mdh
-from mdh_dask.estimators import components
+from mdh_dask.estimators import trees
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.jobs.job import read_job
 from mdh_dask.metrics import adjusted_rand_index
@@ -231,7 +231,7 @@ def test_the_script_of_the_tests_hands_arguments_to_pytest(text):
 
 @snippet("CONTRIBUTING.md", "@documented")
 def test_a_method_is_a_class_that_says_what_is_different(text, here):
-    names = vars(components) | {"__name__": __name__}
+    names = vars(trees) | {"__name__": __name__}
     exec(text, names)
     model = names["PCATree"]().fit(here[0])
     assert (model.n_clusters_, model.n_projections) == (3, 5)

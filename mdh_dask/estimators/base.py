@@ -22,10 +22,10 @@ from ..images import PixelColumns
 from ..io.models import save_model
 from .blocks import of_block, of_complete_rows
 from .frames import labels_like, plain_labels, sure_of, with_values
+from .groups import weighted_rows
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
-from .weights import weighted_rows
 
 
 class ClusterEstimator(ClusterMixin, Mapped):

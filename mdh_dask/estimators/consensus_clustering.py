@@ -28,9 +28,9 @@ from .docstrings import documented
 from .explaining import best_failed, why_not
 from .missing import MISSING
 from .models import form_of, of_form
-from .random_projection_tree import RandomProjectionTree
+from .states import TreeState
 from .tree_estimator import TreeEstimator
-from .tree_state import TreeState
+from .trees import RandomProjectionTree
 
 EXEMPLARY = 4096
 """Most sample rows of which exemplars are chosen."""

@@ -14,7 +14,7 @@ from ..ensembles.votes import NO_LABEL
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.passes import Sample
 from ..growth.scaling import robust_standardiser
-from .tree_state import TreeState
+from .states import TreeState
 
 MOST_TREES = 10_000
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._typing import AnyArray
 from ..density_trees.model import DensityModel
-from .updating import check_fewer, renamed
+from .editing import check_fewer, renamed
 
 MERGES_DTYPE = np.dtype(
     [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?")]

@@ -8,7 +8,7 @@ from ..chunks import Plan
 from ..density_trees.comparison import recount, tree_of
 from ..density_trees.model import DensityModel
 from ..tree.structure import Tree
-from .tree_state import MappedState
+from .states import MappedState
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from .groups import parts_of_groups
 from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
+from .states import ROWS_AT_ONCE, TreeState
 from .targets import Target, partial_target, restored_counts
-from .tree_state import ROWS_AT_ONCE, TreeState
 
 BINS, BRANCHES = 1024, 16
 """Bytes of the histograms of one pass for a large tree."""

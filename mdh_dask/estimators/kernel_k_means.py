@@ -15,12 +15,12 @@ from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_numbe
 from ..chunks import Plan
 from ..io.keeping import Cache
 from .base import ClusterEstimator
-from .centroid_state import CentroidState
 from .checks import categorical_columns, check_first_look
 from .constraints import Interval
 from .docstrings import documented
 from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
+from .states import CentroidState
 
 
 @documented

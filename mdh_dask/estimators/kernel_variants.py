@@ -11,9 +11,9 @@ from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
-from .minimum_density import OF_THESIS, HierarchicalMDH
 from .planned import FeatureTransformer
-from .principal_directions import DePDDP
+from .pursuit_trees import DePDDP
+from .trees import OF_THESIS, HierarchicalMDH
 
 if TYPE_CHECKING:
     from .divisive import DivisiveClustering

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from .base import ClusterEstimator
-from .components import ICATree as ICATree
-from .components import PCATree as PCATree
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
 from .constraints import Interval, StrOptions
 from .density_tree import DensityTree as DensityTree
@@ -22,19 +20,21 @@ from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .kernel_variants import KernelDePDDP as KernelDePDDP
 from .mapped import *
 from .mapped import transformers
-from .minimum_density import HierarchicalMDH as HierarchicalMDH
 from .partition_trees import BisectingKernelKMeans as BisectingKernelKMeans
 from .partition_trees import ClusterabilityTree as ClusterabilityTree
 from .partition_trees import HierarchicalSpectral as HierarchicalSpectral
 from .partition_trees import NormalisedCutTree as NormalisedCutTree
-from .principal_directions import IPDDP as IPDDP
-from .principal_directions import PDDP as PDDP
-from .principal_directions import DePDDP as DePDDP
-from .projection_pursuit_tree import ProjectionPursuitTree as ProjectionPursuitTree
-from .random_projection_tree import RandomProjectionTree as RandomProjectionTree
+from .pursuit_trees import IPDDP as IPDDP
+from .pursuit_trees import PDDP as PDDP
+from .pursuit_trees import DePDDP as DePDDP
+from .pursuit_trees import ProjectionPursuitTree as ProjectionPursuitTree
 from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
 from .spectral_clustering import SpectralClustering as SpectralClustering
 from .support_vector import SupportVectorClustering as SupportVectorClustering
+from .trees import HierarchicalMDH as HierarchicalMDH
+from .trees import ICATree as ICATree
+from .trees import PCATree as PCATree
+from .trees import RandomProjectionTree as RandomProjectionTree
 
 METHODS: dict[str, type[ClusterEstimator]] = {
     "rp": RandomProjectionTree,

@@ -8,9 +8,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats, Integers
 from ..tree.clusters import Level, Quality
 from ..tree.structure import Tree
+from .editing import check_fewer, united, with_tree
 from .explaining import directions_of, rows_to_label, why_clusters, why_fewer, why_no_valley
 from .grown_tree import GrownTree
-from .updating import check_fewer, refuse_groups, regrown, united, update_by, with_tree
+from .updating import refuse_groups, regrown, update_by
 
 
 class TreeEstimator(GrownTree):

@@ -1,4 +1,4 @@
-"""Changes of fitted trees: by batches of new rows, in single branches, to fewer clusters, or by hand."""
+"""Updates of fitted trees by batches of new rows, and single branches that are grown again."""
 
 import logging
 from copy import copy
@@ -11,18 +11,15 @@ import numpy as np
 from sklearn.base import clone
 
 from .._random import generator
-from .._typing import AnyArray, Floats, Integers, RowArray
+from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
-from ..chunks import is_dask, merge_chunks, run, run_together
+from ..chunks import merge_chunks, run, run_together
 from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
-from ..growth.trees import recounted
 from ..growth.update import regrow, update
 from ..summaries.changes import weighted
-from ..tree.clusters import coarser
 from ..tree.structure import Tree
 from .checks import check_first_look
-from .frames import labels_like, plain_labels, with_values
 from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
 
@@ -144,50 +141,3 @@ def _merged_again(model: Any, bare: Tree, node: int, grown: Grown, rows: RowArra
     sample = sample.take(np.flatnonzero(bare.apply(features(sample.rows)) == node))
     points = grown.standardise if map_ is None else map_.points
     return merged(grown.tree, lambda rows: grown.tree.labels(features(rows)), points, sample, *model._bounds())
-
-
-def united(model: Any, tree: Tree) -> Any:
-    """Return a model of a tree that has some of the splits of its own; labels and exemplars are kept."""
-    other = with_tree(model, model._numbered(tree))
-    union = coarser(model.tree_, other.tree_)
-    if (labels := getattr(model, "labels_", None)) is not None:
-        other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled
-    if model._exemplars is not None:
-        other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
-    return other
-
-
-def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
-    """Return a model with another tree; see `TreeEstimator.with_tree`."""
-    if tree.n_features != model.tree_.n_features:
-        raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
-    other = copy(model)
-    for name in ("labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities"):
-        other.__dict__.pop(name, None)
-    other.tree_ = tree
-    if X is not None:
-        read = other._read(X)
-        complete, _ = complete_rows(other, read.array)
-        there = complete if other.feature_map_ is None else other._features_of(complete, other.feature_map_)
-        plans = [recounted(tree), *level_plans(other.columns, array=1)]
-        arrays = (merge_chunks(there), rows_to_count(other, read.given, complete))[: len(plans)]
-        (other.tree_, *levels), other.n_passes_ = run_together(plans, *arrays, announce=other._bar)
-        other.level_counts_ = levels[0] if levels else None
-        other.labels_, other._labelled = labels_like(X, other._labels_of_valid_rows(read.array)), X
-    return other
-
-
-def check_fewer(n_clusters: int, there: int) -> None:
-    """Raise an error unless a number of clusters to cut to is a whole one from 1 to as many as there are."""
-    if not (isinstance(n_clusters, Integral) and 1 <= n_clusters <= there):
-        raise ValueError(
-            f"expected n_clusters from 1 to {there}, as many as there are; got {n_clusters!r}: fit with n_clusters= "
-            "for more"
-        )
-
-
-def renamed(labels: Any, names: Integers) -> Any:
-    """Return the new names of `labels_` of any kind; the last name is that of -1."""
-    rename = partial(np.take, names.astype(np.int32))
-    plain = plain_labels(labels)
-    return with_values(labels, plain.map_blocks(rename, dtype=np.int32) if is_dask(plain) else rename(plain))

@@ -15,7 +15,7 @@ from .._errors import SettingError
 from .._locations import name_of
 from .._typing import Integers, RowArray
 from ..chunks import holds_compact
-from ..estimators.weights import whole_weights
+from ..estimators.groups import whole_weights
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
 from ..io.npy import load_npy

@@ -21,7 +21,7 @@ from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.checks import check_first_look
 from mdh_dask.estimators.constraints import Interval, StrOptions
 from mdh_dask.estimators.registry import METHODS
-from mdh_dask.estimators.tree_state import TreeState
+from mdh_dask.estimators.states import TreeState
 from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows
 
