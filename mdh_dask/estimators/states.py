@@ -1,4 +1,4 @@
-"""States of models of one tree and of centroids, with or without a feature map: no scikit-learn, as workers load them."""
+"""States of models of a tree or of centroids, with or without a feature map: no scikit-learn, as workers load them."""
 
 from abc import abstractmethod
 from collections.abc import Callable

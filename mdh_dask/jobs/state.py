@@ -1,6 +1,5 @@
 """The work folder of a job, with its description, attempts and progress."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -167,10 +166,7 @@ def code_digest() -> str:
     Its version does not tell: installations from a repository differ under the same number.
     """
     root = Path(__file__).parents[1]
-    found = hashlib.sha256()
-    for name in sorted(str(file.relative_to(root)) for file in root.rglob("*.py")):
-        found.update(name.encode() + b"\0" + (root / name).read_bytes() + b"\0")
-    return found.hexdigest()
+    return codec.digest({str(file.relative_to(root)): file.read_text("utf-8") for file in sorted(root.rglob("*.py"))})
 
 
 def wanted_of(job: Job) -> dict[str, Any]:
