@@ -31,12 +31,8 @@ class Normalised(NamedTuple):
 def normalised(features: Floats, total: Floats) -> Normalised:
     """Return features that are normalised in place, with the eigenvectors of the affinities.
 
-    Parameters
-    ----------
-    features : array of shape (n, n_components), float64
-        Their inner products are affinities.
-    total : array of shape (n_components,)
-        Sum of the features of all rows, whose products with those of a row are its degree.
+    Affinities are inner products of `features`, shape (n, n_components), float64. The products of a row with `total`,
+    shape (n_components,), the sum of the features of all rows, are its degree.
     """
     features /= np.sqrt(degrees_of(features, total))[:, None]
     values, vectors = eigh(features.T @ features, driver="evd")

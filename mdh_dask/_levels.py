@@ -51,11 +51,8 @@ class LevelFeatures(NamedTuple):
     def without(self, rows: AnyArray, scale: Floats) -> AnyArray | None:
         """Return standardised rows along the directions that single columns hardly change, or None without any.
 
-        Parameters
-        ----------
-        rows : array of shape (n_rows, n_components)
-        scale : array of shape (n_components,)
-            Factors that standardised the features.
+        `rows` has shape (n_rows, n_components), and `scale`, (n_components,), the factors that standardised the
+        features.
         """
         if not len(self.starts) or len(rows) < 2:
             return None

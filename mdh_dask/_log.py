@@ -54,13 +54,7 @@ def is_json() -> bool:
 
 
 class Others:
-    """Log the records of libraries, warnings and unhandled errors as lines of JSON.
-
-    Parameters
-    ----------
-    besides : tuple of str
-        Loggers that already have handlers.
-    """
+    """Log the records of libraries, but for loggers with handlers (`besides`), warnings and unhandled errors."""
 
     def __init__(self, besides: tuple[str, ...] = ("mdh_dask",)) -> None:
         self._hooks = sys.excepthook, threading.excepthook, sys.unraisablehook

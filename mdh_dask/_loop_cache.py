@@ -55,13 +55,7 @@ def base_folder() -> Path | None:
 
 
 def open_folder(base: Path | None) -> Path | None:
-    """Return the folder of the current versions of the loops, or None if it is not safe or cannot be created.
-
-    Parameters
-    ----------
-    base : Path or None
-        Parent of the folders of all versions; None for no cache.
-    """
+    """Return the folder of the current versions of the loops; None if it is not safe, or without a folder above it."""
     if base is None:
         return None
     try:
@@ -111,14 +105,7 @@ def _remove_unused(base: Path) -> None:
 
 
 class LoopFiles:
-    """The files of one loop, one for each set of argument types and each processor.
-
-    Parameters
-    ----------
-    folder : Path
-    name : str
-        Name of the loop, with its module.
-    """
+    """The files of one loop, by its module and name: one for each set of argument types and each processor."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
@@ -190,13 +177,7 @@ class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc, unu
 
 
 class LoopCache(caching.FunctionCache):  # type: ignore[misc, unused-ignore]
-    """The cache of a numba dispatcher, which loads and saves its compiled loops.
-
-    Parameters
-    ----------
-    folder : Path
-    loop : callable
-    """
+    """The cache of a numba dispatcher, which loads and saves its compiled loops in a folder."""
 
     def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
         self._name, self._py_func = repr(loop), loop

@@ -7,14 +7,9 @@ from ._typing import AnyArray, Floats, Integers
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
-    """Return the stream of ``(seed, *key)``, the same on every machine and in any order of calls.
+    """Return the stream of a non-negative seed and key, the same on every machine and in any order of calls.
 
-    Parameters
-    ----------
-    seed : int
-        The user's non-negative seed.
-    *key : int
-        Non-negative integers of any size for the purpose, for example (path of the node, repeat).
+    The key has non-negative integers of any size for the purpose, for example (path of the node, repeat).
 
     Examples
     --------

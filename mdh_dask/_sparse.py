@@ -173,11 +173,7 @@ def sparse_rows(rows: Any) -> SparseRows:
 def parts_of(blocks: Sequence[Any], sparse: bool) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield parts of row-aligned blocks, each with the index of its first row.
 
-    Parameters
-    ----------
-    blocks : sequence of arrays or CompactRows
-    sparse : bool
-        Whether sparse rows may stay so. Otherwise a few of them at a time become dense.
+    Unless `sparse` rows may stay so, a few of them at a time become dense.
     """
     compact = [block for block in blocks if isinstance(block, CompactRows)]
     if not compact or (sparse and all(isinstance(block, SparseRows) for block in compact)):

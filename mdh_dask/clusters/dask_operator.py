@@ -27,10 +27,7 @@ SCHEDULER = "dask.org/component=scheduler,dask.org/cluster-name="
 def own_namespace(api: Any) -> str:
     """Return the namespace of the context, or of the service account if the credentials are a pod's.
 
-    Parameters
-    ----------
-    api : kr8s.Api
-        It takes "default" for the namespace of every service account.
+    The client of kr8s takes "default" for the namespace of every service account.
     """
     if api.auth.server_ca_file == str(SERVICE_ACCOUNT / "ca.crt"):
         return (SERVICE_ACCOUNT / "namespace").read_text().strip()
@@ -38,22 +35,10 @@ def own_namespace(api: Any) -> str:
 
 
 def operated(spec: dict[str, Any], namespace: str, seconds: float) -> Any:
-    """Return the ``KubeCluster`` of a resource once its scheduler is reached; if that fails, remove everything.
+    """Return the ``KubeCluster`` of a ``DaskCluster`` once its scheduler is reached; if that fails, remove everything.
 
-    Parameters
-    ----------
-    spec : dict
-        A ``DaskCluster``.
-    namespace : str
-    seconds : float
-        How long to wait for the scheduler's pod to be ready, as its image may have to be pulled.
-
-    Raises
-    ------
-    TimeoutError
-        If the pod is not ready by then, or if the operator makes no pod.
-    ValueError
-        If a cluster of that name exists.
+    `seconds` is how long to wait for the scheduler's pod, as its image may have to be pulled. Raises a TimeoutError if
+    it is not ready by then, or the operator makes no pod; a ValueError if a cluster of that name exists.
     """
     from dask_kubernetes.operator.kubecluster.kubecluster import CreateMode
 

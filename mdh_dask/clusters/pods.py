@@ -55,18 +55,7 @@ def cluster_spec(
     service_account: str | None = None,
     secrets: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return a ``DaskCluster``.
-
-    Parameters
-    ----------
-    name, image : str
-    workers, threads : int
-        Number of workers, and threads of each.
-    memory : int
-        Memory of a worker in bytes.
-    service_account : str or None
-    secrets : sequence of str
-        Secrets whose keys become environment variables of the workers.
+    """Return a ``DaskCluster`` whose workers have so much memory, and secrets as environment.
 
     Examples
     --------

@@ -84,17 +84,7 @@ def check_encryption(address: str) -> None:
 def disagreement(error: BaseException, address: str) -> Exception | None:
     """Return the error to raise if a scheduler answered, but not as its address and the certificates require.
 
-    Parameters
-    ----------
-    error : Exception
-        The error that connecting raised.
-    address : str
-        Address of the scheduler.
-
-    Returns
-    -------
-    Exception or None
-        None if nothing answered.
+    `error` is what connecting raised. None if nothing answered.
 
     Examples
     --------

@@ -22,14 +22,7 @@ SMALLEST_BEFORE_UNDERFLOW = 1e-151
 
 
 def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> None:
-    """Raise an error if the first pass found values that are not finite, too large or too small.
-
-    Parameters
-    ----------
-    look : FirstLook
-    names : sequence of str, optional
-        Names of the columns.
-    """
+    """Raise an error if the first pass found values that are not finite, too large or small, and name the columns."""
     if look.n_nan or look.n_infinite:
         raise ValueError(
             f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "

@@ -80,17 +80,9 @@ class Rows(NamedTuple):
 
 
 def read_rows(X: Any, spec: RowSpec) -> Rows:
-    """Return the valid rows of an input.
+    """Return the valid rows of an array-like, frame, sparse rows, DataArray, Dask array or DataFrame, or Zarr array.
 
-    Parameters
-    ----------
-    X : array-like, frame, sparse rows, DataArray, Dask array or DataFrame, or Zarr array
-    spec : RowSpec
-
-    Raises
-    ------
-    ValueError, TypeError
-        With the expected and the actual input, and a remedy.
+    A ValueError or TypeError says what was expected, what was got, and what to do.
     """
     X, names = plain_rows(_opened(X))
     X = with_nan(X)

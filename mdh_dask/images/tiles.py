@@ -112,19 +112,11 @@ def tiled_rows(
     side: int | None = None,
     progress: Progress | None = None,
 ) -> TiledRows:
-    """Return the rows of the pixels of images, one after another, and their tiles.
+    """Return the rows of the pixels of images of the same bands, one after another, and their tiles.
 
-    Parameters
-    ----------
-    images : sequence of Image
-        Of the same bands; `counted`, if some pixels hold no data.
-    features : Features, optional
-        Columns besides the bands, without coordinates and factors.
-    side : int, optional
-        Lines and columns of a tile. By default the smallest power of two whose tiles are nearly independent by their
-        sums; see `LEVEL`. One pass finds the sums.
-    progress : callable, optional
-        Progress bar of the pass.
+    Images with pixels without data are `counted`; the columns have no coordinates and factors. By default the side of a
+    tile is the smallest power of two whose tiles are nearly independent by their sums, which one pass finds; see
+    `LEVEL`.
     """
     features = features or Features()
     located = replace(features, coordinates=True)

@@ -83,14 +83,7 @@ def _is_still(file: Path, stream: int) -> bool:
 
 @dataclass(frozen=True)
 class Fence:
-    """A check that an attempt is the latest one.
-
-    Parameters
-    ----------
-    file : Path
-        File that names the latest attempt.
-    attempt : Attempt
-    """
+    """A check that an attempt is the latest one, which a file names."""
 
     file: Path
     attempt: Attempt

@@ -69,15 +69,6 @@ class Notified:
 def notify(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iterator[Notified]:
     """Write the metrics of a run to `openmetrics` of its table ``[run]``, and post a failure to the webhook.
 
-    Parameters
-    ----------
-    path : str or Path
-        The job file.
-    exit_code : callable
-        Returns the exit code of an error.
-
-    Notes
-    -----
     What goes wrong here is logged, and never hides how the job ended.
     """
     told = Notified(str(Path(path).absolute()))

@@ -33,14 +33,8 @@ def versions() -> dict[str, str]:
 def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None) -> Facts:
     """Return the facts on the fit of an estimator and on the further pass that wrote labels and profiles.
 
-    Parameters
-    ----------
-    estimator : estimator
-    where : str
-        Description of the cluster.
-    seconds : float
-    pass_bytes : int or None
-        Size of the input in memory, which every pass reads; None if it is unknown, as of sparse rows.
+    `where` describes the cluster; every pass reads `pass_bytes`, the size of the input in memory, None if it is
+    unknown.
     """
     labels = {"Labelled rows of clusters": found} if (found := _labels_of(estimator)) else {}
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
@@ -131,13 +125,7 @@ def encoded(picture: AnyArray, kind: str = "PNG", widest: int | None = None) -> 
 
 
 def mask_of(labels: Integers, label: int) -> bytes:
-    """Return a PNG that is transparent where an image has a label, and nearly black elsewhere.
-
-    Parameters
-    ----------
-    labels : array of shape (lines, columns)
-    label : int
-    """
+    """Return a PNG that is transparent where an image of labels has a label, and nearly black elsewhere."""
     from PIL import Image
 
     step = -(-max(labels.shape) // WIDEST_MASK)

@@ -153,12 +153,7 @@ def check_all_separate(paths: Iterable[str], others: Iterable[str]) -> None:
 
 
 class Taken:
-    """Many paths or URLs that are in use.
-
-    Parameters
-    ----------
-    paths : iterable of str
-    """
+    """Many paths or URLs that are in use."""
 
     def __init__(self, paths: Iterable[str] = ()):
         self._known: dict[PurePath, str] = {}

@@ -54,18 +54,9 @@ def _takes(cls: type, parameter: str) -> bool:
 def open_labels(path: str, n_rows: int) -> RowArray:
     """Open labels of rows: lazily from an array, or from a table of the few rows that have one.
 
-    Parameters
-    ----------
-    path : str
-        Path or URL of a Zarr array or a ``.npy`` file of integers, -1 for rows without a label, shape (n_rows,); or of
-        a ``.csv`` file with the header ``row,label``, numbers of rows from 0, and labels of any text.
-    n_rows : int
-        Number of rows of the features.
-
-    Raises
-    ------
-    ValueError
-        If the labels are not those of `n_rows` rows, or a table has other contents.
+    The path or URL is that of a Zarr array or a ``.npy`` file of integers, -1 for rows without a label, shape
+    (n_rows,); or of a ``.csv`` file with the header ``row,label``, numbers of rows from 0, and labels of any text.
+    Raises a ValueError if the labels are not those of `n_rows` rows, or a table has other contents.
     """
     try:
         if PurePosixPath(name_of(path)).suffix.lower() == ".csv":

@@ -38,16 +38,9 @@ def counted_scene(image: Image, progress: bool = False) -> Image | None:
 
 
 def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOptions) -> None:
-    """Fit an estimator to the pixels of all scenes, one scene after another, as if they were one table.
+    """Fit an estimator to the pixels of all `counted` scenes, one after another, as if they were one table.
 
     The passes are those of the estimator, or one with a sample.
-
-    Parameters
-    ----------
-    images : mapping of str to Image
-        Scenes of the same bands, `counted`.
-    estimator : estimator
-    options : PixelOptions
     """
     features = columns_of(options)
     rows: da.Array = rows_of(images.values(), features)
