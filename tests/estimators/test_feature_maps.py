@@ -24,7 +24,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.chunks import plans, reduce_rows
-from mdh_dask.estimators import base, tree_state
+from mdh_dask.estimators import base, states
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.io import keeping
 from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
@@ -294,7 +294,7 @@ def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
         return whole(self, rows)
 
     whole = type(expected.feature_map_.map_).__call__
-    monkeypatch.setattr(tree_state, "ROWS_AT_ONCE", 500)
+    monkeypatch.setattr(states, "ROWS_AT_ONCE", 500)
     monkeypatch.setattr(type(expected.feature_map_.map_), "__call__", mapped)
     np.testing.assert_array_equal(expected.predict(rows), expected.labels_)
     assert lengths == [500, 500, 200]
