@@ -1,9 +1,11 @@
 """Clustering by low-density separators for data that do not fit on one machine."""
 
 from importlib import import_module
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ._config import load_defaults
+import dask
+import yaml
 
 if TYPE_CHECKING:
     from .clusters import start_cluster as start_cluster
@@ -31,7 +33,8 @@ ROOMS = ("clusters", "images", "io", "jobs", "kernels", "metrics", "plotting", "
 
 __version__ = "0.1.0"
 
-load_defaults()
+# Below the values that a user has set.
+dask.config.update_defaults(yaml.safe_load(files(__name__).joinpath("mdh_dask.yaml").read_text()))
 
 
 def __getattr__(name: str) -> Any:
