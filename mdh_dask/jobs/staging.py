@@ -59,6 +59,10 @@ class Staged:
             if self.final.exists():
                 write_whole(self.folder / IDENTITY, str(self.path.stat().st_ino).encode())
             move_into_place(self.path, self.final, self.folder / "replaced")
+        # Before the note that it was replaced: without that, what is left of it after a kill would be published again.
+        if self.path.is_file():
+            self.path.unlink()
+        shutil.rmtree(self.path, ignore_errors=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def give_up(self) -> None:

@@ -1,7 +1,5 @@
 """Images of labels whose writing was interrupted: what is there stays, and the end is the same to the last bit."""
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import dask
@@ -9,11 +7,9 @@ import numpy as np
 import pytest
 import zarr
 from helpers import in_turns
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from test_images import beach, ome_image
 
-from mdh_dask.images import Features, open_image, pixel_rows, write_labels
+from mdh_dask.images import Features, open_image, write_labels
 from mdh_dask.io.blocks import NOTES
 
 COLUMNS = {
@@ -178,19 +174,3 @@ def test_a_failure_to_see_what_was_written_names_the_remedy(image, tmp_path, mon
         "4800 of 4800 pixels were written, and 2 of 16 chunks are not visible here; write to a folder that this "
         "process and all workers share, or to a URL"
     )
-
-
-@pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
-@given(stops=st.lists(st.integers(0, 4), max_size=4), features=st.sampled_from(list(COLUMNS)))
-def test_however_often_it_is_stopped_the_image_of_labels_is_the_same(stops, features, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("resumed")
-    zarr.create_array(folder / "image.zarr", data=beach(), chunks=(16, 20, 3))
-    image = open_image(folder / "image.zarr")
-    for stop in stops:
-        with suppress(Stop):
-            write(image, folder / "a.zarr", Labeller(stop), features)
-    same(write(image, folder / "a.zarr", Labeller(), features), write(image, folder / "b.zarr", Labeller(), features))
-    assert contents(folder / "a.zarr") == contents(folder / "b.zarr")
-    assert sorted(os.listdir(folder)) == ["a.zarr", "b.zarr", "image.zarr"]
-    assert pixel_rows(image).numblocks[0] == 4

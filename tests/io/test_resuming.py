@@ -1,15 +1,12 @@
 """Arrays whose writing was interrupted: what is there stays, what is not is written, nothing half-written counts."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 
 import dask
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import Statistic, map_rows
@@ -166,35 +163,6 @@ def test_a_numpy_array_is_written_whole_or_not_again(tmp_path):
     for _ in range(2):
         assert write(LABELS, tmp_path / "x.zarr") == LABELS.sum()
     np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr", ndim=1), LABELS)
-
-
-@pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
-@given(
-    rows=st.lists(st.integers(1, 30), min_size=1, max_size=12), stops=st.lists(st.integers(0, 11), max_size=3),
-    shard=st.sampled_from([None, 2, 3]), chunk=st.integers(1, 25),
-)  # fmt: skip
-def test_however_often_it_is_stopped_the_array_is_the_same(rows, stops, shard, chunk, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("resumed")
-    n = sum(rows)
-    layout = {"chunk_rows": chunk, "shard_rows": shard and shard * chunk, "resume": "job", "also": Total()}
-    values = np.random.default_rng(n).integers(0, 9, (n, 2))
-
-    def array(stop=None):
-        def block(_, numbers):
-            if stop is not None and numbers[0] == np.cumsum([0, *rows])[stop % len(rows)]:
-                raise Stop
-            return values[numbers]
-
-        return map_rows(block, da.arange(n, chunks=(tuple(rows),)), dtype=values.dtype, n_columns=2)
-
-    with dask.config.set(scheduler="synchronous"):
-        for stop in stops:
-            with suppress(Stop):
-                write_rows(array(stop), folder / "a.zarr", **layout)
-        assert write_rows(array(), folder / "a.zarr", **layout) == values.sum()
-        write_rows(array(), folder / "b.zarr", **layout)
-    assert contents(folder / "a.zarr") == contents(folder / "b.zarr")
 
 
 # Features that are kept on disk while a job runs

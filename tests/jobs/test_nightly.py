@@ -2,24 +2,17 @@
 
 import json
 import os
-import random
 import shutil
-import signal
-import sys
-import time
 from pathlib import Path
 
 import dask
 import pytest
-from disturbed import Killed, contents, kill
-from helpers import at_night
-from test_run import JOB, MOMENTS, OUTPUTS, rows_of_blobs, run, start, wait_for
+from disturbed import contents
+from test_run import JOB, OUTPUTS, rows_of_blobs, run
 
 from mdh_dask import __version__, load_model
 from mdh_dask.cli import exits
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.jobs._run import run_job
-from mdh_dask.jobs.job import read_job
 
 NIGHTLY = JOB + "[run]\non_change = 'restart'\n"
 
@@ -106,40 +99,6 @@ def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second)
     assert len(json.loads(Path("out/manifest.json").read_text())["attempts"]) == 1
     assert sorted(os.listdir("job.work")) == ["attempt.json", "job.json", "lock", "manifest.json"]
     assert "nothing to do" in run("job.toml").stdout
-
-
-NIGHT_MOMENTS = [*MOMENTS, "mdh_dask.jobs.state.Work.clear", "mdh_dask.io.staging.exchange"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", at_night(NIGHT_MOMENTS[::-1], 3))
-def test_wherever_the_second_night_stops_it_goes_on_and_outputs_are_those_of_a_night(moment, second, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(moment, kill)
-        with pytest.raises(Killed):
-            run_job(read_job(Path("job.toml")))
-    assert rows_shown() == ROWS[moment.endswith("finish")]
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    assert "begins anew" not in result.stderr
-    assert contents(Path("out")) == second
-    assert sorted(os.listdir("out")) == OUTPUTS
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-@pytest.mark.parametrize(
-    "after", at_night(["job.work/passes/001-*.npz", "out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*"], 1)
-)
-def test_a_process_that_is_killed_in_the_second_night_goes_on_to_the_same_bits(after, second):
-    process = start("job.toml")
-    wait_for(after, Path(), process)
-    time.sleep(random.Random(after).uniform(0, 0.02))
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=300)
-    assert rows_shown() in ROWS
-    assert run("job.toml").exit_code == 0
-    assert contents(Path("out")) == second
 
 
 @pytest.mark.slow

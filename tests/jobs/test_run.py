@@ -21,7 +21,7 @@ import scipy.sparse
 import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
-from disturbed import Killed, contents, emptied, kill, undisturbed_outputs
+from disturbed import Killed, contents, emptied, undisturbed_outputs
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
@@ -517,52 +517,6 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
 # A job that is interrupted
 
 
-MOMENTS = [
-    "mdh_dask.jobs.inputs.fit_rows", "mdh_dask.growth.growth.fresh_samples", "mdh_dask.workflows._fit.write_labels",
-    "mdh_dask.workflows._fit.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run.manifest_of",
-    "mdh_dask.jobs._run._published", "mdh_dask.jobs.state.Work.finish",
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(moment, kill)
-        with pytest.raises(Killed):
-            run_job(read_job(Path("job.toml")))
-    shown = [name for name in os.listdir("out") if not name.startswith(".")]
-    assert shown == [] or moment.endswith("finish")
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS
-    n_attempts = len(json.loads(Path("out/manifest.json").read_text())["attempts"])
-    assert n_attempts == (1 if moment.endswith(("finish", "_published")) else 2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", range(5))
-def test_a_job_that_stops_between_two_outputs_goes_on(n, here, undisturbed, monkeypatch):
-    published = []
-
-    def publish(staged, replace, fence):
-        if len(published) == n:
-            raise Killed
-        published.append(staged)
-        original(staged, replace, fence)
-
-    original = Staged.publish
-    with monkeypatch.context() as patch:
-        patch.setattr(Staged, "publish", publish)
-        with pytest.raises(Killed):
-            run_job(read_job(Path("job.toml")))
-    assert len([name for name in os.listdir("out") if not name.startswith(".")]) == n
-    assert run("job.toml").exit_code == 0
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after", "between"])
 def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, monkeypatch):
@@ -626,19 +580,6 @@ def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
     assert "was made before" not in run("job.toml", "--restart").stderr
     assert contents(here / "out") == undisturbed
     assert sorted(os.listdir("out")) == OUTPUTS
-
-
-@pytest.mark.slow
-def test_behind_urls_a_job_goes_on_with_what_it_has_written(here, tmp_path, monkeypatch):
-    url = f"memory://{tmp_path.name}"
-    text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
-    (here / "job.toml").write_text(text)
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.workflows._fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
-        assert run("job.toml").exit_code == exits.INTERRUPTED
-    assert run("job.toml").exit_code == 0
-    expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs())
-    np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), expected.labels_)
 
 
 # Two runs
@@ -797,8 +738,6 @@ def wait_for(pattern, folder, process):
     ("after", "number", "code"),
     [
         ("job.work/passes/001-*.npz", signal.SIGKILL, -9),
-        ("out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*", signal.SIGKILL, -9),
-        ("job.work/ready.json", signal.SIGKILL, -9),
         ("job.work/passes/002-*.npz", signal.SIGTERM, 143),
     ],
 )

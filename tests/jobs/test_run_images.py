@@ -2,12 +2,8 @@
 
 import json
 import os
-import random
 import re
 import shutil
-import signal
-import sys
-import time
 from pathlib import Path
 from threading import Lock
 
@@ -16,17 +12,14 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
-from disturbed import Killed, contents, emptied, kill, undisturbed_outputs
+from disturbed import contents, emptied
 from helpers import at_night
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
-from test_run import start, wait_for
 
 from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.jobs._run import run_job
-from mdh_dask.jobs.job import read_job
 
 SIZE = (300, 250)
 
@@ -93,12 +86,6 @@ def describe(image, text=JOB):
 
 def run(*args, command="run"):
     return CliRunner().invoke(mdh, [command, *map(str, args)])
-
-
-@pytest.fixture
-def undisturbed(here):
-    """What the job writes if nothing happens."""
-    return undisturbed_outputs("image", here, run)
 
 
 # What a job writes
@@ -314,29 +301,6 @@ def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, ima
     assert "exists: name another output" in run("job.toml").stderr
 
 
-MOMENTS = [
-    "mdh_dask.workflows.pixels._prepared", "mdh_dask.growth.growth.fresh_samples",
-    "mdh_dask.workflows.pixels.write_labels",
-    "mdh_dask.images.labels.finish", "mdh_dask.images.labels.tidy", "mdh_dask.workflows.pixels.write_preview",
-    "mdh_dask.workflows.pixels.write_report", "mdh_dask.jobs._run.metrics_of", "mdh_dask.jobs._run._published",
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", at_night(MOMENTS, 6))
-def test_wherever_a_job_stops_it_goes_on_to_the_same_outputs(moment, here, undisturbed, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(moment, kill)
-        with pytest.raises(Killed):
-            run_job(read_job(Path("job.toml")))
-    assert [name for name in os.listdir("out") if not name.startswith(".")] == []
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    assert ("was made before" in result.stderr) == (moment not in (MOMENTS[0], MOMENTS[-1]))
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", at_night(["", "window = 3\n", "coordinates = 0.01\n", "sample = 2000\n"], 1))
 def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(columns, images, here, monkeypatch):
@@ -360,37 +324,3 @@ def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(
     result = run("job.toml", "--overwrite")
     assert result.exit_code == 0, result.output
     assert contents(here / "out") == undisturbed
-
-
-def inodes_noted(here):
-    """Return the inodes of all chunks of the blocks of labels that are noted as written."""
-    found = set()
-    for note in here.glob("out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*.json"):
-        row_of_tiles = int(note.stem) // SIZE[1] // TILE[0]
-        found |= {path.stat().st_ino for path in note.parent.parent.glob(f"c/{row_of_tiles}/*")}
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-@pytest.mark.parametrize(
-    ("after", "number"),
-    [
-        ("out/.l.zarr.attempt-*/l.zarr/mdh_dask_written/*", signal.SIGKILL),
-        ("out/.p.png.attempt-*/p.png", signal.SIGTERM),
-    ],
-)
-def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, here, undisturbed):
-    process = start("job.toml", block_bytes=BLOCK)
-    wait_for(after, here, process)
-    time.sleep(random.Random(after).uniform(0, 0.02))
-    process.send_signal(number)
-    _, log = process.communicate(timeout=300)
-    assert process.returncode in (-number, 143, 0), log
-    written = inodes_noted(here)
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    if process.returncode:
-        assert {path.stat().st_ino for path in here.glob("out/l.zarr/c/*/*")} >= written
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS

@@ -31,7 +31,6 @@ from mdh_dask.jobs import night as night_module
 from mdh_dask.jobs.inputs import ScenesInput
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.night_scenes import Damaged
-from mdh_dask.jobs.staging import Staged
 from mdh_dask.jobs.state import Work
 from mdh_dask.workflows import predict, segment
 from mdh_dask.workflows.pixels import PixelOptions
@@ -107,122 +106,59 @@ def bring(job, number):
     return scene(job.parent / f"scenes/s{number:02d}.tif", number, **size, shift=DRIFTING.get(number, 0), bands=bands)
 
 
-def killing(patch, number, late):
-    """Kill a run before, or after, the step of this number: a record, or a publication."""
-    steps = iter(range(1000))
-
-    def wrapped(step):
-        def call(*args, **kwargs):
-            doomed = next(steps) == number
-            if doomed and not late:
-                raise Killed
-            step(*args, **kwargs)
-            if doomed:
-                raise Killed
-
-        return call
-
-    places = (
-        (Ledger, "write"),
-        (Ledger, "add"),
-        (Staged, "publish"),
-        (night_module, "write_preview"),
-        (Work, "finish"),
-    )
-    for where, name in places:
-        patch.setattr(where, name, wrapped(getattr(where, name)))
-
-
-def kill_some(job, night, monkeypatch):
-    """Kill some runs of a night at different steps; return how many were killed."""
-    n_killed = 0
-    for number in (night % 3, 3 + night, 7):
-        with monkeypatch.context() as patch, suppress(Killed):
-            killing(patch, number, late=night % 2)
-            run(job)
-            n_killed -= 1
-        n_killed += 1
-    return n_killed
-
-
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory):
-    """Twenty scenes over five nights with kills, and without; the metrics of every night."""
-    found, jobs = {}, {}
-    for name in ("undisturbed", "killed"):
-        jobs[name] = new_job(tmp_path_factory.mktemp(name))
-        for night, numbers in enumerate(NIGHTS, 1):
-            for number in numbers:
-                bring(jobs[name], number)
-            with pytest.MonkeyPatch.context() as patch:
-                if name == "killed":
-                    assert kill_some(jobs[name], night, patch) >= 2
-            line = run(jobs[name])
-            found[name, night] = line, metrics(jobs[name])
-    return jobs, found
+    """A job on twenty scenes over five nights; the line and the metrics of every night."""
+    job, found = new_job(tmp_path_factory.mktemp("nights")), {}
+    for night, numbers in enumerate(NIGHTS, 1):
+        for number in numbers:
+            bring(job, number)
+        found[night] = run(job), metrics(job)
+    return job, found
 
 
 @pytest.mark.slow
 def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(nights):
-    jobs, found = nights
+    job, found = nights
     versions = {1: 1, 2: 1, 3: 2, 4: 2, 5: 3}
     for night, numbers in enumerate(NIGHTS, 1):
-        line, told = found["undisturbed", night]
+        line, told = found[night]
         drifted = [f"s{number:02d}" for number in numbers if number in DRIFTING]
         assert told["labelled"] == [f"s{number:02d}" for number in numbers]
         assert told["drifted"] == drifted
-        model = load_model(jobs["undisturbed"].parent / f"out/model-{versions[night]}.zarr")
+        model = load_model(job.parent / f"out/model-{versions[night]}.zarr")
         assert (told["night"], told["model_version"], told["n_clusters"]) == (night, versions[night], model.n_clusters_)
         assert told["refitted"] == ([versions[night]] if drifted or night == 1 else [])
         labelled = full_count(len(numbers), "scene")
         assert line.startswith(f"night {night}: {labelled} labelled by version {versions[night]}")
-    folder = jobs["undisturbed"].parent
+    folder = job.parent
     assert sorted(path.name for path in folder.glob("out/model-*")) == [f"model-{i}.zarr" for i in (1, 2, 3)]
     manifest = json.loads((folder / "out/manifest.json").read_text())
     assert [len(one["scenes"]) for one in manifest["models"]] == [4, 11, 20]
     assert len(manifest["scenes"]) == 20
     for night, numbers in enumerate(NIGHTS, 1):
         for number in numbers:
-            _, tags, crs, transform = labels_of(jobs["undisturbed"], f"s{number:02d}")
+            _, tags, crs, transform = labels_of(job, f"s{number:02d}")
             assert (tags["MODEL_VERSION"], tags["SCENE"]) == (str(versions[night]), f"s{number:02d}")
             with rasterio.open(folder / f"scenes/s{number:02d}.tif") as file:
                 assert (crs, transform) == (file.crs, file.transform)
 
 
 @pytest.mark.slow
-def test_kills_change_no_label_model_or_decision(nights):
-    jobs, found = nights
-    undisturbed, killed = (contents(jobs[name].parent / "out") for name in ("undisturbed", "killed"))
-    assert undisturbed.keys() == killed.keys()
-    pixels = [name for name in undisturbed if name.endswith(".tif")]
-    assert len(pixels) == 20
-    for name in pixels:
-        (one, _, *place), (other, _, *other_place) = (labels_of(job, name[:-4]) for job in jobs.values())
-        np.testing.assert_array_equal(one, other)
-        assert place == other_place
-    models = [name for name in undisturbed if name.startswith("model-")]
-    assert {name: undisturbed[name] for name in models} == {name: killed[name] for name in models}
-    for night in range(1, 6):
-        one, other = (found[name, night][1] for name in ("undisturbed", "killed"))
-        for key in ("labelled", "drifted", "refitted", "model_version", "n_rows", "n_clusters", "passes"):
-            assert one[key] == other[key]
-
-
-@pytest.mark.slow
 def test_a_night_without_new_scenes_does_nothing(nights):
-    jobs, _ = nights
-    before = contents(jobs["killed"].parent / "out")
-    assert run(jobs["killed"]) == "no new scene: 20 done in 5 nights, nothing to do"
-    assert contents(jobs["killed"].parent / "out") == before
+    job, _ = nights
+    before = contents(job.parent / "out")
+    assert run(job) == "no new scene: 20 done in 5 nights, nothing to do"
+    assert contents(job.parent / "out") == before
 
 
 @pytest.mark.slow
 def test_the_report_has_a_table_of_the_scenes_and_monitors_are_told(nights):
-    jobs, _ = nights
-    page = (jobs["killed"].parent / "out/night.html").read_text()
+    job, _ = nights
+    page = (job.parent / "out/night.html").read_text()
     assert page.count('<th scope="row">s') == 20
     assert "EPSG:32722" in page
-    (*families,) = text_string_to_metric_families((jobs["killed"].parent / "job.prom").read_text())
+    (*families,) = text_string_to_metric_families((job.parent / "job.prom").read_text())
     values = {family.name.removeprefix("mdh_dask_job_"): family.samples[0].value for family in families}
     assert (values["exit_code"], values["scenes"], values["model_version"]) == (0, 20, 3)
 
