@@ -1,9 +1,11 @@
 """Profiles of hypothesis, and the schedulers that tests run on."""
 
+import json
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import dask
 import pytest
@@ -37,6 +39,29 @@ LONG = (
     "clusters/test_kubernetes.py", "clusters/test_hosts.py", "growth/test_merging.py", "estimators/test_laws.py",
 )  # fmt: skip
 """Files that begin first: they take minutes. Of three that run at the same time one waits while others compute."""
+
+
+WORDING = Path(__file__).with_name("wording.json")
+"""What messages say, word for word, by test and case."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--wording", action="store_true", help="Keep what messages say now in tests/wording.json.")
+
+
+@pytest.fixture
+def wording(request):
+    """Return a function that compares messages, by case, with those that are kept of this test."""
+
+    def compare(said, place=""):
+        said = {case: message.replace(str(place), "HERE") if place else message for case, message in said.items()}
+        kept, name = json.loads(WORDING.read_text()), request.node.nodeid.partition("[")[0]
+        if request.config.getoption("wording"):
+            kept.setdefault(name, {}).update(said)
+            WORDING.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        assert said == {case: kept.get(name, {}).get(case) for case in said}
+
+    return compare
 
 
 def pytest_configure(config):

@@ -93,10 +93,11 @@ def test_probabilities_are_the_confidence_in_the_labels_of_fit(name):
 
 
 @every(CLASSES)
-def test_sparse_rows_are_their_dense_rows(name):
-    model = fit(new(name), csr_array(ROWS))
-    assert_same_fit(model, fitted(name))
-    assert_same_results(results(model, csr_array(ROWS)), results(fitted(name), ROWS))
+def test_sparse_rows_and_the_layout_and_order_of_bytes_in_memory_change_no_bit(name):
+    for rows in (csr_array(ROWS), np.asfortranarray(ROWS), ROWS.astype(">f8")):
+        model = fit(new(name), rows)
+        assert_same_fit(model, fitted(name))
+        assert_same_results(results(model, rows), results(fitted(name), ROWS))
 
 
 @every(CLASSES)
@@ -123,18 +124,6 @@ def test_data_arrays_are_their_rows_and_labels_have_their_coordinates(name):
     if name in ESTIMATORS:
         assert model.labels_.dims == ("row",)
         np.testing.assert_array_equal(model.labels_.row, array.row)
-
-
-@pytest.mark.slow
-@every(CLASSES)
-def test_the_layout_in_memory_changes_no_bit(name):
-    assert_same_fit(fit(new(name), np.asfortranarray(ROWS)), fitted(name))
-
-
-@pytest.mark.slow
-@every(CLASSES)
-def test_the_order_of_bytes_changes_no_bit(name):
-    assert_same_fit(fit(new(name), ROWS.astype(">f8")), fitted(name))
 
 
 WEIGHTED = [name for name in CLASSES if "sample_weight" in signature(CLASSES[name].fit).parameters]

@@ -62,7 +62,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+AT_NIGHT = ("04_reading_the_tree", "06_success_ratio", "07_projection_pursuit", "08_support_vector_clustering")
+"""Notebooks of which most cells call what other notebooks call."""
+
+
 @pytest.mark.cluster
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=[pytest.mark.nightly] * (p.stem in AT_NIGHT), id=p.stem) for p in PATHS]
+)
 def test_a_notebook_runs_from_top_to_bottom_without_a_warning_and_shows_its_pictures(path, notebook, folder):
     run(notebook, folder, SMALL[path.stem])
     outputs = [(cell.id, output) for cell in code(notebook) for output in cell.outputs]

@@ -17,7 +17,6 @@ from mdh_dask import KernelKMeans, KernelPCAFeatures, load_model
 from mdh_dask.centroids.passes import CentroidPass, step_for
 from mdh_dask.centroids.plan import CentroidSettings, gap_number, k_means
 from mdh_dask.chunks import run
-from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
 
 SETTINGS = CentroidSettings(3, 8, 3, 10_000, standardise=True, scale=True, seed=0)
@@ -94,18 +93,6 @@ class TestKernelKMeans:
         best = KMeans(3, n_init=10, random_state=0).fit(model.feature_map_.transform(rings[0])).inertia_
         assert model.inertia_ == pytest.approx(best, rel=1e-3)
         assert model.n_passes_ == 2
-
-    @pytest.mark.parametrize("feature_map", [None, KernelPCAFeatures(kernel="rbf", n_landmarks=200)])
-    def test_chunks_change_no_bit(self, feature_map, mixture):
-        first, *others = (
-            KernelKMeans(n_clusters=5, feature_map=feature_map, sample_size=600).fit(rows)
-            for rows in (mixture[0], *(da.from_array(mixture[0], chunks=(n, 4)) for n in (4000, 999)))
-        )
-        assert adjusted_rand_index(mixture[1], first.labels_) > 0.9
-        for other in others:
-            np.testing.assert_array_equal(other.cluster_centers_, first.cluster_centers_)
-            np.testing.assert_array_equal(other.labels_.compute(), first.labels_)
-            assert other.inertia_ == first.inertia_
 
     def test_a_saved_model_gives_the_same_labels_and_a_damaged_one_is_refused(self, rings, tmp_path):
         model = KernelKMeans(n_clusters=2, feature_map=KernelPCAFeatures(kernel="quadratic")).fit(rings[0])

@@ -12,7 +12,7 @@ from sklearn.cluster import SpectralClustering as InMemory
 from sklearn.datasets import load_iris, load_wine
 from strategies import seeds
 
-from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures, load_model
+from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures
 from mdh_dask._jit.vectors import align_columns
 from mdh_dask.io import codec
 from mdh_dask.kernels import RBF, LocalScaling, nystrom_map
@@ -148,14 +148,6 @@ class TestManyRows:
 
 
 class TestFaces:
-    def test_a_saved_model_gives_the_same_labels(self, tmp_path):
-        X = rings()
-        model = SpectralClustering(n_clusters=2, kernel=LocalScaling(neighbour=5)).fit(X)
-        model.save(tmp_path / "m.zarr")
-        loaded = load_model(tmp_path / "m.zarr")
-        np.testing.assert_array_equal(loaded.predict(X), model.labels_)
-        assert loaded.kernel == LocalScaling(neighbour=5)
-
     @pytest.mark.parametrize("rule", NUMBER_RULES)
     def test_each_rule_for_their_number_finds_separated_clusters(self, rule):
         X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(9 * np.eye(3), 200, axis=0)

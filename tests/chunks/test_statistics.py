@@ -313,20 +313,15 @@ def states_of(statistic, arrays, sizes):
 class TestLaws:
     @pytest.mark.slow
     @given(st.data())
-    def test_merging_chunks_equals_one_chunk(self, cases, data):
+    def test_merging_chunks_is_associative_equals_one_chunk_and_leaves_the_states_as_they_are(self, cases, data):
         statistic, arrays = data.draw(cases)
-        states = states_of(statistic, arrays, data.draw(chunkings(len(arrays[0]))))
-        whole = statistic.finalise(statistic.chunk(0, *arrays))
-        assert_same_value(statistic.finalise(reduce(statistic.combine, states)), whole, magnitude(arrays))
-
-    @pytest.mark.slow
-    @given(st.data())
-    def test_combining_is_associative(self, cases, data):
-        statistic, arrays = data.draw(cases)
-        states = states_of(statistic, arrays, data.draw(chunkings(len(arrays[0]))))
-        leftmost = reduce(statistic.combine, states)
-        rightmost = reduce(lambda right, left: statistic.combine(left, right), reversed(states))
-        assert_same_value(statistic.finalise(rightmost), statistic.finalise(leftmost), magnitude(arrays))
+        chunks, scale = data.draw(chunkings(len(arrays[0]))), magnitude(arrays)
+        states = states_of(statistic, arrays, chunks)
+        leftmost = statistic.finalise(reduce(statistic.combine, states))
+        rightmost = statistic.finalise(reduce(lambda right, left: statistic.combine(left, right), reversed(states)))
+        assert_same_value(leftmost, statistic.finalise(statistic.chunk(0, *arrays)), scale)
+        assert_same_value(rightmost, leftmost, scale)
+        assert_same_value(tuple(states), tuple(states_of(statistic, arrays, chunks)))
 
     @pytest.mark.slow
     @settings(max_examples=15)
@@ -338,17 +333,6 @@ class TestLaws:
         with dask.config.set(scheduler="synchronous"):
             value = reduce_rows(statistic, *lazy)
         assert_same_value(value, reduce_rows(statistic, *arrays), magnitude(arrays))
-
-    @pytest.mark.slow
-    @settings(max_examples=5)
-    @given(st.data())
-    def test_combining_leaves_the_states_as_they_are(self, cases, data):
-        statistic, arrays = data.draw(cases)
-        n = len(arrays[0])
-        first, second = states_of(statistic, arrays, (n // 2, n - n // 2))
-        statistic.combine(first, second)
-        again = states_of(statistic, arrays, (n // 2, n - n // 2))
-        assert_same_value((first, second), tuple(again))
 
 
 def example_rows(n=2000):

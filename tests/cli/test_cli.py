@@ -21,9 +21,10 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
+from helpers import at_night
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import KernelDePDDP, KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
+from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.cli.parameters import PARAMETERS
@@ -119,7 +120,7 @@ def test_options_reach_the_estimator(here):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "method", ["rp", "mdh", "hyperplane", "consensus", "ensemble", "svc", "density", "kernel-kmeans"]
+    "method", at_night(["rp", "svc", "density", "kernel-kmeans", "mdh", "hyperplane", "consensus", "ensemble"], 4)
 )
 def test_every_kind_of_method_writes_what_its_estimator_finds_by_default(method, here):
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
@@ -160,18 +161,6 @@ def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
     expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "landmark_method": "kmeans++", "scale": False}
     own = feature_map.get_params() | {"random_state": 0}
     assert own == KernelPCAFeatures(kernel="rbf", **expected).get_params()
-
-
-@pytest.mark.slow
-def test_an_option_of_the_feature_map_that_has_its_default_changes_nothing(here):
-    named, with_option = (
-        model_with("--method", "kernel-depddp", "--random-state", 3, *more) for more in ((), of_map(n_landmarks=1000))
-    )
-    assert named.get_params() == KernelDePDDP(random_state=3).get_params()
-    assert with_option.tree_ == named.tree_
-    np.testing.assert_array_equal(
-        with_option.feature_map_.map_.landmarks, named.feature_map_.map_.landmarks
-    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -309,85 +298,59 @@ def test_the_commands_themselves_and_a_missing_input_or_model_import_nothing_hea
 OUT = ("--out", "l.zarr")
 MODEL = ("--model", "../in/model.zarr")
 ERRORS = {
-    "missing input": (("fit", "nope.zarr", *OUT), 66, "there is no Zarr array at nope.zarr"),
-    "a file": (("fit", "../in/text.txt", *OUT), 65, "text.txt is not a Zarr array"),
-    "a folder": (("fit", "../in", *OUT), 65, "is not a Zarr array"),
-    "broken metadata": (("fit", "../in/broken.zarr", *OUT), 65, "broken.zarr is damaged: Zarr cannot read"),
-    "a group": (("fit", "../in/group.zarr", *OUT), 65, "add one to the path, for example ../in/group.zarr/features"),
-    "one dimension": (
-        ("fit", "../in/one.zarr", *OUT),
-        65,
-        r"expected 2 dimension\(s\), got an array of shape \(900,\)",
-    ),
-    "empty store": (("fit", "../in/empty.zarr", *OUT), 65, "10 of 10 chunks are missing .* pass --missing-chunks fill"),
-    "complex numbers": (("fit", "../in/complex.zarr", *OUT), 65, "got dtype complex64"),
-    "NaN": (("fit", "../in/nan.zarr", *OUT), 65, "got 1 NaN and 0 infinite .* the first in row 333"),
-    "NaN in predict": (("predict", "../in/nan.zarr", *MODEL, *OUT), 65, "got 1 NaN and 0 infinite"),
-    "folder of output": (("fit", "../in/x.zarr", "--out", "no/l.zarr"), 73, "folder .*no of an output does not exist"),
-    "folder of report": (("fit", "../in/x.zarr", "--report", "no/r.html"), 73, "does not exist: make it first"),
-    "report is a folder": (("fit", "../in/x.zarr", "--report", "."), 73, "name the file of the report"),
-    "no outputs": (("fit", "../in/x.zarr"), 2, "expected --out, --model or --report; got none of them"),
-    "same outputs": (("fit", "../in/x.zarr", "--out", "a", "--model", "./a"), 2, "expected separate paths; got ./a"),
-    "output in output": (("fit", "../in/x.zarr", "--out", "a/l", "--model", "a"), 2, "expected separate paths"),
-    "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2, "separate paths"),
-    "output is model": (("predict", "../in/x.zarr", *MODEL, "--out", "../in/model.zarr"), 2, "separate paths"),
-    "report on the web": (("fit", "../in/x.zarr", "--report", "https://b/r.html"), 2, "a store that can be written to"),
-    "labels in a cache": (
-        ("fit", "../in/x.zarr", "--out", "simplecache::s3://b/l.zarr"),
-        2,
-        "a store that can be written to",
-    ),
-    "no model": (("predict", "../in/x.zarr", "--model", "m.zarr", *OUT), 66, "m.zarr is not there"),
-    "other columns": (("predict", "../in/two.zarr", *MODEL, *OUT), 65, "expected 3 columns, as .* got 2 in"),
-    "model is an array": (("predict", "../in/x.zarr", "--model", "../in/two.zarr", *OUT), 65, "got a Zarr array"),
-    "option of another method": (
-        ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000),
-        2,
-        "--method depddp has no parameter 'n_projections': write --method divisive -p min_cluster_size=1 .* "
-        "-p projection=pca -p threshold_rule=minimum_density .* -p n_projections=...",
-    ),
-    "option that no method has": (
-        ("fit", "../in/x.zarr", *OUT, "--method", "depddp", "-p", "n_projektions=1000"),
-        2,
-        "--method depddp has no parameter 'n_projektions'; its parameters are min_cluster_size, .*, scale, ",
-    ),
-    "landmarks without a map": (
-        ("fit", "../in/x.zarr", *OUT, *of_map(n_landmarks=50)),
-        2,
-        "feature_map.n_landmarks is a setting of a feature map, but there is none: give one, as feature_map = ",
-    ),
+    "missing input": (("fit", "nope.zarr", *OUT), 66),
+    "a file": (("fit", "../in/text.txt", *OUT), 65),
+    "a folder": (("fit", "../in", *OUT), 65),
+    "broken metadata": (("fit", "../in/broken.zarr", *OUT), 65),
+    "a group": (("fit", "../in/group.zarr", *OUT), 65),
+    "one dimension": (("fit", "../in/one.zarr", *OUT), 65),
+    "empty store": (("fit", "../in/empty.zarr", *OUT), 65),
+    "complex numbers": (("fit", "../in/complex.zarr", *OUT), 65),
+    "NaN": (("fit", "../in/nan.zarr", *OUT), 65),
+    "NaN in predict": (("predict", "../in/nan.zarr", *MODEL, *OUT), 65),
+    "folder of output": (("fit", "../in/x.zarr", "--out", "no/l.zarr"), 73),
+    "folder of report": (("fit", "../in/x.zarr", "--report", "no/r.html"), 73),
+    "report is a folder": (("fit", "../in/x.zarr", "--report", "."), 73),
+    "no outputs": (("fit", "../in/x.zarr"), 2),
+    "same outputs": (("fit", "../in/x.zarr", "--out", "a", "--model", "./a"), 2),
+    "output in output": (("fit", "../in/x.zarr", "--out", "a/l", "--model", "a"), 2),
+    "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2),
+    "output is model": (("predict", "../in/x.zarr", *MODEL, "--out", "../in/model.zarr"), 2),
+    "report on the web": (("fit", "../in/x.zarr", "--report", "https://b/r.html"), 2),
+    "labels in a cache": (("fit", "../in/x.zarr", "--out", "simplecache::s3://b/l.zarr"), 2),
+    "no model": (("predict", "../in/x.zarr", "--model", "m.zarr", *OUT), 66),
+    "other columns": (("predict", "../in/two.zarr", *MODEL, *OUT), 65),
+    "model is an array": (("predict", "../in/x.zarr", "--model", "../in/two.zarr", *OUT), 65),
+    "option of another method": (("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000), 2),
+    "option that no method has": (("fit", "../in/x.zarr", *OUT, "--method", "depddp", "-p", "n_projektions=1000"), 2),
+    "landmarks without a map": (("fit", "../in/x.zarr", *OUT, *of_map(n_landmarks=50)), 2),
     "variance without the map of the method": (
         ("fit", "../in/x.zarr", *OUT, "--method", "kernel-depddp", "--feature-map", "none", *of_map(variance=0.5)),
         2,
-        "feature_map.variance is a setting of a feature map, but there is none",
     ),
-    "precomputed without a square": (
-        ("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"),
-        65,
-        r"expected a square array for a precomputed kernel among all rows; got shape \(900, 3\)",
-    ),
-    "NaN with a map": (("fit", "../in/nan.zarr", *OUT, "--feature-map", "rbf"), 65, "got 1 NaN .* in row 333"),
-    "unknown command": (("cluster",), 2, "No such command"),
+    "precomputed without a square": (("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"), 65),
+    "NaN with a map": (("fit", "../in/nan.zarr", *OUT, "--feature-map", "rbf"), 65),
+    "unknown command": (("cluster",), 2),
 }
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(name, here):
-    args, code, message = ERRORS[name]
+def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(name, here, wording):
+    args, code = ERRORS[name]
     result = run(*args, *(() if name == "unknown command" else THREADS))
     assert result.exit_code == code, result.output
-    assert re.search(message, result.stderr.splitlines()[-1]), result.stderr
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
     assert os.listdir() == []
+    last = result.stderr.splitlines()[-1]
+    wording({name: last.partition(" ERROR ")[2] or last}, here.parent)
 
 
 @pytest.mark.parametrize("name", ["missing input", "NaN", "folder of output", "no outputs"])
 def test_exit_codes_are_the_same_under_dask_mdh(name, here):
-    args, code, message = ERRORS[name]
+    args, code = ERRORS[name]
     result = run(*args, *THREADS, under="dask mdh")
     assert (result.exit_code, os.listdir()) == (code, [])
-    assert re.search(message, result.stderr.splitlines()[-1])
 
 
 def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):

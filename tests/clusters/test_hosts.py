@@ -108,6 +108,7 @@ def log_of(job):
 
 
 @pytest.mark.hosts
+@pytest.mark.nightly
 def test_a_scheduler_that_is_killed_costs_a_run_but_no_bit(hosts, undisturbed, tmp_path):
     job = job_on(hosts, tmp_path)
     process = start(job, hosts.env)

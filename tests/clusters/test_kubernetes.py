@@ -329,6 +329,7 @@ def test_the_cluster_of_the_manifests_is_the_same():
 
 
 @pytest.mark.cluster
+@pytest.mark.nightly
 def test_the_python_of_the_page_runs_on_pods_that_scale_from_one(here, api, monkeypatch):
     (text,) = re.findall(r"```python\n(.*?)```", (DEPLOY / "kubernetes/README.md").read_text(), re.DOTALL)
     rows = da.from_zarr("x.zarr")

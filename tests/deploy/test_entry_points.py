@@ -128,6 +128,7 @@ def encrypted(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_job_on_s3_with_encrypted_connections_ends_and_tells_no_credentials(start, bucket, encrypted):
     secret, fs = bucket
     resources, certificate = encrypted

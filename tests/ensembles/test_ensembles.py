@@ -6,7 +6,6 @@ import dask.array as da
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from stored import stored_and_read
 
 from mdh_dask import (
@@ -21,7 +20,7 @@ from mdh_dask import (
     workflows,
 )
 from mdh_dask._journal import keeping
-from mdh_dask.io import codec, write_rows
+from mdh_dask.io import write_rows
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
@@ -31,11 +30,6 @@ MODELS = {
     "votes": ConsensusClustering(estimator=QUICK, n_trees=4, combine="votes"),
     "mixture of leaves": ConsensusClustering(estimator=QUICK, n_trees=4),
     "mixture of hyperplanes": HyperplaneEnsemble(n_hyperplanes=8, sample_size=500),
-}
-
-OPTIONS = {
-    ConsensusClustering: {"name": '"consensus"', "n_trees": 2},
-    HyperplaneEnsemble: {"name": '"ensemble"', "n_hyperplanes": 8, "information_criterion": '"icl"'},
 }
 
 
@@ -77,19 +71,6 @@ class TestBoth:
         np.testing.assert_array_equal(model.predict(rows), model.labels_)
 
     @pytest.mark.slow
-    def test_chunks_change_no_bit(self, model, overlapping):
-        X, _ = overlapping
-        whole = model.fit(X)
-        for rows_of_chunk in (999, 170):
-            lazy = da.from_array(X, chunks=(rows_of_chunk, 2))
-            other = clone(model).fit(lazy)
-            assert codec.digest(whole.state_) == codec.digest(other.state_)
-            assert isinstance(other.labels_, da.Array)
-            np.testing.assert_array_equal(other.labels_.compute(), whole.labels_)
-            np.testing.assert_array_equal(other.predict_proba(lazy).compute(), whole.predict_proba(X))
-            np.testing.assert_array_equal(other.confidence(lazy).compute(), whole.confidence(X))
-
-    @pytest.mark.slow
     def test_shares_sum_to_one_and_the_label_has_the_largest(self, model, overlapping):
         X, _ = overlapping
         shares = model.fit(X).predict_proba(X)
@@ -112,21 +93,6 @@ class TestBoth:
         np.testing.assert_array_equal(*found)
         assert len(made) > 1
         assert made == [True] * (len(made) - 1) + [False]
-
-    @pytest.mark.slow
-    def test_bad_rows_are_refused(self, model, rows):
-        with pytest.raises(NotFittedError):
-            model.predict_proba(rows)
-        model.fit(rows)
-        bad = rows.copy()
-        bad[7, 2] = np.nan
-        for ask in (model.predict_proba, model.confidence):
-            with pytest.raises(ValueError, match=r"1 NaN and 0 infinite .* row 7"):
-                ask(bad)
-            with pytest.raises(ValueError, match="expected finite values"):
-                ask(da.from_array(bad, chunks=(5000, 5))).compute()
-        with pytest.raises(ValueError, match="1 NaN"):
-            clone(model).fit(bad)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("n_columns", [1, 3])

@@ -8,7 +8,6 @@ from cases import fitted
 from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
-from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.estimators.docstrings import documented, entries, sections
 from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import all_estimators
@@ -44,15 +43,6 @@ def test_every_choice_of_a_parameter_is_described(estimator):
             for choice in getattr(constraint, "options", ()):
                 if name != "projection" or estimator is not mdh_dask.DivisiveClustering:
                     assert f'"{choice}"' in entry, (name, choice)
-
-
-TREES = [cls for cls in all_estimators().values() if issubclass(cls, DivisiveTree)]
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_no_word_of_a_hidden_parameter_is_left(tree):
-    hidden = set(inspect.signature(mdh_dask.DivisiveClustering).parameters) - set(inspect.signature(tree).parameters)
-    assert not hidden & set(re.findall(r"`(\w+)`", tree.__doc__))
 
 
 @pytest.mark.slow

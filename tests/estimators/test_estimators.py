@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zarr
+from helpers import in_turns
 
 import mdh_dask
 from mdh_dask import (
@@ -40,15 +41,6 @@ def rows():
 def test_every_criterion_and_stop_rule_finds_separated_clusters(rows, criterion, stop_rule):
     model = DivisiveClustering(**QUICK, criterion=criterion, stop_rule=stop_rule, min_cluster_size=300).fit(rows)
     assert model.n_clusters_ == 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("projection", "bandwidth"),
-    [("row_combinations", 0.8), ("uniform_sphere", "silverman"), ("bernoulli", "normal"), ("achlioptas", "multimodal")],
-)
-def test_every_bandwidth_finds_separated_clusters(rows, projection, bandwidth):
-    assert DivisiveClustering(**QUICK, projection=projection, bandwidth=bandwidth).fit(rows).n_clusters_ == 3
 
 
 WITHOUT_NUMBER = [cls for cls in estimators().values() if "n_clusters" not in cls._get_param_names()]
@@ -96,9 +88,7 @@ def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "dtype", [np.float16, np.float32, np.int8, np.int16, np.uint16, np.int64, np.uint64, ">f4", ">i2", np.longdouble]
-)
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.uint64, ">i2", np.longdouble])
 def test_numbers_of_any_width_are_clustered(rows, dtype):
     X = (rows * 3 + 60).astype(dtype)
     model = RandomProjectionTree(**QUICK).fit(X)
@@ -134,9 +124,9 @@ def test_constant_columns_change_nothing(rows):
     assert not model.tree_.planes[:, 5:].any()
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 10])
-def test_few_rows_are_one_cluster(n):
-    assert RandomProjectionTree(**QUICK).fit(np.random.default_rng(0).normal(size=(n, 2))).n_clusters_ == 1
+def test_few_rows_are_one_cluster():
+    for n in (2, 3, 5, 10):
+        assert RandomProjectionTree(**QUICK).fit(np.random.default_rng(0).normal(size=(n, 2))).n_clusters_ == 1
 
 
 @pytest.mark.slow
@@ -229,8 +219,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(("name", "beside"), in_turns(OTHERS, [True, False]))
 def test_the_columns_of_a_frame_that_are_no_numbers_are_named(name, beside):
     numbers = {"a": np.arange(50.0), "b": np.arange(50, dtype=object)} if beside else {}
     frame = FrameOf(numbers | {name: OTHERS[name]})
@@ -240,28 +229,6 @@ def test_the_columns_of_a_frame_that_are_no_numbers_are_named(name, beside):
     model = RandomProjectionTree(**QUICK).fit(np.arange(50.0 * len(frame.columns)).reshape(50, -1))
     with pytest.raises(ValueError, match=message):
         model.predict(frame)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_projections": 0}, "'n_projections'"),
-        ({"projection": "pcb"}, "'projection'"),
-        ({"criterion": "gap"}, "'criterion'"),
-        ({"bandwidth": -1.0}, "'bandwidth'"),
-        ({"stop_rule": "never"}, "'stop_rule'"),
-        ({"quantile": 1.0}, "'quantile'"),
-        ({"min_cluster_size": 0}, "'min_cluster_size'"),
-        ({"max_clusters": 0}, "'max_clusters'"),
-        ({"max_levels": -1}, "'max_levels'"),
-        ({"min_relative_depth": -0.1}, "'min_relative_depth'"),
-        ({"alpha": 0.0}, "'alpha'"),
-        ({"sample_size": 0}, "'sample_size'"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        DivisiveClustering(**parameters).fit(np.ones((5, 2)))
 
 
 def test_new_rows_must_fit_the_model(rows):
@@ -275,11 +242,6 @@ def test_new_rows_must_fit_the_model(rows):
     lazy = model.predict(da.full((4, 5), np.nan, chunks=2))
     with pytest.raises(ValueError, match="10 NaN"):
         lazy.compute()
-
-
-def test_other_seeds_give_other_directions(rows):
-    first, second = (RandomProjectionTree(**QUICK, random_state=seed).fit(rows).tree_ for seed in (0, 1))
-    assert first != second
 
 
 def test_sizes_are_counts_shares_or_the_square_root():

@@ -43,16 +43,6 @@ def test_exemplars_are_rows_in_the_middle_of_their_clusters_and_are_saved(groups
     assert_array_equal(loaded.exemplar_indices_, model.exemplar_indices_)
 
 
-def test_exemplars_are_the_same_for_any_chunks(groups):
-    indices = [
-        RandomProjectionTree(n_projections=50, sample_size=100)
-        .fit(da.from_array(groups, chunks=(n, 2)))
-        .exemplar_indices_
-        for n in (1600, 97)
-    ]
-    assert_array_equal(*indices)
-
-
 def test_a_union_of_clusters_keeps_the_exemplar_of_the_largest(groups):
     model = RandomProjectionTree(n_projections=50).fit(groups)
     cut = model.cut(1)

@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metaestimators import _safe_split
 from strategies import chunkings
 
 from mdh_dask import (
     DivisiveClustering,
     HierarchicalKernelMDH,
-    KernelDePDDP,
     KernelPCAFeatures,
     MinimumDensityHyperplane,
     RandomProjectionTree,
@@ -74,12 +72,6 @@ def assert_same(model, expected):
 # What a tree on features is
 
 
-def test_circles_around_each_other_are_two_clusters(rows):
-    model = tree_of_rows(n_projections=100, sample_size=400).fit(rows)
-    circle = rings()[1]
-    np.testing.assert_array_equal(model.labels_ == model.labels_[0], circle == circle[0])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(method, rows):
@@ -108,14 +100,6 @@ def test_a_pipeline_of_map_and_tree_gives_the_same_labels(rows, refine):
     np.testing.assert_array_equal(pipeline.predict(rows[:50]), model.predict(rows[:50]))
 
 
-def test_a_tree_with_a_map_is_the_end_of_a_pipeline(rows, expected):
-    pipeline = make_pipeline(FunctionTransformer(), tree_of_rows())
-    np.testing.assert_array_equal(pipeline.fit_predict(rows), expected.labels_)
-    np.testing.assert_array_equal(pipeline.predict(rows), expected.labels_)
-    pipeline.set_params(divisiveclustering__feature_map__n_landmarks=20).fit(rows)
-    assert len(pipeline[-1].feature_map_.landmarks_) == 20
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "precomputed"])
 def test_every_kernel_is_a_feature_map_by_its_name(kernel, rows):
@@ -130,15 +114,6 @@ def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
     model = tree_of_rows(feature_map="rbf", scale=scale).fit(X)
     assert model.feature_map_.scale == scale
     assert (model.feature_map_.map_.scale[0] == model.feature_map_.map_.scale[1]) == (not scale)
-
-
-@pytest.mark.slow
-def test_other_seeds_take_other_landmarks_for_a_kernel_by_its_name(rows):
-    parameters = {"feature_map": "rbf", "n_projections": 10, "max_levels": 1}
-    X = np.concatenate([rows, rows + 0.01])
-    a, b, again = (tree_of_rows(**parameters, random_state=seed).fit(X).feature_map_.landmarks_ for seed in (0, 1, 0))
-    assert (a != b).any()
-    np.testing.assert_array_equal(a, again)
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", KernelPCAFeatures(kernel="precomputed", n_landmarks=80)])
@@ -190,11 +165,6 @@ def test_other_kernels_do_not_depend_on_chunks_nor_on_the_cache_either(rows, ker
     for chunks in (1200, 500, 77, (1, 999, 200)):
         X = da.from_array(rows, chunks=(chunks, 1))
         assert_same(tree_of_rows(feature_map=feature_map, cache=cache).fit(X), expected)
-
-
-@pytest.mark.parametrize("cache", ["memory", "disk"])
-def test_trees_and_labels_are_the_same_on_a_distributed_scheduler(rows, expected, cache, client):
-    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
 
 
 @pytest.mark.cluster
@@ -257,10 +227,6 @@ def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, 
     assert model.n_passes_ > 2
 
 
-def test_rows_in_memory_are_read_twice(expected):
-    assert expected.n_passes_ == 2
-
-
 def test_passes_are_numbered_one_after_the_other(rows, monkeypatch):
     told = []
 
@@ -300,15 +266,6 @@ def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
     assert lengths == [500, 500, 200]
     (nothing,) = expected.state_.labels(rows[:0]).shape
     assert nothing == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", ["rbf", "polynomial", "nearest_neighbors"])
-def test_labels_are_those_of_the_tree_among_the_features(kernel, rows):
-    features = KernelPCAFeatures(kernel=kernel, n_landmarks=200, n_components=20)
-    model = RandomProjectionTree(feature_map=features, max_clusters=5, random_state=0).fit(rows)
-    assert 2 < model.n_clusters_ < 20
-    np.testing.assert_array_equal(model.labels_, model.tree_.labels(model.feature_map_.transform(rows)))
 
 
 def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatch):
@@ -391,14 +348,6 @@ def test_fitting_again_without_the_map_forgets_it(rows):
     assert model.tree_.n_features == 2
 
 
-@pytest.mark.parametrize(
-    ("cls", "kernel"), [(HierarchicalKernelMDH, "nearest_neighbors"), (KernelDePDDP, "local_scaling")]
-)
-def test_presets_take_a_map_or_none(cls, kernel, rows):
-    assert cls().feature_map == kernel
-    assert cls(feature_map=None).fit(rows[:200]).feature_map_ is None
-
-
 # Saved models
 
 
@@ -452,24 +401,6 @@ def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_a_damaged_array_of_the_map_is_refused(rows, expected, tmp_path):
-    expected.save(tmp_path / "model.zarr")
-    names = sorted(path.name for path in (tmp_path / "model.zarr").glob("*map*"))
-    assert "state.feature_map.projection" in names
-    for name in names:
-        path = tmp_path / f"{name}.zarr"
-        expected.save(path)
-        array = zarr.open_array(path / name, mode="r+")
-        if array.size:
-            array[...] = array[...] + 1
-            with pytest.raises(ValueError, match="damaged model: its contents do not have the checksum"):
-                load_model(path)
-        zarr.open_group(path, mode="r+").create_group(name, overwrite=True)
-        with pytest.raises(ValueError, match=f"damaged model: the array {name} is missing"):
-            load_model(path)
-
-
 # Bad input
 
 
@@ -494,11 +425,6 @@ def test_a_bad_map_is_named_before_any_work(feature_map, message, rows):
     assert reads.read == 0
 
 
-def test_a_bad_cache_is_named(rows):
-    with pytest.raises(ValueError, match=r"The 'cache' parameter of DivisiveClustering must be .* Got 'tape'"):
-        tree_of_rows(cache="tape").fit(rows)
-
-
 def test_rows_with_nan_are_refused_with_their_number(rows, expected):
     bad = rows.copy()
     bad[700, 1] = np.nan
@@ -511,13 +437,6 @@ def test_rows_with_nan_are_refused_with_their_number(rows, expected):
         expected.predict(da.from_array(bad, chunks=(300, 2))).compute()
     with pytest.raises(ValueError, match=r"X has 3 features.*expecting 2"):
         expected.predict(np.ones((2, 3)))
-
-
-def test_rows_that_are_all_alike_are_one_cluster():
-    for X in (np.ones((60, 2)), da.ones((60, 2), chunks=20)):
-        model = tree_of_rows(feature_map="local_scaling").fit(X)
-        assert model.n_clusters_ == 1
-        assert not np.asarray(model.labels_).any()
 
 
 @pytest.mark.slow

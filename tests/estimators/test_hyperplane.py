@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-import dask.array as da
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,13 +103,6 @@ def test_the_path_leads_from_the_start_to_the_hyperplane(model, rows):
         assert np.trapezoid(point.density, point.position) == pytest.approx(1, abs=0.01)
     # The last step that was a minimiser inside the bound is the hyperplane.
     assert min(np.linalg.norm(point.direction - model.direction_) for point in model.path_) < 1e-12
-
-
-def test_chunks_do_not_change_the_hyperplane(rows, model):
-    lazy = MinimumDensityHyperplane().fit(da.from_array(rows, chunks=(70, -1)))
-    np.testing.assert_array_equal(lazy.direction_, model.direction_)
-    assert lazy.offset_ == model.offset_
-    np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
 
 
 def test_more_rows_than_the_sample_take_two_passes_and_place_the_hyperplane_by_all():

@@ -3,18 +3,15 @@
 import dask.array as da
 import numpy as np
 import pytest
-import zarr
 from helpers import counted_computes, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import NotFittedError
-from sklearn.pipeline import make_pipeline
 from strategies import chunkings
 
-from mdh_dask import KernelPCAFeatures, RandomProjectionTree
-from mdh_dask.io import write_rows
+from mdh_dask import KernelPCAFeatures
 from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel, LocalScaling
 from mdh_dask.simulate import gaussian_mixture
 
@@ -74,17 +71,6 @@ def test_the_features_do_not_depend_on_the_chunks(rows, kernel, data):
     np.testing.assert_array_equal(features.compute(), model.transform(rows))
 
 
-def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
-    write_rows(rows, tmp_path / "rows.zarr", chunk_rows=300)
-    expected = KernelPCAFeatures(**QUICK).fit_transform(rows)
-    assert isinstance(expected, np.ndarray)
-    for X in (zarr.open_array(tmp_path / "rows.zarr"), da.from_array(rows, chunks=(300, 2))):
-        features = KernelPCAFeatures(**QUICK).fit_transform(X)
-        assert isinstance(features, da.Array)
-        assert (features.dtype, features._meta.dtype, features._meta.shape) == (np.float32, np.float32, (0, 0))
-        np.testing.assert_array_equal(features.compute(), expected)
-
-
 def test_fitting_is_one_pass_and_transforming_is_lazy(rows):
     reads = []
 
@@ -106,12 +92,6 @@ def test_the_map_enters_the_graph_once(rows):
     model = KernelPCAFeatures(**QUICK).fit(rows)
     graph = model.transform(da.from_array(rows, chunks=(10, 5))).__dask_graph__()
     assert sum(str(key).startswith("shared-") for key in graph) == 1
-
-
-def test_rows_in_another_order_have_the_same_features(rows):
-    X, order = rows[:60], np.random.default_rng(0).permutation(60)
-    a, b = (KernelPCAFeatures(n_components=3).fit_transform(some).astype(float) for some in (X, X[order]))
-    np.testing.assert_allclose((a @ a.T)[np.ix_(order, order)], b @ b.T, atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", NAMES)
@@ -141,43 +121,6 @@ def test_a_function_is_a_kernel(rows):
     np.testing.assert_allclose(given, KernelPCAFeatures(kernel="quadratic", **QUICK).fit_transform(rows), atol=1e-3)
 
 
-def test_a_pipeline_clusters_rows_that_no_hyperplane_separates():
-    rng = np.random.default_rng(0)
-    angle, radius = rng.uniform(0, 2 * np.pi, 2000), np.repeat([1.0, 5.0], 1000)
-    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (2000, 2))
-    rings = make_pipeline(
-        KernelPCAFeatures(kernel="quadratic", n_landmarks=100), RandomProjectionTree(scale=False, max_clusters=2)
-    )
-    labels = rings.fit_predict(X)
-    assert len(set(labels[:1000])) == len(set(labels[1000:])) == 1
-    assert labels[0] != labels[-1]
-    np.testing.assert_array_equal(rings.fit_predict(da.from_array(X, chunks=300)).compute(), labels)
-    np.testing.assert_array_equal(rings.predict(X[::-1]), labels[::-1])
-
-
-def test_features_have_names(rows):
-    model = KernelPCAFeatures(n_landmarks=50, n_components=2).fit(rows)
-    assert list(model.get_feature_names_out()) == ["kernelpcafeatures0", "kernelpcafeatures1"]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"kernel": "gaussian"}, "'kernel'"),
-        ({"n_landmarks": 1}, "'n_landmarks'"),
-        ({"variance": 0.0}, "'variance'"),
-        ({"variance": 1.1}, "'variance'"),
-        ({"n_components": 0}, "'n_components'"),
-        ({"landmark_method": "random"}, "'landmark_method'"),
-        ({"kernel": "precomputed"}, r"square array .* got shape \(5, 2\)"),
-        ({"kernel": RBF}, "positional argument|RBF"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        KernelPCAFeatures(**parameters).fit(np.arange(10.0).reshape(5, 2))
-
-
 def test_bad_rows_are_refused_with_the_reason(rows):
     with pytest.raises(ValueError, match="landmark_method='uniform'"):
         KernelPCAFeatures(kernel="precomputed", landmark_method="leverage").fit(np.eye(5))
@@ -193,11 +136,6 @@ def test_bad_rows_are_refused_with_the_reason(rows):
     lazy = model.transform(da.full((4, 5), np.nan, chunks=2))
     with pytest.raises(ValueError, match="10 NaN"):
         lazy.compute()
-
-
-def test_blocks_without_rows_have_features_without_rows(rows):
-    model = KernelPCAFeatures(**QUICK).fit(rows)
-    assert model.map_(rows[:0]).shape == (0, 4)
 
 
 def test_a_kernel_that_is_registered_becomes_an_option(rows, monkeypatch):

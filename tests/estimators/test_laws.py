@@ -8,9 +8,7 @@ from helpers import in_turns
 from sklearn.base import clone
 
 from mdh_dask import (
-    IPDDP,
     PDDP,
-    DePDDP,
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
@@ -19,11 +17,8 @@ from mdh_dask import (
     MinimumDensityHyperplane,
     PCATree,
     ProjectionPursuitTree,
-    RandomProjectionTree,
     drift,
 )
-from mdh_dask.estimators.divisive_tree import DivisiveTree
-from mdh_dask.estimators.registry import estimators
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.rules import CRITERIA
@@ -34,31 +29,19 @@ ANY = {"stop_rule": "none", "min_cluster_size": 20}
 MODELS = {
     "random": DivisiveClustering(n_projections=30, **ANY),
     "random, refined": DivisiveClustering(n_projections=30, refine=True, **ANY),
-    "random, exact": RandomProjectionTree(n_projections=20, sample_size=None, min_cluster_size=20),
     "sphere, by variance": DivisiveClustering(projection="achlioptas", n_projections=20, criterion="variance", **ANY),
     "at the mean, by scatter": DivisiveClustering(
         projection="pca", n_projections=2, threshold_rule="mean", order="scatter", max_clusters=9, **ANY
     ),
-    "pca": PCATree().as_divisive(**ANY),
-    "pca, at the mean": PCATree().as_divisive(**ANY, threshold_rule="mean"),
     "pca, in gaps": PCATree().as_divisive(**ANY, threshold_rule="gap"),
     "pca, refined": PCATree().as_divisive(**ANY, refine=True),
     "ica": ICATree().as_divisive(**ANY),
     "PDDP": PDDP(),
-    "IPDDP": IPDDP().as_divisive(**ANY),
-    "dePDDP": DePDDP(min_cluster_size=20),
-    "mdh": HierarchicalMDH(starts="pca2").as_divisive(**ANY),
     "mdh, refined": HierarchicalMDH(starts="pca2").as_divisive(**ANY, refine=True),
-    "hyperplane": MinimumDensityHyperplane(starts="pca2"),
     "hyperplane, refined": MinimumDensityHyperplane(starts="pca2", refine=True),
     "kernel mdh": HierarchicalKernelMDH(starts="pca2", feature_map="quadratic").as_divisive(**ANY),
     "kernel dePDDP": KernelDePDDP(feature_map="quadratic", min_cluster_size=20),
-}
-
-MODELS |= {
-    name: cls(n_projections=60) if cls is ProjectionPursuitTree else cls()
-    for name, cls in estimators().items()
-    if issubclass(cls, DivisiveTree) and cls not in {type(model) for model in MODELS.values()}
+    "pursuit": ProjectionPursuitTree(n_projections=60),
 }
 
 SAMPLES = {"all rows in the sample": {}, "several passes": {"sample_size": 60}, "raw columns": {"scale": False}}
@@ -125,12 +108,9 @@ def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(
 
 OF_ANY_SIZE = (
     "random",
-    "random, exact",
     "sphere, by variance",
     "pca, in gaps",
     "ica",
-    "IPDDP",
-    "dePDDP",
     "mdh, refined",
 )
 

@@ -3,9 +3,8 @@
 import dask.array as da
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from mdh_dask import SemiSupervisedMDH, load_model
+from mdh_dask import SemiSupervisedMDH
 from mdh_dask.growth.labelled import LabelledPass
 from mdh_dask.io import open_rows
 from mdh_dask.workflows import predict
@@ -100,18 +99,6 @@ def test_labelled_rows_count_though_the_sample_does_not_hold_them():
         y[:6] = corners[:6, axis] > 0
         model = SemiSupervisedMDH(sample_size=500).fit(X, y)
         assert ((model.predict(X) == 1) == (corners[:, axis] > 0)).mean() > 0.98
-
-
-@pytest.mark.slow
-def test_a_model_that_is_loaded_predicts_the_same(tmp_path):
-    X, _, y = two_groups()
-    model = SemiSupervisedMDH(feature_map="rbf").fit(X, np.array(["", "a", "b"])[y + 1])
-    model.save(tmp_path / "model.zarr")
-    loaded = load_model(tmp_path / "model.zarr")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    assert clone(loaded).get_params() == model.get_params()
-    assert not hasattr(model, "partial_fit")
 
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])

@@ -61,19 +61,6 @@ def test_weights_of_many_columns_of_sparse_rows_count_in_the_map_and_its_landmar
     np.testing.assert_array_equal(np.repeat(model.labels_, weights), repeated.labels_)
 
 
-def test_weights_as_a_column_of_a_frame_keep_the_index(rows, weights):
-    frame = pd.DataFrame(rows, index=np.arange(N)[::-1], columns=list("abc"))
-    found = RandomProjectionTree().fit(frame, sample_weight=pd.Series(weights)).labels_
-    assert (found.index == frame.index).all()
-    np.testing.assert_array_equal(found, RandomProjectionTree().fit(rows, sample_weight=weights).labels_)
-
-
-def test_weights_of_one_change_nothing(rows):
-    model, weighted = RandomProjectionTree().fit(rows), RandomProjectionTree().fit(rows, None, np.ones(N))
-    np.testing.assert_array_equal(weighted.tree_.bins, model.tree_.bins)
-    np.testing.assert_array_equal(weighted.exemplars_, model.exemplars_)
-
-
 def test_weights_do_not_stay_for_the_next_fit(rows, weights):
     model = RandomProjectionTree().fit(rows, sample_weight=weights)
     assert model.tree_.n_rows[0] == weights.sum()

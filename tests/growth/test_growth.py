@@ -98,39 +98,6 @@ def test_trees_of_many_columns_do_not_depend_on_the_threads_of_blas():
     assert trees[0].n_leaves > 1
 
 
-def assert_same_in_chunks(X):
-    expected = model_of("sampled").fit(X)
-    model = model_of("sampled").fit(da.from_array(X, chunks=(3001, 8)))
-    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
-    assert model.tree_ == expected.tree_
-
-
-def test_trees_are_bit_identical_on_schedulers_of_this_process(mixture, scheduler):
-    assert_same_in_chunks(mixture[0])
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_trees_are_bit_identical_in_another_process(mixture, other_process):
-    assert_same_in_chunks(mixture[0])
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_trees_are_bit_identical_on_a_distributed_cluster(mixture, client_of_processes):
-    assert_same_in_chunks(mixture[0])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_row_counts_of_the_tree_are_those_of_the_labels(mixture, setting):
-    model = model_of(setting).fit(mixture[0])
-    tree = model.tree_
-    np.testing.assert_array_equal(tree.cluster_rows, np.bincount(model.labels_, minlength=tree.n_leaves))
-    inner = np.flatnonzero(tree.left >= 0)
-    np.testing.assert_array_equal(tree.n_rows[inner], tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]])
-
-
 def passes_of(monkeypatch, model, X) -> int:
     passes = []
 
@@ -238,16 +205,6 @@ def test_a_split_that_the_sample_misplaced_is_moved_by_the_counts_of_all_rows():
     assert abs(model.tree_.n_rows[model.tree_.leaves].min() - 3000) < 100
 
 
-def test_the_tree_does_not_depend_on_scale_or_shift_of_the_columns(mixture):
-    X = mixture[0].astype(float)
-    # Powers of two change no digit of any product.
-    moved = X * 2.0 ** np.arange(-4, 4) + 0.0
-    first, second = (model_of("in memory").fit(rows) for rows in (X, moved))
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-    shifted = model_of("in memory").fit(X + 1000.0)
-    assert adjusted_rand_index(first.labels_, shifted.labels_) > 0.99
-
-
 def test_another_order_of_the_rows_gives_nearly_the_same_partition(mixture):
     X, _ = mixture
     order = np.random.default_rng(0).permutation(len(X))
@@ -278,9 +235,3 @@ def test_no_split_is_shallower_than_the_least_depth(mixture):
     tree = RandomProjectionTree(n_projections=200, min_relative_depth=bound).fit(mixture[0]).tree_
     assert tree != free
     assert (tree.relative_depth[tree.left >= 0] > bound).all()
-
-
-def test_rounded_columns_do_not_split_between_their_levels():
-    X = np.random.default_rng(0).normal(100, 6, size=(20_000, 3)).round().astype(np.uint8)
-    assert RandomProjectionTree(n_projections=100).fit(X).n_clusters_ == 1
-    assert RandomProjectionTree(n_projections=100).fit(X.astype(float)).n_clusters_ == 1

@@ -185,16 +185,6 @@ def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
         assert_array_equal(other, keys[0])
 
 
-def test_refined_splits_of_integers_do_not_depend_on_the_chunks():
-    rows, labels = two_groups(3000)
-    model = DivisiveClustering(n_projections=30, refine=True).fit(rows)
-    assert adjusted_rand_index(labels, model.labels_) > 0.98
-    assert_law(model)
-    assert (
-        DivisiveClustering(n_projections=30, refine=True).fit(da.from_array(rows, chunks=(701, 3))).tree_ == model.tree_
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("method", [RandomProjectionTree(n_projections=100), HierarchicalMDH()], ids=["random", "mdh"])

@@ -25,7 +25,6 @@ from mdh_dask.growth.ties import without_ties
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.tree.checks import check_clusters
-from mdh_dask.tree.structure import tree_from_nodes
 from mdh_dask.valleys import merging
 from mdh_dask.valleys.factors import factors_of
 from mdh_dask.valleys.merging import merge_cells
@@ -153,11 +152,6 @@ def test_the_sample_is_that_of_a_pass_of_its_own(moons):
     by_leaf = replace(alone.state_, tree=alone.tree_.in_order())  # numbers leaves from the left
     tree = merged(by_leaf.tree, by_leaf.labels, alone.feature_map_.map_.points, sample)
     assert tree.numbered() == model.tree_ != alone.tree_
-
-
-def test_a_tree_of_one_leaf_is_left_as_it_is():
-    tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9}], n_features=2)
-    assert merged(tree, None, None, None) is tree
 
 
 @pytest.mark.slow

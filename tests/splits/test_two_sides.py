@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import DivisiveClustering, load_model
+from mdh_dask import DivisiveClustering
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.indices import connectivity, cuts_of, two_means
@@ -137,11 +137,6 @@ class TestTrees:
         model = tree("clusterability", order="criterion", max_clusters=4).fit(rows[:1500])
         before = model.predict(rows)
         assert adjusted_rand_index(before, model.partial_fit(rows[1500:]).predict(rows)) > 0.99
-
-    def test_a_saved_tree_gives_the_same_labels(self, mixture, tmp_path):
-        model = tree("normalised_cut", order="criterion").fit(mixture[0])
-        model.save(tmp_path / "m.zarr")
-        np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(mixture[0]), model.labels_)
 
     def test_without_a_test_and_without_a_limit_there_is_no_end(self, mixture):
         for limits in ({"order": None}, {"order": "criterion"}):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import SupportVectorClustering, load_model
+from mdh_dask import SupportVectorClustering
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from mdh_dask.growth.scaling import robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
@@ -207,14 +207,6 @@ class TestSweep:
 
 
 class TestFace:
-    def test_a_saved_model_predicts_the_same(self, rows, tmp_path):
-        svc = SupportVectorClustering(width=0.5, outliers=0.2, unclassified="leave").fit(rows[0])
-        svc.save(tmp_path / "m.zarr")
-        loaded = load_model(tmp_path / "m.zarr")
-        np.testing.assert_array_equal(loaded.predict(rows[0]), svc.labels_)
-        np.testing.assert_array_equal(loaded.score_samples(rows[0]), svc.score_samples(rows[0]))
-        assert loaded.sweep_.dtype == svc.sweep_.dtype
-
     @pytest.mark.parametrize(
         ("harm", "message"),
         [
@@ -236,14 +228,6 @@ class TestFace:
         nearest = np.abs(svc.support_vectors_[:, None] - (rows[0][:500] * [1.0, 10.0, 100.0] + 5)).sum(axis=2)
         assert nearest.min(axis=1).max() < 1e-9
         assert svc.dual_coef_.sum() == pytest.approx(1)
-
-    def test_the_score_of_lazy_rows_is_lazy_and_the_same(self, rows):
-        svc = SupportVectorClustering(width=0.5).fit(rows[0][:500])
-        lazy = svc.boundary_distance(da.from_array(rows[0], chunks=(700, 3)))
-        assert isinstance(lazy, da.Array)
-        np.testing.assert_array_equal(lazy.compute(), svc.boundary_distance(rows[0]))
-        with pytest.raises(ValueError, match="expected finite values; got 1 NaN"):
-            svc.score_samples([[np.nan, 0.0, 0.0]])
 
     @pytest.mark.parametrize(
         ("options", "message"),
