@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.__main__ import SUITES
+from benchmarks.__main__ import GROUP_OF as SUITES
 
 TESTS = Path(__file__).parent
 PAGE = TESTS / "benchmarks" / "CHECKLIST.md"

@@ -1,114 +1,53 @@
-"""Run benchmarks: print their tables, and write them with plots if there is a folder for them."""
+"""Run benchmarks: print their tables, and keep them on the results page of their group."""
 
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
 import click
 
-from . import (
-    costs,
-    density_scale,
-    dependence,
-    ensembles,
-    faults,
-    figures,
-    first,
-    giant,
-    holes,
-    honesty,
-    hppc,
-    images,
-    kernels,
-    kernels_scale,
-    memory,
-    mixed,
-    mixed_nulls,
-    mixed_simulations,
-    partitions_scale,
-    passes,
-    power,
-    printed_tables,
-    pursuit,
-    pursuit_speed,
-    quality,
-    random_projections,
-    scale_out,
-    semi_supervised,
-    shapes,
-    speed,
-    svc,
-    tables_scale,
-    tails,
-    text,
-    tree_speed,
-)
-from .results import write_json, write_markdown
-from .sets import ALL_SETS, GROUPS
+from . import honesty, power, results
+from .sets import ALL_SETS
+from .sets import GROUPS as SETS
 from .shared import Table
 
-EVIDENCE: dict[str, ModuleType] = {
-    "quality": quality,
-    "speed": speed,
-    "scale-out": scale_out,
-    "memory": memory,
-    "figures": figures,
+GROUPS = {
+    "quality": ("quality", "power", "shapes", "ensembles", "semi_supervised", "images", "text", "mixed"),
+    "performance": ("speed", "scale", "scale_out", "memory", "first", "passes", "giant", "holes", "faults", "costs"),
+    "null": ("honesty", "mixed_nulls", "tails"),
+    "papers": ("printed_tables", "figures", "hppc", "svc", "mixed_simulations"),
+    "dependence": ("dependence",),
 }
-"""The suites that compare with what a user would take instead: all of these run if none is named."""
+"""Are the clusters right; what do they cost; is nothing split where there is nothing; are the methods those of the
+papers; and what if rows depend on each other. Each suite is a module of this package."""
 
-REQUIREMENTS: dict[str, ModuleType] = {
-    "random_projections": random_projections,
-    "tree_speed": tree_speed,
-    "honesty": honesty,
-    "power": power,
-    "ensembles": ensembles,
-    "passes": passes,
-    "printed_tables": printed_tables,
-    "pursuit": pursuit,
-    "pursuit_speed": pursuit_speed,
-    "hppc": hppc,
-    "svc": svc,
-    "semi_supervised": semi_supervised,
-    "shapes": shapes,
-    "kernels": kernels,
-    "kernels_scale": kernels_scale,
-    "partitions_scale": partitions_scale,
-    "density_scale": density_scale,
-    "tables_scale": tables_scale,
-    "images": images,
-    "mixed": mixed,
-    "dependence": dependence,
-    "mixed_nulls": mixed_nulls,
-    "mixed_simulations": mixed_simulations,
-    "tails": tails,
-    "text": text,
-    "giant": giant,
-    "holes": holes,
-    "first": first,
-    "faults": faults,
-    "costs": costs,
-}
-"""The suites that hold single features to their bars."""
+GROUP_OF = {suite: group for group, suites in GROUPS.items() for suite in suites}
 
-SUITES = EVIDENCE | REQUIREMENTS
+README = Path(__file__).with_name("README.md")
+
+
+def suite_of(name: str) -> ModuleType:
+    """Return the module of a suite."""
+    return import_module(f".{name}", __package__)
+
+
+def summary(name: str) -> str:
+    """Return what a suite asks: the first line of its module."""
+    return (suite_of(name).__doc__ or "").partition("\n")[0]
 
 
 class _Command(click.Command):
-    """A command that lists the suites under its help."""
+    """A command that lists the suites of every group under its help."""
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        headings = {"Evidence (all of these run if none is named)": EVIDENCE, "Requirements of features": REQUIREMENTS}
-        for heading, suites in headings.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, _summary(module)) for name, module in suites.items()])
-
-
-def _summary(module: ModuleType) -> str:
-    return (module.__doc__ or "").partition("\n")[0]
+        for group, suites in GROUPS.items():
+            with formatter.section(f"Group {group}"):
+                formatter.write_dl([(name, summary(name)) for name in suites])
 
 
 def _sets(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for value in values for name in GROUPS.get(value, (value,))))
+    return tuple(dict.fromkeys(name for value in values for name in SETS.get(value, (value,))))
 
 
 def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[tuple[int, int]]:
@@ -118,82 +57,68 @@ def _shapes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> l
         raise click.BadParameter(f"expected rows x columns, such as 1000x10; got {', '.join(values)}") from error
 
 
+class _Names(click.Choice[str]):
+    """Names of groups and suites, with hyphens or underscores."""
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        return super().convert(value.replace("-", "_"), parameter, context)
+
+
 @click.command(cls=_Command)
-@click.argument("suites", nargs=-1, metavar="[SUITE]...", type=click.Choice(list(SUITES)))
-@click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for SUITE.json, SUITE.md and plots."
-)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", type=_Names([*GROUPS, *GROUP_OF, "readme"]))
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the results pages, as tests/benchmarks/results: GROUP.json, GROUP.md and plots.")  # fmt: skip
 @click.option("--short", is_flag=True, help="Fewer seeds, repeats and rows: minutes instead of tens of minutes.")
-@click.option("--rows", type=click.IntRange(min=100), help="Rows of the simulated data, in suites that have one size.")
-@click.option("--seeds", type=click.IntRange(min=1), help="Seeds of every cell, in suites that fit all alike.")
+@click.option("--rows", "n_rows", type=click.IntRange(min=100), help="Rows of simulated data.")
+@click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="Seeds of every cell.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
-@click.option(
-    "--set", "sets", multiple=True, type=click.Choice([*ALL_SETS, *GROUPS]), metavar="NAME", callback=_sets,
-    help=f"Labelled sets of `quality`, or a group of them: {', '.join(GROUPS)}.",
-)  # fmt: skip
+@click.option("--set", "sets", multiple=True, type=click.Choice([*ALL_SETS, *SETS]), metavar="NAME", callback=_sets,
+    help=f"Labelled sets, or a group of them: {', '.join(SETS)}.")  # fmt: skip
 @click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
 @click.option("--shape", "shapes", multiple=True, metavar="ROWSxCOLUMNS", callback=_shapes,
     help="Clouds of `honesty`; columns of either kind x clusters of `mixed_simulations`.")  # fmt: skip
-@click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of the scenes of `holes`.")
+@click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of scenes.")
 @click.option("--alone", is_flag=True, default=None, help="Only the scene with holes of `holes`.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Repeats of `holes`, in turns; medians are shown.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Repeats, in turns; medians are shown.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice([*honesty.CLOUDS, *power.KINDS]),
     help="Clouds of `honesty`; tables of `power`.")  # fmt: skip
 @click.option("--cloud", "clouds", multiple=True, type=click.Choice(honesty.ALL_CLOUDS), help="Clouds of `honesty`.")
-@click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    help="Methods of `quality`, `honesty`, `power`, `mixed_nulls`, `dependence`, `mixed_simulations`.",
-)
-def main(
-    suites: tuple[str, ...],
-    out: Path | None,
-    short: bool,
-    rows: int | None,
-    seeds: int | None,
-    budget: float | None,
-    sets: tuple[str, ...],
-    cells: Path | None,
-    shapes: list[tuple[int, int]],
-    side: int | None,
-    alone: bool | None,
-    repeats: int | None,
-    kinds: tuple[str, ...],
-    clouds: tuple[str, ...],
-    methods: tuple[str, ...],
-) -> None:
-    """Print the tables of suites of benchmarks."""
-    chosen = {name: SUITES[name] for name in suites or EVIDENCE}
-    options = {"rows": ("n_rows", rows), "seeds": ("n_seeds", seeds), "budget": ("budget", budget)}
-    options |= {"set": ("sets", sets or None), "cells": ("cells", cells), "shape": ("shapes", shapes or None)}
-    options |= {"side": ("side", side), "alone": ("alone", alone), "repeats": ("repeats", repeats)}
-    options |= {
-        "kind": ("kinds", kinds or None),
-        "cloud": ("clouds", clouds or None),
-        "method": ("methods", methods or None),
-    }
-    given = {parameter: value for parameter, value in options.values() if value is not None}
-    for name, suite in chosen.items():
-        taken = signature(suite.run).parameters
-        for option, (parameter, value) in options.items():
-            if value is not None and parameter not in taken:
-                raise click.UsageError(f"{name} takes no --{option}: it is fixed; leave it out")
-    for name, suite in chosen.items():
-        _run(name, suite, (dict(suite.SHORT) if short else {}) | given, out)
+@click.option("--method", "methods", multiple=True, help="Methods of suites that compare some.")
+@click.pass_context
+def main(context: click.Context, names: tuple[str, ...], out: Path | None, short: bool, **options: object) -> None:
+    """Print the tables of groups of suites, or of single suites.
+
+    A group takes no options but --out and --short; with others, `quality` and `dependence` are the suites of that name.
+    `readme` writes the tables of the results pages into README.md.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, (), [])}
+    for name in _suites(names, alone=bool(given)):
+        taken = signature(suite_of(name).run).parameters
+        for option in context.command.params:
+            if option.name in given.keys() - taken.keys():
+                raise click.UsageError(f"{name} takes no {option.opts[0]}: it is fixed; leave it out")
+    for name in _suites(names, alone=bool(given)):
+        _run(name, (dict(suite_of(name).SHORT) if short else {}) | given, out)
+    if "readme" in names:
+        README.write_text(results.filled(README.read_text(), README.parent / "results"))
 
 
-def _run(name: str, suite: ModuleType, sizes: dict[str, object], out: Path | None) -> None:
-    tables: list[Table] = []
+def _suites(names: tuple[str, ...], alone: bool) -> list[str]:
+    """Return the suites that are named, those of a group unless it is taken for the suite of its name."""
+    chosen = [GROUPS[name] if name in GROUPS and not (alone and name in GROUP_OF) else (name,) for name in names]
+    return [name for suites in chosen for name in suites if name in GROUP_OF]
+
+
+def _run(name: str, sizes: dict[str, object], out: Path | None) -> None:
+    suite, tables = suite_of(name), list[Table]()
     for table in suite.run(**sizes):
         click.echo(f"{table.text()}\n")
         tables.append(table)
         if out is not None:  # after every table: a long run that is interrupted keeps what it has
-            write_json(out / f"{name}.json", tables, sizes)
-            write_markdown(out / f"{name}.md", _summary(suite), tables, sizes)
+            results.keep(out, GROUP_OF[name], name, summary(name), tables, sizes)
     if out is not None and hasattr(suite, "plot"):
         suite.plot(tables, out / f"{name}.png")
-        write_markdown(out / f"{name}.md", _summary(suite), tables, sizes)
+        results.keep(out, GROUP_OF[name], name, summary(name), tables, sizes)
 
 
 if __name__ == "__main__":

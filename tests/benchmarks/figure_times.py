@@ -1,10 +1,23 @@
 """Figures 6.2 and 6.3 of the thesis: the time of a split and of a tree against rows, columns and clusters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .pursuit_speed import BI_PARTITIONS, projection_times, warm_projections
-from .shared import Table, two_threads
+import numpy as np
+
+from mdh_dask import DivisiveClustering, HierarchicalMDH, ICATree, PCATree
+from mdh_dask.metrics import normalized_mutual_information
+from mdh_dask.simulate import gaussian_mixture, separated_mixture
+
+from .shared import Table, interleaved, two_threads
+
+BI_PARTITIONS: dict[str, Callable[[], Any]] = {
+    "RP-100": lambda: DivisiveClustering(n_projections=100, max_levels=1),
+    "RP-1000": lambda: DivisiveClustering(n_projections=1000, max_levels=1),
+    "PCA": lambda: PCATree().as_divisive(max_levels=1),
+    "ICA": lambda: ICATree().as_divisive(max_levels=1),
+    "MDH": lambda: HierarchicalMDH().as_divisive(max_levels=1),
+}
 
 FIGURES = {"6.2": "Thesis figure 6.2", "6.3": "Thesis figure 6.3"}
 """How the titles of their tables begin."""
@@ -29,6 +42,35 @@ def times_table(
         warm_projections()
         yield _table(FIGURES["6.2"], "of one bi-partition", splits, repeats, max_levels=1)
         yield _table(FIGURES["6.3"], "of a tree", trees, repeats, max_levels=None)
+
+
+def warm_projections() -> None:
+    """Compile the loops of every kind of projections."""
+    rows = gaussian_mixture(2000, 5, 3)[0].compute()
+    for method in BI_PARTITIONS.values():
+        method().fit(rows)
+
+
+def recorded(fit: Callable[[int], Any]) -> tuple[Callable[[], None], list[Any]]:
+    """Return a function that fits with the number of its call as seed, and the list that gets the labels."""
+    labels: list[Any] = []
+    return lambda: labels.append(fit(len(labels))), labels
+
+
+def projection_times(
+    n_rows: int, n_columns: int, n_clusters: int, repeats: int, max_levels: int | None
+) -> tuple[float, ...]:
+    """Return the median seconds of every kind of projections on well separated clusters, and the least mean NMI."""
+    X, y = (array.compute() for array in separated_mixture(n_rows, n_columns, n_clusters))
+
+    def tree(model: Any) -> Callable[[int], Any]:
+        return lambda seed: model.set_params(max_levels=max_levels, random_state=seed).fit(X).labels_
+
+    runs = {name: recorded(tree(make())) for name, make in BI_PARTITIONS.items()}
+    times = interleaved(repeats, {name: fit for name, (fit, _) in runs.items()})
+    nmi = [np.mean([normalized_mutual_information(y, own) for own in labels]) for _, labels in runs.values()]
+    least = float(min(nmi))
+    return *(float(np.median(t.wall)) for t in times.values()), least
 
 
 def _table(name: str, what: str, cells: list[tuple[str, int, int, int]], repeats: int, max_levels: int | None) -> Table:

@@ -26,8 +26,6 @@ from mdh_dask import (
 from mdh_dask.metrics import normalized_mutual_information
 
 from .shared import FOLDER, SKIPPED, Table, folder_of, verdict
-from .single_levels import SIZES as LEVEL_SIZES
-from .single_levels import single_levels
 
 SHORT: dict[str, Any] = {"seeds": (0, 1), "embeddings": ("CSE",)}
 
@@ -74,12 +72,10 @@ class MixedSet(NamedTuple):
 def run(
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     embeddings: Sequence[str] = tuple(EMBEDDINGS),
-    level_sizes: Sequence[tuple[int, int]] = LEVEL_SIZES,
     folder: str | None = None,
 ) -> Iterator[Table]:
     """Score trees and mixtures on the sets of chapter 3, and what single columns do to trees."""
     yield from _sets(seeds, embeddings, folder)
-    yield single_levels(seeds, level_sizes)
 
 
 def mixed_set(name: str, folder: str | None = None) -> MixedSet | None:

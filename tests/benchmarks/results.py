@@ -1,9 +1,10 @@
-"""What is left of a run: its tables as JSON and Markdown, with the date, the versions and the machine."""
+"""What is left of runs: a page for each group, with dates, versions and machines, and the tables of README.md."""
 
 import json
 import os
 import platform
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -59,34 +60,58 @@ def _processor() -> str:
     return names[0] if names else platform.processor()
 
 
-def write_json(path: Path, tables: Sequence[Table], sizes: dict[str, Any]) -> None:
-    """Write tables, with what they were measured on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sizes": sizes,
-        "machine": machine(),
+def keep(folder: Path, group: str, suite: str, summary: str, tables: Sequence[Table], sizes: Mapping[str, Any]) -> None:
+    """Keep the tables of a suite, with what they were measured on, and write the page of its group anew."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{group}.json"
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    kept[suite] = {
+        "summary": summary,
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "sizes": ", ".join(f"{name} {value}" for name, value in sizes.items()) or "the defaults",
+        "machine": ", ".join(f"{name} {value}" for name, value in machine().items()),
         "tables": [asdict(table) for table in tables],
     }
-    path.write_text(json.dumps(content, indent=1, default=_plain) + "\n")
+    file.write_text(json.dumps(kept, default=_plain) + "\n")
+    write_page(folder, group)
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def write_markdown(path: Path, summary: str, tables: Sequence[Table], sizes: dict[str, Any]) -> None:
-    """Write tables and the plots beside them as a page, with what they were measured on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    about = ", ".join(f"{name} {value}" for name, value in machine().items())
-    sizes_text = ", ".join(f"{name} {value}" for name, value in sizes.items()) or "the defaults"
-    parts = [
-        f"# {path.stem}: {summary}",
-        f"`python -m tests.benchmarks {path.stem}`, {datetime.now(UTC):%Y-%m-%d}. Sizes: {sizes_text}. {about}.",
-        *(f"![{plot.stem}]({plot.name})" for plot in plots_of(path)),
-        *(f"## {table.title}\n\n{_markdown(table)}" for table in tables if not table.detail),
-    ]
-    path.write_text("\n\n".join(parts) + "\n")
+def write_page(folder: Path, group: str) -> None:
+    """Write the page of a group: the tables of its suites, their plots, dates, versions and machines."""
+    parts = [f"# {group}: results"]
+    for suite, own in json.loads((folder / f"{group}.json").read_text()).items():
+        parts += [
+            f"## {suite}: {own['summary']}",
+            f"`python -m tests.benchmarks {suite}`, {own['date']}. Sizes: {own['sizes']}. {own['machine']}.",
+            *(f"![{plot.stem}]({plot.name})" for plot in plots_of(folder / suite)),
+            *(f"### {table['title']}\n\n{_markdown(table)}" for table in own["tables"] if not table["detail"]),
+        ]
+    (folder / f"{group}.md").write_text("\n\n".join(parts) + "\n")
+
+
+TABLE = re.compile(r"(<!-- (\w+) (\w+): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+"""A table in a page: group, suite, and how its title begins; after bars, columns and the number of lines to show."""
+
+
+def filled(page: str, folder: Path) -> str:
+    """Return a page whose tables are those of the results in a folder."""
+
+    def fill(found: re.Match[str]) -> str:
+        head, group, suite, title, end = found.groups()
+        title, columns, lines = (*title.split(" | "), "", "")[:3]
+        own = json.loads((folder / f"{group}.json").read_text())[suite]
+        table = next(table for table in own["tables"] if table["title"].startswith(title))
+        places = [table["columns"].index(name) for name in columns.split("; ") if name] or range(len(table["columns"]))
+        table["rows"] = [[row[i] for i in places] for row in table["rows"][: int(lines or len(table["rows"]))]]
+        table["columns"] = [table["columns"][i] for i in places]
+        about = f"{table['title']} (`{suite}`, {own['date']})"
+        return f"{head}{about}\n\n{_markdown(table)}\n{end}"
+
+    return TABLE.sub(fill, page)
 
 
 def plots_of(path: Path) -> list[Path]:
@@ -94,6 +119,7 @@ def plots_of(path: Path) -> list[Path]:
     return sorted({*path.parent.glob(f"{path.stem}.png"), *path.parent.glob(f"{path.stem}-*.png")})
 
 
-def _markdown(table: Table) -> str:
-    rows = [table.columns, ["---"] * len(table.columns), *(map(cell_text, row) for row in table.rows)]
+def _markdown(table: Mapping[str, Any]) -> str:
+    columns = table["columns"]
+    rows = [columns, ["---"] * len(columns), *(map(cell_text, row) for row in table["rows"])]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 from .downloads import download
-from .shared import FOLDER, folder_of
+from .shared import FOLDER, folder_of, labelled_set
 
 TABLES = (
     "auto_mpg",
@@ -142,3 +142,19 @@ def _numbers(column: np.ndarray) -> np.ndarray:
         return np.array([float(value or "nan") for value in column])
     except ValueError:
         return (column[:, None] == np.unique(column)).astype(float)
+
+
+def any_set(name: str, folder: str | None) -> tuple[Any, Any] | None:
+    """Return a set as `labelled_set` does, or from a table of text: one column for every value that is no number."""
+    path = Path(folder_of(folder) or "", f"{name}.csv.gz")
+    if folder_of(folder) is None or not path.exists():
+        return labelled_set(name, folder)
+    X, y = read_csv(path)
+    whole = ~np.isnan(X).any(axis=1)
+    return X[whole], y[whole]
+
+
+def scaled(X: Any) -> Any:
+    """Return the columns in units of their standard deviation, without those that are constant."""
+    X = X[:, X.min(axis=0) < X.max(axis=0)].astype(float)
+    return X / X.std(axis=0)

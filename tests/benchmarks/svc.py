@@ -15,9 +15,8 @@ from mdh_dask.metrics import contingency_table, matching_accuracy, normalized_mu
 from .methods import Method, score, score_of
 from .sets import SHAPES, load_set
 from .shared import SKIPPED, Table, labelled_set, verdict
-from .svc_scale import many_rows, speed
 
-SHORT: dict[str, Any] = {"n_rows": 100_000, "sets": ("shapes2d/spiral", "shapes2d/flame"), "many": 20_000, "few": 1000}
+SHORT: dict[str, Any] = {"sets": ("shapes2d/spiral", "shapes2d/flame"), "few": 1000}
 
 IRIS = ((2, 6.0, 0.60, 4, 2, None), (3, 7.0, 0.70, 3, 4, 4), (4, 9.0, 0.75, 3, 14, 14))
 """Principal components, q, p, and published: clusters, flowers in the wrong one; and the most that may be wrong."""
@@ -44,19 +43,15 @@ EXACT = partial(SupportVectorClustering, scale=False, adjacency="complete", n_se
 
 
 def run(
-    n_rows: int = 1_000_000,
     sets: Sequence[str] = SHAPES,
-    many: int = 100_000,
     few: int = 10_000,
     folder: str | None = None,
 ) -> Iterator[Table]:
-    """Repeat the source's examples; compare landmarks with all rows; find widths; cluster many rows; time them."""
+    """Repeat the source's examples; compare landmarks with all rows; find widths."""
     yield _iris()
     yield _crabs(folder)
     yield _landmarks(few, folder)
     yield _shapes(sets, folder)
-    yield many_rows(n_rows)
-    yield speed(many, few)
 
 
 def principal_components(X: np.ndarray, columns: Sequence[int], whiten: bool = False) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from mdh_dask import RandomProjectionTree
 from mdh_dask.metrics import normalized_mutual_information
 
-from .kernels import any_set
+from .sets import any_set
 from .shared import FOLDER, SKIPPED, Table
 
 SHORT: dict[str, Any] = {"n_seeds": 1}
