@@ -160,6 +160,17 @@ def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(
     assert (outputs(job), attempts(job)) == (undisturbed, 2)
 
 
+@pytest.mark.slurm
+def test_a_job_that_may_not_go_back_into_the_queue_ends_with_its_code(slurm, tmp_path, monkeypatch):
+    monkeypatch.setitem(slurm.env, "MDH_DASK_RESTARTS", "0")
+    job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
+    number = slurm.submit(job.parent, "run", "job.toml")
+    wait_for(lambda: passes_made(job) >= 1, "a pass")
+    slurm.call("scancel", "--batch", "--signal=USR1", number)
+    assert slurm.wait(number)["ExitCode"] == "143:0", log_of(job, number)
+    assert "back into the queue" not in log_of(job, number)
+
+
 # Workers that are jobs
 
 

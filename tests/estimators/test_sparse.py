@@ -74,7 +74,7 @@ def test_values_of_one_place_are_added_without_changing_the_input():
 
 
 def test_arrays_of_the_package_sparse_are_taken(rows):
-    sparse = pytest.importorskip("sparse", reason="the package sparse is not installed")
+    sparse = pytest.importorskip("sparse")
     dense = RandomProjectionTree(n_projections=50).fit(rows)
     lazy = da.from_array(rows, chunks=(70, 4)).map_blocks(sparse.COO, dtype=float, meta=sparse.COO(np.zeros((0, 0))))
     np.testing.assert_array_equal(RandomProjectionTree(n_projections=50).fit(sparse.COO(rows)).labels_, dense.labels_)
