@@ -31,6 +31,12 @@ def in_turns(*values):
     return [tuple(some[i % len(some)] for some in values) for i in range(max(map(len, values)))]
 
 
+def last_line(result):
+    """Return the last line that a command has said, without time and level."""
+    last = result.stderr.splitlines()[-1]
+    return last.partition(" ERROR ")[2] or last
+
+
 ROUNDED = {"sums", "squares", "mean", "deviations"}
 """Fields of named tuples that are sums of floating-point numbers; all others are compared exactly."""
 

@@ -21,7 +21,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
-from helpers import at_night
+from helpers import at_night, last_line
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
@@ -342,8 +342,7 @@ def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(name, here, word
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
     assert os.listdir() == []
-    last = result.stderr.splitlines()[-1]
-    wording({name: last.partition(" ERROR ")[2] or last}, here.parent)
+    wording({name: last_line(result)}, here.parent)
 
 
 @pytest.mark.parametrize("name", ["missing input", "NaN", "folder of output", "no outputs"])

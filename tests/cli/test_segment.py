@@ -10,6 +10,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
+from helpers import last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from sklearn.metrics import adjusted_rand_score
@@ -229,58 +230,34 @@ def test_a_cluster_of_processes_gives_the_same_labels(here):
 
 OUT = ("--out", "l.zarr")
 ERRORS = {
-    "missing": (("nope.png", *OUT), 66, "there is no file at nope.png"),
-    "no image": (
-        ("../in/text.txt", *OUT),
-        65,
-        "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array; got ../in/",
-    ),
-    "rows": (
-        ("../in/stack.zarr", *OUT),
-        65,
-        r"got shape \(40, 50, 60\), which does not .* name them with --axes yxc, where",
-    ),
-    "planes": (("../in/planes.zarr", *OUT), 65, "axis z has length 2, .*: choose it with --index, as z=0"),
-    "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65, "expected an index from 0 to 1 on axis z; got 2"),
-    "axes": (("../in/stack.zarr", *OUT, "--axes", "yx"), 65, "expected a letter for each of 3 axes"),
-    "axes of a picture": (("../in/beach.png", *OUT, "--axes", "yx"), 65, "is a picture, whose axes are known"),
-    "infinity": (
-        ("../in/infinite.zarr", *OUT),
-        65,
-        "got 1 with NaN or infinity in lines .*, the first in line 200, column 33",
-    ),
-    "nodata": (("../in/beach.png", *OUT, "--nodata", "no"), 2, "expected a number or 'none'; got 'no'"),
-    "no data": (
-        ("../in/planes.zarr", *OUT, "--index", "z=0", "--nodata", 1),
-        65,
-        "expected pixels with data in ../in/planes.zarr; got none among 3000: .* with --nodata and --mask",
-    ),
-    "window": (("../in/beach.png", *OUT, "--window", 251), 65, "expected a window within the image's 300 x 250 pixels"),
-    "even window": (("../in/beach.png", *OUT, "--window", 4), 2, "expected an odd number, .*; got 4"),
-    "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2, "expected an axis and an index, as t=0; got 'z'"),
-    "weight": (("../in/beach.png", *OUT, "--coordinates", 0), 2, "x>0"),
-    "no outputs": (("../in/beach.png",), 2, "expected --out, --model, --preview, .* or --report; got none of them"),
-    "output is input": (("../in/tiles.zarr", "--out", "../in/tiles.zarr"), 2, "expected separate paths"),
-    "preview is a folder": (
-        ("../in/beach.png", "--preview", "."),
-        73,
-        "name the file of the preview, as ./preview.png",
-    ),
-    "preview at URL": (("../in/beach.png", "--preview", "https://b/p.png"), 2, "a store that can be written to"),
-    "other option": (
-        ("../in/beach.png", *OUT, "--method", "pddp", "-p", "alpha=1"),
-        2,
-        "--method pddp has no parameter 'alpha'",
-    ),
+    "missing": (("nope.png", *OUT), 66),
+    "no image": (("../in/text.txt", *OUT), 65),
+    "rows": (("../in/stack.zarr", *OUT), 65),
+    "planes": (("../in/planes.zarr", *OUT), 65),
+    "place": (("../in/planes.zarr", *OUT, "--index", "z=2"), 65),
+    "axes": (("../in/stack.zarr", *OUT, "--axes", "yx"), 65),
+    "axes of a picture": (("../in/beach.png", *OUT, "--axes", "yx"), 65),
+    "infinity": (("../in/infinite.zarr", *OUT), 65),
+    "nodata": (("../in/beach.png", *OUT, "--nodata", "no"), 2),
+    "no data": (("../in/planes.zarr", *OUT, "--index", "z=0", "--nodata", 1), 65),
+    "window": (("../in/beach.png", *OUT, "--window", 251), 65),
+    "even window": (("../in/beach.png", *OUT, "--window", 4), 2),
+    "index": (("../in/planes.zarr", *OUT, "--index", "z"), 2),
+    "weight": (("../in/beach.png", *OUT, "--coordinates", 0), 2),
+    "no outputs": (("../in/beach.png",), 2),
+    "output is input": (("../in/tiles.zarr", "--out", "../in/tiles.zarr"), 2),
+    "preview is a folder": (("../in/beach.png", "--preview", "."), 73),
+    "preview at URL": (("../in/beach.png", "--preview", "https://b/p.png"), 2),
+    "other option": (("../in/beach.png", *OUT, "--method", "pddp", "-p", "alpha=1"), 2),
 }
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_is_told_with_its_exit_code_and_leaves_nothing_behind(name, here):
-    args, code, message = ERRORS[name]
+def test_an_error_is_told_with_its_exit_code_and_leaves_nothing_behind(name, here, wording):
+    args, code = ERRORS[name]
     result = run(*args, *THREADS)
     assert (result.exit_code, os.listdir()) == (code, []), result.output
-    assert re.search(message, " ".join(result.stderr.split())), result.stderr
+    wording({name: last_line(result)}, here.parent)
 
 
 def test_what_is_no_labels_is_not_replaced(here):
