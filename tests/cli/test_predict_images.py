@@ -9,7 +9,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
-from helpers import last_line
+from helpers import in_turns, last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from stored import stored_and_read
@@ -80,8 +80,7 @@ def test_a_model_that_is_fitted_again_forgets_the_image(store):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["bands", "columns"])
-@pytest.mark.parametrize("image", ["beach.png", "night.png", "beach.tif"])
+@pytest.mark.parametrize(("model", "image"), in_turns(["bands", "columns"], ["beach.png", "night.png", "beach.tif"]))
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
     result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS)
     assert result.exit_code == 0, result.output

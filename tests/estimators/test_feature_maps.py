@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import zarr
 from cases import new
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -201,8 +202,7 @@ class Reads:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cache", ["memory", "disk"])
-@pytest.mark.parametrize("refine", [False, True])
+@pytest.mark.parametrize(("cache", "refine"), in_turns(["memory", "disk"], [False, True]))
 def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, refine):
     reads = Reads(rows)
     model = tree_of_rows(cache=cache, refine=refine).fit(reads.rows)

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import in_turns
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DivisiveClustering, HierarchicalKernelMDH, HierarchicalMDH, RandomProjectionTree, load_model
@@ -38,8 +39,7 @@ def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("n", [600, 4000])
+@pytest.mark.parametrize(("tree", "n"), in_turns(TREES, [600, 4000]))
 def test_clusters_that_all_groups_show_are_found(tree, n):
     X, groups, _ = clusters(0, n=n)
     assert tree().fit(X, groups=groups).n_clusters_ == 3

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
@@ -152,8 +153,9 @@ def test_without_a_hyperplane_its_values_are_not_numbers():
 
 
 @pytest.mark.skipif("MDH_DASK_DATA" not in os.environ, reason="MDH_DASK_DATA names no folder of data sets")
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", ["optdigits", "synthetic_control", "yeast_cell_cycle", "mfeat_fac"])
+@pytest.mark.parametrize(
+    ("seed", "name"), in_turns(range(2), ["optdigits", "synthetic_control", "yeast_cell_cycle", "mfeat_fac"])
+)
 def test_among_many_columns_too_the_default_is_never_shallower_than_the_components(name, seed):
     with np.load(Path(os.environ["MDH_DASK_DATA"]) / f"{name}.npz") as file:
         rows = file["X"].astype(float)

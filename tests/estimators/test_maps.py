@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zarr
 from click.testing import CliRunner
+from helpers import in_turns
 from sklearn.base import clone
 
 from mdh_dask import HierarchicalMDH, KernelPCAFeatures, PCATree, drift, jobs, load_model
@@ -100,8 +101,9 @@ MAPS = {"by name": "polar", "as a transformer": PolarFeatures(power=1.2)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)
-@pytest.mark.parametrize("method", [HierarchicalMDH(starts="pca2"), PCATree()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    ("feature_map", "method"), in_turns(MAPS.values(), [HierarchicalMDH(starts="pca2"), PCATree()])
+)
 def test_trees_on_a_map_find_what_no_line_separates_and_are_saved(method, feature_map, rows, tmp_path):
     model = clone(method).set_params(feature_map=feature_map, max_clusters=2).fit(rows)
     assert np.bincount(model.labels_).tolist() == [600, 600]

@@ -4,6 +4,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -274,8 +275,10 @@ def test_masked_labels_of_other_types_are_refused_as_unmasked_ones_are(kind):
     assert partial_target(given, 4) is None
 
 
-@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
-@pytest.mark.parametrize("labels", [np.array([1, 2**63, -1.0, np.nan]), np.array([1, 2**63, 3, 4], dtype=np.uint64)])
+@pytest.mark.parametrize(
+    ("lazy", "labels"),
+    in_turns([False, True], [np.array([1, 2**63, -1.0, np.nan]), np.array([1, 2**63, 3, 4], dtype=np.uint64)]),
+)
 def test_labels_that_no_integer_of_64_bits_holds_are_refused(labels, lazy):
     given = da.from_array(labels, chunks=2) if lazy else labels
     of = partial_target if labels.dtype.kind == "f" else encoded

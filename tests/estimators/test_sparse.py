@@ -4,6 +4,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import in_turns
 from scipy.sparse import coo_array, csc_matrix, csr_array, random_array
 
 from mdh_dask import (
@@ -171,8 +172,7 @@ class TestManyColumns:
             model.fit(csr_array(texts))
 
 
-@pytest.mark.parametrize("most", [1, 7, 40, 90, 10**6])
-@pytest.mark.parametrize("chunks", [(1, 20, 9, 30), (1,) * 60])
+@pytest.mark.parametrize(("most", "chunks"), in_turns([1, 7, 40, 90, 10**6], [(1, 20, 9, 30), (1,) * 60]))
 def test_a_sample_of_limited_values_is_the_same_for_any_chunks(most, chunks):
     X = random_array((60, 30), density=0.1, rng=0).toarray()
     X[::4] = 1  # chunks behind such a long row, by hashes, may have room for a short one
@@ -185,8 +185,7 @@ def test_a_sample_of_limited_values_is_the_same_for_any_chunks(most, chunks):
     assert len(whole.data) <= most or len(whole.hashes) == 1
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize("n_columns", [5, 1500])
+@pytest.mark.parametrize(("value", "n_columns"), in_turns([np.nan, np.inf], [5, 1500]))
 def test_stored_values_that_are_not_finite_are_refused_with_their_row(value, n_columns):
     X = np.zeros((20, n_columns))
     X[:, 0], X[7, 3] = np.arange(20), value

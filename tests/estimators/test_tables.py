@@ -7,6 +7,7 @@ import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chunkings, seeds
@@ -217,8 +218,7 @@ ACCEPTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("missing", ["pairs", "level"])
-@pytest.mark.parametrize("name", ACCEPTED)
+@pytest.mark.parametrize(("missing", "name"), in_turns(["pairs", "level"], ACCEPTED))
 def test_mixed_columns_of_little_content_have_labels(name, missing):
     table = pandas_frame(MIXED | ACCEPTED[name])
     model = RandomProjectionTree(**QUICK, feature_map=GowerFeatures(missing=missing)).fit(table)
@@ -268,8 +268,7 @@ def test_no_bit_depends_on_chunks_dictionaries_or_dtypes(data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
-@pytest.mark.parametrize("dtype", ["f4", "i8"])
+@pytest.mark.parametrize(("lazy", "dtype"), in_turns([False, True], ["f4", "i8"]))
 def test_what_a_masked_array_hides_is_missing(dtype, lazy):
     rng = np.random.default_rng(0)
     rows = np.rint(rng.normal(size=(200, 2)) + np.repeat([[0], [40]], 100, axis=0)).astype(dtype)
@@ -331,8 +330,7 @@ class TestMissing:
         gappy[3, 0] = gappy[50:60, 1] = np.nan
         return gappy
 
-    @pytest.mark.parametrize("chunks", [(400,), (1, 99, 300), (100,) * 4])
-    @pytest.mark.parametrize("rule", ["mean", "drop"])
+    @pytest.mark.parametrize(("chunks", "rule"), in_turns([(400,), (1, 99, 300), (100,) * 4], ["mean", "drop"]))
     def test_the_model_does_not_depend_on_the_chunks(self, gappy, rule, chunks):
         model = RandomProjectionTree(**QUICK, missing=rule).fit(gappy)
         lazy = RandomProjectionTree(**QUICK, missing=rule).fit(da.from_array(gappy, chunks=(chunks, 2)))

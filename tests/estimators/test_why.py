@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -149,11 +150,9 @@ def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample_size", [None, 300, 10_000])
 @pytest.mark.parametrize(
-    "estimator",
-    [RandomProjectionTree(n_projections=100), PCATree(), HierarchicalMDH()],
-    ids=lambda model: type(model).__name__,
+    ("sample_size", "estimator"),
+    in_turns([None, 300, 10_000], [RandomProjectionTree(n_projections=100), PCATree(), HierarchicalMDH()]),
 )
 def test_a_valley_that_is_too_shallow_is_named_with_its_depth_and_the_least_one(estimator, sample_size, tmp_path):
     rows = np.random.default_rng(0).normal(size=(1200, 2))
@@ -211,8 +210,7 @@ def every_column(rows, rng, n_directions):
     return np.eye(rows.shape[1])
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("method", [RandomProjectionTree, HierarchicalMDH])
+@pytest.mark.parametrize(("seed", "method"), in_turns(range(3), [RandomProjectionTree, HierarchicalMDH]))
 def test_no_single_column_has_a_much_deeper_valley_than_the_one_that_is_named(method, seed):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([rng.normal(size=3000) + 2.9 * (rng.random(3000) < 0.2), rng.lognormal(size=(3000, 8))])

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -77,8 +78,10 @@ def test_the_clusters_are_those_without_the_far_rows(name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("model", [DensityTree(), HierarchicalKernelMDH(), SupportVectorClustering()])
+@pytest.mark.parametrize(
+    ("dtype", "model"),
+    in_turns([np.float64, np.float32], [DensityTree(), HierarchicalKernelMDH(), SupportVectorClustering()]),
+)
 def test_fill_values_hide_no_clusters_from_methods_that_compare_distances(model, dtype):
     rows = blobs(400).astype(dtype)
     fills = np.where(np.random.default_rng(1).random((5, 4)) < 0.5, 1e30, -1e30)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import in_turns
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask.metrics import adjusted_rand_index
@@ -29,8 +30,7 @@ def test_unrelated_columns_with_heavy_tails_hide_no_clusters(kind, n_columns, se
     assert adjusted_rand_index(labels, model.labels_) > 0.95
 
 
-@pytest.mark.parametrize("method", [RandomProjectionTree, HierarchicalMDH])
-@pytest.mark.parametrize("kind", TAILS)
+@pytest.mark.parametrize(("method", "kind"), in_turns([RandomProjectionTree, HierarchicalMDH], TAILS))
 def test_heavy_tails_alone_are_one_cluster(kind, method):
     rows = beside_tails(kind, 5, 0)[0][:, 1:]
     assert method().fit(rows).n_clusters_ == 1

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import in_turns
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree, drift, load_model
@@ -42,8 +43,7 @@ def assert_law(model):
     assert_array_equal(tree.cluster_rows, np.bincount(np.asarray(model.labels_), minlength=tree.n_leaves))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize(("method", "cloud"), in_turns(METHODS, CLOUDS))
 def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, method):
     for seed in range(2):
         rows = CLOUDS[cloud](np.random.default_rng(seed), (2000, 2))
@@ -64,8 +64,7 @@ def test_clusters_of_integers_are_found_and_counted_as_they_are_labelled_in_ever
             assert_array_equal(lazy.labels_.compute(), model.labels_)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n_columns", [3, 6])
+@pytest.mark.parametrize(("method", "n_columns"), in_turns(METHODS, [3, 6]))
 def test_two_opposite_groups_of_ratings_are_two_clusters_though_every_column_has_two_modes(n_columns, method):
     rng = np.random.default_rng(n_columns)
     labels = rng.integers(0, 2, 1000)
@@ -186,8 +185,9 @@ def test_all_passes_of_a_refinement_jitter_alike(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("far", [False, True])
-@pytest.mark.parametrize("method", [RandomProjectionTree(n_projections=100), HierarchicalMDH()], ids=["random", "mdh"])
+@pytest.mark.parametrize(
+    ("far", "method"), in_turns([False, True], [RandomProjectionTree(n_projections=100), HierarchicalMDH()])
+)
 def test_permuted_shifted_multiplied_and_constant_columns_change_no_cluster(method, far):
     rows, _ = two_groups(1500)
     if far:

@@ -11,6 +11,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
+from helpers import in_turns
 from PIL import Image
 
 from mdh_dask import load_model
@@ -48,8 +49,7 @@ STORES = {
 }
 
 
-@pytest.mark.parametrize("damage", [cut, emptied])
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize(("damage", "name"), in_turns([cut, emptied], STORES))
 def test_a_chunk_that_cannot_be_decoded_is_named(tmp_path, name, damage):
     options, chunk = STORES[name]
     path = tmp_path / "x.zarr"

@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 import zarr
 from fsspec.implementations.dirfs import DirFileSystem
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,8 +53,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["x.zarr", "x.npy", "x.parquet", "parts", "parts/", "parts/*.parquet"])
-@pytest.mark.parametrize("form", [str, Path, lambda path: f"file://{path}"])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    in_turns(
+        ["x.zarr", "x.npy", "x.parquet", "parts", "parts/", "parts/*.parquet"],
+        [str, Path, lambda path: f"file://{path}"],
+    ),
+)
 def test_the_same_rows_are_read_from_every_format_and_form_of_path(folder, name, form):
     rows, names = open_features(form(f"{folder}/{name}"))
     assert isinstance(rows, da.Array)
@@ -115,8 +121,7 @@ def test_blocks_can_be_written_to_without_a_trace_in_the_file(folder):
     np.testing.assert_array_equal(open_features(folder / "x.npy").rows, ROWS)
 
 
-@pytest.mark.parametrize("dtype", ["?", "u1", ">i2", "<i8", "f2", ">f4", "f8"])
-@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize(("dtype", "order"), in_turns(["?", "u1", ">i2", "<i8", "f2", ">f4", "f8"], "CF"))
 def test_npy_files_of_any_numbers_in_either_order_are_read(tmp_path, dtype, order):
     rows = np.asarray(np.arange(12).reshape(6, 2), dtype, order=order)
     np.save(tmp_path / "x.npy", rows)

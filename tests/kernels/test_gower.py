@@ -7,6 +7,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_kernel as reference
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -195,9 +196,9 @@ class TestLevels:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "method", [HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(n_projections=100)]
+        ("method", "explicit"),
+        in_turns([HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(n_projections=100)], [False, True]),
     )
-    @pytest.mark.parametrize("explicit", [False, True])
     def test_independent_columns_of_few_levels_are_one_cluster_and_dependent_ones_are_not(self, method, explicit):
         rng = np.random.default_rng(0)
         levels, cluster = rng.integers(0, [2, 2, 2, 2, 3, 3], (600, 6)), rng.integers(0, 2, 600)
@@ -216,8 +217,9 @@ class TestLevels:
         assert DePDDP(feature_map=feature_map, column_types={"categorical": list(range(6))}).fit(levels).n_clusters_ > 1
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("method", [HierarchicalMDH(), RandomProjectionTree(n_projections=100)])
-    @pytest.mark.parametrize("explicit", [False, True])
+    @pytest.mark.parametrize(
+        ("method", "explicit"), in_turns([HierarchicalMDH(), RandomProjectionTree(n_projections=100)], [False, True])
+    )
     def test_uniform_columns_are_one_cluster_though_their_curves_bend(self, method, explicit):
         rows = np.random.default_rng(0).uniform(size=(400, 4))
         feature_map = GowerFeatures(method="explicit" if explicit else "nystrom")

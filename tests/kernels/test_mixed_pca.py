@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_kernel as reference
+from helpers import in_turns
 from scipy.linalg import subspace_angles
 from stored import stored_and_read
 
@@ -124,8 +125,7 @@ def test_levels_are_the_mean_features_of_rows_that_are_changed_to_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("kind", "seed"), in_turns(["ordinal", "categorical"], [0, 1]))
 def test_independent_columns_of_few_levels_are_one_cluster(kind, seed):
     rows = np.random.default_rng(seed).integers(0, [2, 3, 4, 2, 3, 4], (300, 6))
     model = HierarchicalMDH(feature_map=MixedPCA(), column_types={kind: list(range(6))}, random_state=seed)

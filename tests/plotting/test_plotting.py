@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.animation import AbstractMovieWriter
@@ -162,8 +163,9 @@ def test_the_window_holds_the_threshold_and_all_but_a_thousandth_of_the_density(
     assert height[(position < low) | (position > high)].sum() <= 0.001 * height.sum()
 
 
-@pytest.mark.parametrize("draw", [plot_density, lambda tree, node: plot_scatter(tree, np.zeros((1, 3)), node)])
-@pytest.mark.parametrize("node", [-1, 3])
+@pytest.mark.parametrize(
+    ("draw", "node"), in_turns([plot_density, lambda tree, node: plot_scatter(tree, np.zeros((1, 3)), node)], [-1, 3])
+)
 def test_a_node_that_is_not_there_is_refused(draw, node):
     with pytest.raises(IndexError, match=f"0 to 2; got node={node}"):
         draw(small_tree(), node)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import DEGENERATE_ROWS, best_separator
+from helpers import DEGENERATE_ROWS, best_separator, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -517,8 +517,7 @@ class TestManyColumns:
 
 
 class TestDegenerateRows:
-    @pytest.mark.parametrize("starts", ["balanced", "valleys", "pca2"])
-    @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
+    @pytest.mark.parametrize(("starts", "rows"), in_turns(["balanced", "valleys", "pca2"], DEGENERATE_ROWS.values()))
     def test_directions_are_finite_and_of_length_one(self, rows, starts):
         assert np.linalg.norm(candidates(rows, rng(), starts=starts), axis=1) == pytest.approx(1)
         results = minimum_density_hyperplanes(rows, rng(), starts=starts)

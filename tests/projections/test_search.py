@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from helpers import in_turns
 from scipy.stats import ortho_group
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
@@ -28,8 +29,7 @@ def best_index(rows, search):
 
 
 class TestReached:
-    @pytest.mark.parametrize("kind", ["combined", "genetic"])
-    @pytest.mark.parametrize("whiten", [True, False])
+    @pytest.mark.parametrize(("kind", "whiten"), in_turns(["combined", "genetic"], [True, False]))
     def test_the_direction_between_two_clusters_is_found(self, kind, whiten):
         rows, apart = two_clusters()
         found = DirectionSearch(kind, whiten=whiten)(rows, stream(), 1)[0]

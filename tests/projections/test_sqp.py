@@ -154,8 +154,7 @@ class TestHyperplane:
                 assert near.min() >= near[1] * (1 - 1e-9)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("alpha", [0.3, 0.9])
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize(("alpha", "seed"), in_turns([0.3, 0.9], range(4)))
     def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed, alpha):
         rows = clouds(seed, 150, 2)
         ends = [
@@ -215,8 +214,7 @@ class TestHyperplane:
         assert left.relative_depth > 0
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("d", [4, MOST_COMPONENTS + 10])
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize(("d", "seed"), in_turns([4, MOST_COMPONENTS + 10], range(3)))
     def test_rotating_moving_and_scaling_the_rows_does_the_same_to_the_hyperplane(self, seed, d):
         rows, random = clouds(seed + 10, 300, d), np.random.default_rng(seed)
         start, shift = random.normal(size=(2, d))
@@ -237,8 +235,9 @@ class TestHyperplane:
         assert there.offset == pytest.approx(np.sign(sign) * here.offset, abs=1e-4)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    @pytest.mark.parametrize("d", [MOST_COMPONENTS, MOST_COMPONENTS + 1, 1001])
+    @pytest.mark.parametrize(
+        ("dtype", "d"), in_turns([np.float32, np.float64], [MOST_COMPONENTS, MOST_COMPONENTS + 1, 1001])
+    )
     def test_many_features_are_sought_in_the_span_of_components_and_start(self, d, dtype):
         rows = np.random.default_rng(0).normal(size=(150, d)).astype(dtype)
         rows[:75, :30] += 4

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import in_turns
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask.metrics import adjusted_rand_index
@@ -35,8 +36,9 @@ def test_round_rows_few_rows_and_equal_rows_have_no_whitened_view():
     assert whitening_of(np.ones((500, 3))) is None
 
 
-@pytest.mark.parametrize("thinnest", [0.05, 0.099, 0.101, 0.13, 0.15, 0.5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("thinnest", "dtype"), in_turns([0.05, 0.099, 0.101, 0.13, 0.15, 0.5], [np.float32, np.float64])
+)
 def test_rows_are_whitened_if_their_thinnest_direction_is_below_the_share(thinnest, dtype):
     rng = np.random.default_rng(0)
     whole = np.linalg.qr(rng.normal(size=(2000, 5)))[0]

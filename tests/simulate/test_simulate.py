@@ -8,6 +8,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -313,8 +314,7 @@ class TestSmallest:
 
 
 class TestBadParameters:
-    @pytest.mark.parametrize("mixture", MIXTURES[:-1])
-    @pytest.mark.parametrize("sizes", [(0, 1, 1), (5, 2.5, 1), (5, 1, -1)])
+    @pytest.mark.parametrize(("mixture", "sizes"), in_turns(MIXTURES[:-1], [(0, 1, 1), (5, 2.5, 1), (5, 1, -1)]))
     def test_sizes(self, mixture, sizes):
         with pytest.raises(ValueError, match=r"n_(samples|features|clusters) must be an integer of at least 1; got"):
             mixture(*sizes)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference_pddp
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import find_peaks
@@ -240,8 +241,7 @@ def with_extremes(sample):
 
 
 class TestCriteria:
-    @pytest.mark.parametrize("criterion", ["relative_depth", "dip", "kurtosis"])
-    @pytest.mark.parametrize("seed", range(5))
+    @pytest.mark.parametrize(("criterion", "seed"), in_turns(["relative_depth", "dip", "kurtosis"], range(5)))
     def test_two_modes_rank_above_one(self, criterion, seed):
         scores = SplitRule(criterion).score(histograms_of(unimodal(seed=seed), bimodal(seed=seed)), 1)
         assert scores[1] > scores[0]

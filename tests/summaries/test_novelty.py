@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import in_turns
 
 from mdh_dask.summaries.drift import Drift, novelty_of
 from mdh_dask.tree.structure import tree_from_nodes
@@ -15,8 +16,7 @@ def share(old, new, bandwidth):
     return novelty_of(Drift(*trees)).share
 
 
-@pytest.mark.parametrize("bandwidth", [1.0, 3.0, 7.0])
-@pytest.mark.parametrize("at", [0, 2, 4])
+@pytest.mark.parametrize(("bandwidth", "at"), in_turns([1.0, 3.0, 7.0], [0, 2, 4]))
 def test_rows_within_a_bandwidth_of_old_ones_are_not_novel(at, bandwidth):
     old = [1000 * (i == at) for i in range(5)]
     for i in range(5):

@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_contours
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds
@@ -95,8 +96,9 @@ class TestScale:
 
 class TestAnySize:
     @pytest.mark.slow
-    @pytest.mark.parametrize("options", [{}, {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}])
-    @pytest.mark.parametrize("n_landmarks", [120, 400])
+    @pytest.mark.parametrize(
+        ("options", "n_landmarks"), in_turns([{}, {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}], [120, 400])
+    )
     def test_model_and_labels_are_the_same_whatever_the_chunks(self, rows, options, n_landmarks):
         X = rows[0].astype(np.float32)
         one = SupportVectorClustering(n_landmarks=n_landmarks, **options).fit(X)
@@ -109,8 +111,7 @@ class TestAnySize:
             for name, value in vars(one.state_).items():
                 np.testing.assert_array_equal(getattr(other.state_, name), value, err_msg=name)
 
-    @pytest.mark.parametrize("n_landmarks", [200, 5000])
-    @pytest.mark.parametrize("outliers", [0.05, 0.3])
+    @pytest.mark.parametrize(("n_landmarks", "outliers"), in_turns([200, 5000], [0.05, 0.3]))
     def test_the_share_of_all_rows_outside_is_the_one_asked_for(self, rows, n_landmarks, outliers):
         svc = SupportVectorClustering(width=0.5, outliers=outliers, n_landmarks=n_landmarks, unclassified="leave")
         labels = svc.fit_predict(rows[0])
