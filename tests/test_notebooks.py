@@ -137,53 +137,33 @@ def test_what_is_printed_is_kept_and_what_is_logged_is_not():
     assert (both.name, both.text) == ("stdout", "7 clusters\n7 clusters\n")
 
 
-def test_what_depends_on_the_machine_is_in_one_cell_of_plain_values(notebook):
-    tagged = [cell for cell in code(notebook) if cell.metadata.get("tags")]
-    assert tagged == [code(notebook)[0]]
-    assert tagged[0].metadata.tags == ["parameters"]
-    for line in parsed(tagged[0]).body:
+def test_a_notebook_has_a_title_parameters_public_names_short_cells_and_links_that_lead_somewhere(notebook):
+    assert re.match(r"# \w", notebook.cells[0].source)
+    assert sum(len(cell.source.split()) for cell in notebook.cells if cell.cell_type == "markdown") >= 200
+    first, *others = code(notebook)
+    assert first.metadata.tags == ["parameters"]
+    assert not any(cell.metadata.get("tags") for cell in others)
+    for line in parsed(first).body:
         assert isinstance(line, ast.Assign), ast.unparse(line)
         ast.literal_eval(line.value)
-
-
-def test_a_notebook_names_no_path_of_a_machine(notebook):
     for cell in notebook.cells:
-        assert not MACHINE.search(cell.source), (cell.id, MACHINE.search(cell.source))
-
-
-def test_a_notebook_uses_public_names_only(notebook):
-    for cell in code(notebook):
-        for module, name in imported(cell):
-            parts = [*module.split("."), name]
-            assert not any(part.startswith("_") for part in parts), f"cell {cell.id}: {module}.{name}"
-            loaded = import_module(module)
-            assert name in getattr(loaded, "__all__", vars(loaded)), f"cell {cell.id}: {module}.{name}"
-
-
-def test_code_is_as_wide_as_a_page_and_cells_are_short(notebook):
+        assert not MACHINE.search(cell.source), cell.id
+        if cell.cell_type == "markdown":
+            assert [link for link in links(cell.source) if not (FOLDER / link).exists()] == [], cell.id
     for cell in code(notebook):
         lines = cell.source.splitlines()
         assert max(map(len, lines)) <= 100, cell.id
         assert len(lines) <= 60, cell.id
+        for module, name in imported(cell):
+            assert not any(part.startswith("_") for part in (*module.split("."), name)), cell.id
+            loaded = import_module(module)
+            assert name in getattr(loaded, "__all__", vars(loaded)), f"cell {cell.id}: {module}.{name}"
 
 
-def test_a_notebook_begins_with_its_title_and_explains_itself(notebook):
-    assert re.match(r"# \w", notebook.cells[0].source)
-    words = sum(len(cell.source.split()) for cell in notebook.cells if cell.cell_type == "markdown")
-    assert words >= 200
-
-
-def test_the_table_of_notebooks_lists_all_of_them_and_links_lead_somewhere(path):
+def test_the_table_of_notebooks_lists_all_of_them_and_links_lead_somewhere():
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert f"]({path.name})" in text
-    for link in links(text):
-        assert (FOLDER / link).exists(), link
-
-
-def test_links_between_notebooks_lead_somewhere(notebook):
-    for cell in notebook.cells:
-        for link in links(cell.source) if cell.cell_type == "markdown" else ():
-            assert (FOLDER / link).exists(), link
+    assert all(f"]({path.name})" in text for path in PATHS)
+    assert [link for link in links(text) if not (FOLDER / link).exists()] == []
 
 
 def parsed(cell):

@@ -36,15 +36,6 @@ def test_every_parameter_is_described_in_order_with_its_real_default(configured)
         assert re.fullmatch(r"[A-Z].*[^:]\.", " ".join(described[name].desc)), name
 
 
-def test_every_choice_of_a_parameter_is_described(estimator):
-    described = entries(sections(estimator.__doc__)["Parameters"])
-    for name, entry in described.items():
-        for constraint in estimator._parameter_constraints[name]:
-            for choice in getattr(constraint, "options", ()):
-                if name != "projection" or estimator is not mdh_dask.DivisiveClustering:
-                    assert f'"{choice}"' in entry, (name, choice)
-
-
 @pytest.mark.slow
 def test_every_attribute_of_the_help_is_there_after_a_fit(configured):
     model = fitted(configured.__name__)
@@ -52,7 +43,7 @@ def test_every_attribute_of_the_help_is_there_after_a_fit(configured):
     assert [name for name in shown if not hasattr(model, name)] == []
 
 
-def test_help_has_what_a_reader_looks_for(estimator):
+def test_help_has_what_a_reader_looks_for_and_every_choice_of_a_parameter(estimator):
     parsed = NumpyDocString(inspect.getdoc(estimator))
     assert re.fullmatch(r"[A-Z].*\.", " ".join(parsed["Summary"]))
     assert "Passes:" in " ".join(parsed["Notes"])
@@ -61,6 +52,11 @@ def test_help_has_what_a_reader_looks_for(estimator):
     attributes = {attribute.name for attribute in parsed["Attributes"]}
     assert attributes >= {"labels_", "n_clusters_", "n_passes_", "n_features_in_"}
     assert ("tree_" in attributes) == issubclass(estimator, TreeEstimator)
+    for name, entry in entries(sections(estimator.__doc__)["Parameters"]).items():
+        for constraint in estimator._parameter_constraints[name]:
+            for choice in getattr(constraint, "options", ()):
+                if name != "projection" or estimator is not mdh_dask.DivisiveClustering:
+                    assert f'"{choice}"' in entry, (name, choice)
 
 
 def test_what_a_class_describes_itself_comes_first():
