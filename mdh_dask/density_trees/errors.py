@@ -1,8 +1,11 @@
 """Differences between the rows in the core of a group and on a cut, or in slabs, in standard errors."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .._typing import Floats, Integers
+from ..splits.dependence import errors_of_parts
 
 
 def errors_in_balls(sums: Integers, n_core: int, n_cut: int) -> Floats:
@@ -38,6 +41,20 @@ def errors_in_balls(sums: Integers, n_core: int, n_cut: int) -> Floats:
     # One row in one ball is the least difference.
     errors = (core / n_core - cut / n_cut) / np.sqrt(np.maximum(variance, 1 / (n_core * n_cut) ** 2))
     return np.column_stack([errors, core * (n_cut / n_core), cut])
+
+
+def errors_among_parts(sums: Sequence[Integers], n_core: int, n_cut: int) -> Floats:
+    """Return what `errors_in_balls` does for dependent rows, of which there are sums for each part.
+
+    Examples
+    --------
+    >>> sums = [np.array([[n, 1, n, 0, 1]]) for n in (3, 4, 5, 4)]
+    >>> errors_among_parts(sums, n_core=1, n_cut=1).round(1).tolist()
+    [[2.8, 16.0, 4.0]]
+    """
+    core, cut = np.moveaxis(np.array(sums, dtype=np.float64)[..., :2], -1, 0)
+    errors = errors_of_parts(core / n_core - cut / n_cut)
+    return np.column_stack([errors, core.sum(axis=0) * (n_cut / n_core), cut.sum(axis=0)])
 
 
 def errors_in_slabs(sums: Integers) -> Floats:

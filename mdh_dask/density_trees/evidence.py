@@ -11,8 +11,9 @@ import numpy as np
 
 from .._jit.communities import rows_by_radius
 from .._typing import Booleans, Floats, Integers
+from ..valleys.balls import of_parts
 from ..valleys.neighbours import BLOCK, TIES, distinct, middle, squared_distances
-from .errors import errors_in_balls, errors_in_slabs
+from .errors import errors_among_parts, errors_in_balls, errors_in_slabs
 from .slabs import rows_in_slabs
 
 LANDMARKS = 1500
@@ -76,14 +77,24 @@ class Half:
     n_landmarks : int, default=1500
     slabs : bool, default=False
         Whether rows are counted in slabs, too.
+    parts : array of shape (n_rows,), int, optional
+        Parts of dependent rows, whose counts are compared; see `mdh_dask.splits.dependence`.
     """
 
-    def __init__(self, points: Floats, choosing: Booleans, n_landmarks: int = LANDMARKS, slabs: bool = False) -> None:
+    def __init__(
+        self,
+        points: Floats,
+        choosing: Booleans,
+        n_landmarks: int = LANDMARKS,
+        slabs: bool = False,
+        parts: Integers | None = None,
+    ) -> None:
         ours = np.flatnonzero(choosing)
         self.points, self.choosing, self.counted, self.slabs = points, ours, np.flatnonzero(~choosing), slabs
         self.places = ours[distinct(points[ours])[:n_landmarks]]
         self.to_choosing = squared_distances(points[self.places], points[ours])
         self.to_counted = squared_distances(points[self.places], points[~choosing])
+        self.of_parts = None if parts is None else of_parts(self.to_counted, parts[~choosing])
         self.apart = squared_distances(points[self.places], points[self.places])
         self.k = min(NEIGHBOUR, len(ours) - 1)
         self.reach = np.partition(self.to_choosing, self.k, axis=1)[:, self.k]
@@ -97,10 +108,10 @@ class Half:
         chosen = self.chosen(group, pair, SHARE_OF_GROUP)
         if chosen is None:
             return None
-        sums = np.zeros((2, len(RADII), 5), dtype=np.int64)
-        for side, balls in zip(sums, chosen):
-            rows_by_radius(self.to_counted, balls.core, balls.ends, balls.apart, balls.radii, side)
-        errors = np.stack([errors_in_balls(side, len(b.core), len(b.apart)) for side, b in zip(sums, chosen)])
+        if self.of_parts is not None:
+            sums = [[_sums(to_rows, balls) for to_rows in self.of_parts] for balls in chosen]
+            return np.stack([errors_among_parts(own, len(b.core), len(b.apart)) for own, b in zip(sums, chosen)])
+        errors = np.stack([errors_in_balls(_sums(self.to_counted, b), len(b.core), len(b.apart)) for b in chosen])
         if not self.slabs:
             return errors
         contact = self.points[self.places[chosen[0].ends[:, 0]]].mean(axis=0)
@@ -222,6 +233,13 @@ class Half:
         near = np.partition(self.to_choosing[core], sorted(set(which)), axis=1)[:, which]
         radii = np.median(near, axis=0).astype(np.float64) * (1 + TIES)
         return np.where(np.array(neighbours) <= max(n_rows, neighbours[0]), radii, NO_BALL)
+
+
+def _sums(to_rows: Floats, balls: Balls) -> Integers:
+    """Return the sums of `mdh_dask._jit.communities.rows_by_radius` of rows at these distances from the landmarks."""
+    sums = np.zeros((len(RADII), 5), dtype=np.int64)
+    rows_by_radius(to_rows, balls.core, balls.ends, balls.apart, balls.radii, sums)
+    return sums
 
 
 def _fair_share(n_columns: int) -> float:

@@ -16,6 +16,7 @@ from ..growth.discrete import Discrete, discrete_of
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..growth.ties import with_drawn_scales
+from ..splits.dependence import DEPENDENT_ROWS
 from ..valleys.balls import FEW_COLUMNS
 from .basins import with_basins
 from .clusters import clusters_of
@@ -40,7 +41,8 @@ class DensitySettings:
 
     `min_rows` is the least number of rows in a cluster, `most_clusters` the largest number of clusters, or None.
     `outliers` is the share of rows outside the density level, which `leaves_outside` says are in no cluster. `levels`
-    are those of the map whose features the rows are, None if they are columns.
+    are those of the map whose features the rows are, None if they are columns. `parts_at` is the index of the array
+    with the part of every row, None for independent rows.
     """
 
     sample_size: int
@@ -54,6 +56,7 @@ class DensitySettings:
     leaves_outside: bool
     seed: int
     levels: LevelFeatures | None = None
+    parts_at: int | None = None
 
 
 def cluster(
@@ -76,9 +79,11 @@ def cluster(
     """
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)
-    look = yield from first_read(settings.seed, wanted, n_rows, check)
+    if settings.parts_at is not None:
+        wanted = min(wanted, DEPENDENT_ROWS)
+    look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-    more = n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
+    more = settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
     near = sample._replace(rows=clipped(sample.rows, settings.scale))
     frame, discrete, points, structure = _sketch(settings, look, near, more)
     with one_blas_thread():
@@ -150,7 +155,8 @@ def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bo
 
     def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
         points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
-        structure = structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth)
+        in_groups = settings.parts_at is not None
+        structure = structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth, in_groups)
         return _Sketch(frame, discrete, points, structure)
 
     with one_blas_thread():

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._jit.hashing import hash_again
 from .._typing import Booleans, Floats, Integers
+from ..splits.dependence import halves_of_parts, parts_in
 from ..valleys.balls import FEW_COLUMNS
 from ..valleys.merging import merge_cells
 from .evidence import RADII, Half
@@ -91,6 +92,7 @@ def structure_of(
     level: float,
     slabs: bool = True,
     bandwidth: Callable[[Floats], float] | None = None,
+    in_groups: bool = False,
 ) -> Structure:
     """Return the cells of rows and the evidence between them.
 
@@ -108,6 +110,9 @@ def structure_of(
     bandwidth : callable, optional
         Returns how far single columns of few levels change a projection on a direction, shape (n_columns,). For more
         than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
+    in_groups : bool, default=False
+        Whether rows depend on each other, and the last bits of the hashes are their parts; see
+        `mdh_dask.splits.dependence`. Then halves are those of the parts, whose counts are compared, in balls only.
     """
     n = len(points)
     if n < FEWEST or not (varying := np.ptp(points, axis=0) > 0).any():
@@ -117,19 +122,28 @@ def structure_of(
     if points.shape[1] > FEW_COLUMNS:  # the middle of two rows is nearer to others than both
         cell = communities(graph.shared, COARSE_RESOLUTION)
         own = None if bandwidth is None else lambda direction: bandwidth(_placed(direction, varying))
-        return _as_leaves(points, hashes, cell, level, graph.reach, own)
+        return _as_leaves(points, hashes, cell, level, graph.reach, own, in_groups)
     cell = communities(graph.shared)
     if cell.max() == 0:
         return _one_cell(n)._replace(reach=graph.reach)
-    merges, slabs = linkage(graph.dense, cell), slabs and points.shape[1] > 1
-    fresh = hash_again(hashes, HALVES)
+    merges, slabs = linkage(graph.dense, cell), slabs and points.shape[1] > 1 and not in_groups
+    parts = parts_in(hashes) if in_groups else None
     n_splits = max(min(ROWS_OF_SPLITS // n, MOST_SPLITS), 1)
-    bits = [(fresh >> np.uint64(bit)) & np.uint64(1) == 0 for bit in range(n_splits)]
-    halvings = [[Half(points, half, slabs=slabs) for half in (bit, ~bit)] for bit in bits]
-    least = np.clip(EVIDENCE + BY_ROWS * np.log2(n / 200), LEAST_EVIDENCE, MOST_NEEDED)
+    bits = [_half(hashes, number, parts) for number in range(n_splits)]
+    halvings = [[Half(points, half, slabs=slabs, parts=parts) for half in (bit, ~bit)] for bit in bits]
+    least = LEAST_EVIDENCE
+    if not in_groups:
+        least = np.clip(EVIDENCE + BY_ROWS * np.log2(n / 200), LEAST_EVIDENCE, MOST_NEEDED)
     threshold = _at_level(least, level, len(merges.kept) * (len(RADII) + slabs * len(NEAREST)))
     structure = _tested(cell, merges, halvings, threshold)
     return structure._replace(threshold=threshold, reach=graph.reach)
+
+
+def _half(hashes: Integers, number: int, parts: Integers | None) -> Booleans:
+    """Return the rows of the first half in one of several ways to halve rows, or the parts of dependent rows."""
+    if parts is not None:
+        return halves_of_parts(number)[parts]
+    return np.asarray((hash_again(hashes, HALVES) >> np.uint64(number)) & np.uint64(1) == 0)
 
 
 def spanned(points: Floats) -> Floats:
@@ -164,13 +178,15 @@ def _as_leaves(
     level: float,
     reach: Floats,
     bandwidth: Callable[[Floats], float] | None,
+    in_groups: bool,
 ) -> Structure:
     """Return the structure of cells that are merged by `mdh_dask.valleys.merging.merge_cells`."""
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
         return _one_cell(len(points))._replace(reach=reach)
     # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
-    merged = merge_cells(points, hashes, cell, n_cells, most_groups=1, smooth=False, bandwidth=bandwidth)
+    how: dict[str, Any] = {"smooth": False, "bandwidth": bandwidth, "in_groups": in_groups}
+    merged = merge_cells(points, hashes, cell, n_cells, most_groups=1, **how)
     # Of groups that are apart, later merges have no less evidence. Those that are not neighbours have an infinite one,
     # which no file holds.
     evidence = np.minimum(np.maximum.accumulate(merged.evidence), MOST_EVIDENCE)

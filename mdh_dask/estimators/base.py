@@ -22,7 +22,7 @@ from ..images import PixelColumns
 from ..io.models import save_model
 from .blocks import of_block, of_complete_rows
 from .frames import labels_like, plain_labels, sure_of, with_values
-from .groups import weighted_rows
+from .groups import groups_in_words, parts_of_groups, weighted_rows
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
@@ -64,6 +64,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "never"
     """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
+    n_groups_: int | None = None
     _ends: Integers | None = None
     """Sums of the weights up to each row, during a fit with weights."""
     _labelled: Any = None
@@ -112,8 +113,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
             rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
             self._take_target(y, rows.shape[0])
             check_length(y, rows.shape[0])
-            if groups is not None:
-                self._take_groups(groups, rows.shape[0])
+            self._parts, self.n_groups_ = (
+                (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
+            )
             self.pixel_columns_ = self._exemplars = self._drawn = None
             try:
                 learnt, self._ends = weighted_rows(self, learnt, weights)
@@ -125,7 +127,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 if hasattr(feature_map, "landmarks_"):
                     feature_map.landmarks_ = self._original(feature_map.landmarks_)
             finally:
-                self._ends = None
+                self._ends = self._parts = None
         return self
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
@@ -140,9 +142,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
         """Raise an error if other parameters, or weights of rows, exclude groups of dependent rows."""
         if weights is not None:
             raise ValueError("expected sample_weight or groups; got both: repeat the rows of equal ones")
-
-    def _take_groups(self, groups: Any, n_rows: int) -> None:
-        """Check and keep the groups of so many rows, in estimators whose tests compare groups."""
+        if self.missing == "drop":
+            raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
 
     def _original(self, numbers: Integers) -> Integers:
         """Return the numbers of the rows of `fit` for those of rows that count several times."""
@@ -256,7 +257,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
         check_is_fitted(self)
         sizes = self.state_.sizes
         of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
-        return f"{full_count(self.n_clusters_, 'cluster')}{of}: {self._limit() or self._reason()}"
+        groups = "" if self.n_groups_ is None else f" in {groups_in_words(self)}"
+        return f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""
@@ -338,6 +340,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             "n_features": self.n_features_in_,
             "feature_names": list(map(str, getattr(self, "feature_names_in_", []))) or None,
             "n_passes": self.n_passes_,
+            "n_groups": self.n_groups_,
             "pixel_columns": self.pixel_columns_,
             "columns": self.columns,
             "missing_values": self.missing_values_,

@@ -171,6 +171,33 @@ class ConsensusClustering(ClusterEstimator):
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         return super()._from_saved({**parameters, "estimator": _each(_tree_of, parameters.get("estimator"))})
 
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
+        """Cluster rows.
+
+        Parameters
+        ----------
+        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
+            As for `TreeEstimator.fit`.
+        y : ignored
+        groups : array-like, series, or Dask array or series of shape (n_samples,), or None
+            Groups of rows that depend on each other, as for `TreeEstimator.fit`; all trees, and merging, compare these.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, `X` or `groups` is invalid; before any work if possible, otherwise in the first pass.
+        """
+        return self._fit(X, y, groups=groups)
+
+    def _check_groups(self, weights: Any = None) -> None:
+        super()._check_groups(weights)
+        for own in self._turns():
+            own._check_groups()
+
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
         shape = (rows.shape[0], rows.shape[1])
@@ -178,25 +205,29 @@ class ConsensusClustering(ClusterEstimator):
             own._validate_params()
             own.n_features_in_, own.progress = shape[1], self.progress
             own.feature_map_ = None
-            own.columns = self.columns
+            own.columns, own._parts = self.columns, self._parts
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
         alone = [(own, s) for own, s in members if own.feature_map is not None]
         together = [(own, s) for own, s in members if own.feature_map is None]
         plans = [own._plan(s, shape, sample_seed=seed) for own, s in together]
+        beside = [] if self._parts is None else [self._parts]
         n_passes = 0
         if plans:
-            grown, n_passes = run_together(plans, merged, announce=self._bar)
+            grown, n_passes = run_together(plans, merged, *beside, announce=self._bar)
             for (own, _), found in zip(together, grown):
                 own.tree_ = found.tree
         for own, s in alone:
             n_passes += own._learn(rows, s)
         trees = tuple(own.state_ for own, _ in members)
-        state, n_passes = run(self._combined(trees, seed, shape), merged, announce=self._bar, n_passes=n_passes)
+        plan = self._combined(trees, seed, shape, len(beside) or None)
+        state, n_passes = run(plan, merged, *beside, announce=self._bar, n_passes=n_passes)
         self._adopt(state)
         return n_passes
 
-    def _combined(self, trees: tuple[TreeState, ...], seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
+    def _combined(
+        self, trees: tuple[TreeState, ...], seed: int, shape: tuple[int, int], parts_at: int | None
+    ) -> Plan[ConsensusState]:
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
         wanted = rows_in_memory(EXEMPLARY, trees[0].n_features)
@@ -204,7 +235,7 @@ class ConsensusClustering(ClusterEstimator):
         mapped = trees[0].feature_map
         merges = self.merge and self.n_clusters is None and (mapped is None or mapped.points is not None)
         counting = self._counted(labelling, seed, shape[0], drawing)
-        (counted, drawn), *merging = yield from together([counting, *[merging_sample(shape, seed)] * merges])
+        (counted, drawn), *merging = yield from together([counting, *[merging_sample(shape, seed, parts_at)] * merges])
         combined: LabelMixture | Found
         if self.combine == "mixture":
             combined = mixture_of(counted, self.n_clusters, self.n_init, seed)
@@ -214,7 +245,7 @@ class ConsensusClustering(ClusterEstimator):
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
-            group = groups_of_cells(label, state.n_clusters, points, sample)
+            group = groups_of_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
             state = self._state_of(trees, combined.merged(group, counted), counted)
         self._drawn = state.exemplars_among(drawn.first(wanted))
         return state

@@ -167,10 +167,11 @@ class DensityTree(ClusterEstimator):
             leaves_outside=self.unclassified == "leave",
             seed=seed,
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
+            parts_at=None if self._parts is None else 1,
         )
         return cluster(settings, shape, partial(check_first_look, names=self._names))
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Cluster rows.
 
         Parameters
@@ -180,6 +181,9 @@ class DensityTree(ClusterEstimator):
         y : ignored
         sample_weight : array-like or Dask array of shape (n_samples,), or None
             How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
+        groups : array-like, series, or Dask array or series of shape (n_samples,), or None
+            Groups of rows that depend on each other, as for `TreeEstimator.fit`. Valleys between cells are then tested
+            on groups that did not choose the places, and the sample has at most 4000 rows.
 
         Returns
         -------
@@ -188,9 +192,10 @@ class DensityTree(ClusterEstimator):
         Raises
         ------
         ValueError
-            If a parameter, `X` or `sample_weight` is invalid; before any work if possible, otherwise in the first pass.
+            If a parameter, `X`, `sample_weight` or `groups` is invalid; before any work if possible, otherwise in the
+            first pass.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, groups)
 
     @property
     def levels_(self) -> tuple[Level, ...]:

@@ -26,7 +26,6 @@ from ..splits.stopping import STOP_RULES
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
-from .groups import parts_of_groups
 from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
@@ -66,9 +65,6 @@ class GrownTree(ClusterEstimator):
     label_counts_: Integers | None = None
     _target: Target | None = None
     _guides: Guides | None = None
-    n_groups_: int | None = None
-    _parts: RowArray | None = None
-    """The part of every row during a fit to groups of dependent rows."""
     _grown_from: Grown | None = None
 
     @abstractmethod
@@ -84,13 +80,12 @@ class GrownTree(ClusterEstimator):
         wanted = self._wanted_clusters()
         if wanted is not None and self.max_clusters is not None:
             raise ValueError(f"expected n_clusters or max_clusters, got {wanted} and {self.max_clusters}: give one")
-        self.n_groups_ = None if self._parts is None else self.n_groups_
         try:
             n_passes = self._learn_tree(rows, seed)
             self.tree_ = self._numbered(self.tree_)
             self._count_labels()
         finally:
-            self._target = self._guides = self._parts = None
+            self._target = self._guides = None
         self.n_batches_ = 1
         return n_passes
 
@@ -101,17 +96,10 @@ class GrownTree(ClusterEstimator):
 
     def _check_groups(self, weights: Any = None) -> None:
         super()._check_groups(weights)
-        if self.missing == "drop":
-            raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
-        if self.merge:
-            raise ValueError("expected merge=False with groups; got True: merging counts rows as independent")
         if not STOP_RULES[self.stop_rule].takes_groups:
             raise ValueError(
                 f"expected stop_rule='hold-out' or 'none' with groups; got {self.stop_rule!r}, which compares rows"
             )
-
-    def _take_groups(self, groups: Any, n_rows: int) -> None:
-        self._parts, self.n_groups_ = parts_of_groups(groups, n_rows, self._seed())
 
     def _numbered(self, tree: Tree) -> Tree:
         """Return a tree with the numbers of clusters of this model."""
@@ -144,14 +132,16 @@ class GrownTree(ClusterEstimator):
             # A precomputed kernel has no points, which only its fitted map knows.
             samples = self.merge and not get_tags(self).input_tags.pairwise
             shape = (rows.shape[0], rows.shape[1])
-            beside: list[Plan[Any]] = [merging_sample(shape, seed)] if samples else []
+            parts = [] if self._parts is None else [self._parts]
+            beside: list[Plan[Any]] = [merging_sample(shape, seed, len(parts) or None)] if samples else []
             counting = level_plans(self.columns, array=0)
-            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting)
+            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting, beside=parts)
             self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
             n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
                 leaf_of, points = self.state_.labels, self.feature_map_.map_.points
-                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), self._apart(self.tree_))
+                apart = self._apart(self.tree_)
+                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), apart, bool(parts))
         return n_passes
 
     def _apart(self, tree: Tree) -> set[tuple[int, int]]:
@@ -187,7 +177,7 @@ class GrownTree(ClusterEstimator):
             settings = replace(settings, parts_at=1 + (self._target is not None))
         plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=self._names))]
         if merges := self._merges() and self.feature_map_ is None:
-            plans.append(merging_sample(shape, seed))
+            plans.append(merging_sample(shape, seed, settings.parts_at))
         grown, *drawn = yield from together(plans)
         tree, standardise = grown.tree, grown.standardise
         # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
@@ -197,7 +187,8 @@ class GrownTree(ClusterEstimator):
             # The densest rows may turn a hyperplane into a group of labelled ones.
             tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
         if merges:
-            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree))
+            in_groups = settings.parts_at is not None
+            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree), in_groups)
         return Grown(tree, standardise, grown.sample)
 
     def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
@@ -256,7 +247,7 @@ class GrownTree(ClusterEstimator):
         labels = None
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
-        own = {"n_batches": self.n_batches_, "n_groups": self.n_groups_, "level_counts": self.level_counts_}
+        own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
         return {**super()._saved_state(), **own, "labels": labels}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
@@ -264,7 +255,6 @@ class GrownTree(ClusterEstimator):
         self.tree_ = state.tree
         self._restore_feature_map(state.feature_map, planes=state.n_columns)
         self.n_batches_ = count(saved, "n_batches", 1)
-        self.n_groups_ = count(saved, "n_groups", 2) if saved.get("n_groups") is not None else None
         self.level_counts_ = restored_level_counts(saved, self.columns)
         if (labels := optional(saved, "labels", dict)) is not None:
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)

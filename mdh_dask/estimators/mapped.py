@@ -110,6 +110,8 @@ class Mapped(RowValues):
 
     feature_map: Any = None
     feature_map_: FeatureTransformer | None
+    _parts: RowArray | None = None
+    """The part of every row during a fit to groups of dependent rows."""
     cache: Cache | None = "auto"
     scale: bool
 
@@ -137,7 +139,8 @@ class Mapped(RowValues):
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Set the state from rows or their features, and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        state, n_passes = run(plan, rows, announce=announce, n_passes=n_passes)
+        beside = [] if self._parts is None else [self._parts]
+        state, n_passes = run(plan, rows, *beside, announce=announce, n_passes=n_passes)
         self._adopt(state)
         return n_passes
 

@@ -54,6 +54,7 @@ def _model_of(saved: Any) -> Any:
     model = known._from_saved(part(saved, "parameters", dict))
     model.n_features_in_ = n_columns = count(saved, "n_features", 1)
     model.n_passes_ = count(saved, "n_passes", 0)
+    model.n_groups_ = None if saved.get("n_groups") is None else count(saved, "n_groups", 2)
     if (pixel_columns := optional(saved, "pixel_columns", PixelColumns)) is not None:
         pixel_columns.check_columns(n_columns)
     if (types := optional(saved, "columns", ColumnTypes)) is not None and types.n_columns != n_columns:

@@ -1,7 +1,7 @@
 """The base of estimators and feature maps, whose fitted values plans of passes compute, and that of feature maps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import signature
 from typing import Any, ClassVar, Self
@@ -231,15 +231,15 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
             self._fit_beside(X)
         return self
 
-    def _fit_beside(self, X: Any, *others: Plan[Any]) -> list[Any]:
-        """Fit the map, advance other plans in the same passes, and return their results."""
+    def _fit_beside(self, X: Any, *others: Plan[Any], beside: Sequence[RowArray] = ()) -> list[Any]:
+        """Fit the map, advance other plans in the same passes, which read arrays beside, and return their results."""
         self._check_parameters()
         read = self._read(X, fits=True)
         self._take_columns(read)
         rows = read.array
         self._check_rows(rows)
         plans = [self._plan(self._seed(), (rows.shape[0], rows.shape[1])), *others]
-        outcome = run_together(plans, merge_chunks(rows), announce=self._bar, n_passes=read.n_passes)
+        outcome = run_together(plans, merge_chunks(rows), *beside, announce=self._bar, n_passes=read.n_passes)
         (feature_map, *results), self.n_passes_ = outcome
         self._adopt(feature_map)
         return results

@@ -49,7 +49,7 @@ class TreeEstimator(GrownTree):
         ------
         ValueError
             If a parameter, `X`, `y`, `sample_weight` or `groups` is invalid; before any work if possible, otherwise in
-            the first pass. Groups need ``stop_rule="hold-out"`` and ``merge=False``.
+            the first pass. Groups need ``stop_rule="hold-out"``.
 
         Notes
         -----

@@ -8,6 +8,7 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
+from ..splits.dependence import DEPENDENT_ROWS
 from ..tree.structure import Tree
 from ..valleys.merging import merge_cells
 from .bounds import clipped
@@ -23,7 +24,7 @@ MERGING = 3
 """Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""
 
 
-def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
+def merging_sample(shape: tuple[int, int], seed: int, parts_at: int | None = None) -> Plan[Sample]:
     """Plan the sample of rows on which merging is based.
 
     Parameters
@@ -31,6 +32,8 @@ def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
     shape : (n_rows, n_columns)
         Shape of the rows that the pass reads.
     seed : int
+    parts_at : int or None
+        Index of the array with the part of every row, if rows depend on each other; see `growth.passes.hashes_of`.
 
     Returns
     -------
@@ -38,7 +41,8 @@ def merging_sample(shape: tuple[int, int], seed: int) -> Plan[Sample]:
         A plan of one pass, which asks nothing of the tree: it goes together with the first pass of growing.
     """
     key = int(generator(seed, MERGING).integers(2**31))
-    return (yield from draw(key, rows_in_memory(SAMPLE_ROWS, shape[1]), shape[0]))
+    wanted = SAMPLE_ROWS if parts_at is None else DEPENDENT_ROWS
+    return (yield from draw(key, rows_in_memory(wanted, shape[1]), shape[0], parts_at))
 
 
 def merged(
@@ -49,6 +53,7 @@ def merged(
     most_clusters: int | None = None,
     fewest_clusters: int = 1,
     apart: Collection[tuple[int, int]] = (),
+    in_groups: bool = False,
 ) -> Tree:
     """Return the tree with merged leaves; see `mdh_dask.valleys.merging.merge_cells`.
 
@@ -68,11 +73,14 @@ def merged(
         Number of clusters at which merging stops, whatever the density.
     apart : collection of pairs of leaves
         Leaves that should stay in different clusters.
+    in_groups : bool, default=False
+        Whether rows depend on each other, and the last bits of the hashes of the sample are their parts.
     """
     if tree.n_leaves == 1:
         return tree
     bounds = most_clusters, fewest_clusters
-    return tree.merged(groups_of_cells(leaf_of(sample.rows), tree.n_leaves, coordinates, sample, *bounds, apart))
+    cell = leaf_of(sample.rows)
+    return tree.merged(groups_of_cells(cell, tree.n_leaves, coordinates, sample, *bounds, apart, in_groups))
 
 
 def groups_of_cells(
@@ -83,11 +91,13 @@ def groups_of_cells(
     most_clusters: int | None = None,
     fewest_clusters: int = 1,
     apart: Collection[tuple[int, int]] = (),
+    in_groups: bool = False,
 ) -> Integers:
     """Return the cluster of each cell of a partition, from the cells of the sample rows; parameters as for `merged`."""
     near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64), scaled=False)
     points = without_ties(sample._replace(rows=near))
     cell = cell[np.isin(sample.numbers, points.numbers)]
-    cells = merge_cells(points.rows, points.hashes, cell, n_cells, most_clusters, fewest_clusters, apart)
+    bounds = most_clusters, fewest_clusters
+    cells = merge_cells(points.rows, points.hashes, cell, n_cells, *bounds, apart, in_groups=in_groups)
     logger.info("merged %s cells into %s clusters", n_cells, cells.group.max() + 1)
     return cells.group

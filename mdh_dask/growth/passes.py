@@ -194,13 +194,15 @@ def merge_columns(a: Columns, b: Columns) -> Columns:
     return Columns(n, mean, deviations, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
 
 
-def draw(seed: int, n_wanted: int, n_rows: int) -> Plan[Sample]:
-    """Plan a pass that draws `n_wanted` of the rows, or all of fewer."""
-    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(n_wanted, n_rows)))
+def draw(seed: int, n_wanted: int, n_rows: int, parts_at: int | None = None) -> Plan[Sample]:
+    """Plan a pass that draws `n_wanted` of the rows, or all of fewer; see `hashes_of` for `parts_at`."""
+    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(n_wanted, n_rows), parts_at=parts_at))
     return drawn.first(n_wanted)
 
 
-def first_read(seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook], None]) -> Plan[FirstLook]:
+def first_read(
+    seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook], None], parts_at: int | None = None
+) -> Plan[FirstLook]:
     """Plan the first pass, which measures the columns and draws `n_wanted` of the rows, or all of fewer.
 
     Parameters
@@ -210,8 +212,10 @@ def first_read(seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook
     n_wanted, n_rows : int
     check : callable
         Raises an error if the rows cannot be clustered.
+    parts_at : int or None
+        Index of the array with the part of every row; see `hashes_of`.
     """
-    look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(n_wanted, n_rows)))
+    look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(n_wanted, n_rows), parts_at))
     check(look)
     return look._replace(sample=look.sample.first(n_wanted))
 

@@ -8,9 +8,9 @@ Biometrika 73, 1986).
 """
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import ndtri, stdtr
 
-from .._typing import AnyArray, Booleans
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.histograms import Histograms
 
 N_PARTS = 32
@@ -18,6 +18,19 @@ N_PARTS = 32
 
 LEAST_PARTS = 4
 """Fewest parts with rows that a test compares: three degrees of freedom of its t-distribution."""
+
+
+DEPENDENT_ROWS = 4000
+"""Most sample rows in which balls are compared: the number of groups limits what more of them show. The balls of
+10,000 rows are so small that few rows of each part are in them, and clusters of mosaics were merged."""
+
+MOST_ERRORS = 30.0
+"""Standard errors of the least p-value that numbers of 64 bits hold, about."""
+
+
+def parts_in(hashes: Integers) -> Integers:
+    """Return the part of each row from its hash, of which it is the last bits."""
+    return (hashes & np.uint64(N_PARTS - 1)).astype(np.uint8)
 
 
 def halves_of_parts(number: int) -> Booleans:
@@ -66,7 +79,7 @@ def p_value_of_parts(chosen: Histograms, parts: AnyArray, k: int) -> float:
     density, reach = chosen.density[0], max(round(float(chosen.bandwidth[0] / chosen.width[0])), 1)
     valley = _around(parts, k, reach)
     modes = int(density[: k + 1].argmax()), k + int(density[k:].argmax())
-    return max(_p_value(_around(parts, mode, reach) - valley) for mode in modes)
+    return float(max(p_values(_around(parts, mode, reach) - valley) for mode in modes))
 
 
 def _around(parts: AnyArray, k: int, reach: int) -> AnyArray:
@@ -74,8 +87,24 @@ def _around(parts: AnyArray, k: int, reach: int) -> AnyArray:
     return parts[:, max(k - reach, 0) : k + reach + 1].sum(axis=1, dtype=np.float64)
 
 
-def _p_value(differences: AnyArray) -> float:
-    """Return the one-sided p-value of Student's t-test of independent differences."""
-    n, mean = len(differences), float(differences.mean())
-    error = float(differences.std(ddof=1)) / n**0.5
-    return float(stdtr(n - 1, -mean / error)) if error > 0 else float(mean <= 0)
+def p_values(differences: AnyArray) -> Floats:
+    """Return the one-sided p-values of Student's t-tests of independent differences, which are along the first axis."""
+    n, mean = len(differences), differences.mean(axis=0)
+    error = differences.std(axis=0, ddof=1) / n**0.5
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(error > 0, stdtr(n - 1, -mean / error), mean <= 0), dtype=np.float64)
+
+
+def errors_of_parts(differences: AnyArray) -> Floats:
+    """Return the differences of parts with rows in standard errors: the normal quantiles of `p_values`.
+
+    They are zero with fewer than `LEAST_PARTS` parts.
+
+    Examples
+    --------
+    >>> errors_of_parts(np.array([[3.0, 1.0], [4.0, -1.0], [5.0, 2.0], [4.0, 0.0]])).round(1).tolist()
+    [3.1, 0.7]
+    """
+    if len(differences) < LEAST_PARTS:
+        return np.zeros(differences.shape[1:])
+    return np.asarray(np.clip(-ndtri(p_values(differences)), -MOST_ERRORS, MOST_ERRORS))

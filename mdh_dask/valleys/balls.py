@@ -4,10 +4,13 @@ Some rows choose the densest points of each group and of the cut between them. O
 these points, so the points are not tested on the rows that chose them. Groups may have any shape.
 """
 
+from itertools import combinations
+
 import numpy as np
 
 from .._jit.pairs import BallsOfPairs, Limits, Listed, rows_in_balls_of_pairs
 from .._typing import Floats, Integers
+from ..splits.dependence import errors_of_parts
 from .neighbours import BLOCK, TIES, distinct, middle, nearest, squared_distances
 
 LANDMARKS = 2000
@@ -53,9 +56,13 @@ class Landmarks:
         Indices of the rows of both halves; the landmarks are the first distinct rows of `choosing`.
     cell : array of shape (n_rows,), int
         Rows of `ELSEWHERE` are no centres of balls.
+    parts : array of shape (n_rows,), int, optional
+        Parts of dependent rows, whose counts are compared; see `mdh_dask.splits.dependence`.
     """
 
-    def __init__(self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers) -> None:
+    def __init__(
+        self, rows: Floats, choosing: Integers, counted: Integers, cell: Integers, parts: Integers | None = None
+    ) -> None:
         drawn = choosing[distinct(rows[choosing])[:LANDMARKS]]
         own = np.flatnonzero(cell[drawn] != ELSEWHERE)
         places = drawn[own]
@@ -63,10 +70,13 @@ class Landmarks:
         self.to_choosing = to_choosing = squared_distances(rows[places], rows[choosing])
         apart = to_choosing[:, np.searchsorted(choosing, drawn)]
         pairs = _neighbours(apart, own, self.cell)
+        if parts is not None:  # groups of rows far from others are no evidence of clusters
+            pairs = _with_closest(*pairs, np.ascontiguousarray(apart[:, own]), self.cell)
         most = len(choosing) // ROWS_FOR_A_NEIGHBOUR
         sizes = max(min(NEIGHBOURS, most), 3), max(min(MANY_NEIGHBOURS, most), 3)
         self.balls = _balls(to_choosing, np.ascontiguousarray(apart[:, own]), pairs, *sizes)
         self.to_counted = squared_distances(rows[places], rows[counted])
+        self.of_parts = None if parts is None else of_parts(self.to_counted, parts[counted])
         self.times = (1.0, CLEARLY) if has_many_columns(rows) else (1.0,)
 
     def links(self, group: Integers) -> Integers:
@@ -108,12 +118,16 @@ class Landmarks:
         limits = Limits(PLACES, np.float32(SPREAD), np.float32(1 + TIES))
         found = []
         for size, balls in enumerate(self.balls):
-            sums, cuts = np.zeros((len(pairs), 2, 5), dtype=np.int64), self._cuts(size, group, pairs)
-            rows_in_balls_of_pairs(self.to_counted, balls, members, cuts, pairs, limits, sums)
+            cuts = self._cuts(size, group, pairs)
+            sums = np.zeros((len(self.of_parts or "1"), len(pairs), 2, 5), dtype=np.int64)
+            for own, to_rows in zip(sums, self.of_parts or [self.to_counted]):
+                rows_in_balls_of_pairs(to_rows, balls, members, cuts, pairs, limits, own)
             met = np.diff(cuts.start)[:, None] > 0
-            found.append(
-                np.stack([np.where(met, _standard_errors(sums, times), np.nan) for times in self.times], axis=1)
-            )
+            errors = [
+                _standard_errors(sums[0], times) if self.of_parts is None else _errors_among_parts(sums, times)
+                for times in self.times
+            ]
+            found.append(np.stack([np.where(met, of_times, np.nan) for of_times in errors], axis=1))
         return np.stack(found, axis=1)
 
 
@@ -133,6 +147,17 @@ def _standard_errors(sums: Integers, times: float) -> Floats:
     in_core, in_cut, cores, both, cuts = np.moveaxis(sums.astype(np.float64), -1, 0)
     squares = cores - 2 * times * both + times**2 * cuts
     return np.asarray((in_core - times * in_cut) / np.sqrt(np.where(squares > 0, squares, np.inf)))
+
+
+def _errors_among_parts(sums: Integers, times: float) -> Floats:
+    """Return what `_standard_errors` does for dependent rows, of which there are sums for each part."""
+    in_core, in_cut = np.moveaxis(sums[..., :2].astype(np.float64), -1, 0)
+    return errors_of_parts(in_core - times * in_cut)
+
+
+def of_parts(to_rows: Floats, parts: Integers) -> list[Floats]:
+    """Return the columns of distances to the rows of each part."""
+    return [np.ascontiguousarray(to_rows[:, parts == part]) for part in np.unique(parts)]
 
 
 def has_many_columns(rows: Floats) -> bool:
@@ -192,3 +217,20 @@ def _neighbours(apart: Floats, own: Integers, cell: Integers) -> tuple[Integers,
     first, second = pairs // n, pairs % n
     crossing = cell[first] != cell[second]
     return first[crossing], second[crossing]
+
+
+def _with_closest(first: Integers, second: Integers, among: Floats, cell: Integers) -> tuple[Integers, Integers]:
+    """Return pairs of landmarks and the closest two of every two cells, which may be no neighbours."""
+    cells, own = np.unique(cell, return_inverse=True)
+    closest = np.full((len(cells), len(among)), -1)  # the landmark of each cell that is nearest to each landmark
+    for c in range(len(cells)):
+        ours = np.flatnonzero(own == c)
+        closest[c] = ours[among[:, ours].argmin(axis=1)]
+    found = [first * len(among) + second]
+    for a, b in combinations(range(len(cells)), 2):
+        ours = np.flatnonzero(own == a)
+        one = ours[among[ours, closest[b][ours]].argmin()]
+        ends = sorted((int(one), int(closest[b][one])))
+        found.append(np.array([ends[0] * len(among) + ends[1]]))
+    pairs = np.unique(np.concatenate(found))
+    return pairs // len(among), pairs % len(among)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._jit.pairs import Lines, count_in_slabs, draw_contact_lines, draw_fisher_lines, place_slabs
 from .._typing import Booleans, Floats, Integers
+from ..splits.dependence import errors_of_parts
 from .balls import ELSEWHERE, Landmarks, has_many_columns, listed
 
 NEAREST = 24
@@ -51,6 +52,8 @@ class Slabs:
         Of the same half.
     normal : array of shape (n_rows,)
         A random number of each row, normal with variance one.
+    parts : array of shape (n_rows,), int, optional
+        Parts of dependent rows: then rows are counted by their parts, and not by their cells.
     """
 
     def __init__(
@@ -62,11 +65,16 @@ class Slabs:
         n_cells: int,
         landmarks: Landmarks,
         normal: Floats,
+        parts: Integers | None = None,
     ) -> None:
         ours = cell[choosing] != ELSEWHERE
         self.choosing, self.own = rows[choosing[ours]], cell[choosing[ours]]
         self.counted, self.normal, self.n_cells = rows[counted], normal[counted], n_cells
         self.cell = np.where(cell[counted] == ELSEWHERE, n_cells, cell[counted])
+        self.kind, self.n_kinds, self.by_parts = self.cell, n_cells + 1, parts is not None
+        if parts is not None:
+            found, self.kind = np.unique(parts[counted], return_inverse=True)
+            self.n_kinds = len(found)
         self.squares = np.square(self.counted).sum(axis=1)
         self.landmarks, self.to_choosing = landmarks, landmarks.to_choosing[:, ours]
         self.combinations = combinations_apart(self.choosing, self.own)
@@ -79,10 +87,11 @@ class Slabs:
         """Return the rows in slabs along both lines of each pair of groups, shape (n_pairs, 2, 2, 3, n_cells + 1).
 
         The second axis is the line, the third is 1 for places that are displaced by the bandwidth along a direction of
-        shape (n_columns,), the fourth the slab. Rows of `ELSEWHERE` are those of the last cell.
+        shape (n_columns,), the fourth the slab. Rows of `ELSEWHERE` are those of the last cell. Of dependent rows, the
+        last axis are the parts that are counted.
         """
         few = len(self.counted) < 2**15  # of hundreds of cells, there are thousands of pairs
-        counts = np.zeros((len(pairs), N_KINDS, 2, 3, self.n_cells + 1), dtype=np.int16 if few else np.int32)
+        counts = np.zeros((len(pairs), N_KINDS, 2, 3, self.n_kinds), dtype=np.int16 if few else np.int32)
         n_coordinates = 0 if self.combinations is None else self.combinations.shape[1]
         size = max(BLOCK // max(len(self.counted), n_coordinates**2, self.choosing.shape[1], 1), 1)
         for i in range(0, len(pairs), size):
@@ -109,7 +118,8 @@ class Slabs:
     ) -> Integers:
         """Return the counts along lines that all rows of both groups choose in coordinates that tell cells apart.
 
-        These tell apart better the rows that chose them than others, so slabs are placed by those that are counted.
+        These tell apart better the rows that chose them than others, so slabs are placed by those that are counted. But
+        a few groups of dependent rows can be told apart along some line, so those that choose it place its slabs, too.
         """
         members = listed(np.append(group, len(group))[self.cell], np.arange(len(group)))
         n_rows = np.bincount(group[self.own], minlength=len(group))
@@ -122,15 +132,22 @@ class Slabs:
         columns = np.ascontiguousarray(self.coordinates.T)
         widths = _widths(lines.direction @ combinations.T, bandwidth)
         reach = WITHIN, widths * np.abs(self.normal).max(initial=0.0)
-        place_slabs(columns, along, roots, members, pairs[drawn], reach, lines, beside)
-        counts = np.zeros((len(pairs), 2, 3, self.n_cells + 1), dtype=np.int32)
+        placed = lines
+        if self.by_parts:
+            placed, reach = _copied(lines), (WITHIN, np.full(len(drawn), np.inf))  # of all rows counted
+            chosen = listed(group[self.own], np.arange(len(group)))
+            own = _places(self.chosen_coordinates, lines)
+            of_chosen = np.ascontiguousarray(self.chosen_coordinates.T)
+            place_slabs(of_chosen, own, roots, chosen, pairs[drawn], reach, lines, np.full(own.shape, np.inf))
+        place_slabs(columns, along, roots, members, pairs[drawn], reach, placed, beside)
+        counts = np.zeros((len(pairs), 2, 3, self.n_kinds), dtype=np.int32)
         counts[drawn] = self._counted(along, beside, lines, widths)
         return counts
 
     def _counted(self, along: Floats, beside: Floats, lines: Lines, widths: Floats) -> Integers:
         """Return the counts in slabs of places on lines, displaced by `widths`, and distances from the lines."""
-        counts = np.zeros((len(along), 2, 3, self.n_cells + 1), dtype=np.int32)
-        count_in_slabs(along, beside, lines, (widths, self.normal), self.cell, counts)
+        counts = np.zeros((len(along), 2, 3, self.n_kinds), dtype=np.int32)
+        count_in_slabs(along, beside, lines, (widths, self.normal), self.kind, counts)
         return counts
 
     def _moments(self, group: Integers, n_rows: Integers) -> tuple[Integers, Floats, Floats, Floats]:
@@ -159,15 +176,20 @@ def slabs(
     n_cells: int,
     landmarks: Landmarks,
     normal: Floats,
+    parts: Integers | None = None,
 ) -> Slabs | None:
     """Return the halves of rows in many columns, or None with few columns, constant ones aside."""
-    return Slabs(rows, choosing, counted, cell, n_cells, landmarks, normal) if has_many_columns(rows) else None
+    return Slabs(rows, choosing, counted, cell, n_cells, landmarks, normal, parts) if has_many_columns(rows) else None
 
 
 def _no_lines(pairs: Integers, n_columns: int) -> Lines:
     """Return lines that are still to be drawn."""
     n = len(pairs)
     return Lines(np.zeros((n, n_columns)), np.zeros((n, n_columns)), np.zeros((n, 2)), np.zeros(n))
+
+
+def _copied(lines: Lines) -> Lines:
+    return Lines(*(part.copy() for part in lines))
 
 
 def _widths(directions: Floats, bandwidth: Callable[[Floats], float] | None) -> Floats:
@@ -196,6 +218,12 @@ def errors_in_slabs(counts: Integers, kept: Booleans) -> Floats:
     left, between, right = np.moveaxis((counts * kept[..., None, :]).sum(axis=-1), -1, 0)
     sides = np.stack([left, right], axis=-1)
     return np.asarray((sides - between[..., None]) / np.sqrt(np.maximum(sides + between[..., None], 1)))
+
+
+def errors_among_parts(counts: Integers) -> Floats:
+    """Return what `errors_in_slabs` does for dependent rows, whose parts are the last axis."""
+    left, between, right = np.moveaxis(counts.astype(np.float64), -2, 0)
+    return errors_of_parts(np.moveaxis(np.stack([left - between, right - between], axis=-1), -2, 0))
 
 
 def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:

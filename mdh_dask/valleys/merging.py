@@ -49,6 +49,7 @@ def merge_cells(
     apart: Collection[Pair] = (),
     smooth: bool = True,
     bandwidth: Callable[[Floats], float] | None = None,
+    in_groups: bool = False,
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -81,6 +82,9 @@ def merge_cells(
         Whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
     bandwidth : callable, optional
         Returns how far single columns change a projection on a direction, shape (n_columns,). For many columns only.
+    in_groups : bool, default=False
+        Whether rows depend on each other, and the last bits of the hashes are their parts, which are halved and
+        compared; see `mdh_dask.splits.dependence`.
 
     Returns
     -------
@@ -104,7 +108,7 @@ def merge_cells(
     order = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[order], hashes[order], cell[order]
     smoothed = smoothed_cells(rows, cell, n_cells)
-    tests = PairTests(rows, hashes, smoothed if smooth else cell, n_cells, bandwidth)
+    tests = PairTests(rows, hashes, smoothed if smooth else cell, n_cells, bandwidth, in_groups=in_groups)
     factors = factors_of(rows, cell, n_cells) if bandwidth is None else no_factors(n_cells)
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     return _merged(tests, factors, group, most_groups, fewest_groups, apart)
@@ -234,7 +238,7 @@ class Known:
         others.
         """
         evidence = self.counted.evidence()
-        if not self.tests.have_slabs():
+        if not self.tests.have_slabs_of_cells():
             return evidence
         while True:
             apart = np.zeros((len(self.group), len(self.group)), dtype=bool)

@@ -11,9 +11,10 @@ import numpy as np
 
 from .._jit.hashing import hash_again
 from .._random import normal_of
-from .._typing import Booleans, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..splits.dependence import halves_of_parts, parts_in
 from .balls import ELSEWHERE, Landmarks
-from .lines import N_KINDS, Slabs, errors_in_slabs, slabs
+from .lines import N_KINDS, Slabs, errors_among_parts, errors_in_slabs, slabs
 
 Pair = tuple[int, int]
 
@@ -40,8 +41,9 @@ class Counted(NamedTuple):
     balls: Floats
     """Evidence of balls, and of balls that clearly more rows are in, shape (n_pairs, n_times); infinite for groups that
     are no neighbours."""
-    slabs: Integers
-    """Rows of each cell in the slabs of each halving, shape (n_pairs, N_KINDS, n_splits, 2, 3, n_cells + 1)."""
+    slabs: AnyArray
+    """Rows of each cell in the slabs of each halving, shape (n_pairs, N_KINDS, n_splits, 2, 3, n_cells + 1), int; of
+    dependent rows, the standard errors, shape (n_pairs, N_KINDS, n_splits, 2, 2), float64."""
     met: Booleans
     """Whether each half found a cut, shape (n_pairs, n_splits, 2)."""
     smoothed: Floats
@@ -53,9 +55,7 @@ class Counted(NamedTuple):
 
     def and_of(self, other: "Counted") -> "Counted":
         """Return what is known of these pairs and of others."""
-        both = zip(self, other)
-        balls, slabs, met, smoothed = (np.concatenate(of_both) for of_both in both)
-        return Counted(balls, slabs, met, smoothed)
+        return Counted(*(np.concatenate(both) for both in zip(self, other)))
 
     def evidence(self, kept: Booleans | None = None) -> Floats:
         """Return the evidence of each pair, shape (n_pairs,).
@@ -69,6 +69,8 @@ class Counted(NamedTuple):
 
     def _in_slabs(self, kept: Booleans | None) -> Floats:
         """Return the evidence of slabs."""
+        if self.slabs.dtype.kind == "f":
+            return pooled(np.where(self.met[:, None, ..., None], self.slabs, np.nan)).max(axis=1)
         if kept is None:
             kept = np.ones((len(self.slabs), self.slabs.shape[-1] - 1), dtype=bool)
         kept = np.pad(kept, ((0, 0), (0, 1)), constant_values=True)[:, None, None, None]
@@ -91,6 +93,8 @@ class PairTests:
         As for `mdh_dask.valleys.merging.merge_cells`.
     n_splits : int, optional
         Number of ways to halve the rows.
+    in_groups : bool, default=False
+        As for `mdh_dask.valleys.merging.merge_cells`.
     """
 
     def __init__(
@@ -101,16 +105,19 @@ class PairTests:
         n_cells: int,
         bandwidth: Callable[[Floats], float] | None = None,
         n_splits: int | None = None,
+        in_groups: bool = False,
     ) -> None:
         self.rows, self.hashes, self.cell, self.n_cells, self.bandwidth = rows, hashes, cell, n_cells, bandwidth
+        self.in_groups = in_groups
+        parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         self.splits: list[list[tuple[Landmarks, Slabs | None]]] = []
         for bit in range(n_splits or max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)):
-            half = (hashes >> np.uint64(bit)) & np.uint64(1)
-            first, second = np.flatnonzero(half == 0), np.flatnonzero(half)
-            ways = (rows, first, second, cell), (rows, second, first, cell)
-            chosen = [(way, Landmarks(*way)) for way in ways]
-            self.splits.append([(marks, slabs(*way, n_cells, marks, normal)) for way, marks in chosen])
+            first = (hashes >> np.uint64(bit)) & np.uint64(1) == 0 if parts is None else halves_of_parts(bit)[parts]
+            halves = np.flatnonzero(first), np.flatnonzero(~first)
+            ways = (rows, *halves, cell), (rows, *halves[::-1], cell)
+            chosen = [(way, Landmarks(*way, parts)) for way in ways]
+            self.splits.append([(marks, slabs(*way, n_cells, marks, normal, parts)) for way, marks in chosen])
 
     def counted(self, group: Integers, pairs: Integers) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first."""
@@ -119,15 +126,20 @@ class PairTests:
         of_sizes = np.moveaxis(balls, (2, 3, 4), (0, 1, 2))  # (n_pairs, 2 sizes, n_times, n_splits, 2 halves, 2 groups)
         of_kinds = np.moveaxis(rows, (2, 3), (0, 1))
         met = ~np.isnan(of_sizes[:, 0, 0, ..., 0])
-        best = np.nan_to_num(pooled(of_sizes).max(axis=1), nan=np.inf)
+        # Independent rows that are no neighbours are apart; groups of dependent rows are so without being clusters.
+        best = np.nan_to_num(pooled(of_sizes).max(axis=1), nan=0.0 if self.in_groups else np.inf)
+        if self.in_groups:
+            return Counted(best, of_kinds[..., 0, :], met, pooled(of_kinds[..., 1, :]).max(axis=1))
         errors = errors_in_slabs(of_kinds[..., 1, :, :], np.ones(self.n_cells + 1, dtype=bool))
         return Counted(best, of_kinds[..., 0, :, :].copy(), met, pooled(errors).max(axis=1))
 
-    def _in_slabs(self, on_lines: Slabs | None, group: Integers, pairs: Integers) -> Integers:
-        """Return the counts in slabs, zeros in few columns."""
+    def _in_slabs(self, on_lines: Slabs | None, group: Integers, pairs: Integers) -> AnyArray:
+        """Return the counts in slabs, or their standard errors for dependent rows; zeros in few columns."""
         if on_lines is None:
-            return np.zeros((len(pairs), N_KINDS, 2, 3, self.n_cells + 1), dtype=np.int32)
-        return on_lines.counts(group, pairs, self.bandwidth)
+            none = (2,) if self.in_groups else (3, self.n_cells + 1)
+            return np.zeros((len(pairs), N_KINDS, 2, *none), dtype=np.float64 if self.in_groups else np.int32)
+        counts = on_lines.counts(group, pairs, self.bandwidth)
+        return errors_among_parts(counts) if self.in_groups else counts
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns, that of the first halving if it shows no valley."""
@@ -136,15 +148,15 @@ class PairTests:
             return np.inf
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
         for n_splits in sorted({1, len(self.splits)}):
-            tests = PairTests(rows, self.hashes, sides[self.cell], 2, n_splits=n_splits)
+            tests = PairTests(rows, self.hashes, sides[self.cell], 2, n_splits=n_splits, in_groups=self.in_groups)
             evidence = float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence()[0])
             if evidence <= 0:
                 break
         return evidence
 
-    def have_slabs(self) -> bool:
-        """Return whether rows are compared in slabs."""
-        return self.splits[0][0][1] is not None
+    def have_slabs_of_cells(self) -> bool:
+        """Return whether rows of each cell are compared in slabs."""
+        return self.splits[0][0][1] is not None and not self.in_groups
 
     def seen(self) -> Integers:
         """Return the cells with landmarks."""

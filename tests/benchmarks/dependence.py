@@ -26,7 +26,7 @@ MOST_SPLIT = 0.05
 MOST_LOST = 0.02
 """NMI that clusters in all groups may lose, if rows do not depend on each other."""
 
-METHODS = ("RandomProjectionTree", "HierarchicalMDH")
+METHODS = ("RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "DensityTree")
 
 
 class Drawn(NamedTuple):

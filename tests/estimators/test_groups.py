@@ -5,25 +5,36 @@ import numpy as np
 import pytest
 from helpers import in_turns
 from numpy.testing import assert_array_equal
+from sklearn.metrics import normalized_mutual_info_score
 
-from mdh_dask import DivisiveClustering, HierarchicalKernelMDH, HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask import (
+    ConsensusClustering,
+    DensityTree,
+    DivisiveClustering,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    RandomProjectionTree,
+    load_model,
+)
 from mdh_dask.estimators.groups import dealt
 
 TREES = [RandomProjectionTree, HierarchicalMDH]
 
+MERGING = [HierarchicalKernelMDH, DensityTree]
 
-def donors(seed, n_groups=20, n=300, effect=2.0):
+
+def donors(seed, n_groups=20, n=300, effect=2.0, d=4):
     """Rows around the centre of their donor; all centres are from one normal cloud."""
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(n_groups), n)
-    return rng.normal(size=(n_groups * n, 4)) + effect * rng.normal(size=(n_groups, 4))[groups], groups
+    return rng.normal(size=(n_groups * n, d)) + effect * rng.normal(size=(n_groups, d))[groups], groups
 
 
-def clusters(seed, n_groups=20, n=4000):
+def clusters(seed, n_groups=20, n=4000, d=4, apart=4):
     """Three clusters, of which every group has rows."""
     rng = np.random.default_rng(seed)
     label, groups = rng.integers(3, size=n), rng.integers(n_groups, size=n)
-    return rng.normal(size=(n, 4)) + 4 * np.eye(3, 4)[label], groups, label
+    return rng.normal(size=(n, d)) + apart * np.eye(3, d)[label], groups, label
 
 
 @pytest.mark.slow
@@ -43,6 +54,36 @@ def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
 def test_clusters_that_all_groups_show_are_found(tree, n):
     X, groups, _ = clusters(0, n=n)
     assert tree().fit(X, groups=groups).n_clusters_ == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [4, 12])
+@pytest.mark.parametrize("method", MERGING)
+def test_methods_that_merge_do_not_take_donors_for_clusters(method, d):
+    found = [method().fit(X, groups=groups).n_clusters_ for X, groups in (donors(s, d=d) for s in range(3))]
+    assert found == [1, 1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("d", "apart"), [(4, 4), (4, 20), (12, 5), (12, 30)])
+@pytest.mark.parametrize("method", MERGING)
+def test_methods_that_merge_find_clusters_that_all_groups_show(method, d, apart):
+    X, groups, label = clusters(0, n=2000, d=d, apart=apart)
+    model = method().fit(X, groups=groups)
+    assert model.n_clusters_ == 3
+    assert normalized_mutual_info_score(label, model.labels_) > 0.85
+    assert "in 20 groups" in model.why()
+
+
+def test_an_ensemble_compares_groups_in_all_trees_and_where_it_merges():
+    own = RandomProjectionTree(n_projections=50)
+    X, groups = donors(0)
+    assert ConsensusClustering(estimator=own, n_trees=4).fit(X, groups=groups).n_clusters_ == 1
+    X, groups, _ = clusters(0)
+    assert ConsensusClustering(estimator=own, n_trees=4).fit(X, groups=groups).n_clusters_ == 3
+    own = DivisiveClustering(stop_rule="level")
+    with pytest.raises(ValueError, match="expected stop_rule='hold-out' or 'none' with groups"):
+        ConsensusClustering(estimator=own, n_trees=4).fit(X, groups=groups)
 
 
 def test_labels_depend_on_which_rows_are_together_and_not_on_names_chunks_or_types():
@@ -97,8 +138,7 @@ def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
         (RandomProjectionTree(), np.zeros(4000), "got a single one"),
         (RandomProjectionTree(), np.where(np.arange(4000) == 7, np.nan, 1), "got none for row 7"),
         (RandomProjectionTree(), [None] * 4000, "got none for row 0"),
-        (RandomProjectionTree(merge=True), np.arange(4000) % 9, "expected merge=False with groups"),
-        (HierarchicalKernelMDH(), np.arange(4000) % 9, "expected merge=False with groups"),
+        (DensityTree(missing="drop"), np.arange(4000) % 9, "got 'drop'"),
         (DivisiveClustering(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' or 'none' with"),
         (
             DivisiveClustering(stop_rule="hold-out-uniform"),

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
 
 from mdh_dask._jit.communities import rows_in_core_and_cut
+from mdh_dask._jit.pairs import Limits, rows_in_balls_of_pairs
 from mdh_dask.valleys.balls import (
     CLEARLY,
     ELSEWHERE,
@@ -13,10 +15,20 @@ from mdh_dask.valleys.balls import (
     PLACES,
     ROWS_FOR_A_NEIGHBOUR,
     SPREAD,
+    TIES,
     Landmarks,
     _standard_errors,
+    listed,
 )  # fmt: skip
-from mdh_dask.valleys.lines import NEAREST, WITHIN, Slabs, combinations_apart, errors_in_slabs, slabs
+from mdh_dask.valleys.lines import (
+    NEAREST,
+    WITHIN,
+    Slabs,
+    combinations_apart,
+    errors_among_parts,
+    errors_in_slabs,
+    slabs,
+)
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import squared_distances
 from mdh_dask.valleys.pair_tests import PairTests
@@ -61,6 +73,28 @@ def test_evidence_is_that_of_rows_counted_one_by_one(monkeypatch):
     found = landmarks.errors(np.arange(2), np.array([[0, 1]]))[0]
     for own, k in zip(found, (FEW_NEIGHBOURS, 150 // ROWS_FOR_A_NEIGHBOUR)):
         assert own[0] == pytest.approx(naive_evidence(rows, choosing, counted, cell, k), abs=1e-9)
+
+
+@pytest.mark.parametrize("n_columns", [4, 12])
+def test_evidence_among_parts_is_that_of_the_t_test_of_their_counts(n_columns):
+    rows, cell = groups_of_few_rows(150, n_columns)
+    halves, pair = (np.arange(0, 600, 2), np.arange(1, 600, 2)), np.array([[0, 1]])
+    parts = np.random.default_rng(1).integers(8, size=600)
+    by_part = Landmarks(rows, *halves, cell, parts)
+    found = by_part.errors(np.arange(4), pair)[0, 0, 0]
+    differences = []
+    for part in range(8):
+        own = Landmarks(rows, halves[0], halves[1][parts[halves[1]] == part], cell, parts)
+        limits, links = Limits(PLACES, np.float32(SPREAD), np.float32(1 + TIES)), own._cuts(0, np.arange(4), pair)
+        sums = np.zeros((1, 2, 5), dtype=np.int64)
+        members = listed(own.cell, np.arange(4))
+        rows_in_balls_of_pairs(own.to_counted, own.balls[0], members, links, pair, limits, sums)
+        differences.append(sums[0, :, 0] - sums[0, :, 1])
+    expected = norm.isf(ttest_1samp(differences, 0, alternative="greater").pvalue)
+    assert_allclose(found, expected, rtol=1e-9)
+    counts = np.random.default_rng(2).poisson(9, (5, 3, 8))
+    expected = norm.isf(ttest_1samp(counts[:, [0, 2]] - counts[:, [1]], 0, axis=-1, alternative="greater").pvalue)
+    assert_allclose(errors_among_parts(counts), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("times", [1.0, CLEARLY])
