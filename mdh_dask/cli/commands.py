@@ -96,11 +96,7 @@ def main() -> None:
 @output_options
 @cluster_options
 @method_options
-def fit(
-    features: str,
-    progress: bool | None,
-    **options: Any,
-) -> None:
+def fit(features: str, progress: bool | None, **options: Any) -> None:
     """Cluster the rows of FEATURES.
 
     FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy or .csv

@@ -12,10 +12,7 @@ LABELS = {"app.kubernetes.io/part-of": "mdh-dask"}
 USER = 10001
 """User and group id of the processes."""
 
-SCRATCH = {
-    "HOME": "/tmp",
-    "DASK_TEMPORARY_DIRECTORY": "/tmp",
-}
+SCRATCH = {"HOME": "/tmp", "DASK_TEMPORARY_DIRECTORY": "/tmp"}
 """The only writable folder of a pod. A worker that restarts in its pod finds the compiled loops there."""
 
 PAGES = {

@@ -68,10 +68,7 @@ class Grid:
         """Return the `i`-th block."""
         (height, width), (lines, columns) = self.array.shape, self.sides
         y, x = divmod(i, self.shape[1])
-        return (
-            slice(y * lines, min((y + 1) * lines, height)),
-            slice(x * columns, min((x + 1) * columns, width)),
-        )
+        return (slice(y * lines, min((y + 1) * lines, height)), slice(x * columns, min((x + 1) * columns, width)))
 
     def numbers(self) -> da.Array:
         """Return the numbers of the blocks, one in a chunk."""

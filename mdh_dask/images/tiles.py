@@ -107,10 +107,7 @@ class SumTiles(Statistic):
 
 
 def tiled_rows(
-    images: Sequence[Image],
-    features: Features | None = None,
-    side: int | None = None,
-    progress: Progress | None = None,
+    images: Sequence[Image], features: Features | None = None, side: int | None = None, progress: Progress | None = None
 ) -> TiledRows:
     """Return the rows of the pixels of images of the same bands, one after another, and their tiles.
 

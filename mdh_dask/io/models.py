@@ -88,11 +88,7 @@ MODEL = Kind("a model", lambda node: isinstance(node, zarr.Group) and MODEL_MARK
 
 @hiding_credentials()
 def save_model(
-    path: str | os.PathLike[str],
-    value: Mapping[str, Any],
-    *,
-    overwrite: bool = False,
-    storage_options: Options = None,
+    path: str | os.PathLike[str], value: Mapping[str, Any], *, overwrite: bool = False, storage_options: Options = None
 ) -> None:
     """Write a value to a Zarr group of format 3 that appears only when it is complete.
 

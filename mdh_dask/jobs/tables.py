@@ -172,10 +172,7 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
 
 SECTIONS = ("input", "method", "cluster", "output", "run")
 
-RUN_OF_SCENES = {
-    "on_drift": choice("label", "refit", default="label"),
-    "drift_threshold": share(0.1),
-}
+RUN_OF_SCENES = {"on_drift": choice("label", "refit", default="label"), "drift_threshold": share(0.1)}
 """Keys of ``[run]`` that only jobs on scenes have."""
 
 RUN = {

@@ -137,12 +137,7 @@ def _outputs_of(scene: str, outputs: Outputs) -> Outputs:
 
 
 def segment_data_array(
-    array: Any,
-    estimator: Any,
-    options: PixelOptions,
-    outputs: Outputs,
-    cluster: Cluster,
-    index: Mapping[str, int],
+    array: Any, estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster, index: Mapping[str, int]
 ) -> Any:
     """Cluster the pixels of a DataArray, write any outputs, and return its labels; see `segment`."""
     image = with_bands(image_of(array, index, options.nodata), options.bands)
