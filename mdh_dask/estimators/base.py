@@ -223,8 +223,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         ValueError
             If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """
@@ -301,8 +299,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         FileExistsError
             If the file exists and `overwrite` is False.
         ValueError

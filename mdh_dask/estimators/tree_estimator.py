@@ -146,8 +146,6 @@ class TreeEstimator(GrownTree):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         ValueError
             If there is no such node, a parameter is invalid or is `feature_map`, or `X` has other columns or another
             number of rows; before any work.
@@ -193,8 +191,6 @@ class TreeEstimator(GrownTree):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         ValueError
             If there are fewer clusters.
 
@@ -234,8 +230,6 @@ class TreeEstimator(GrownTree):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         ValueError
             If there is no such quality, or it is not a finite number for each node.
 
@@ -384,8 +378,6 @@ class TreeEstimator(GrownTree):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         ValueError
             If there is no such cluster.
 
