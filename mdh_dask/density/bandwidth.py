@@ -17,24 +17,16 @@ NORMAL_QUARTILES = 1.349
 
 @dataclass(frozen=True)
 class Bandwidth:
-    """The rule ``h = factor * spread * n ** (-1/5)``.
-
-    Parameters
-    ----------
-    factor : float
-        Larger is smoother.
-    robust : bool
-        Whether the spread is the smaller of standard deviation and interquartile range / 1.349.
-    principal : bool
-        Whether all directions use the standard deviation along the first principal component.
-    spread : float, optional
-        The shared standard deviation; by default each direction uses its own.
-    """
+    """The rule ``h = factor * spread * n ** (-1/5)``."""
 
     factor: float
+    """Larger is smoother."""
     robust: bool = False
+    """Whether the spread is the smaller of standard deviation and interquartile range / 1.349."""
     principal: bool = False
+    """Whether all directions use the standard deviation along the first principal component."""
     spread: float | None = None
+    """The shared standard deviation; by default each direction uses its own."""
 
     def fixed(self, spread: float) -> Self:
         """Return the rule for directions that share a spread."""

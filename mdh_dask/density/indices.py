@@ -106,12 +106,6 @@ class MinimumError:
     ``J = 1 + 2 sum P_i log s_i - 2 sum P_i log P_i``, with the shares `P_i` and the standard deviations `s_i` of the
     rows on both sides of a threshold.
 
-    Parameters
-    ----------
-    corrected : bool
-        Whether to use the means and variances of the normal distributions whose tails the threshold cuts off, rather
-        than those of the rows (Cho, Haralick and Yi 1989). Two steps of a fixed-point iteration find them.
-
     Notes
     -----
     J and its index do not depend on the unit and the origin of the projections. The depth of a minimum of J is its
@@ -130,6 +124,8 @@ class MinimumError:
     """
 
     corrected: bool = False
+    """Whether to use the means and variances of the normal distributions whose tails the threshold cuts off, rather
+    than those of the rows (Cho, Haralick and Yi 1989). Two steps of a fixed-point iteration find them."""
 
     def of(self, counts: AnyArray) -> Errors:
         """Return the statistics of a threshold after every bin, for counts of shape (n_directions, n_bins)."""

@@ -71,15 +71,10 @@ class TwoMeans(LeastCost):
 
 @dataclass(frozen=True)
 class NormalisedCut(LeastCost):
-    """The threshold of the least normalised cut.
-
-    Parameters
-    ----------
-    reach : float
-        The affinity of two rows is ``exp(-distance / s)`` with `s` this many bandwidths.
-    """
+    """The threshold of the least normalised cut."""
 
     reach: float = REACH
+    """The affinity of two rows is ``exp(-distance / s)`` with `s` this many bandwidths."""
 
     def cost(self, histograms: Histograms) -> Floats:
         """See `LeastCost`; less than 2."""
@@ -128,12 +123,7 @@ class SeparationDepth:
 
 @dataclass(frozen=True)
 class MinimumErrorThreshold(LeastCost):
-    """The lowest local minimum of J with enough rows on both sides; relative depth does not count.
-
-    Parameters
-    ----------
-    error : MinimumError
-    """
+    """The lowest local minimum of J with enough rows on both sides; relative depth does not count."""
 
     error: MinimumError = field(default_factory=MinimumError)
     never_ends: ClassVar[bool] = False

@@ -69,12 +69,7 @@ class ErrorMinimum(StopRule):
 
 @dataclass(frozen=True)
 class _OfRule(StopRule):
-    """A stop rule that depends on the score of directions.
-
-    Parameters
-    ----------
-    rule : SplitRule
-    """
+    """A stop rule that depends on the score of directions."""
 
     rule: SplitRule = field(default_factory=lambda: SplitRule("minimum_error", threshold_rule="minimum_error"))
 
@@ -141,15 +136,10 @@ class Null(_OfRule):
 
 @dataclass(frozen=True)
 class SearchNull(Null):
-    """Accept a score above a quantile of the best score of the same search in as many normal rows.
-
-    Parameters
-    ----------
-    search : Search, optional
-        The search; None before it is known.
-    """
+    """Accept a score above a quantile of the best score of the same search in as many normal rows."""
 
     search: Search | None = None
+    """The search; None before it is known."""
 
     def knowing(self, search: Search) -> Self:
         """See `StopRule`."""

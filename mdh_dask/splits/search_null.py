@@ -65,21 +65,13 @@ def single_score_quantile(n: float, rule: SplitRule, bandwidth: Bandwidth, quant
 
 @dataclass(frozen=True)
 class Search:
-    """A search that can be repeated on other rows.
-
-    Parameters
-    ----------
-    propose : callable
-        Returns directions, ``(rows, rng) -> directions``, a pair of these and thresholds, or a list of families.
-    n_features : int
-    rule : SplitRule
-        Scores the directions.
-    bandwidth : Bandwidth
-    """
+    """A search that can be repeated on other rows."""
 
     propose: Callable[[AnyArray, np.random.Generator], Any]
+    """Returns directions, ``(rows, rng) -> directions``, a pair of these and thresholds, or a list of families."""
     n_features: int
     rule: SplitRule
+    """Scores the directions."""
     bandwidth: Bandwidth
     best_scores: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Simulated best scores by the number of rows: kept here, as what proposes may change its parameters later."""
@@ -139,18 +131,12 @@ def _lognormal_quantile(scores: Floats, quantile: float) -> float:
 
 @dataclass(frozen=True)
 class RuleScore:
-    """The score of a split rule, on histograms with bins for their bandwidths.
-
-    Parameters
-    ----------
-    rule : SplitRule
-        The rule; splits have at least the square root of the rows on each side.
-    bandwidth : Bandwidth
-        Rule for the bandwidth of each direction, as rows spread equally along all in the space of a search.
-    """
+    """The score of a split rule, on histograms with bins for their bandwidths."""
 
     rule: SplitRule
+    """The rule; splits have at least the square root of the rows on each side."""
     bandwidth: Bandwidth = BANDWIDTHS["normal"]
+    """Rule for the bandwidth of each direction, as rows spread equally along all in the space of a search."""
 
     def __call__(self, projections: Floats) -> Floats:
         """Return one score for each direction, or zero if none of its thresholds is admissible."""
