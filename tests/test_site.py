@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -30,6 +31,21 @@ def test_every_public_name_has_a_page_with_its_parameters(site):
     page = (site / "api/mdh_dask.RandomProjectionTree.html").read_text()
     assert "n_projections" in page
     assert 'id="mdh_dask.RandomProjectionTree.cut"' in page
+
+
+def test_every_link_inside_the_site_leads_to_a_file_and_to_a_place_in_it(site):
+    root = site.parents[1]
+    text = {path.resolve(): path.read_text(errors="replace") for path in root.rglob("*.html")}
+    lost = set()
+    for page in (path for path in text if "_static" not in path.parts):
+        for link in set(re.findall(r'(?:href|src)="([^"]+)"', text[page])):
+            path, _, place = unquote(link).partition("#")
+            if re.match(r"\w+:", link) or link == "#":
+                continue
+            target = (page.parent / path.partition("?")[0]).resolve() if path else page
+            if not target.exists() or (place and target in text and f'id="{place}"' not in text[target]):
+                lost.add((page.name, link))
+    assert not lost
 
 
 def test_the_gallery_shows_every_notebook(site):

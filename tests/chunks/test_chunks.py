@@ -104,21 +104,6 @@ class TestReduceRows:
         X = rows(10)
         assert reduce_rows(Order(), X, da.arange(10, chunks=3)) == expected_order(X, np.arange(10))
 
-    def test_schedulers_agree(self, scheduler):
-        X = rows(100)
-        assert reduce_rows(Order(), da.from_array(X, chunks=(3, 2))) == expected_order(X)
-
-    @pytest.mark.slow
-    def test_processes_agree(self):
-        with dask.config.set(scheduler="processes", num_workers=2):
-            assert reduce_rows(Together((Order(),)), da.from_array(rows(9), chunks=(4, 2))) == (
-                expected_order(rows(9)),
-            )
-
-    @pytest.mark.cluster
-    def test_a_cluster_agrees(self, client):
-        assert reduce_rows(Order(), da.from_array(rows(40), chunks=(3, 2))) == expected_order(rows(40))
-
     def test_computes_once(self):
         with counted_computes() as computes:
             reduce_rows(Together((Order(), Weighted())), da.from_array(rows(40), chunks=(3, 2)))

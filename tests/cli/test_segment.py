@@ -10,7 +10,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
-from helpers import last_line
+from helpers import at_night, last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from sklearn.metrics import adjusted_rand_score
@@ -184,7 +184,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["rp", "consensus", "ensemble", "svc", "density", "kernel-kmeans"])
+@pytest.mark.parametrize("method", at_night(["rp", "density", "svc", "kernel-kmeans", "consensus", "ensemble"], 3))
 def test_every_kind_of_method_segments(method, here):
     small = {"max_clusters": 5, "n_trees": 3}  # quick
     options = [x for name in small.keys() & METHODS[method]().get_params() for x in ("-p", f"{name}={small[name]}")]

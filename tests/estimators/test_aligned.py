@@ -56,24 +56,6 @@ def test_the_lazy_rows_of_a_data_array_are_never_held_at_once(rows):
     assert len(model.labels_[:5].compute()) == 5
 
 
-@pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_labels_of_a_frame_are_a_series_that_goes_into_it_as_a_column(rows, package):
-    frames = pytest.importorskip(package)
-    frame = frames.DataFrame({"x": rows[:, 0], "y": rows[:, 1]})
-    if package == "pandas":
-        frame.index = np.arange(300) % 150  # not unique
-    model = RandomProjectionTree(**QUICK).fit(frame)
-    for fitted in (model, model.cut(2)):
-        labels = fitted.labels_
-        assert isinstance(labels, frames.Series)
-        assert labels.name == "cluster"
-        np.testing.assert_array_equal(labels.to_numpy(), fitted.predict(frame))
-        if package == "pandas":
-            np.testing.assert_array_equal(labels.index, frame.index)
-            frame["cluster_of"] = labels
-            del frame["cluster_of"]
-
-
 def test_classes_of_a_data_array_are_a_data_array(rows):
     array, y = data_array(rows), np.where(np.arange(300) % 50, "", np.where(np.arange(300) < 150, "left", "right"))
     found = SemiSupervisedMDH().fit(array, y).predict(array)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import zarr
 from cases import new
-from helpers import in_turns
+from helpers import at_night, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -170,7 +170,7 @@ def test_other_kernels_do_not_depend_on_chunks_nor_on_the_cache_either(rows, ker
 
 @pytest.mark.cluster
 @pytest.mark.slow
-@pytest.mark.parametrize("cache", ["memory", "disk"])
+@pytest.mark.parametrize("cache", at_night(["disk", "memory"]))
 def test_trees_and_labels_are_the_same_on_worker_processes(rows, expected, cache, client_of_processes):
     assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
 

@@ -246,9 +246,15 @@ def failing_at(row, error):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-@pytest.mark.parametrize("error", [RuntimeError("stop"), KeyboardInterrupt()])
-@pytest.mark.parametrize("row", [0, 700, 1900])
+@pytest.mark.parametrize(
+    ("scheduler", "error", "row"),
+    [
+        ("synchronous", RuntimeError("stop"), 0),
+        ("threads", KeyboardInterrupt(), 700),
+        ("synchronous", KeyboardInterrupt(), 1900),
+        ("threads", RuntimeError("stop"), 1900),
+    ],
+)
 def test_an_interrupted_write_leaves_nothing(tmp_path, scheduler, error, row):
     with dask.config.set(scheduler=scheduler), pytest.raises(type(error)):
         write_rows(failing_at(row, error), tmp_path / "new.zarr", chunk_rows=100)
@@ -494,22 +500,6 @@ def test_chunks_are_stored_as_they_are_if_not_to_be_compressed(compress, tmp_pat
     stored = sum(file.stat().st_size for file in (tmp_path / "x.zarr" / "c").rglob("*") if file.is_file())
     assert (stored >= 64_000) != compress
     np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr"), np.zeros((1000, 8)))
-
-
-def assert_written(path):
-    write_rows(da.from_array(ROWS, chunks=(130, D)), path, chunk_rows=50, shard_rows=500)
-    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
-    assert verify_rows(path) == []
-
-
-def test_the_scheduler_of_this_process_does_not_matter(path, scheduler):
-    assert_written(path)
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_another_process_writes_the_same(path, other_process):
-    assert_written(path)
 
 
 @pytest.mark.slow

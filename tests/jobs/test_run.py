@@ -22,6 +22,7 @@ import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
 from disturbed import Killed, contents, emptied, undisturbed_outputs
+from helpers import at_night
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
@@ -155,9 +156,11 @@ def quick_job(method, table):
 
 
 def turns():
-    """Each method with one of the tables, which take turns, and the first with all of them."""
+    """The first method with each of the tables, one of each base and a classifier with one, and others at night."""
     first, *others = all_methods()
-    return [*((first, table) for table in TABLES), *zip(others, cycle(TABLES))]
+    by_day = {"mdh", "kernel-mdh", "density", "svc", "ensemble", "consensus", "kernel-kmeans", *CLASSIFIERS}
+    others.sort(key=lambda name: name not in by_day)
+    return at_night([*((first, t) for t in TABLES), *zip(others, cycle(TABLES))], len(TABLES) + len(by_day))
 
 
 @pytest.mark.slow
