@@ -108,7 +108,7 @@ FIELDS = [*product((96, 192), (0, 4, 12))]
 
 CLOUDS: dict[str, Draw] = {
     **{f"field of {side} pixels, sigma {sigma}": _smooth(side, sigma) for side, sigma in FIELDS},
-    "field of 384 pixels, sigma 12": _smooth(384, 12),
+    "field of 384 pixels, sigma 12": _smooth(384, 12), "field of 1024 pixels, sigma 24": _smooth(1024, 24),
     "20 donors, between : within 1 : 1": _donors(1), "20 donors, between : within 4 : 1": _donors(4),
     "series, correlation 0.9": _series(0.9), "series, correlation 0.99": _series(0.99),
     "independent rows in 20 groups": _independent(20, 1),

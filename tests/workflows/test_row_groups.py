@@ -76,9 +76,8 @@ def test_a_job_tests_the_groups_of_its_column(store, tmp_path):
 @pytest.mark.parametrize(
     ("method", "parameter", "said"),
     [
-        ("kernel-mdh", None, "expected merge=False with groups; got True"),
         ("divisive", ("stop_rule", "hold-out-uniform"), "expected stop_rule='hold-out' or 'none' with groups"),
-        ("density", None, "DensityTree compares rows, and not groups of dependent rows: take one of"),
+        ("svc", None, "SupportVectorClustering compares rows, and not groups of dependent rows: take one of"),
     ],
 )
 def test_what_does_not_test_groups_is_refused_before_any_work(store, tmp_path, method, parameter, said):
