@@ -5,9 +5,10 @@ The one import of a private module of scikit-learn: it has no public way to decl
 
 from sklearn.utils._param_validation import (
     Interval,
+    InvalidParameterError,
     StrOptions,
     make_constraint,
     validate_parameter_constraints,
 )
 
-__all__ = ["Interval", "StrOptions", "make_constraint", "validate_parameter_constraints"]
+__all__ = ["Interval", "InvalidParameterError", "StrOptions", "make_constraint", "validate_parameter_constraints"]

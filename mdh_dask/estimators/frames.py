@@ -32,10 +32,11 @@ def is_data_array(X: Any) -> bool:
 def plain_rows(X: Any) -> tuple[Any, list[str] | None]:
     """Return the values of a DataArray, and the texts that name the columns of a lazy one; others as they are.
 
-    A DataArray in memory with named columns becomes a frame, whose names are checked like those of any.
+    A LazyFrame of polars is collected. A DataArray in memory with named columns becomes a frame, whose names are
+    checked like those of any.
     """
     if not is_data_array(X):
-        return X, None
+        return (X.collect() if package_of(X, "LazyFrame") == "polars" else X), None
     coordinate = X.coords.get(X.dims[-1]) if X.ndim == 2 else None
     if coordinate is None or coordinate.dtype.kind not in "OUT":
         return X.data, None
@@ -52,7 +53,7 @@ def like_rows(X: Any, values: RowArray, name: str) -> Any:
 
 def labels_like(X: Any, labels: RowArray) -> Any:
     """Return labels as `like_rows`, and for frames in memory as a series with their index."""
-    match package_of(X, "DataFrame"):
+    match package_of(X, "DataFrame") or package_of(X, "LazyFrame"):
         case "pandas":
             from pandas import Series
 

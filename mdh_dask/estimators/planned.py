@@ -20,6 +20,7 @@ from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks,
 from ..columns import ColumnTypes
 from ..kernels import Kernel
 from .blocks import check_finite, of_block, of_complete_rows
+from .constraints import InvalidParameterError, StrOptions
 from .frames import like_rows
 from .missing import MissingValues
 from .models import refuse_others
@@ -103,8 +104,21 @@ class Planned(BaseEstimator, ABC):
 
         Its decorator of `fit` also imports its callbacks, which every process would wait for.
         """
-        if not get_config()["skip_parameter_validation"]:
+        if get_config()["skip_parameter_validation"]:
+            return
+        try:
             self._validate_params()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{error}{self._meant()}") from None
+
+    def _meant(self) -> str:
+        """Return a question that suggests the choice nearest to a text that is none, or an empty text."""
+        for name, constraints in self._parameter_constraints.items():
+            choices = {choice for one in constraints if isinstance(one, StrOptions) for choice in one.options}
+            value = getattr(self, name, None)
+            if isinstance(value, str) and value not in choices and (meant := nearest(value, choices)):
+                return meant
+        return ""
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

@@ -8,8 +8,7 @@ import numpy as np
 from .._typing import AnyArray, Booleans, Floats
 from .._words import full_count
 from ..support_vectors.dual import SLACK
-from ..support_vectors.model import Contours
-from .parts import GREY, INK, new_axes, new_figure
+from .parts import GREY, INK, new_axes, new_figure, state_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,15 +26,15 @@ SHARE_COLOURS = ("#2a6fbb", "#e07b1a", "#3a923a", "#8c4fa8", "#5b4a3f", "#c44e7b
 """Colours of shares outside, in ascending order."""
 
 
-def plot_contours(contours: Contours, ax: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
+def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
     """Draw the contour of a support vector clustering of two columns, each cluster in its own colour.
 
     Dots are rows, or landmarks if there are more rows; rings are support vectors on the contour, crosses those outside.
 
     Parameters
     ----------
-    contours : Contours
-        As ``model.state_`` of a fitted `SupportVectorClustering`.
+    contours : SupportVectorClustering
+        A fitted model.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
     names : sequence of two str, optional
@@ -63,9 +62,10 @@ def plot_contours(contours: Contours, ax: "Axes | None" = None, names: Sequence[
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2)) + np.repeat([[-4.0, 0.0], [4.0, 0.0]], 100, axis=0)
     >>> model = SupportVectorClustering(width=1.0, outliers=0.1).fit(X)
-    >>> plot_contours(model.state_).get_title().split(",")[0]
+    >>> plot_contours(model).get_title().split(",")[0]
     '2 clusters'
     """
+    contours = state_in(contours)
     if contours.n_features != 2:
         raise ValueError(
             f"expected contours of two columns; got {contours.n_features}. Fit two columns, for example two principal "
@@ -96,7 +96,7 @@ def plot_contours(contours: Contours, ax: "Axes | None" = None, names: Sequence[
     return ax
 
 
-def plot_sweep(sweep: AnyArray, axes: Any = None) -> AnyArray:
+def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     """Draw what a sweep over the width of the kernel found: support vectors, clusters and their persistence.
 
     Each share of the rows outside has its colour. Vertical lines are the widths at which the chosen share shows another
@@ -104,8 +104,8 @@ def plot_sweep(sweep: AnyArray, axes: Any = None) -> AnyArray:
 
     Parameters
     ----------
-    sweep : ndarray of records
-        Table of the sweep, as ``model.sweep_`` of a fitted `SupportVectorClustering`.
+    sweep : SupportVectorClustering or ndarray of records
+        A fitted model, or its `sweep_`.
     axes : array of three matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
 
@@ -130,9 +130,10 @@ def plot_sweep(sweep: AnyArray, axes: Any = None) -> AnyArray:
     >>> from mdh_dask import SupportVectorClustering
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2)) + np.repeat([[-4.0, 0.0], [4.0, 0.0]], 200, axis=0)
-    >>> [ax.get_ylabel() for ax in plot_sweep(SupportVectorClustering().fit(X).sweep_)]
+    >>> [ax.get_ylabel() for ax in plot_sweep(SupportVectorClustering().fit(X))]
     ['support vectors', 'clusters', 'persistence']
     """
+    sweep = getattr(sweep, "sweep_", sweep)
     if len(sweep) == 0:
         raise ValueError("expected at least one step of a sweep; got none: fit with width='sweep'")
     from matplotlib.ticker import LogLocator, NullFormatter

@@ -1,13 +1,12 @@
 """Drawings of models other than trees: agreement of clusterings, merges and landmarks of density trees."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import Integers
 from .._words import full_count
-from .parts import LEFT, RIGHT, discriminants, new_axes
+from .parts import LEFT, RIGHT, discriminants, new_axes, state_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,14 +20,13 @@ MOST_NUMBERED = 30
 """With more clusters, they are not numbered."""
 
 
-def plot_agreement(rows: Integers, ax: "Axes | None" = None) -> "Axes":
+def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw how many rows have a label on which how many clusterings agree.
 
     Parameters
     ----------
-    rows : array of shape (n_clusterings + 1,)
-        Rows by the number of clusterings that agree with their label, as ``model.state_.confidence`` of a
-        `ConsensusClustering`.
+    rows : ConsensusClustering or array of shape (n_clusterings + 1,)
+        A fitted model, or numbers of rows by the number of clusterings that agree with their label.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
 
@@ -50,7 +48,7 @@ def plot_agreement(rows: Integers, ax: "Axes | None" = None) -> "Axes":
     >>> plot_agreement(np.array([0, 0, 10, 30])).get_title()
     'On average 92 % agree, 40 rows'
     """
-    ax = new_axes(ax, (5.0, 2.8))
+    rows, ax = getattr(state_in(rows), "confidence", rows), new_axes(ax, (5.0, 2.8))
     shares = np.arange(len(rows)) / (len(rows) - 1)
     total = max(int(rows.sum()), 1)
     ax.bar(100 * shares, 100 * rows / total, width=80 / (len(rows) - 1), color=LEFT)
@@ -62,13 +60,13 @@ def plot_agreement(rows: Integers, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def plot_merges(model: "DensityModel", ax: "Axes | None" = None) -> "Axes":
+def plot_merges(model: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the evidence of the merges of a density tree, the largest first, and the least that separates clusters.
 
     Parameters
     ----------
-    model : DensityModel
-        As ``estimator.state_.model`` of a `DensityTree`.
+    model : DensityTree
+        A fitted model.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
 
@@ -89,10 +87,10 @@ def plot_merges(model: "DensityModel", ax: "Axes | None" = None) -> "Axes":
     --------
     >>> from mdh_dask import DensityTree
     >>> x = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [7]], 300, axis=0)
-    >>> plot_merges(DensityTree().fit(x).state_.model).get_title()
+    >>> plot_merges(DensityTree().fit(x)).get_title()
     '2 clusters'
     """
-    ax = new_axes(ax, (5.0, 2.8))
+    model, ax = _density_in(model), new_axes(ax, (5.0, 2.8))
     order = np.argsort(-model.evidence, kind="stable")[:DRAWN]
     colours = np.where(model.separates[order], RIGHT, LEFT)
     ax.bar(np.arange(1, len(order) + 1), np.maximum(model.evidence[order], 0), color=colours.tolist())
@@ -105,7 +103,7 @@ def plot_merges(model: "DensityModel", ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
-def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
+def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
     """Draw the landmarks of a density tree, each cluster in a colour of its own, the larger the more rows are near.
 
     Two columns are drawn as they are. Of more, the axes are the two directions along which the means of the clusters
@@ -113,8 +111,8 @@ def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Seque
 
     Parameters
     ----------
-    model : DensityModel
-        As ``estimator.state_.model`` of a `DensityTree`.
+    model : DensityTree
+        A fitted model.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
     names : sequence of two str, optional
@@ -137,10 +135,11 @@ def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Seque
     --------
     >>> from mdh_dask import DensityTree
     >>> x = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0], [7]], 300, axis=0)
-    >>> plot_landmarks(DensityTree().fit(x).state_.model).get_xlabel()
+    >>> plot_landmarks(DensityTree().fit(x)).get_xlabel()
     'discriminant 1'
     """
-    ax = new_axes(ax, (5.4, 4.6))
+    names = getattr(model, "_names", None) if names is None else names
+    model, ax = _density_in(model), new_axes(ax, (5.4, 4.6))
     label, weight = model.clusters[model.cells], np.maximum(model.counts, 1)
     if model.n_features == 2:
         unit = np.divide(1.0, model.scale, out=np.zeros(2), where=model.scale > 0)
@@ -159,3 +158,9 @@ def plot_landmarks(model: "DensityModel", ax: "Axes | None" = None, names: Seque
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title(full_count(model.n_clusters, "cluster"), fontsize="medium")
     return ax
+
+
+def _density_in(model: Any) -> "DensityModel":
+    """Return the density tree of a fitted `DensityTree`, or what is one as it is."""
+    found: DensityModel = getattr(state_in(model), "model", model)
+    return found

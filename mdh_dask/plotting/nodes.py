@@ -21,6 +21,7 @@ from .parts import (
     new_axes,
     node_name,
     node_title,
+    tree_in,
     window,
 )
 
@@ -37,12 +38,13 @@ NEW = "#c2185b"
 """Colour of the new rows."""
 
 
-def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
+def plot_density(tree: Any, node: int, ax: "Axes | None" = None) -> "Axes":
     """Draw the density of a node's rows along the direction of its split, the two sides in two colours.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or estimator
+        A tree, or a fitted model of one.
     node : int
         A leaf shows its best rejected valley as a dotted line, or a note that there is none.
     ax : matplotlib Axes, optional
@@ -71,6 +73,7 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
     cluster 0: 7 rows
     no valley was found
     """
+    tree = tree_in(tree)
     check_node(tree, node)
     ax = new_axes(ax, (6.4, 3.2))
     density = tree.density(node)
@@ -79,15 +82,16 @@ def plot_density(tree: Tree, node: int, ax: "Axes | None" = None) -> "Axes":
 
 
 def plot_scatter(
-    tree: Tree, rows: AnyArray, node: int = 0, labels: AnyArray | None = None, ax: "Axes | None" = None
+    tree: Any, rows: AnyArray, node: int = 0, labels: AnyArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the rows of a node beside its split, against the direction of most variance within the separator.
 
     Parameters
     ----------
-    tree : Tree
-    rows : ndarray of shape (n_rows, n_features)
-        A sample of rows; those that reach the node are drawn.
+    tree : Tree or estimator
+        A tree, or a fitted model of one.
+    rows : ndarray or frame in memory of shape (n_rows, n_features)
+        A sample of rows; those that reach the node are drawn. Of a model with a feature map, rows before the map.
     node : int
     labels : array of shape (n_rows,), optional
         Labels to colour the rows by; by default the two sides of the split.
@@ -124,7 +128,10 @@ def plot_scatter(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['left', 'right']
     """
+    mapped, tree = getattr(tree, "feature_map_", None), tree_in(tree)
     check_node(tree, node)
+    rows = rows if mapped is None else mapped.transform(rows)
+    rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
     _check_rows(tree, rows, labels)
     plane = tree.planes[node]
     if not plane.any():

@@ -1,5 +1,6 @@
 """Helpers of all drawings: axes, limits of densities, images, and titles."""
 
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,28 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 
 def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
-    """Return the given axes, or the axes of a new figure of that size in inches."""
-    return new_figure(size).add_subplot() if ax is None else ax
+    """Return the given axes, or the axes of a new figure of that size in inches, which notebooks show."""
+    return shown(new_figure(size).add_subplot()) if ax is None else ax
+
+
+def shown(ax: Any) -> Any:
+    """Return axes, or an array of them, as what a notebook shows as their figure."""
+    ax._repr_png_ = partial(png_of, ax)
+    return ax
+
+
+def tree_in(model: Any) -> Tree:
+    """Return a tree, or that of a fitted model."""
+    tree = getattr(model, "tree_", model)
+    if not isinstance(tree, Tree):
+        name = type(model).__name__
+        raise TypeError(f"expected a tree, or a fitted model of one tree; got {name}: see {name}.report_pictures")
+    return tree
+
+
+def state_in(model: Any) -> Any:
+    """Return the state of a fitted model, or what is no model as it is."""
+    return getattr(model, "state_", model)
 
 
 def png_of(ax: Any) -> bytes:

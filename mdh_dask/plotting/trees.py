@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Floats, Integers
 from .._words import depth_text, full_count, short_count
 from ..tree.structure import Tree
-from .parts import GREY, INK, LEFT, RIGHT, has_valley, new_axes, node_name
+from .parts import GREY, INK, LEFT, RIGHT, has_valley, new_axes, node_name, tree_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,12 +25,13 @@ ROOM_FOR_KEY = 0.7
 """Space below the last level, in levels."""
 
 
-def plot_tree(tree: Tree, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axes":
+def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axes":
     """Draw the tree: nodes with their rows and relative depths, edges as wide as their shares of rows.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Tree or estimator
+        A tree, or a fitted model of one.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot, as large as the tree needs.
     max_nodes : int
@@ -62,6 +63,7 @@ def plot_tree(tree: Tree, ax: "Axes | None" = None, max_nodes: int = 401) -> "Ax
     """
     if max_nodes < 1:
         raise ValueError(f"at least one node is drawn; got max_nodes={max_nodes}")
+    tree = tree_in(tree)
     split = _largest_splits(tree, (max_nodes - 1) // 2)
     drawn = np.append(0, np.concatenate([tree.left[split], tree.right[split]])).astype(int)
     drawn.sort()

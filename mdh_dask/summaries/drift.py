@@ -1,16 +1,17 @@
 """Drift between the rows that a tree was grown on and new rows, at each of its splits and clusters; novel rows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._cached import cached_property
+from ..tree.export import columns_of
 from ..tree.structure import NodeDensity, Tree
 from .changes import Change, LevelDrift, ValleyChange, distance, total_variation, valley_change
-from .tables import Table, dict_of, records_of, text_of
+from .tables import Table, dict_of, parts_of, records_of, text_of
 
 Pair = tuple[float, float]
 """A number for the old rows and one for the new rows."""
@@ -176,6 +177,9 @@ class Drift(Table):
         """Return all comparisons as text, with the alarms at the end."""
         return text_of(self)
 
+    def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+        return parts_of(self)
+
     @cached_property
     def _by_node(self) -> dict[int, SplitDrift | ClusterDrift]:
         changes: list[SplitDrift | ClusterDrift] = [*self.splits, *self.clusters]
@@ -219,11 +223,12 @@ class Drift(Table):
                     f"{valley.depth[0]:.3g} to {valley.depth[1]:.3g}"
                 )
             if split.distance.exceeds(self.threshold):
-                yield f"split {split.node}: {split.distance.value:.0%} of its rows lie elsewhere along its direction"
+                along = columns_of(self.old, split.node) or "its direction"
+                yield f"split {split.node}: {split.distance.value:.0%} of its rows lie elsewhere along {along}"
         for cluster in self.clusters:
             if cluster.distance.exceeds(self.threshold):
-                moved = f"{cluster.distance.value:.0%} of its rows lie elsewhere along one direction"
-                yield f"cluster {cluster.label}: {moved}"
+                along = columns_of(self.old, cluster.node) or "one direction"
+                yield f"cluster {cluster.label}: {cluster.distance.value:.0%} of its rows lie elsewhere along {along}"
         if self.shares.exceeds(self.threshold):
             yield f"shares of the clusters: {self.shares.value:.0%} of the rows are in others"
         for of_column in self.levels:

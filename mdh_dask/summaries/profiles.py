@@ -10,7 +10,7 @@ from .._cached import cached_property
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
 from .moments import Moments
-from .tables import MISSING, UNKNOWN, Table, as_precise, bracketed, shortened
+from .tables import MISSING, UNKNOWN, Table, as_precise, bracketed, shortened, text_table
 
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
@@ -115,13 +115,15 @@ class Profiles(Table):
 
     def to_text(self, n_top: int = 3) -> str:
         """Return a table of the features in which the clusters differ most from all other rows."""
-        lines: list[tuple[str, ...]] = [COLUMNS + ("lift",) * bool(self.levels)]
-        nothing = *"-----", *"-" * bool(self.levels)
+        return "\n\n".join(text_table(*part) for part in self._parts(n_top))
+
+    def _parts(self, n_top: int = 3) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+        lines: list[list[str]] = []
+        nothing = [*"-----", *"-" * bool(self.levels)]
         for cluster in range(self.n_clusters):
-            own = str(cluster + self.lowest), f"{self.n_rows[cluster]:,}"
-            lines += [(*own, *self._cells(cluster, i)) for i in self.top(cluster, n_top)] or [(*own, *nothing)]
-        widths = [max(map(len, cells)) for cells in zip(*lines)]
-        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+            own = [str(cluster + self.lowest), f"{self.n_rows[cluster]:,}"]
+            lines += [[*own, *self._cells(cluster, i)] for i in self.top(cluster, n_top)] or [[*own, *nothing]]
+        yield COLUMNS + ("lift",) * bool(self.levels), lines
 
     def _cells(self, cluster: int, feature: int) -> tuple[str, ...]:
         difference = f"{self.difference[cluster, feature]:+.2f}"

@@ -1,7 +1,8 @@
 """Texts of tables: names of levels, rounded means, and drift as text and as plain Python objects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,15 @@ UNKNOWN, MISSING = "(unknown)", "(missing)"
 
 
 class Table(ABC):
-    """Base of the results that are tables."""
+    """Base of the results that are tables, which notebooks show."""
+
+    @abstractmethod
+    def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+        """Yield the columns and the cells of each table."""
+
+    def _repr_html_(self) -> str:
+        """Return the tables in HTML."""
+        return "".join(_html(columns, rows) for columns, rows in self._parts())
 
     @abstractmethod
     def to_records(self) -> list[dict[str, Any]]:
@@ -152,15 +161,18 @@ MOST_LEVELS = 12
 """Most levels of a column in a table: those whose shares differ most."""
 
 
-def text_of(drift: "Drift") -> str:
-    """Return tables of the splits, the clusters and the levels, with lower bounds in brackets, and the alarms."""
-    parts = []
+def parts_of(drift: "Drift") -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+    """Yield tables of the splits, the clusters and the levels, with lower bounds in brackets."""
     if drift.splits:
-        parts.append(_table(SPLIT_COLUMNS, split_cells(drift)))
-    parts.append(_table(CLUSTER_COLUMNS, cluster_cells(drift)))
+        yield SPLIT_COLUMNS, split_cells(drift)
+    yield CLUSTER_COLUMNS, cluster_cells(drift)
     if drift.levels:
-        parts.append(_table(LEVEL_COLUMNS, level_cells(drift)))
-    return "\n\n".join([*parts, summary_of(drift)])
+        yield LEVEL_COLUMNS, level_cells(drift)
+
+
+def text_of(drift: "Drift") -> str:
+    """Return the tables and the alarms."""
+    return "\n\n".join([*(text_table(*part) for part in parts_of(drift)), summary_of(drift)])
 
 
 def summary_of(drift: "Drift") -> str:
@@ -225,10 +237,20 @@ def change_text(change: "Change") -> str:
     return f"{change.value:z.2f}" + (f" ({change.lower_bound:.2f})" if change.lower_bound > 0 else "")
 
 
-def _table(columns: Sequence[str], rows: list[list[str]]) -> str:
+def text_table(columns: Sequence[str], rows: list[list[str]]) -> str:
+    """Return a table as text, its columns to the right."""
     lines = [list(columns), *rows]
     widths = [max(map(len, cells)) for cells in zip(*lines)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths)) for line in lines)
+
+
+def _html(columns: Sequence[str], rows: list[list[str]]) -> str:
+    head, *body = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) for tag, line in _tagged(columns, rows))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in body)}</tbody></table>"
+
+
+def _tagged(columns: Sequence[str], rows: list[list[str]]) -> list[tuple[str, Sequence[str]]]:
+    return [("th", columns), *(("td", row) for row in rows)]
 
 
 def _share(share: float) -> str:

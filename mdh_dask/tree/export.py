@@ -159,6 +159,30 @@ def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None 
     return _sum_text(tree, node, checked_names(tree, feature_names, n_top), n_top)
 
 
+def columns_of(tree: "Tree", node: int, n_top: int = 3) -> str:
+    """Return the names of the columns that make up the direction of a node, or an empty text if they have none.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9, "plane": [0.6, -0.8]}], 2)
+    >>> columns_of(type(tree)(**{**vars(tree), "feature_names": ("height", "width")}), 0), columns_of(tree, 0)
+    ('width and height', '')
+    """
+    if tree.feature_names is None:
+        return ""
+    share = _shares_along(tree, node)
+    return " and ".join(tree.feature_names[j] for j in top_features(tree, node, n_top) if share[j] >= SOME)
+
+
+def _shares_along(tree: "Tree", node: int) -> Floats:
+    """Return the share of each column in the variance along the direction of a node, as if they were independent."""
+    plane = tree.planes[node]
+    moved = np.abs(plane) * np.where(np.isnan(tree.deviations[node]), 1.0, tree.deviations[node])
+    shares: Floats = moved**2 / max(float((moved**2).sum()), np.finfo(float).tiny)
+    return shares
+
+
 def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int) -> list[str]:
     """Return the names of the columns, or raise an error unless there is one for each."""
     if n_top < 0:
@@ -235,9 +259,7 @@ def side_in_words(
     'length up to 2.44, some width'
     """
     texts, plane = checked_names(tree, names, n_top), tree.planes[node]
-    moved = np.abs(plane) * np.where(np.isnan(tree.deviations[node]), 1.0, tree.deviations[node])
-    share = moved**2 / max(float((moved**2).sum()), np.finfo(float).tiny)
-    top = top_features(tree, node, max(n_top, 1))
+    share, top = _shares_along(tree, node), top_features(tree, node, max(n_top, 1))
     if not top:
         return "all rows"
     first, others = top[0], [j for j in top[1:] if share[j] >= SOME]

@@ -258,6 +258,10 @@ class Tree:
             },
         )
 
+    def __repr__(self) -> str:
+        """Return the tree as text."""
+        return self.to_text()
+
     def __eq__(self, other: object) -> bool:
         """Return whether two trees are equal to the last bit, apart from the names of their columns."""
         return isinstance(other, Tree) and all(

@@ -56,6 +56,14 @@ def test_the_lazy_rows_of_a_data_array_are_never_held_at_once(rows):
     assert len(model.labels_[:5].compute()) == 5
 
 
+def test_labels_of_a_lazy_frame_are_a_series_of_its_package(rows):
+    frames = pytest.importorskip("polars")
+    lazy = frames.LazyFrame({"x": rows[:, 0], "y": rows[:, 1]})
+    model = RandomProjectionTree(**QUICK).fit(lazy)
+    assert isinstance(model.labels_, frames.Series)
+    np.testing.assert_array_equal(model.predict(lazy.collect()), model.labels_.to_numpy())
+
+
 def test_classes_of_a_data_array_are_a_data_array(rows):
     array, y = data_array(rows), np.where(np.arange(300) % 50, "", np.where(np.arange(300) < 150, "left", "right"))
     found = SemiSupervisedMDH().fit(array, y).predict(array)

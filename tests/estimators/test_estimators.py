@@ -73,6 +73,15 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "meant"),
+    [({"feature_map": "gowr"}, "gower"), ({"feature_map": "polynomal"}, "polynomial"), ({"missing": "means"}, "mean")],
+)
+def test_a_choice_that_is_none_is_refused_with_the_nearest(parameters, meant):
+    with pytest.raises(ValueError, match=rf"parameter of PCATree must be .* \(did you mean '{meant}'\?\)"):
+        PCATree(**parameters).fit(np.zeros((9, 2)))
+
+
 @pytest.mark.slow
 def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
     write_rows(rows, tmp_path / "rows.zarr", chunk_rows=1000)

@@ -71,6 +71,7 @@ SAME_TABLES = {
     "pandas ordered categories": lambda c: pandas_frame(c, size=category(*SIZES, ordered=True)),
     "pandas strings": lambda c: pandas_frame(c, size="string"),
     "polars": lambda c: pytest.importorskip("polars").DataFrame(c),
+    "lazy polars": lambda c: pytest.importorskip("polars").LazyFrame(c),
     "arrow": lambda c: arrow(c),
     "arrow dictionaries": lambda c: arrow(c, dictionary=True),
     "dask": lambda c: dask_frame(c, 1),

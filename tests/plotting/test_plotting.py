@@ -13,13 +13,23 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from mdh_dask import HierarchicalMDH, MinimumDensityHyperplane, SupportVectorClustering
+from mdh_dask import (
+    ConsensusClustering,
+    DensityTree,
+    HierarchicalMDH,
+    MinimumDensityHyperplane,
+    PCATree,
+    SupportVectorClustering,
+)
 from mdh_dask._words import short_count
 from mdh_dask.plotting import (
     animate_mdh_path,
+    plot_agreement,
     plot_contours,
     plot_density,
+    plot_landmarks,
     plot_mdh_path,
+    plot_merges,
     plot_scatter,
     plot_sweep,
     plot_tree,
@@ -183,6 +193,39 @@ def test_given_axes_are_drawn_on_and_returned():
     ):
         assert draw(ax) is ax
         assert ax.get_title()
+
+
+def test_a_fitted_model_is_drawn_as_its_tree_and_rows_may_be_a_frame():
+    rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
+    frame = pytest.importorskip("pandas").DataFrame(rows, columns=["a", "b"])
+    model = PCATree().fit(frame)
+    assert plot_tree(model).get_title() == plot_tree(model.tree_).get_title()
+    assert plot_density(model, 0).get_title() == plot_density(model.tree_, 0).get_title()
+    drawn, same = (plot_scatter(*pair).collections[0] for pair in ((model, frame), (model.tree_, rows)))
+    np.testing.assert_array_equal(drawn.get_offsets(), same.get_offsets())
+
+
+def test_the_rows_of_a_model_with_a_feature_map_are_drawn_by_their_features():
+    rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
+    model = PCATree(feature_map="products").fit(rows)
+    features = model.feature_map_.transform(rows)
+    drawn, same = (plot_scatter(*pair).collections[0] for pair in ((model, rows), (model.tree_, features)))
+    np.testing.assert_array_equal(drawn.get_offsets(), same.get_offsets())
+
+
+def test_models_other_than_trees_are_drawn_by_their_own_functions():
+    rows = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0, 0], [9, 0]], 300, axis=0)
+    density = DensityTree().fit(rows)
+    votes = ConsensusClustering(estimator=PCATree(), n_trees=3).fit(rows)
+    for draw, model in ((plot_merges, density), (plot_landmarks, density), (plot_agreement, votes)):
+        assert draw(model)._repr_png_().startswith(b"\x89PNG")
+    with pytest.raises(TypeError, match=r"a fitted model of one tree; got DensityTree: see DensityTree\.report"):
+        plot_tree(density)
+
+
+def test_a_notebook_shows_new_axes_as_a_picture_and_given_ones_by_their_figure():
+    assert plot_tree(small_tree())._repr_png_().startswith(b"\x89PNG")
+    assert not hasattr(plot_tree(small_tree(), Figure().add_subplot()), "_repr_png_")
 
 
 @pytest.mark.slow

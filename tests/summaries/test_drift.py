@@ -95,6 +95,27 @@ def test_rows_are_counted_through_the_feature_map():
     assert drift(model, rings[:700]).found
 
 
+def test_alarms_name_the_columns_that_moved_but_not_features_of_a_map(tmp_path):
+    frame = pytest.importorskip("pandas").DataFrame
+    old = frame(groups(rng_of(0), 2000, 1500, 1500), columns=["noise", "heat", "flow"])
+    new = frame(groups(rng_of(1), 2000, 1500, 1500, shift=(0.0, 4.0, 0.0)), columns=old.columns)
+    model = PCATree().fit(old)
+    model.save(tmp_path / "m.zarr")
+    for fitted in (model, load_model(tmp_path / "m.zarr")):
+        moved = [alarm for alarm in drift(fitted, new).alarms if "elsewhere" in alarm]
+        assert moved
+        assert all("heat" in alarm.split("along ")[1] for alarm in moved)
+    mapped = PCATree(feature_map="products").fit(old)
+    assert not re.search("heat|feature|x0", " ".join(drift(mapped, new).alarms))
+
+
+def test_drift_and_profiles_are_shown_as_tables(model):
+    found = drift(model, groups(rng_of(1), 400, 300, 300))
+    shown = found._repr_html_()
+    assert shown.count("<table>") == 2
+    assert shown.count("<tr>") == 2 + len(found.splits) + len(found.clusters)
+
+
 def test_a_loaded_model_finds_the_same(model, tmp_path):
     rows = groups(rng_of(1), 400, 300, 300)
     model.save(tmp_path / "m.zarr")

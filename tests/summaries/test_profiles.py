@@ -23,6 +23,16 @@ from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
 
 
+def test_profiles_are_shown_as_a_table_in_which_names_cannot_break_the_page():
+    rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [9, 3]], 100, axis=0)
+    frame = pytest.importorskip("pandas").DataFrame(rows, columns=["<b>", "width"])
+    profiles = cluster_profiles(RandomProjectionTree(n_projections=50).fit(frame), frame)
+    shown = profiles._repr_html_()
+    assert (shown.count("<table>"), shown.count("<tr>")) == (1, 1 + 2 * profiles.n_clusters)
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+
+
 @st.composite
 def wild_rows(draw):
     """Rows of which the magnitudes differ by up to thirty powers of ten, in and among the columns."""

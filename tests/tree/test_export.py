@@ -83,6 +83,11 @@ def test_cutting_the_dendrogram_gives_the_clusters_of_pruning(tree):
             assert len(set(zip(cut, expected))) == len(set(cut)) == len(set(expected)) == k
 
 
+@given(trees)
+def test_a_tree_shows_itself_as_its_text(tree):
+    assert repr(tree) == tree.to_text()
+
+
 def test_cutting_agrees_with_the_labels_that_a_pruned_tree_gives_to_rows():
     rows = four_groups()
     tree = grown_tree(rows)
