@@ -48,21 +48,25 @@ class LevelFeatures(NamedTuple):
         widest: Floats = (highest - lowest).max(axis=0)
         return widest
 
-    def without(self, rows: AnyArray, scale: Floats) -> AnyArray | None:
-        """Return standardised rows along the directions that single columns hardly change, or None without any.
+    def without(self, rows: AnyArray, scale: Floats) -> list[AnyArray]:
+        """Return standardised rows along the directions that single columns hardly change, if there are any.
+
+        If some features are columns of numbers, which no level changes, the rows of these alone, too.
 
         `rows` has shape (n_rows, n_components), and `scale`, (n_components,), the factors that standardised the
         features.
         """
         if not len(self.starts) or len(rows) < 2:
-            return None
+            return []
+        straight = (scale > 0) & ~self.positions.any(axis=0)
+        numbers = [rows * straight.astype(rows.dtype)] if straight.any() else []
         whitener, changes = _whitener(rows), self._changes(scale)
         squares, components = np.linalg.eigh(whitener.T @ (changes.T @ changes) @ whitener)
         little = whitener @ components[:, squares < LITTLE**2]
         if not 0 < little.shape[1] < whitener.shape[1]:
-            return None
+            return numbers
         basis = np.linalg.qr(little)[0]
-        return (rows @ basis @ basis.T).astype(rows.dtype)
+        return [(rows @ basis @ basis.T).astype(rows.dtype), *numbers]
 
     def axes(self) -> tuple[Floats, Integers]:
         """Return axes that vary, along the main directions of each group, by its width, and their keys."""
@@ -110,11 +114,11 @@ class TwoValued(NamedTuple):
     keys: Integers
     """Keys that make the random numbers of different columns independent, int64."""
 
-    def without(self, rows: AnyArray, scale: Floats) -> AnyArray | None:
-        """Return standardised rows without these columns, or None if no other column varies."""
+    def without(self, rows: AnyArray, scale: Floats) -> list[AnyArray]:
+        """Return standardised rows without these columns, if any other column varies."""
         others = (scale > 0).astype(np.float32)
         others[self.columns] = 0.0
-        return rows * others if others.any() else None
+        return [rows * others] if others.any() else []
 
     def widths_along(self, directions: Floats) -> Floats:
         """Return the largest change of a projection by the level of one column or pair, shape (n_directions,)."""

@@ -297,3 +297,28 @@ def codes_of(column: Coded, levels: tuple[str, ...]) -> Floats:
     index = {level: i for i, level in enumerate(levels)}
     codes = [float(index.get(text, len(levels))) for text in column.texts]
     return np.array([*codes, np.nan])[column.codes]  # a missing value has the code -1, which is the last
+
+
+def decoded(rows: AnyArray, numbers: Integers, types: ColumnTypes, names: Sequence[str]) -> Any:
+    """Return the values behind rows of codes, None where they are missing or `numbers` is -1.
+
+    Returns
+    -------
+    frame of pandas, or array of objects if pandas is missing
+
+    Examples
+    --------
+    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
+    >>> decoded(np.array([[1.5, 1.0], [2.0, np.nan]]), np.array([7, 9]), types, ["size", "colour"]).values.tolist()
+    [[1.5, 'blue'], [2.0, None]]
+    """
+    columns: dict[str, list[Any]] = {}
+    for name, column, levels in zip(names, rows.T, types.levels):
+        known = ~np.isnan(column.astype(np.float64)) & (numbers >= 0)
+        of = (lambda code: code) if levels is None else dict(enumerate(levels)).get
+        columns[name] = [of(code) if there else None for code, there in zip(column.tolist(), known)]
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        return np.array(list(zip(*columns.values())), dtype=object)
+    return DataFrame(columns)

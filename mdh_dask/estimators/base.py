@@ -1,5 +1,6 @@
 """The base class of estimators, with fit, predict and save for models of any kind."""
 
+import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,12 +21,16 @@ from ..chunks import one_bar
 from ..growth.exemplars import Exemplars
 from ..images import PixelColumns
 from ..io.models import save_model
+from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from .blocks import of_block, of_complete_rows
-from .frames import labels_like, plain_labels, sure_of, with_values
+from .explaining import next_steps
+from .frames import column_names, labels_like, plain_labels, sure_of, with_values
 from .groups import groups_in_words, parts_of_groups, weighted_rows
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
+
+logger = logging.getLogger(__name__)
 
 
 class ClusterEstimator(ClusterMixin, Mapped):
@@ -67,6 +72,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     n_groups_: int | None = None
     _ends: Integers | None = None
     """Sums of the weights up to each row, during a fit with weights."""
+    _notes: ColumnNotes | None = None
     _labelled: Any = None
     """The rows of `labels_`, as they were given."""
     _probabilities: Any = None
@@ -110,6 +116,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         with one_bar(self.progress):
             read = self._read(X, fits=True)
             self._take_columns(read)
+            self._look_at_columns(read.array)
             rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
             self._take_target(y, rows.shape[0])
             check_length(y, rows.shape[0])
@@ -129,6 +136,13 @@ class ClusterEstimator(ClusterMixin, Mapped):
             finally:
                 self._ends = self._parts = None
         return self
+
+    def _look_at_columns(self, rows: RowArray) -> None:
+        """Set notes on the columns of rows in memory, and log what named columns were taken for."""
+        in_memory = isinstance(rows, np.ndarray)
+        self._notes = notes_on(rows, self.columns) if in_memory else None
+        if hasattr(self, "feature_names_in_"):
+            logger.info("%s", columns_in_words(self._notes, column_names(self), self.columns))
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
         """Cluster rows and return their labels; see `fit`."""
@@ -256,7 +270,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
         sizes = self.state_.sizes
         of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
         groups = "" if self.n_groups_ is None else f" in {groups_in_words(self)}"
-        return f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
+        said = f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
+        return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""
@@ -340,6 +355,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             "pixel_columns": self.pixel_columns_,
             "columns": self.columns,
             "missing_values": self.missing_values_,
+            "notes": self._notes,
             "state": self.state_,
             **self._saved_state(),
         }
@@ -352,6 +368,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     def _restore(self, saved: Mapping[str, Any]) -> None:
         """Set the state and what was saved besides it."""
         self._adopt(saved["state"])
+        self._notes = optional(saved, "notes", ColumnNotes)
         if (exemplars := optional(saved, "exemplars", Exemplars)) is not None:
             exemplars.check_clusters(self.n_clusters_)
             self._exemplars = exemplars

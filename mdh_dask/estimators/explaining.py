@@ -15,9 +15,12 @@ from ..chunks import merge_chunks, reduce_rows, run
 from ..density.histograms import Histograms
 from ..growth.leading import leading_directions
 from ..splits.null import unimodal_p_value
+from ..summaries.columns import remedies
 from ..summaries.passes import NearestRows
+from ..summaries.words import named
 from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
+from .frames import column_names
 from .groups import FEWEST_GROUPS, groups_in_words
 from .missing import complete_rows
 from .targets import encoded
@@ -37,9 +40,10 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if cluster is not None and not 0 <= cluster < tree.n_clusters:
         raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {cluster}")
     for label in range(tree.n_clusters) if cluster is None else [cluster]:
-        bounds = cluster_in_words(tree, label, _column_names(model))
+        bounds = named(model._words[label : label + 1], column_names(model))
+        bounds = bounds or tuple(cluster_in_words(tree, label, _column_names(model)))
         rows = full_count(int(tree.cluster_rows[label]), "row")
-        lines.append(f"cluster {label}, {rows}: {' | or '.join(bounds)}" if bounds != [""] else "")
+        lines.append(f"cluster {label}, {rows}: {' | or '.join(bounds)}")
         leaves = tree.leaves[tree.cluster[tree.leaves] == label]
         lines += [f"    {why_not(model, int(leaf))}" for leaf in leaves]
     said = f"{full_count(tree.n_clusters, 'cluster')} of {full_count(int(tree.n_rows[0]), 'row')}"
@@ -49,8 +53,37 @@ def why_clusters(model: Any, cluster: int | None) -> str:
         said += f", {limit}"
     if tree.n_clusters == 1:
         hint = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
-        return f"{said}: {why_not(model, best_failed(model))}{hint}"
-    return "\n".join([said, *lines])
+        return f"{said}: {why_not(model, best_failed(model))}{hint}{next_steps(model)}"
+    return "\n".join([said, *lines, *left_out(model)])
+
+
+def left_out(model: Any) -> list[str]:
+    """Return a line for the label -1, if rows of `fit` have it for missing values."""
+    if model.missing != "drop" or not (n := model.missing_values_.n_incomplete):
+        return []
+    return [f"cluster -1, {full_count(n, 'row')}: they lack values, and were left out"]
+
+
+OTHERS = {
+    "HierarchicalMDH": "hyperplanes that are turned into the valleys",
+    "DensityTree": "clusters of any shape, and hundreds of them",
+}
+"""Methods to try after one cluster, in this order."""
+
+
+def next_steps(model: Any) -> str:
+    """Return what to try when all rows are one cluster, each step as a line of code; empty if that was asked for."""
+    if model._limit():
+        return ""
+    name, of_frame = type(model).__name__, hasattr(model, "feature_names_in_")
+    steps = remedies(model._notes, column_names(model), of_frame)
+    if model.columns is not None and (model.columns.mask("continuous")).any():
+        steps.append(f'{name}().fit(X.select_dtypes("number").dropna())  # the numbers alone')
+    steps += [f"{other}().fit(X)  # {what}" for other, what in OTHERS.items() if other != name]
+    is_tree = hasattr(model, "tree_") and "n_clusters" in model.get_params(deep=False)
+    if is_tree and model.tree_.relative_depth[0] > (model._least_depth() or 0.0):
+        steps.append(f"{name}(n_clusters=2).fit(X)  # the best split, which the rows do not confirm")
+    return "\nTo try next, in this order:" + "".join(f"\n    {step}" for step in steps)
 
 
 def best_failed(model: Any) -> int:
@@ -72,10 +105,10 @@ def why_not(model: Any, leaf: int) -> str:
     if np.isnan(tree.relative_depth[leaf]) or len(tree.histogram(leaf)) == 0:
         return f"not split: {model._why_no_valley(leaf, full_count(least, 'row'))}"
     depth, at_least = depth_text(tree.relative_depth[leaf]), model._least_depth()
-    valley = (
-        f"not split: the best valley, along {direction_text(tree, leaf, _column_names(model))} at "
-        f"{tree.thresholds[leaf]:.3g}, has relative depth {depth}"
-    )
+    along = f"along {direction_text(tree, leaf)} at {tree.thresholds[leaf]:.3g}"
+    if model.feature_map_ is not None:
+        along = f"along a direction of the {full_count(tree.n_features, 'feature')} of the map"
+    valley = f"not split: the best valley, {along}, has relative depth {depth}"
     if at_least and tree.relative_depth[leaf] <= at_least:
         return f"{valley}, and a split needs more than min_relative_depth={at_least:g}"
     return _why_rejected(model, leaf, f"{valley}, {tree.evidence(leaf):.1f} standard errors")

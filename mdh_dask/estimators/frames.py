@@ -29,6 +29,12 @@ def is_data_array(X: Any) -> bool:
     return package_of(X, "DataArray") == "xarray"
 
 
+def column_names(model: Any) -> list[str]:
+    """Return the names of a model's columns, ``x0``, ``x1`` and so on without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else [str(name) for name in names]
+
+
 def plain_rows(X: Any) -> tuple[Any, list[str] | None]:
     """Return the values of a DataArray, and the texts that name the columns of a lazy one; others as they are.
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from .._levels import LevelFeatures
 from .._state import FeatureMap
-from .._typing import Integers, RowArray
+from .._typing import Floats, Integers, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
-from ..kernels import Gower
+from ..kernels import Gower, Kernel, nystrom_map
 from ..kernels.gower import Missing, Shift
 from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
+from ..kernels.numbers import NumbersMap, with_numbers
 from ..kernels.nystrom import NystromMap
 from .checks import categorical_columns, check_typed_look
 from .constraints import Interval, StrOptions
@@ -57,6 +58,9 @@ class GowerFeatures(KernelPCAFeatures):
     variance : float, default=0.95
         Share of the landmarks' variance in the feature space that the components explain. With the thesis' 0.9, most
         tables have no direction along which a continuous column is straight.
+    numbers : bool, default=False
+        Whether columns of numbers without missing values are features of their own, too, besides ``method="nystrom"``.
+        Trees with ``feature_map="gower"`` take them, so that they find what the numbers alone show.
     single_levels : bool, default=False
         Whether trees may take two levels, or two ends, of a single column for two clusters, as in the thesis. With very
         few columns clusters may differ in no more, but every column is then likely to be split.
@@ -118,6 +122,7 @@ class GowerFeatures(KernelPCAFeatures):
         "weights": ["array-like", None],
         "missing": [StrOptions({"pairs", "level"})],
         "shift": [StrOptions({"constant", "clip"})],
+        "numbers": ["boolean"],
         "single_levels": ["boolean"],
         "n_thresholds": [Interval(Integral, 1, None, closed="left")],
     }
@@ -130,6 +135,7 @@ class GowerFeatures(KernelPCAFeatures):
     shift: Shift = "constant"
     n_thresholds: int = 32
     variance: float = 0.95
+    numbers: bool = False
     single_levels: bool = False
 
     @property
@@ -145,6 +151,16 @@ class GowerFeatures(KernelPCAFeatures):
         categorical_columns(self.columns, rows.shape[1])
         if (weights := self._kernel().weights) is not None and len(weights) != rows.shape[1]:
             raise ValueError(f"expected {rows.shape[1]} weights, one for each column; got {len(weights)}")
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.numbers and self.method != "nystrom":
+            raise ValueError(f"expected method='nystrom' with numbers=True; got {self.method!r}")
+
+    def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
+        """Return the map of some landmarks."""
+        made = nystrom_map(landmarks, kernel, centre, scale, variance=self.variance, n_components=self.n_components)
+        return with_numbers(made) if self.numbers else made
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         return self._plan_explicit(shape[1]) if self.method == "explicit" else super()._plan(seed, shape)
@@ -187,4 +203,6 @@ class GowerFeatures(KernelPCAFeatures):
             )
 
     def _map_type(self) -> type[FeatureMap]:
-        return GowerMap if self.method == "explicit" else NystromMap
+        if self.method == "explicit":
+            return GowerMap
+        return NumbersMap if self.numbers else NystromMap

@@ -9,20 +9,26 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.utils import get_tags
 
+from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Announce, Plan, merge_chunks, run_together, together
+from .._words import full_count
+from ..chunks import Announce, Plan, is_dask, merge_chunks, run_together, together
 from ..growth.branches import GrowthSettings
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Guides
 from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
-from ..growth.passes import rows_in_memory
+from ..growth.passes import Sample, rows_in_memory
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
 from ..growth.scaling import Standardiser
 from ..kernels.landmarks import SAMPLE
+from ..kernels.nystrom import NystromMap
 from ..projections import Projection
 from ..splits.stopping import STOP_RULES
+from ..summaries.columns import notes_on
+from ..summaries.words import MOST_COLUMNS, clusters_in_words
+from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
@@ -40,6 +46,7 @@ class GrownTree(ClusterEstimator):
     """Base of the estimators that grow one tree of separators: its growth, refinement, merging and saving."""
 
     state_type = TreeState
+    map_settings: ClassVar[dict[str, Any]] = {"numbers": True}
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
     # What methods fix; `DivisiveClustering` describes it, and has it as parameters.
     projection: str | Projection = "row_combinations"
@@ -66,6 +73,8 @@ class GrownTree(ClusterEstimator):
     _target: Target | None = None
     _guides: Guides | None = None
     _grown_from: Grown | None = None
+    _words: tuple[str, ...] = ()
+    """Each cluster in words, until the clusters change."""
 
     @abstractmethod
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
@@ -208,6 +217,25 @@ class GrownTree(ClusterEstimator):
         chosen = Exemplars.among(sample, best)
         assert chosen.rows is not None
         self._exemplars = self._exemplars_among(rows, chosen.rows, chosen.numbers)
+        self._words = self._in_words(rows, sample)
+
+    def _in_words(self, rows: RowArray, sample: Sample) -> tuple[str, ...]:
+        """Return each cluster in words, by the rows from which the tree was grown, or by landmarks of lazy ones."""
+        raw: Any = sample.rows
+        labels = self.tree_.labels(raw)
+        if self.n_features_in_ > MOST_COLUMNS or get_tags(self).input_tags.pairwise:
+            return ()
+        if self.feature_map_ is not None and not is_dask(rows):
+            raw = rows[sample.numbers]
+            raw = raw.dense() if isinstance(raw, SparseRows) else raw
+        elif self.feature_map_ is not None:
+            fitted = getattr(self.feature_map_.map_, "base", self.feature_map_.map_)
+            if not isinstance(fitted, NystromMap):
+                return ()
+            raw = fitted.raw_landmarks
+            labels = self._block_labels()(raw)
+        self._notes = self._notes or notes_on(raw, self.columns)
+        return clusters_in_words(raw, labels, siblings_of(self.tree_), self.columns)
 
     def _name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns of the fitted rows; features have no names."""
@@ -248,7 +276,7 @@ class GrownTree(ClusterEstimator):
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
-        return {**super()._saved_state(), **own, "labels": labels}
+        return {**super()._saved_state(), **own, "labels": labels, "words": list(self._words)}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         state: TreeState = saved["state"]
@@ -256,6 +284,9 @@ class GrownTree(ClusterEstimator):
         self._restore_feature_map(state.feature_map, planes=state.n_columns)
         self.n_batches_ = count(saved, "n_batches", 1)
         self.level_counts_ = restored_level_counts(saved, self.columns)
+        self._words = tuple(optional(saved, "words", list) or ())
+        if len(self._words) not in (0, self.n_clusters_) or not all(isinstance(one, str) for one in self._words):
+            raise ValueError(f"expected a text for each of {full_count(self.n_clusters_, 'cluster')} as words")
         if (labels := optional(saved, "labels", dict)) is not None:
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
         super()._restore(saved)

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, KeysView, Mapping, Sequence
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
@@ -114,6 +114,8 @@ class Mapped(RowValues):
     """The part of every row during a fit to groups of dependent rows."""
     cache: Cache | None = "auto"
     scale: bool
+    map_settings: ClassVar[dict[str, Any]] = {}
+    """Settings of maps that are given by name."""
 
     @property
     def _takes_wide(self) -> bool:
@@ -148,7 +150,8 @@ class Mapped(RowValues):
         """Return the unfitted feature map from the estimator's parameters, or None."""
         given = MAP if self.feature_map is None and self._wide else self.feature_map
         if isinstance(given, str):
-            return feature_map_named(given, scale=self.scale, random_state=seed, progress=self.progress)
+            own = {"scale": self.scale, "random_state": seed, "progress": self.progress}
+            return feature_map_named(given, **own, **self.map_settings)
         return None if given is None else clone(given)
 
     @property

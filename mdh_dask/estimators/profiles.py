@@ -1,5 +1,6 @@
 """Profiles of the rows in every cluster, and reports of fitted models."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ from ..report import write_report
 from ..summaries.moments import MomentPass
 from ..summaries.passes import FrequencyPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
+from ..summaries.words import named
+from .frames import column_names
 
 
 def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) -> Profiles:
@@ -86,16 +89,19 @@ def moments_of(model: Any, rows: RowArray) -> Statistic:
 
 def profiles_of(model: Any, moments: Any) -> Profiles:
     """Return profiles with the names of the model's columns, or ``x0``, ``x1`` and so on without names."""
-    names = _names(model)
+    names = column_names(model)
+    lowest = -int(model.noise)
     if model.columns is None:
-        return Profiles(tuple(names), moments, lowest=-int(model.noise))
-    return with_levels(names, moments[0], model.columns, moments[1], lowest=-int(model.noise))
+        profiles = Profiles(tuple(names), moments, lowest)
+    else:
+        profiles = with_levels(names, moments[0], model.columns, moments[1], lowest)
+    own = named(getattr(model, "_words", ()), names) or ("",) * model.n_clusters_
+    outside = LEFT_OUT if model.missing == "drop" else IN_NONE
+    return replace(profiles, words=(outside,) * model.noise + own)
 
 
-def _names(model: Any) -> list[str]:
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else list(names)
-
+LEFT_OUT, IN_NONE = "rows that lack values, left out of the fit", "rows in no cluster, where few others are near"
+"""What the label -1 means."""
 
 DRAWN_ROWS = 1500
 """Number of rows in the picture of a report."""
@@ -123,7 +129,7 @@ def story_of(model: Any, value: Any) -> Story:
     labels = model._block_labels()(sample.rows)
     if model.columns is None and model.missing != "drop":
         return Story(profiles, sample.rows, labels)
-    return Story(profiles, entries_of_rows(sample.rows, profiles, _names(model), model.columns), labels)
+    return Story(profiles, entries_of_rows(sample.rows, profiles, column_names(model), model.columns), labels)
 
 
 def model_story(model: Any, rows: RowArray, *, progress: Progress | None = None) -> Story:

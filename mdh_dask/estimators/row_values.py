@@ -13,7 +13,9 @@ from .._sparse import SparseRows
 from .._state import State
 from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
+from ..columns.coding import decoded
 from ..growth.exemplars import Exemplars
+from .frames import column_names
 from .planned import Planned
 
 
@@ -202,18 +204,21 @@ class RowValues(Planned):
         return self._known_exemplars().numbers
 
     @property
-    def exemplars_(self) -> AnyArray:
+    def exemplars_(self) -> Any:
         """A row of `fit` for each cluster, shape (n_clusters, n_features).
 
         Of the sample rows of its cluster: in trees, the one with the least sum of distances to the others, in the
         scaled columns or the features in which the tree was grown; of ensembles, the same in the scaled columns, or in
         the features of the representative tree; in a density tree or inside a contour, the one where rows are densest;
-        of centroids, the nearest. NaN for a cluster without sample rows. Not known for lazy rows with a feature map,
-        which has no sample of the rows themselves: use `exemplar_indices_` there.
+        of centroids, the nearest. NaN for a cluster without sample rows. For a table with levels a frame of pandas with
+        its values, or an array of objects without pandas. Not known for lazy rows with a feature map, which has no
+        sample of the rows themselves: use `exemplar_indices_` there.
         """
         rows, numbers = self._known_exemplars()
         if rows is None:
             raise AttributeError("exemplars_ of lazy rows with a feature map are not in memory: use exemplar_indices_")
+        if self.columns is not None:
+            return decoded(rows, numbers, self.columns, column_names(self))
         return rows if (numbers >= 0).all() else np.where(numbers[:, None] >= 0, rows, np.nan)
 
     def _known_exemplars(self) -> Exemplars:

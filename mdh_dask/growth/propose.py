@@ -50,8 +50,7 @@ def propose(
     in_valleys = proposal.thresholds is None or settings.selector.rule.at.limits_depth
     # Directions that do not depend on the rows are drawn again by workers, which do not know the others.
     if in_valleys and settings.family is None and levels is not None:
-        others = levels.without(rows, standardise.scale)
-        if others is not None:
+        for others in levels.without(rows, standardise.scale):
             # The smoothing of levels would hide clusters that only the other directions show.
             proposal = joined(proposal, settings.propose(others, rng, coarse, min_rows))
     if proposal.family is not None and isinstance(levels, LevelFeatures) and len(levels.starts):

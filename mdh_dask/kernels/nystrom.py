@@ -132,6 +132,11 @@ class NystromMap(FeatureMap):
         return float(self.spectrum.sum())
 
     @property
+    def raw_landmarks(self) -> Floats:
+        """Return the landmarks as they were before they were standardised."""
+        return self.landmarks / np.where(self.scale > 0, self.scale, 1.0) + self.centre
+
+    @property
     def points(self) -> Callable[[AnyArray], Floats] | None:
         """Return the standardisation of rows if the kernel compares columns of numbers, as most do, otherwise None."""
         return self._standardised if self.kernel.uses_columns and not self.kernel.typed else None

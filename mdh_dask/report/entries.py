@@ -7,12 +7,13 @@ import numpy as np
 from .._typing import AnyArray
 from .._words import depth_text, full_count, percent
 from ..plotting.parts import has_valley
+from ..tree.clusters import clusters_below
 from ..tree.export import direction_text
 from ..tree.html import colours_of, hex_of, is_light, palette
 from ..tree.structure import Tree
 from .pictures import Picture, picture_of
 from .segments import Sizes
-from .sides import Sides, clusters_below, sides_of
+from .sides import Sides, sides_of
 
 MAX_PICTURES = 150
 """Number of nodes whose density is drawn: those with the most rows."""

@@ -132,7 +132,8 @@ def explained_variance(profiles: Profiles) -> Floats:
 def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:
     top = profiles.top(cluster, TOP_FEATURES)
     features = [_feature(profiles, cluster, i) for i in top]
-    return Profile(entry, difference_in_words(profiles, profiles.difference[cluster]), features)
+    words = profiles.words[cluster] if profiles.words else ""
+    return Profile(entry, words or difference_in_words(profiles, profiles.difference[cluster]), features)
 
 
 def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:

@@ -109,4 +109,6 @@ def _in_words(along: Floats, names: list[str]) -> str:
     order = order[np.abs(along[order]) >= 0.2 * np.abs(along[order[0]])]
     more = [names[i] for i in order if along[i] > 0]
     less = [names[i] for i in order if along[i] < 0]
+    if not more:
+        return f"less {' and '.join(less)}"
     return " and ".join(more) + (f", minus {' and '.join(less)}" if less else "")

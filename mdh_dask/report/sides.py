@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from ..summaries.profiles import Profiles
+from ..tree.clusters import clusters_below
 from ..tree.export import side_in_words
 from ..tree.structure import Tree
 
@@ -80,14 +81,6 @@ def apart(profiles: Profiles, some: Sequence[int], others: Sequence[int]) -> Flo
     pooled = np.sqrt((n[0] * variance[0] + n[1] * variance[1]) / np.maximum(n[0] + n[1], 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean[0] == mean[1], 0.0, (mean[0] - mean[1]) / pooled)
-
-
-def clusters_below(tree: Tree) -> list[set[int]]:
-    """Return the labels of the clusters below every node."""
-    below = [{cluster} for cluster in tree.cluster.tolist()]
-    for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
-        below[node] = below[tree.left[node]] | below[tree.right[node]]
-    return below
 
 
 def _sides_by_columns(tree: Tree, profiles: Profiles) -> Sides:

@@ -30,6 +30,8 @@ class Profiles(Table):
     levels : tuple of (str, str) or None
         Name of the column and level of those entries of `names` that stand for a level of a categorical column; None
         for columns of numbers. Empty if there are no levels. The mean is the frequency of the level.
+    words : tuple of str
+        Each cluster in words, as its model says; empty if it does not.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Profiles(Table):
     moments: Moments
     lowest: int = 0
     levels: tuple[tuple[str, str] | None, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -78,7 +81,8 @@ class Profiles(Table):
         """Profiles without the rows in no cluster, which remain among the others."""
         n_rows, *others = self.moments
         first = -self.lowest
-        return replace(self, moments=Moments(n_rows[first:], *(part[first:] for part in others)), lowest=0)
+        inside = Moments(n_rows[first:], *(part[first:] for part in others))
+        return replace(self, moments=inside, lowest=0, words=self.words[first:])
 
     @cached_property
     def difference(self) -> Floats:

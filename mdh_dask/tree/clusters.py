@@ -55,6 +55,35 @@ def numbered(tree: T) -> T:
     return replace(tree, cluster=np.append(largest_first(n_rows), -1).astype(np.int32)[place])
 
 
+def clusters_below(tree: "Tree") -> list[set[int]]:
+    """Return the labels of the clusters below every node."""
+    below = [{cluster} for cluster in tree.cluster.tolist()]
+    for node in np.flatnonzero(tree.left >= 0)[::-1].tolist():
+        below[node] = below[tree.left[node]] | below[tree.right[node]]
+    return below
+
+
+def siblings_of(tree: "Tree") -> list[set[int]]:
+    """Return for each cluster those on the other side of the last split above its first leaf.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> split = {"n_rows": 3, "plane": [1.0], "threshold": 0.0}
+    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
+    >>> nodes = [split | {"left": 1, "right": 2}, leaf, split | {"left": 3, "right": 4}, leaf, leaf]
+    >>> siblings_of(tree_from_nodes(nodes, n_features=1))
+    [{1, 2}, {2}, {1}]
+    """
+    below, parent = clusters_below(tree), tree.parent
+    found: list[set[int]] = [set() for _ in range(tree.n_clusters)]
+    for leaf in tree.leaves[::-1].tolist():
+        if (above := int(parent[leaf])) >= 0:
+            other = tree.right[above] if tree.left[above] == leaf else tree.left[above]
+            found[tree.cluster[leaf]] = below[other] - below[leaf]
+    return found
+
+
 def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans) -> Integers:
     """Return the clusters of nodes when only some splits are kept; clusters within one new leaf become one.
 

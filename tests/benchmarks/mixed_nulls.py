@@ -78,6 +78,7 @@ have combinations of many such columns, so these tables may be split."""
 MAPS: dict[str, Callable[[], Any]] = {
     "pairs": lambda: GowerFeatures(missing="pairs"),
     "level": lambda: GowerFeatures(missing="level"),
+    "numbers": lambda: GowerFeatures(numbers=True),
     "level, explicit": lambda: GowerFeatures(missing="level", method="explicit"),
     "level, single levels": lambda: GowerFeatures(missing="level", single_levels=True),
     "MDS": lambda: MultidimensionalScaling(dissimilarity="gower"),

@@ -1,5 +1,6 @@
 """Clusters in words, and what notebooks show of models and trees."""
 
+import re
 from html.parser import HTMLParser
 
 import dask
@@ -10,7 +11,16 @@ from hypothesis import given
 from sklearn.utils import estimator_html_repr
 from trees import random_tree, trees
 
-from mdh_dask import HierarchicalKernelMDH, PCATree, RandomProjectionTree
+from mdh_dask import (
+    DensityTree,
+    HierarchicalMDH,
+    PCATree,
+    RandomProjectionTree,
+    cluster_profiles,
+    load_model,
+)
+from mdh_dask.summaries.columns import notes_on
+from mdh_dask.summaries.words import clusters_in_words, named
 from mdh_dask.tree.export import side_in_words
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -89,7 +99,6 @@ class TestWhy:
         model._name_columns(["length", "width"])
         lines = model.why().splitlines()
         assert lines[0] == "3 clusters of 900 rows"
-        assert "high" in model.why(label)
         assert "length" in model.why(label)
         assert "width" in model.why(label)
         assert model.why(label).splitlines()[1] in lines
@@ -110,18 +119,124 @@ class TestWhy:
         rows = centres[rng.integers(1000, size=30_000)] + rng.normal(size=(30_000, 32))
         model = RandomProjectionTree(random_state=0)
         assert model.fit(rows).n_clusters_ == 1  # lines show no valley, though the clusters are 24 deviations apart
-        assert model.why().endswith(
-            "hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
+        assert (
+            model.why()
+            .splitlines()[0]
+            .endswith("hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods")
         )
-        assert "DensityTree" not in model.fit(rows[:1000]).why()
+        assert "DensityTree" not in model.fit(rows[:1000]).why().splitlines()[0]
 
     def test_too_few_rows_and_no_valley_at_all_are_told_apart(self, groups):
         assert "fewer than twice min_cluster_size, 80" in PCATree(min_cluster_size=80).fit(groups[:150]).why()
         grid = np.linspace([0.0, 0.0], [1.0, 0.1], 200)
         assert "no valley with 15 rows on both sides was found" in PCATree().fit(grid).why()
 
-    def test_features_of_a_map_are_not_taken_for_columns(self, groups):
-        assert "feature 0" in HierarchicalKernelMDH(feature_map="quadratic", merge=False).fit(groups).why()
+    def test_clusters_among_features_of_a_map_are_told_by_columns(self, groups):
+        why = PCATree(feature_map="quadratic").fit(groups).why()
+        assert re.search(r"cluster 0, 3\d\d rows: x\d -?[0-9.]+ to [0-9.]+", why), why
+        assert "feature 0" not in why
+        one = PCATree(feature_map="quadratic").fit(groups[:300]).why()
+        assert "feature 0" not in one
+        assert re.search("along a direction of the . features of the map|no valley", one), one
+
+
+def flights(rng, n=1500):
+    """A table: routes, delays of which some are missing for reasons, and carriers."""
+    pandas = pytest.importorskip("pandas")
+    route = rng.integers(0, 3, n)
+    minutes = np.array([50.0, 150.0, 320.0])[route] + rng.normal(0, 6, n)
+    table = pandas.DataFrame({"air_time": minutes, "distance": 7 * minutes + rng.normal(0, 40, n)})
+    table["carrier"] = np.where(rng.random(n) < 0.9, np.array(["AA", "B{0}", "⟨1⟩"])[route], "ZZ")
+    return table, route
+
+
+class TestWords:
+    """Ranges, levels and missing values say what a cluster is, and against which it stands."""
+
+    @pytest.fixture
+    def table(self):
+        return flights(np.random.default_rng(0))[0]
+
+    def test_clusters_are_told_by_ranges_that_hold_most_of_their_rows_and_never_read_the_same(self, table):
+        numbers = table[["air_time", "distance"]]
+        model = HierarchicalMDH().fit(numbers)
+        lines = [line for line in model.why().splitlines() if line.startswith("cluster")]
+        assert len({line.split(": ", 1)[1] for line in lines}) == model.n_clusters_ == 3
+        for label, line in enumerate(lines):
+            low, high = map(float, re.search(r"air_time ([0-9.]+) to ([0-9.]+)", line).groups())
+            own = numbers["air_time"][model.labels_ == label]
+            assert 0.75 < ((own >= low) & (own <= high)).mean() < 0.85
+            assert not ((numbers["air_time"] >= low) & (numbers["air_time"] <= high))[model.labels_ != label].any()
+            assert not re.search("high|low", line)
+
+    def test_levels_and_missing_values_are_told_by_name(self, table):
+        odd = np.arange(1500) % 2
+        delay = np.where(odd, np.random.default_rng(1).normal(size=1500), np.nan)
+        words = named(
+            clusters_in_words(np.column_stack([table["air_time"], delay]), odd, [{1}, {0}]),
+            ["air_time", "delay"],
+        )
+        assert words[0].startswith("delay missing")
+        model = HierarchicalMDH(feature_map="gower").fit(table)
+        assert re.search(r"carrier: (AA|B\{0\}) \(\d", model.why())
+
+    def test_names_that_are_set_later_and_loading_give_the_same_words(self, table, tmp_path):
+        model = PCATree().fit(table[["air_time", "distance"]].to_numpy())
+        assert " x0 " in model.why()
+        model._name_columns(["minutes", "miles"])
+        assert "minutes" in model.why()
+        model.save(tmp_path / "m.zarr")
+        assert load_model(tmp_path / "m.zarr").why() == model.why()
+        assert re.search("high|low|up to", model.cut(2).why()), "splits bound clusters that were joined"
+
+    def test_words_do_not_depend_on_chunks(self, table):
+        rows = table[["air_time", "distance"]].to_numpy()
+        for feature_map in (None, "quadratic"):
+            model = PCATree(feature_map=feature_map, sample_size=400)
+            lazy = [model.fit(da.from_array(rows, chunks=(n, 2))).why() for n in (1500, 170)]
+            assert lazy[0] == lazy[1]
+            assert " x" in lazy[0]
+
+    def test_rows_that_were_left_out_are_explained(self, table):
+        gaps = table[["air_time", "distance"]].mask(np.repeat(np.arange(1500)[:, None] % 100 == 0, 2, axis=1))
+        model = PCATree(missing="drop").fit(gaps)
+        assert "cluster -1, 15 rows: they lack values, and were left out" in model.why()
+        assert cluster_profiles(model, gaps).words[0] == "rows that lack values, left out of the fit"
+
+    def test_exemplars_of_a_table_are_rows_of_it(self, table):
+        model = HierarchicalMDH(feature_map="gower").fit(table)
+        rows = table.iloc[model.exemplar_indices_].reset_index(drop=True)
+        pytest.importorskip("pandas").testing.assert_frame_equal(model.exemplars_, rows, check_dtype=False)
+        assert list(model.predict(model.exemplars_)) == list(range(model.n_clusters_))
+
+
+class TestOneCluster:
+    """One cluster is no dead end."""
+
+    def test_the_next_steps_are_lines_of_code_that_run(self, caplog):
+        rng = np.random.default_rng(0)
+        X = pytest.importorskip("pandas").DataFrame(
+            {"id": np.arange(500), "price": rng.lognormal(7, 1, 500), "width": rng.normal(size=500)}
+        )
+        with caplog.at_level("INFO", "mdh_dask"):
+            model = PCATree().fit(X)
+        assert "3 columns of numbers; id: an identifier? price: a long tail" in caplog.text
+        first, *steps = model.why().split("in this order:\n")[1].splitlines()
+        assert first.strip().startswith("X = X.drop(columns=['id'])")
+        scope = {"X": X, "np": np, "HierarchicalMDH": HierarchicalMDH, "DensityTree": DensityTree, "PCATree": PCATree}
+        for step in [first, *steps]:
+            exec(step.strip(), scope)
+        assert list(scope["X"].columns) == ["price", "width"]
+        assert np.array_equal(scope["X"]["price"], np.log1p(X["price"]))
+
+    def test_a_single_cluster_that_was_asked_for_needs_no_next_step(self):
+        rows = np.random.default_rng(0).normal(size=(300, 2))
+        assert "To try next" not in RandomProjectionTree(n_projections=20, max_clusters=1).fit(rows).why()
+
+    def test_notes_name_only_what_is_striking(self):
+        rng = np.random.default_rng(0)
+        for column in (rng.normal(size=600), rng.uniform(size=600), rng.integers(0, 2, 600), rng.poisson(30, 600)):
+            assert [len(found) for found in notes_on(column[:, None].astype(float))] == [0, 0, 0]
 
 
 def test_a_report_of_rows_is_one_pass_and_is_refused_before_any_work(tmp_path):

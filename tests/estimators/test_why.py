@@ -60,7 +60,7 @@ def test_one_cluster_says_what_failed_and_by_how_much_also_after_loading(cloud, 
     estimator, message = METHODS[name]
     model = clone(estimator).fit(near if name == "svc" else cloud)
     assert model.why().startswith("1 cluster")
-    assert re.search(message, model.why()), model.why()
+    assert re.search(message, model.why(), re.MULTILINE), model.why()
     model.save(tmp_path / "m.zarr")
     assert load_model(tmp_path / "m.zarr").why() == model.why()
 
@@ -138,7 +138,7 @@ def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):
 def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
     two = MinimumDensityHyperplane().fit(np.vstack([cloud, cloud + 12])).why()
     assert two.count("not split: one hyperplane gives two clusters") == 2
-    one = MinimumDensityHyperplane().fit(np.ones((60, 3))).why()
+    one = MinimumDensityHyperplane().fit(np.ones((60, 3))).why().splitlines()[0]
     assert one == "1 cluster of 60 rows: not split: no hyperplane has a mode on both sides"
     assert not re.search("max_levels|min_relative_depth", one + two + IPDDP().fit(cloud).why())
 
@@ -146,7 +146,7 @@ def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):
     limits = {"stop_rule": "none", "max_levels": 1, "min_relative_depth": 0.0}
     why = DivisiveClustering(n_projections=50, merge=True, **limits).fit(near).why()
-    assert why.endswith("standard errors, and merging rejected it")
+    assert why.splitlines()[0].endswith("standard errors, and merging rejected it")
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_a_valley_that_is_too_shallow_is_named_with_its_depth_and_the_least_one(
     rows[:600] += 6
     model = clone(estimator).set_params(sample_size=sample_size, min_relative_depth=1e4).fit(rows)
     found = re.search(
-        r"has relative depth ([0-9.,]+), and a split needs more than min_relative_depth=10000$", model.why()
+        r"has relative depth ([0-9.,]+), and a split needs more than min_relative_depth=10000\n", model.why()
     )
     assert model.n_clusters_ == 1
     assert found, model.why()

@@ -400,3 +400,47 @@ class TestModels:
 def test_bad_input_is_named(rows, parameters, message):
     with pytest.raises(ValueError, match=message):
         fitted(rows, GowerFeatures(**parameters))
+
+
+class TestNumbers:
+    """Columns of numbers are features of their own for trees: what they show alone is found."""
+
+    @pytest.fixture
+    def table(self):
+        rng = np.random.default_rng(0)
+        side = rng.integers(0, 2, 900)
+        size = rng.normal(size=900)
+        weight = size + 0.08 * rng.normal(size=900) + 0.6 * side  # two thin clouds side by side
+        texts = {name: np.array(list("pqrstu"))[rng.integers(0, 6, 900)] for name in ("cut", "colour", "clarity")}
+        return pytest.importorskip("pandas").DataFrame({"size": size, "weight": weight, **texts}), side
+
+    def test_trees_find_in_a_mixed_table_what_its_numbers_show(self, table, tmp_path):
+        rows, side = table
+        model = HierarchicalMDH(feature_map="gower").fit(rows)
+        assert adjusted_rand_index(side, np.asarray(model.labels_)) > 0.95
+        assert HierarchicalMDH(feature_map=GowerFeatures()).fit(rows).n_clusters_ == 1
+        model.save(tmp_path / "m.zarr")
+        np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), model.labels_)
+        assert "weight" in model.why()
+
+    def test_features_of_numbers_differ_as_those_of_two_even_levels(self, table):
+        made = GowerFeatures(numbers=True).fit(table[0]).map_
+        assert made.columns.tolist() == [0, 1]
+        features = made(made.base.raw_landmarks)[:, -2:].astype(float)
+        apart = np.abs(features[:, None] - features).mean(axis=(0, 1))
+        np.testing.assert_allclose(apart, 0.5 * np.sqrt(1 / 5), rtol=1e-4)
+        assert not made.levels.positions[:, -2:].any()
+
+    def test_few_values_and_missing_ones_are_no_features_of_their_own_and_new_gaps_are_in_the_middle(self, table):
+        rows = table[0].assign(grade=np.arange(900) % 9, gaps=np.where(np.arange(900) % 5, np.arange(900.0), np.nan))
+        made = GowerFeatures(numbers=True).fit(rows)
+        assert made.map_.columns.tolist() == [0, 1]
+        rows.loc[0, "size"] = np.nan
+        assert made.transform(rows)[0, -2] == 0
+        with pytest.raises(ValueError, match="method='nystrom' with numbers=True; got 'explicit'"):
+            GowerFeatures(numbers=True, method="explicit").fit(rows)
+
+    def test_a_map_with_other_columns_is_refused(self, table):
+        made = GowerFeatures(numbers=True).fit(table[0]).map_
+        with pytest.raises(ValueError, match="columns from 0 to 4"):
+            replace(made, columns=np.array([0, 5])).check()

@@ -1,0 +1,196 @@
+"""Clusters in words: ranges and levels of the columns in which they differ most from others and from their sibling."""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import AnyArray, Booleans, Floats, Integers
+from .._words import percent
+from ..columns import ColumnTypes
+from .tables import MISSING, UNKNOWN, as_precise, shortened
+
+MIDDLE = (0.1, 0.9)
+"""The range of a column that is said holds the rows between these shares."""
+
+SAID = 3
+"""Most columns that describe a cluster, unless another one then reads the same."""
+
+LEAST_DIFFERENCE = 0.5
+"""Least difference from other rows, in standard deviations, of the second and third column."""
+
+NEARLY_ALL = 0.995
+
+MOST_COLUMNS = 1000
+"""Rows of more columns are not described."""
+
+SEEN = 1000
+"""Rows that show which values of a column are far: these count as the nearest that are not."""
+
+FAR = (0.01, 0.99)
+
+
+class Entry(NamedTuple):
+    """A column of numbers, or the indicator of a level or of missing values."""
+
+    column: int
+    level: str | None
+    values: Floats
+
+
+class _Moments(NamedTuple):
+    """Numbers, sums and sums of squares of the values of entries in each cluster, shape (n_clusters, n_entries)."""
+
+    n: Floats
+    total: Floats
+    squares: Floats
+
+    def of(self, clusters: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return the means and variances in some clusters together; NaN without values."""
+        n, total, squares = (part[clusters].sum(axis=0) for part in self)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = total / n
+            return mean, np.maximum(squares / n - mean**2, 0.0)
+
+    def apart(self, cluster: int, others: Sequence[int]) -> Floats:
+        """Return the difference between the means of a cluster and of others, in their mean standard deviation."""
+        (mean, variance), (mean_of_others, variance_of_others) = self.of([cluster]), self.of(others)
+        gap, pooled = mean - mean_of_others, np.sqrt((variance + variance_of_others) / 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(np.where(gap == 0, 0.0, gap / pooled), nan=0.0)
+
+
+def clusters_in_words(
+    rows: AnyArray,
+    labels: Integers,
+    siblings: Sequence[Collection[int]],
+    types: ColumnTypes | None = None,
+) -> tuple[str, ...]:
+    """Return each cluster in words that no other one has, as far as its rows differ; empty without rows.
+
+    Columns are numbers in brackets, for which `named` puts names.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features)
+        A sample of rows; codes if there are types. NaN is missing.
+    labels : array of shape (n,)
+        Clusters from 0; rows with the label -1 are in none.
+    siblings : sequence of (collection of int)
+        For each cluster, those on the other side of the last split above it.
+    types : ColumnTypes, optional
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [8.0, 0.0], [9.0, 1.0], [9.0, 1.0], [9.0, np.nan]])
+    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
+    >>> words = clusters_in_words(rows, np.array([0, 0, 0, 1, 2, 2, 2]), [{1}, {0}, {1}], types)
+    >>> named(words, ("size", "colour"))
+    ('size 1.20 to 2.80, colour: red', 'colour: red, size 8', 'colour: blue (66.7 %), size 9')
+    """
+    n_clusters = len(siblings)
+    inside = labels >= 0
+    rows, labels = rows[inside].astype(np.float64), labels[inside]
+    if n_clusters < 2 or rows.shape[1] > MOST_COLUMNS:
+        return ()
+    entries = _entries(rows, types)
+    moments = _moments(entries, labels, n_clusters)
+    there = [c for c in range(n_clusters) if (labels == c).any()]
+    words: list[list[str]] = [[] for _ in siblings]
+    orders: dict[int, list[int]] = {}
+    for c in there if len(there) > 1 else ():
+        others = [other for other in there if other != c]
+        beside = [other for other in siblings[c] if other in others] or others
+        orders[c] = _order(entries, moments.apart(c, others), moments.apart(c, beside))
+    alike = [*orders]
+    while alike:  # those that read the same get one more column
+        for c in alike:
+            more = orders[c][len(words[c]) :][: 1 if words[c] else SAID]
+            words[c] += [_said(entries[i], rows[labels == c], types) for i in more]
+        alike = [c for c in alike if words.count(words[c]) > 1 and len(words[c]) < len(orders[c])]
+    return tuple(", ".join(own) for own in words)
+
+
+def named(words: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return words with the names of columns in place of their numbers."""
+
+    def name(match: re.Match[str]) -> str:
+        return shortened(names[int(match[1])]) if int(match[1]) < len(names) else match[0]
+
+    return tuple(re.sub(r"⟨([0-9]{1,6})⟩", name, text) for text in words)
+
+
+def _order(entries: list[Entry], apart: Floats, beside: Floats) -> list[int]:
+    """Return the entries by how much they tell: the best against all others, the best beside the sibling, the rest."""
+    by_others, by_sibling = (np.argsort(-np.abs(d), kind="stable").tolist() for d in (apart, beside))
+    found: list[int] = []
+    for i in [by_others[0], by_sibling[0], *by_others]:
+        telling = abs(apart[i]) >= LEAST_DIFFERENCE or abs(beside[i]) >= LEAST_DIFFERENCE
+        if entries[i].column not in {entries[k].column for k in found} and (telling or not found):
+            found.append(i)
+    return found
+
+
+def _entries(rows: Floats, types: ColumnTypes | None) -> list[Entry]:
+    found: list[Entry] = []
+    for j, column in enumerate(rows.T):
+        absent = np.isnan(column)
+        if _is_coded(types, j) or len(np.unique(column[~absent][:SEEN])) <= 2:
+            for code in np.unique(column[~absent]):
+                found.append(Entry(j, _level(types, j, float(code)), (column == code).astype(np.float64)))
+        else:
+            seen = column[~absent][:SEEN]
+            found.append(Entry(j, None, np.clip(column, *np.quantile(seen, FAR))))
+        if absent.any():
+            found.append(Entry(j, MISSING, absent.astype(np.float64)))
+    return found
+
+
+def _is_coded(types: ColumnTypes | None, column: int) -> bool:
+    return types is not None and types.kinds[column] == "categorical"
+
+
+def _level(types: ColumnTypes | None, column: int, code: float) -> str:
+    levels = None if types is None else types.levels[column]
+    if levels is None:
+        return f"{code:g}"
+    return levels[int(code)] if int(code) < len(levels) else UNKNOWN
+
+
+def _moments(entries: list[Entry], labels: Integers, n_clusters: int) -> _Moments:
+    """Return the moments, each column less its mean, so that squares do not lose its digits."""
+    columns = []
+    for entry in entries:
+        known: Booleans = ~np.isnan(entry.values)
+        own, values = labels[known], entry.values[known]
+        values = values - values.mean() if len(values) else values
+        columns.append([np.bincount(own, weights, n_clusters) for weights in (np.ones(len(own)), values, values**2)])
+    return _Moments(*np.array(columns).transpose(1, 2, 0))
+
+
+def _said(entry: Entry, own: Floats, types: ColumnTypes | None) -> str:
+    """Return what the rows of a cluster have in a column."""
+    name, column = f"⟨{entry.column}⟩", own[:, entry.column]
+    if entry.level == MISSING:
+        return f"{name} {_often('missing', float(np.isnan(column).mean()))}"
+    column = column[~np.isnan(column)]
+    if entry.level is not None:
+        codes, counts = np.unique(column, return_counts=True)
+        if not len(codes):
+            return f"{name} missing"
+        most = int(counts.argmax())
+        level = shortened(_level(types, entry.column, float(codes[most])))
+        return f"{name}: {_often(level, counts[most] / len(own))}"
+    if not len(column):
+        return f"{name} missing"
+    ends = np.quantile(column, MIDDLE)
+    if types is not None and types.levels[entry.column] is not None:
+        low, high = (shortened(_level(types, entry.column, float(round(end)))) for end in ends)
+    else:
+        low, high = (as_precise(float(end), float(np.ptp(ends)) / 2)[0] for end in ends)
+    return f"{name} {low}" if low == high else f"{name} {low} to {high}"
+
+
+def _often(what: str, share: float) -> str:
+    return what if share >= NEARLY_ALL else f"{what} ({percent(share)})"
