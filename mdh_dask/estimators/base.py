@@ -23,12 +23,13 @@ from ..images import PixelColumns
 from ..io.models import save_model
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from .blocks import of_block, of_complete_rows
-from .explaining import next_steps
+from .explaining import next_steps, other_seeds
 from .frames import column_names, labels_like, plain_labels, sure_of, with_values
 from .groups import groups_in_words, parts_of_groups, weighted_rows
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
+from .repeats import Repeats, repeats_of
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     _ends: Integers | None = None
     """Sums of the weights up to each row, during a fit with weights."""
     _notes: ColumnNotes | None = None
+    _repeats: Repeats | None = None
     _labelled: Any = None
     """The rows of `labels_`, as they were given."""
     _probabilities: Any = None
@@ -123,7 +125,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             self._parts, self.n_groups_ = (
                 (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
             )
-            self.pixel_columns_ = self._exemplars = self._drawn = None
+            self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = None
             try:
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
@@ -271,7 +273,48 @@ class ClusterEstimator(ClusterMixin, Mapped):
         of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
         groups = "" if self.n_groups_ is None else f" in {groups_in_words(self)}"
         said = f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
+        said = "\n".join([said, *other_seeds(self)])
         return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
+
+    def repeats(self, X: Any, n: int = 4) -> Repeats:
+        """Fit the rows again with other seeds, to see whether the clusters depend on the seed.
+
+        `confidence` compares a row with the separators of this fit; whether other fits have these is another question.
+
+        Parameters
+        ----------
+        X : array-like, frame, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`.
+        n : int, default=4
+            Number of further fits.
+
+        Returns
+        -------
+        Repeats
+            Adjusted Rand indices of all pairs of fits as `agreement`, the numbers of clusters of the others as
+            `n_clusters`, and in how many of them each cluster was `found` again; as a text, a sentence. `why` and
+            reports then say so, too.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As for `fit`; also if `n` is not positive.
+
+        Notes
+        -----
+        As many passes as `n` fits, and one for each pair of labels of lazy rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> X = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0, 0], [8, 0]], 300, axis=0)
+        >>> print(RandomProjectionTree(n_projections=50).fit(X).repeats(X, 2))  # doctest: +ELLIPSIS
+        2 fits with other seeds found 2 clusters, and labels agree by an adjusted Rand index of 1.00 on average...
+        """
+        check_is_fitted(self)
+        self._repeats = repeats_of(self, X, n)
+        return self._repeats
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""
@@ -356,6 +399,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             "columns": self.columns,
             "missing_values": self.missing_values_,
             "notes": self._notes,
+            "repeats": self._repeats,
             "state": self.state_,
             **self._saved_state(),
         }
@@ -368,7 +412,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     def _restore(self, saved: Mapping[str, Any]) -> None:
         """Set the state and what was saved besides it."""
         self._adopt(saved["state"])
-        self._notes = optional(saved, "notes", ColumnNotes)
+        self._notes, self._repeats = optional(saved, "notes", ColumnNotes), optional(saved, "repeats", Repeats)
         if (exemplars := optional(saved, "exemplars", Exemplars)) is not None:
             exemplars.check_clusters(self.n_clusters_)
             self._exemplars = exemplars

@@ -33,7 +33,7 @@ def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
     if tree.n_features != model.tree_.n_features:
         raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
     other = copy(model)
-    for name in ("labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities", "_words"):
+    for name in ("labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities", "_repeats", "_words"):
         other.__dict__.pop(name, None)
     other.tree_ = tree
     if X is not None:

@@ -43,6 +43,8 @@ def why_clusters(model: Any, cluster: int | None) -> str:
         bounds = named(model._words[label : label + 1], column_names(model))
         bounds = bounds or tuple(cluster_in_words(tree, label, _column_names(model)))
         rows = full_count(int(tree.cluster_rows[label]), "row")
+        if (again := model._repeats) is not None:
+            rows += f", in {again.found[label]} of {full_count(len(again.n_clusters), 'other fit')}"
         lines.append(f"cluster {label}, {rows}: {' | or '.join(bounds)}")
         leaves = tree.leaves[tree.cluster[tree.leaves] == label]
         lines += [f"    {why_not(model, int(leaf))}" for leaf in leaves]
@@ -54,7 +56,15 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if tree.n_clusters == 1:
         hint = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
         return f"{said}: {why_not(model, best_failed(model))}{hint}{next_steps(model)}"
-    return "\n".join([said, *lines, *left_out(model)])
+    return "\n".join([said, *lines, *left_out(model), *(other_seeds(model) or [ASK])])
+
+
+ASK = "Whether fits with other seeds find the same clusters: print(model.repeats(X))"
+
+
+def other_seeds(model: Any) -> list[str]:
+    """Return the sentence about fits with other seeds, if there were any."""
+    return [] if model._repeats is None else [str(model._repeats)]
 
 
 def left_out(model: Any) -> list[str]:

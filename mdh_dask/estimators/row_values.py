@@ -76,6 +76,9 @@ class RowValues(Planned):
     def confidence(self, X: Any) -> RowArray:
         """Return the confidence in the label of every row, from 0 to 1.
 
+        How sure the side of the row is of the borders of this model: `repeats` says whether fits with other seeds have
+        the same clusters.
+
         Parameters
         ----------
         X : array-like, Dask array or Zarr array of shape (n_samples, n_features)

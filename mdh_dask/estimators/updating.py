@@ -64,7 +64,7 @@ def update_by(model: Any, X: Any) -> None:
     model.tree_ = replace(tree, cluster=model.tree_.cluster) if same else model._numbered(tree)
     model.n_batches_ = n_batches
     model.known_labels_ = model.label_counts_ = None  # of other clusters
-    model._exemplars, model._words = None, ()
+    model._exemplars, model._repeats, model._words = None, None, ()
     if model.level_counts_ is not None and levels:
         old = weighted(model.level_counts_, model.decay)
         model.level_counts_ = tuple(map(np.add, old, levels[0]))
@@ -90,7 +90,7 @@ def regrown(model: Any, node: Any, X: Any, parameters: dict[str, Any]) -> Any:
     for name in OF_ROWS:
         setattr(other, name, getattr(model, name))
     new = copy(model)
-    new._exemplars, new._words = None, ()
+    new._exemplars, new._repeats, new._words = None, None, ()
     twig, new.n_passes_ = _grown_again(other, model.tree_, int(node), there, n_passes + read.n_passes)
     new.tree_ = model._numbered(model.tree_.graft(int(node), twig))
     new._finish(read.array, X)

@@ -13,6 +13,7 @@ from trees import random_tree, trees
 
 from mdh_dask import (
     DensityTree,
+    DivisiveClustering,
     HierarchicalMDH,
     PCATree,
     RandomProjectionTree,
@@ -208,6 +209,34 @@ class TestWords:
         rows = table.iloc[model.exemplar_indices_].reset_index(drop=True)
         pytest.importorskip("pandas").testing.assert_frame_equal(model.exemplars_, rows, check_dtype=False)
         assert list(model.predict(model.exemplars_)) == list(range(model.n_clusters_))
+
+
+class TestRepeats:
+    """Whether the clusters depend on the seed is said, and for each cluster."""
+
+    def test_clear_clusters_are_found_again_in_any_form_of_the_rows(self, tmp_path):
+        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
+        model = RandomProjectionTree(n_projections=50).fit(rows)
+        assert "Whether fits with other seeds find the same clusters: print(model.repeats(X))" in model.why()
+        found = model.repeats(rows, 3)
+        assert found.found.tolist() == [3, 3, 3]
+        assert found.agreement.shape == (6,)
+        assert str(found) in model.why()
+        assert "cluster 0, 300 rows, in 3 of 3 other fits: " in model.why()
+        model.save(tmp_path / "m.zarr")
+        assert load_model(tmp_path / "m.zarr").why() == model.why()
+        lazy = model.repeats(da.from_array(rows, chunks=(200, 2)), 3)
+        assert lazy.found.tolist() == [3, 3, 3]
+        assert "other fits" not in model.cut(2).why()
+
+    def test_clusters_that_depend_on_the_seed_are_said_to(self):
+        rows = np.random.default_rng(0).uniform(size=(400, 3))
+        limits = {"stop_rule": "none", "min_relative_depth": 0.0, "max_clusters": 4, "n_projections": 2}
+        model = DivisiveClustering(**limits).fit(rows)
+        assert str(model.repeats(rows)).endswith("the clusters depend on the seed")
+        assert model.repeats(rows).found.max() < 4
+        with pytest.raises(ValueError, match="positive number of fits for n; got 0"):
+            model.repeats(rows, 0)
 
 
 class TestOneCluster:
