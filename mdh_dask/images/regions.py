@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -116,25 +116,41 @@ def means_of_regions(
     return means
 
 
-def table_of(regions: Regions, means: Floats) -> bytes:
+def table_of(regions: Regions, means: Floats, image: Image) -> bytes:
     """Return the table of regions as a Parquet file.
 
     Columns are ``region``, ``segment``, ``area`` in pixels, ``first_line``, ``last_line``, ``first_column``,
-    ``last_column``, and ``mean_0``, ``mean_1`` and so on of the bands.
+    ``last_column``; ``x`` and ``y`` of the middle of this box, if the image has coordinates; and ``mean_`` with the
+    name or number of each band.
     """
     parquet, file = needed("pyarrow.parquet", "parquet"), io.BytesIO()
-    first = _rows_of_table(regions, means, slice(0, GROUP))
+    first = _rows_of_table(regions, means, image, slice(0, GROUP))
     with parquet.ParquetWriter(file, first.schema) as writer:
         for start in range(0, max(regions.n, 1), GROUP):
-            writer.write_table(_rows_of_table(regions, means, slice(start, start + GROUP)))
+            writer.write_table(_rows_of_table(regions, means, image, slice(start, start + GROUP)))
     return file.getvalue()
 
 
-def _rows_of_table(regions: Regions, means: Floats, part: slice) -> Any:
-    columns = {"region": np.arange(regions.n)[part], "segment": regions.classes[part], "area": regions.areas[part]}
+def _rows_of_table(regions: Regions, means: Floats, image: Image, part: slice) -> Any:
+    columns: dict[str, AnyArray] = {
+        "region": np.arange(regions.n)[part],
+        "segment": regions.classes[part],
+        "area": regions.areas[part],
+    }
     columns |= dict(zip(("first_line", "last_line", "first_column", "last_column"), regions.boxes[part].T))
-    columns |= {f"mean_{j}": mean for j, mean in enumerate(means[part].T)}
+    columns |= dict(zip("xy", _middles(regions.boxes[part], image)))
+    columns |= {f"mean_{name}": mean for name, mean in zip(image.bands or count(), means[part].T)}
     return needed("pyarrow", "parquet").table({name: np.ascontiguousarray(column) for name, column in columns.items()})
+
+
+def _middles(boxes: Integers, image: Image) -> tuple[Floats, ...]:
+    """Return the coordinates of the middles of boxes, or nothing without any."""
+    if "spatial:transform" not in image.georeference:
+        return ()
+    a, b, c, d, e, f = image.georeference["spatial:transform"]
+    half = 0.0 if image.georeference.get("spatial:registration") == "node" else 0.5
+    line, column = boxes[:, :2].mean(axis=1) + half, boxes[:, 2:].mean(axis=1) + half
+    return a * column + b * line + c, d * column + e * line + f
 
 
 def _bands(image: Image) -> Iterator[_Band]:
@@ -233,7 +249,7 @@ def write_segments(
             _write_numbers(numbers, image, final, seen.colours[-lowest:], paths.connected, overwrite, bar)
         if paths.regions is not None:
             means = means_of_regions(numbers, image, final, largest.more, bar)
-            write_file(paths.regions, table_of(final, means), overwrite)
+            write_file(paths.regions, table_of(final, means, image), overwrite)
     return seen
 
 

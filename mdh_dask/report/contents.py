@@ -28,12 +28,14 @@ def contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles | 
     entries = entries_of(tree, _checked(colours, tree.n_clusters), sides_of(tree, profiles, mapped))
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
+    rows = tree.cluster_rows if profiles is None else profiles.n_rows
     return {
-        "n_rows": entries[0].rows,
+        "n_rows": int(rows.sum()),
+        "n_rows_of_tree": entries[0].rows,
         "n_features": tree.n_features,
         "n_clusters": tree.n_clusters,
         "entries": entries,
-        "clusters": clusters_of_tree(tree, entries),
+        "clusters": clusters_of_tree(rows, entries),
         "tiles": tiles,
         "n_levels": n_levels,
         "n_splits_deep": n_levels_all - 1,
@@ -47,6 +49,7 @@ def contents_of_clusters(sizes: Sizes, colours: AnyArray | None) -> dict[str, An
     n_clusters = len(sizes.n_rows) + sizes.lowest
     return {
         "n_rows": sum(sizes.n_rows),
+        "n_rows_of_tree": 0,
         "n_features": sizes.n_features,
         "n_clusters": n_clusters,
         "clusters": clusters_of(sizes, _checked(colours, n_clusters)),

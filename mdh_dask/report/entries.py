@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from .._words import depth_text, full_count, percent
 from ..plotting.parts import has_valley
 from ..tree.clusters import clusters_below
@@ -175,14 +175,14 @@ def clusters_of(sizes: Sizes, colours: AnyArray | None) -> list[Entry]:
     ]  # fmt: skip
 
 
-def clusters_of_tree(tree: Tree, entries: list[Entry]) -> list[Entry]:
-    """Return an entry for each cluster by label: the entry of its first leaf, with the rows of all its leaves."""
+def clusters_of_tree(rows: Integers, entries: list[Entry]) -> list[Entry]:
+    """Return an entry for each cluster by label: the entry of its first leaf, with the rows of the whole cluster."""
     first: dict[int, Entry] = {}
     for entry in entries:
         if entry.label is not None:
             first.setdefault(entry.label, entry)
-    n_rows = max(int(tree.n_rows[0]), 1)
-    return [replace(first[label], rows=n, share=n / n_rows) for label, n in enumerate(tree.cluster_rows.tolist())]
+    n_rows = max(int(rows.sum()), 1)
+    return [replace(first[label], rows=n, share=n / n_rows) for label, n in enumerate(rows.tolist())]
 
 
 def _largest(tree: Tree) -> AnyArray:

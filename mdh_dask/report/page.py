@@ -43,6 +43,7 @@ def write_report(
     sample: tuple[AnyArray, Integers] | None = None,
     scenes: SceneTable | None = None,
     sizes: Sizes | None = None,
+    unit: str = "row",
     overwrite: bool = False,
 ) -> Path | str:
     """Write a report of clusters as one HTML file that needs no other file and no network.
@@ -76,6 +77,8 @@ def write_report(
         A table of the scenes that a model has labelled.
     sizes : Sizes, optional
         Sizes of the clusters, where there is neither a tree nor profiles.
+    unit : str
+        What a row is, for the page.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -127,6 +130,7 @@ def write_report(
         scenes=scenes,
         tree=tree,
         own_colours=colours is not None,
+        unit=unit,
         scatter=None if profiles is None or sample is None else scatter_of(*sample, profiles, clusters),
         lit=[entry for entry in clusters if entry.label is not None] if 1 < len(clusters) <= MAX_LIT else [],
         n_new_rows=None if drift is None else drift.n_rows[1],

@@ -64,7 +64,7 @@ class ClusterDrift:
     distance: Change
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Drift(Table):
     """Differences between the rows that a tree was grown on and new rows.
 

@@ -15,7 +15,7 @@ from .tables import MISSING, UNKNOWN, Table, as_precise, bracketed, shortened, t
 COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "difference")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Profiles(Table):
     """Means and standard deviations of the columns in every cluster, in the units of the data.
 

@@ -22,6 +22,14 @@ class Table(ABC):
     def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
         """Yield the columns and the cells of each table."""
 
+    @abstractmethod
+    def to_text(self) -> str:
+        """Return the tables as text."""
+
+    def __repr__(self) -> str:
+        """Return the tables as text."""
+        return self.to_text()
+
     def _repr_html_(self) -> str:
         """Return the tables in HTML."""
         return "".join(_html(columns, rows) for columns, rows in self._parts())

@@ -170,15 +170,15 @@ def _moments(entries: list[Entry], labels: Integers, n_clusters: int) -> _Moment
 
 
 def _said(entry: Entry, own: Floats, types: ColumnTypes | None) -> str:
-    """Return what the rows of a cluster have in a column."""
+    """Return what the rows of a cluster have in a column: of levels the most frequent one, or that they lack it."""
     name, column = f"⟨{entry.column}⟩", own[:, entry.column]
     if entry.level == MISSING:
         return f"{name} {_often('missing', float(np.isnan(column).mean()))}"
     column = column[~np.isnan(column)]
     if entry.level is not None:
         codes, counts = np.unique(column, return_counts=True)
-        if not len(codes):
-            return f"{name} missing"
+        if not counts.sum() > len(own) - counts.sum():
+            return f"{name} {_often('missing', 1 - counts.sum() / len(own))}"
         most = int(counts.argmax())
         level = shortened(_level(types, entry.column, float(codes[most])))
         return f"{name}: {_often(level, counts[most] / len(own))}"

@@ -128,7 +128,7 @@ def segment_image(
         facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=image.nbytes)
         title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
         write_preview(seen, outputs)
-        _write_report(seen, features, estimator, outputs, title, facts)
+        _write_report(seen, features, estimator, outputs, title, facts, image.bands)
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
@@ -245,11 +245,13 @@ def write_preview(seen: SegmentSummary, outputs: Outputs) -> None:
 
 
 def _write_report(
-    seen: SegmentSummary, features: Features, estimator: Any, outputs: Outputs, title: str, facts: Facts
-) -> None:
+    seen: SegmentSummary, features: Features, estimator: Any, outputs: Outputs, title: str, facts: Facts,
+    names: tuple[str, ...],
+) -> None:  # fmt: skip
     if outputs.report:
         noise = int(estimator.noise)
-        bands, tree = _names_of_bands(seen), estimator.state_.tree
+        bands = names if len(names) == seen.more.mean.shape[1] else _names_of_bands(seen)
+        tree = estimator.state_.tree
         feature_map = getattr(estimator.state_, "feature_map", None)
         if tree is not None and feature_map is None:
             tree = replace(tree, feature_names=features.names(bands))
@@ -257,7 +259,7 @@ def _write_report(
             outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),
             segments=_segments(seen, noise), colours=seen.colours[noise:],
             profiles=Profiles(bands, seen.more, lowest=-noise), links=outputs.links(),
-            feature_map=feature_map, overwrite=outputs.overwrite,
+            feature_map=feature_map, unit="pixel", overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
 

@@ -124,7 +124,10 @@ def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(h
     assert result.exit_code == 0, result.output
     assert load_model("m.zarr").tree_.n_rows[0] == 5000
     assert "3 segments in 1 pass" in result.stderr
-    assert "5,000" in Path("r.html").read_text()
+    report = Path("r.html").read_text()
+    assert "<dt>pixels</dt><dd>75,000</dd>" in report
+    assert "The 5,000 pixels of which the tree was grown are at the top" in report
+    assert f"<td>{np.bincount(labels_of().ravel())[0]:,}</td>" in report
     assert adjusted_rand_score(TRUTH.ravel(), labels_of().ravel()) > 0.95
     other = ("--sample", 5000, "--random-state", 1)
     assert run("../in/tiles.zarr", "--model", "n.zarr", *other, *QUICK).exit_code == 0

@@ -20,6 +20,7 @@ from mdh_dask import (
     cluster_profiles,
     load_model,
 )
+from mdh_dask.columns import ColumnTypes
 from mdh_dask.summaries.columns import notes_on
 from mdh_dask.summaries.words import clusters_in_words, named
 from mdh_dask.tree.export import side_in_words
@@ -178,6 +179,12 @@ class TestWords:
             ["air_time", "delay"],
         )
         assert words[0].startswith("delay missing")
+        codes, rated = np.where(odd, 0.0, np.nan), ColumnTypes(("categorical",), (("R", "PG"),))
+        codes[:8] = 1.0
+        assert named(clusters_in_words(codes[:, None], odd, [{1}, {0}], rated), ["mpaa"]) == (
+            "mpaa missing (99.5 %)",
+            "mpaa: R (99.5 %)",
+        )
         model = HierarchicalMDH(feature_map="gower").fit(table)
         assert re.search(r"carrier: (AA|B\{0\}) \(\d", model.why())
 

@@ -1,6 +1,7 @@
 """Connected regions and the sieve: exact whatever the blocks, in images and tables."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import dask
@@ -161,6 +162,21 @@ def test_labels_regions_and_table_agree(sieve, image, tmp_path):
     if sieve:
         assert np.count_nonzero(np.array(table["area"]) < sieve) <= 1  # the pixel of its own among the holes
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("registration", ["pixel", "node"])
+def test_regions_have_coordinates_and_bands_have_their_names(tmp_path, registration):
+    pixels = np.tile(np.array([0, 0, 1, 1])[:, None], (2, 1, 2))
+    zarr.create_array(tmp_path / "a.zarr", data=pixels)
+    place = {"spatial:transform": (10.0, 0.0, 500.0, 0.0, -10.0, 900.0), "spatial:registration": registration}
+    image = replace(open_image(tmp_path / "a.zarr", axes="yxc"), bands=("red", "nir"), georeference=place)
+    paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
+    write_segments(lambda rows: rows[:, 0], image, paths, sieve=None, n_labels=2)
+    table = pyarrow.parquet.read_table(paths.regions).to_pydict()
+    assert [name for name in table if "mean" in name] == ["mean_red", "mean_nir"]
+    shift = 5.0 if registration == "pixel" else 0.0
+    assert table["x"] == [505 + shift, 525 + shift]
+    assert table["y"] == [895 - shift] * 2
 
 
 @pytest.mark.slow

@@ -112,6 +112,7 @@ def test_alarms_name_the_columns_that_moved_but_not_features_of_a_map(tmp_path):
 def test_drift_and_profiles_are_shown_as_tables(model):
     found = drift(model, groups(rng_of(1), 400, 300, 300))
     shown = found._repr_html_()
+    assert repr(found) == found.to_text()
     assert shown.count("<table>") == 2
     assert shown.count("<tr>") == 2 + len(found.splits) + len(found.clusters)
 

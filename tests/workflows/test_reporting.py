@@ -119,8 +119,8 @@ def test_segments_are_profiled_by_the_bands_of_their_pixels(here):
     assert result.exit_code == 0, result.output
     words = words_of("r.html")
     assert "Cluster red blue green" in words
-    assert re.search(r"1,000 rows low red, low blue Feature .* red 9\.\d ± 5\.\d 209\.\d ± 5\.\d", words)
-    assert re.search(r"1,000 rows high red, high blue Feature", words)
+    assert re.search(r"1,000 pixels low red, low blue Feature .* red 9\.\d ± 5\.\d 209\.\d ± 5\.\d", words)
+    assert re.search(r"1,000 pixels high red, high blue Feature", words)
 
 
 @pytest.mark.slow
