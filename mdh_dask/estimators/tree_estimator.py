@@ -363,7 +363,7 @@ class TreeEstimator(GrownTree):
         return rows_to_label(self, X, n, y)
 
     def why(self, cluster: int | None = None) -> str:
-        """Return in words which splits bound each cluster, and why it is not split further.
+        """Return in words what each cluster is, and why it is not split further; of one cluster, what to try next.
 
         Parameters
         ----------
@@ -373,6 +373,8 @@ class TreeEstimator(GrownTree):
         Returns
         -------
         str
+            Of each cluster, the middle 80 % of its sample rows in the columns in which it differs most from all others
+            and from its sibling, or its most frequent level; after changes of the clusters, the splits that bound it.
             Of the best valley that was not split: its relative depth, its evidence in standard errors, and the share of
             samples from the closest distribution with a single mode that have one as deep there. No pass.
 
