@@ -276,7 +276,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         said = "\n".join([said, *other_seeds(self)])
         return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
 
-    def repeats(self, X: Any, n: int = 4) -> Repeats:
+    def repeats(self, X: Any, n: int = 4, **fit: Any) -> Repeats:
         """Fit the rows again with other seeds, to see whether the clusters depend on the seed.
 
         `confidence` compares a row with the separators of this fit; whether other fits have these is another question.
@@ -287,6 +287,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
             The rows of `fit`.
         n : int, default=4
             Number of further fits.
+        **fit
+            What else `fit` was given, as ``groups=donor``.
 
         Returns
         -------
@@ -298,7 +300,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         Raises
         ------
         NotFittedError, ValueError
-            As for `fit`; also if `n` is not positive.
+            As for `fit`; also if `n` is not positive, or the groups of `fit` are not given.
 
         Notes
         -----
@@ -313,7 +315,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         2 fits with other seeds found 2 clusters, and labels agree by an adjusted Rand index of 1.00 on average...
         """
         check_is_fitted(self)
-        self._repeats = repeats_of(self, X, n)
+        self._repeats = repeats_of(self, X, n, fit)
         return self._repeats
 
     def _limit(self) -> str:

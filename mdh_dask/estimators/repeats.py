@@ -1,5 +1,6 @@
 """How alike the clusters of fits with other seeds are."""
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -50,12 +51,14 @@ class Repeats(NamedTuple):
             raise ValueError("expected the agreement of all pairs of some fits, and clusters found in some of them")
 
 
-def repeats_of(model: Any, X: Any, n: int) -> Repeats:
+def repeats_of(model: Any, X: Any, n: int, fit: Mapping[str, Any]) -> Repeats:
     """Return what fits with other seeds find; see `ClusterEstimator.repeats`."""
     if n < 1:
         raise ValueError(f"expected a positive number of fits for n; got {n}")
+    if model.n_groups_ is not None and fit.get("groups") is None:
+        raise ValueError(f"expected the {full_count(model.n_groups_, 'group')} of fit; got none: give groups=")
     seeds = [int(generator(model._seed(), i).integers(2**31)) for i in range(1, n + 1)]
-    others = [clone(model).set_params(random_state=seed).fit(X) for seed in seeds]
+    others = [clone(model).set_params(random_state=seed).fit(X, **fit) for seed in seeds]
     labels = [plain_labels(each.cluster_labels(X)) for each in (model, *others)]
     tables = {(i, j): contingency_table(labels[i], labels[j]) for i, j in combinations(range(n + 1), 2)}
     found = sum(_found_again(tables[0, j], model.n_clusters_) for j in range(1, n + 1))

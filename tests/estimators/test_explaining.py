@@ -245,6 +245,14 @@ class TestRepeats:
         with pytest.raises(ValueError, match="positive number of fits for n; got 0"):
             model.repeats(rows, 0)
 
+    def test_groups_are_those_of_the_fit(self):
+        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
+        groups = np.arange(900) % 30
+        model = RandomProjectionTree(n_projections=50).fit(rows, groups=groups)
+        with pytest.raises(ValueError, match="expected the 30 groups of fit; got none: give groups="):
+            model.repeats(rows)
+        assert model.repeats(rows, 1, groups=groups).found.tolist() == [1, 1, 1]
+
 
 class TestOneCluster:
     """One cluster is no dead end."""
