@@ -11,6 +11,7 @@ from .._typing import AnyArray, Integers
 from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
 from ..density.kde import CERTAIN_DEPTH
 from ..growth.branches import GrowthSettings
+from ..growth.nearby import LEAST_ROWS
 from ..growth.order import ORDERS
 from ..io.keeping import Cache
 from ..projections import FROM_ORIGIN, PROJECTIONS, WITH_COLUMNS
@@ -46,7 +47,8 @@ class DivisiveTree(TreeEstimator):
         level, and the majority decides: false splits are then rare by measurement, not by a bound.
     min_cluster_size : int or float or None
         Least number of rows on each side of a split: a count, a share of all rows if less than 1, or, if None, the
-        square root of their number.
+        square root of their number. Where clusters are so many that only the neighbourhoods of rows show them, None
+        asks for no more than 30 of the rows that are drawn.
     max_clusters : int or None
         If more are found, only the splits with the largest relative depth are made, each after its parent.
     n_clusters : int or None
@@ -275,7 +277,14 @@ class DivisiveTree(TreeEstimator):
             max_clusters=self._most_clusters(),
             n_clusters=self._wanted_clusters(),
             family=named if named in RANDOM_PROJECTIONS else None,
+            nearby=self._near_rows(),
         )
+
+    def _near_rows(self) -> float:
+        usual = self.threshold_rule == "relative_depth" and self.stop_rule == "hold-out" and self.alpha is None
+        if not usual or self.merge or self.max_levels is not None or self.projection in FROM_ORIGIN:
+            return 0.0
+        return LEAST_ROWS if self.min_cluster_size is None else np.inf
 
     def _saved_parameters(self) -> dict[str, Any]:
         if callable(self.projection):

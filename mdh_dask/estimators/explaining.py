@@ -14,6 +14,7 @@ from .._words import depth_text, full_count
 from ..chunks import merge_chunks, reduce_rows, run
 from ..density.histograms import Histograms
 from ..growth.leading import leading_directions
+from ..growth.nearby import FEWEST_ROWS
 from ..splits.null import unimodal_p_value
 from ..summaries.columns import remedies
 from ..summaries.passes import NearestRows
@@ -32,6 +33,8 @@ MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
 
 HIDDEN = "; hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
+
+LOOKED = "; nor do lines through the neighbourhoods of rows show clusters"
 
 
 def why_clusters(model: Any, cluster: int | None) -> str:
@@ -54,7 +57,7 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if limit := model._limit():
         said += f", {limit}"
     if tree.n_clusters == 1:
-        hint = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
+        hint = LOOKED if looked_near(model) else HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
         return f"{said}: {why_not(model, best_failed(model))}{hint}{next_steps(model)}"
     return "\n".join([said, *lines, *left_out(model), *(other_seeds(model) or [ASK])])
 
@@ -96,6 +99,12 @@ def next_steps(model: Any) -> str:
     return "\nTo try next, in this order:" + "".join(f"\n    {step}" for step in steps)
 
 
+def looked_near(model: Any) -> bool:
+    """Return whether growing looked at neighbourhoods, which show clusters that are too many for any other line."""
+    looks = model._near_rows() > 0 and model.order is None and model.known_labels_ is None
+    return bool(looks and model.tree_.n_rows[0] >= FEWEST_ROWS)
+
+
 def best_failed(model: Any) -> int:
     """Return the leaf with the best valley that was not split, or the first one."""
     leaves = model.tree_.leaves
@@ -106,7 +115,8 @@ def best_failed(model: Any) -> int:
 def why_not(model: Any, leaf: int) -> str:
     """Return why a leaf was not split."""
     tree, n_rows = model.tree_, int(model.tree_.n_rows[leaf])
-    least = rows_of_share(model.min_cluster_size, int(tree.n_rows[0]))
+    # Clusters that are very many may be smaller.
+    least = min(rows_of_share(model.min_cluster_size, int(tree.n_rows[0])), int(tree.n_rows[tree.leaves].min()))
     n_leaves = int(np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]))
     if n_leaves > 1:
         return f"{n_leaves} leaves were united, as the density of the rows shows no valley between them"

@@ -57,6 +57,9 @@ class GrowthSettings:
         Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
     parts_at : int or None
         Index of the array with the part of every row among those of a pass, if rows depend on each other.
+    nearby : float
+        Most sample rows that a cluster must have where clusters are so many that only their neighbourhoods show them;
+        zero does not look for them.
     from_origin : bool
         Whether rows are not centred before directions are proposed, as their inner products are affinities.
     columns : bool
@@ -86,6 +89,7 @@ class GrowthSettings:
     from_origin: bool = False
     columns: bool = False
     parts_at: int | None = None
+    nearby: float = 0.0
 
     def stream_of(self, node_id: int) -> tuple[int, int]:
         """Return the key of the random directions of a branch."""
@@ -166,6 +170,8 @@ class Branch:
     """Standard deviations of the columns, if known without a sample."""
     groups: Groups | None = None
     """Labelled rows of the branch, if there are any."""
+    halved_at: int | None = None
+    """Level whose halves choose and test the split of the branch, if not its own."""
 
     @property
     def level(self) -> int:
@@ -247,7 +253,7 @@ class Branch:
 
 def hash_bit(branch: Branch) -> int:
     """Return the bit of a row's hash that sets its half in a branch, a different one at each of 32 levels."""
-    return branch.level % 32
+    return (branch.level if branch.halved_at is None else branch.halved_at) % 32
 
 
 def first_parts(branch: Branch, settings: GrowthSettings) -> Booleans:

@@ -11,8 +11,9 @@ from ..chunks import work_through
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections, single_columns
 from ..splits.choose import Counts
-from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, is_choosing
+from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
+from .nearby import FEWEST_ROWS, N_SEEDS, shaves
 from .order import ORDERS
 from .passes import Sample
 from .propose import joined, propose
@@ -21,6 +22,9 @@ from .scaling import Standardiser
 from .scoring import Scorer, candidates_for, rows_and_scorer
 from .sweeps import BranchPass
 from .trees import of_all_rows
+
+NEAR = 2
+"""Key of the random stream that chooses the rows whose neighbourhoods are looked at."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +36,13 @@ class Examiner:
     settings : GrowthSettings
     standardise : Standardiser
         Shift and scale of the columns; directions are proposed for standardised rows.
+    near : bool
+        Whether the first splits are those that the neighbourhoods of rows propose; see `nearby`.
     """
 
     settings: GrowthSettings
     standardise: Standardiser
+    near: bool = False
     least_rows: ClassVar[int] = INFORMATIVE_ROWS
     """Fewest sample rows for a split of a branch."""
 
@@ -68,6 +75,8 @@ class Examiner:
         too_deep = self.settings.max_levels is not None and branch.level >= self.settings.max_levels
         if too_deep or branch.n_rows < 2 * self.settings.selector.min_rows or len(branch.sample) < 2:
             branch.state = State.LEAF
+        elif self.near and self.shave(branch):
+            return [own for own in branch.walk() if own.state is State.OPEN]
         elif branch.complete or self.settings.sample_size is not None:
             self.split_sample(branch)
         else:
@@ -153,6 +162,40 @@ class Examiner:
         columns = single_columns(rows, coarse) if settings.columns else np.empty((0, rows.shape[1]))
         min_rows = settings.selector.min_rows * len(rows) / branch.n_rows
         return replace(scorer.at_any_depth, rows=rows, min_rows=min_rows).best(Proposal(StandardDirections(columns)), 1)
+
+    def shave(self, branch: Branch, most: int | None = None, n_seeds: int = N_SEEDS) -> int:
+        """Split off clusters that their neighbourhoods show, at most so many, and return their number.
+
+        All are proposed by one half of the rows of the branch. Each is tested on the rest of the other half, at the
+        level of a candidate, until as many in turn fail as a branch has candidates.
+        """
+        selector, halves = self.settings.selector, hash_bit(branch)
+        if len(branch.sample) < max(FEWEST_ROWS, 2 * selector.min_rows):
+            return 0
+        rows, scorer = self._look(branch, branch.sample.load())
+        rng = generator(*self.settings.stream_of(branch.node_id), NEAR)
+        proposal = shaves(scorer, rng, n_seeds)
+        if not len(proposal):
+            return 0
+        candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
+        rest, found, failed = branch, 0, 0
+        for i in range(len(proposal)):
+            if failed == selector.n_tests or found == most:
+                break
+            rest.candidates, rest.state = candidates[i : i + 1], State.WAITING
+            counts = self.sweep([rest]).sweep(*rest.sample.load()).along(slice(None), first_parts(rest, self.settings))
+            decision = selector.choose(counts, candidates[i : i + selector.n_tests], rng)
+            if decision is None or not decision.accepted:
+                failed += 1
+                continue
+            rest.decision, rest.state = decision, State.SPLIT
+            rest.part(counted=True)
+            assert rest.children is not None
+            rest, found, failed = max(rest.children, key=lambda child: len(child.sample)), found + 1, 0
+            rest.halved_at = halves
+        # What is left is looked at afresh.
+        rest.state, rest.halved_at, rest.candidates, rest.decision = State.OPEN, None, None, None
+        return found
 
     def _look(self, branch: Branch, sample: Sample) -> tuple[AnyArray, Scorer]:
         """Return the standardised sample rows, and the scorer of directions by those that do not test them."""

@@ -18,6 +18,7 @@ from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
+from .crowds import crowd
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .order import extend, prune
@@ -25,7 +26,7 @@ from .passes import Columns, FirstLook, FirstPass, Sample, in_parts, sample_limi
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
 from .scaling import Standardiser, standardiser
 from .sweeps import BranchCounts, BranchPass
-from .trees import tree_of
+from .trees import recounted, tree_of
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +68,8 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise one pass counts all branches that
     the sample suggests, and more follow only if a split moves or a fresh sample of a large branch shows a further
-    valley, at most `MOST_COUNTS` in all. With ``sample_size=None``, a pass per level and one more.
+    valley, at most `MOST_COUNTS` in all. With ``sample_size=None``, a pass per level and one more. Where neighbourhoods
+    show many clusters, a second pass draws as many rows as can be held, and a third counts all if these are not all.
     """
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
@@ -110,9 +112,12 @@ def grow_from(
     sample, standardise = first_sample(settings, shape, look)
     examiner = Examiner(settings, standardise)
     root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
+    root, examiner = yield from crowd(root, shape, examiner)
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
     tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
+    if root.n_rows < shape[0]:
+        tree = yield from recounted(tree)
     return Grown(tree, standardise, sample)
 
 

@@ -135,7 +135,7 @@ class Scorer:
             return self._depths(proposal, bins_per_bandwidth, self.rule.min_relative_depth)
         scores = np.empty((len(self.rule.criteria), len(proposal)))
         groups = None if self.groups is None else self.groups.standardised(self.standardise)
-        for part, projections, resolution in self._projected(proposal, self.rows):
+        for part, projections, resolution in self.projected(proposal, self.rows):
             directions = proposal.directions[part]
             suggested = None if proposal.thresholds is None else proposal.thresholds[part]
             # Rows on each side of a threshold that does not move are counted exactly if a bin ends there.
@@ -154,7 +154,7 @@ class Scorer:
         depths = np.full(len(proposal), -np.inf)
         # Without their mean, rows keep in float32 the digits in which they differ.
         rows = (self.rows - self.rows.mean(axis=0)).astype(np.float32)
-        for part, projections, resolution in self._projected(proposal, rows):
+        for part, projections, resolution in self.projected(proposal, rows):
             counts, _, _ = sample_counts(projections, self.bandwidth, resolution, bins_per_bandwidth)
             valleys = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1), share=self.share)
             depths[part] = np.where(valleys.depth > least, valleys.lower, -np.inf)
@@ -162,7 +162,7 @@ class Scorer:
                 break
         return depths
 
-    def _projected(self, proposal: Proposal, rows: AnyArray) -> Iterator[tuple[slice, AnyArray, Floats]]:
+    def projected(self, proposal: Proposal, rows: AnyArray) -> Iterator[tuple[slice, AnyArray, Floats]]:
         """Yield some directions at a time, with the projections of rows on them and their least bandwidths."""
         for first in range(0, len(proposal), DIRECTIONS_AT_ONCE):
             part = slice(first, first + DIRECTIONS_AT_ONCE)

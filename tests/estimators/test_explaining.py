@@ -115,18 +115,18 @@ class TestWhy:
         assert "standard errors; " in why
         assert "and a split needs 0.0031" in why
 
-    def test_one_cluster_of_many_rows_names_the_method_that_finds_hundreds(self):
-        rng = np.random.default_rng(0)
-        centres = 3 * rng.normal(size=(1000, 32))
-        rows = centres[rng.integers(1000, size=30_000)] + rng.normal(size=(30_000, 32))
-        model = RandomProjectionTree(random_state=0)
-        assert model.fit(rows).n_clusters_ == 1  # lines show no valley, though the clusters are 24 deviations apart
+    def test_one_cluster_is_an_answer_after_a_look_at_neighbourhoods_or_says_that_there_was_none(self):
+        rows = np.random.default_rng(0).normal(size=(20_000, 3))
+        few, many = RandomProjectionTree().fit(rows[:1900]).why(), RandomProjectionTree().fit(rows[:2000]).why()
+        assert "neighbourhoods" not in few
+        assert many.splitlines()[0].endswith("nor do lines through the neighbourhoods of rows show clusters")
         assert (
-            model.why()
+            RandomProjectionTree(merge=True)
+            .fit(rows)
+            .why()
             .splitlines()[0]
             .endswith("hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods")
         )
-        assert "DensityTree" not in model.fit(rows[:1000]).why().splitlines()[0]
 
     def test_too_few_rows_and_no_valley_at_all_are_told_apart(self, groups):
         assert "fewer than twice min_cluster_size, 80" in PCATree(min_cluster_size=80).fit(groups[:150]).why()
