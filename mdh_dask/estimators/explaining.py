@@ -13,8 +13,8 @@ from .._typing import Floats, Integers
 from .._words import depth_text, full_count
 from ..chunks import merge_chunks, reduce_rows, run
 from ..density.histograms import Histograms
+from ..growth.crowds import FEWEST_ROWS
 from ..growth.leading import leading_directions
-from ..growth.nearby import FEWEST_ROWS
 from ..splits.null import unimodal_p_value
 from ..summaries.columns import remedies
 from ..summaries.passes import NearestRows

@@ -75,7 +75,7 @@ class Examiner:
         too_deep = self.settings.max_levels is not None and branch.level >= self.settings.max_levels
         if too_deep or branch.n_rows < 2 * self.settings.selector.min_rows or len(branch.sample) < 2:
             branch.state = State.LEAF
-        elif self.near and self.shave(branch):
+        elif self.near and len(branch.sample) >= FEWEST_ROWS and self.shave(branch):
             return [own for own in branch.walk() if own.state is State.OPEN]
         elif branch.complete or self.settings.sample_size is not None:
             self.split_sample(branch)
@@ -170,8 +170,6 @@ class Examiner:
         level of a candidate, until as many in turn fail as a branch has candidates.
         """
         selector, halves = self.settings.selector, hash_bit(branch)
-        if len(branch.sample) < max(FEWEST_ROWS, 2 * selector.min_rows):
-            return 0
         rows, scorer = self._look(branch, branch.sample.load())
         rng = generator(*self.settings.stream_of(branch.node_id), NEAR)
         proposal = shaves(scorer, rng, n_seeds)

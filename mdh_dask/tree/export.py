@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MOSTLY = 0.6
 """Share of the variance along a direction that one column must have to be named with a threshold of its own."""
 
+MOST_BOUNDS = 20
+"""Most splits that bound a cluster in words."""
+
 SOME = 0.04
 """Least share of the variance along a direction of a column that is named at all."""
 
@@ -276,13 +279,19 @@ def side_in_words(
 
 
 def cluster_in_words(tree: "Tree", label: int, names: Sequence[str] | None = None) -> list[str]:
-    """Return for each leaf of a cluster the splits that bound it in words, those nearest to the root first."""
+    """Return for each leaf of a cluster the splits that bound it in words, those nearest to the root first.
+
+    Of more than `MOST_BOUNDS`, only those nearest to the leaf: above are hundreds that split off other clusters.
+    """
     parent, described = tree.parent, []
     for leaf in tree.leaves[tree.cluster[tree.leaves] == label]:
-        sides, node = [], int(leaf)
-        while parent[node] >= 0:
+        sides: list[str] = []
+        node = int(leaf)
+        while parent[node] >= 0 and len(sides) < MOST_BOUNDS:
             above = bool(tree.right[parent[node]] == node)
             sides.append(side_in_words(tree, int(parent[node]), above, names))
             node = int(parent[node])
+        if parent[node] >= 0:
+            sides.append(f"under {tree.level[node]} other splits")
         described.append("; ".join(reversed(sides)))
     return described

@@ -117,7 +117,7 @@ class TestWhy:
 
     def test_one_cluster_is_an_answer_after_a_look_at_neighbourhoods_or_says_that_there_was_none(self):
         rows = np.random.default_rng(0).normal(size=(20_000, 3))
-        few, many = RandomProjectionTree().fit(rows[:1900]).why(), RandomProjectionTree().fit(rows[:2000]).why()
+        few, many = RandomProjectionTree().fit(rows[:3900]).why(), RandomProjectionTree().fit(rows[:4000]).why()
         assert "neighbourhoods" not in few
         assert many.splitlines()[0].endswith("nor do lines through the neighbourhoods of rows show clusters")
         assert (
