@@ -15,6 +15,7 @@ from ..chunks import merge_chunks, reduce_rows, run
 from ..density.histograms import Histograms
 from ..growth.crowds import FEWEST_ROWS
 from ..growth.leading import leading_directions
+from ..growth.sampling import rows_held
 from ..splits.null import unimodal_p_value
 from ..summaries.columns import remedies
 from ..summaries.passes import NearestRows
@@ -34,7 +35,7 @@ MANY_ROWS = 20_000
 
 HIDDEN = "; hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
 
-LOOKED = "; nor do lines through the neighbourhoods of rows show clusters"
+LOOKED = "; lines through the neighbourhoods of rows were looked at, too"
 
 
 def why_clusters(model: Any, cluster: int | None) -> str:
@@ -101,8 +102,10 @@ def next_steps(model: Any) -> str:
 
 def looked_near(model: Any) -> bool:
     """Return whether growing looked at neighbourhoods, which show clusters that are too many for any other line."""
+    tree = model.tree_
+    held = 0 if model.sample_size is None else rows_held(model.sample_size, tree.n_features)
     looks = model._near_rows() > 0 and model.order is None and model.known_labels_ is None
-    return bool(looks and model.tree_.n_rows[0] >= FEWEST_ROWS)
+    return bool(looks and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
 
 
 def best_failed(model: Any) -> int:

@@ -59,6 +59,15 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     return Branch(1, SampleRows.of_all(sample), n, counted=True), near(n, settings.nearby)
 
 
+def warn_of_crowd(n_found: int) -> None:
+    """Warn if fewer clusters were found than balls of rows show."""
+    if n_found * BALL < 1:
+        logger.warning(
+            "balls of rows show more clusters than the %s found: no line through all rows separates the others, as in "
+            "few columns or much noise. DensityTree compares neighbourhoods", n_found
+        )  # fmt: skip
+
+
 def _is_crowded(root: Branch, examiner: Examiner) -> bool:
     """Return whether balls of rows show many clusters in the sample of a root, or of a branch that is not split."""
     looked = (own for own in root.walk() if own is root or not own.children)

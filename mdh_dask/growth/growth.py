@@ -18,7 +18,7 @@ from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
-from .crowds import crowd
+from .crowds import crowd, warn_of_crowd
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .order import extend, prune
@@ -116,6 +116,8 @@ def grow_from(
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
     tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
+    if examiner.near:
+        warn_of_crowd(tree.n_leaves)
     if root.n_rows < shape[0]:
         tree = yield from recounted(tree)
     return Grown(tree, standardise, sample)

@@ -62,6 +62,14 @@ def test_a_sample_of_the_rows_shows_many_clusters_and_all_rows_are_counted(monke
     assert normalized_mutual_information(labels, first.labels_.compute()) > 0.95
 
 
+def test_many_clusters_that_noise_hides_from_every_line_are_no_silent_single_one(caplog):
+    rows, _ = many(300, 9000)
+    rng = np.random.default_rng(1)
+    noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(9000, 32))
+    model = RandomProjectionTree(random_state=0).fit(np.concatenate([rows, noise]))
+    assert model.n_clusters_ > 40 or "balls of rows show more clusters" in caplog.text
+
+
 def test_one_cloud_shows_no_clusters_in_any_neighbourhood(looks):
     rng = np.random.default_rng(0)
     normal = rng.normal(size=(5000, 10))
