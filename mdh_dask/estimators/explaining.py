@@ -104,8 +104,8 @@ def looked_near(model: Any) -> bool:
     """Return whether growing looked at neighbourhoods, which show clusters that are too many for any other line."""
     tree = model.tree_
     held = 0 if model.sample_size is None else rows_held(model.sample_size, tree.n_features)
-    looks = model._near_rows() > 0 and model.order is None and model.known_labels_ is None
-    return bool(looks and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
+    alone = model.order is None and model.known_labels_ is None and model.n_groups_ is None
+    return bool(model._near_rows() and alone and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
 
 
 def best_failed(model: Any) -> int:

@@ -39,7 +39,8 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     the root is examined as usual.
     """
     settings, selector = examiner.settings, examiner.settings.selector
-    if not settings.nearby or settings.order is not None or root.groups is not None:
+    alone = settings.order is None and settings.parts_at is None and root.groups is None
+    if not (settings.nearby and alone):
         return root, examiner
 
     def near(n: int, most: float) -> Examiner:
