@@ -22,6 +22,7 @@ ELSEWHERE = {
     "Tree": ".tree.structure",
     "cluster_profiles": ".estimators.profiles",
     "consensus": ".ensembles.labels",
+    "continued": ".estimators.history",
     "drift": ".estimators.drift",
     "load_model": ".estimators.models",
     "start_cluster": ".clusters",

@@ -2,6 +2,9 @@
 
 import math
 
+LEAST_P = 1e-9
+"""Smaller p-values are shown as such: no test of counts is right so far out."""
+
 
 def full_count(n: int, noun: str) -> str:
     """Return a number with a noun in singular or plural.
@@ -27,6 +30,17 @@ def short_count(n: int) -> str:
     digits, power = f"{n:.2e}".split("e")
     thousands = int(power) // 3
     return f"{float(digits) * 10 ** (int(power) - 3 * thousands):g}{' kMGTPE'[thousands]}"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value as text, without digits that tests cannot have.
+
+    Examples
+    --------
+    >>> p_text(0.0312), p_text(1e-30)
+    ('p = 0.031', 'p < 1e-09')
+    """
+    return f"p < {LEAST_P:.0e}" if p_value < LEAST_P else f"p = {p_value:.2g}"
 
 
 def depth_text(depth: float) -> str:

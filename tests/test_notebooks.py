@@ -38,6 +38,7 @@ SMALL = {
     "10_mixed_table": {"n_rows": 300},
     "11_dependent_rows": {"side": 96, "n_cells": 100},
     "12_your_table": {"n_rows": 600, "seeds": 1},
+    "13_history": {"n_nights": 8, "n_rows": 900},
 }
 """Parameters for the tests, of every notebook."""
 

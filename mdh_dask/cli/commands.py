@@ -16,6 +16,7 @@ from .exits import log_json as log_all_json
 from .image_commands import demo, segment
 from .options import (
     CONFIDENCE,
+    IDS,
     KIND_NAMES,
     PERFORMANCE_REPORT,
     REPORT,
@@ -90,6 +91,8 @@ def main() -> None:
     "group may depend on each other, and splits must show between groups.",
 )
 @CONFIDENCE
+@IDS
+@click.option("--previous", metavar="PATH", help="Path or URL of a model of the night before, whose ids clusters keep.")
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT
 @PERFORMANCE_REPORT
@@ -119,6 +122,7 @@ def fit(features: str, progress: bool | None, **options: Any) -> None:
     "--out", required=True, metavar="PATH", help="Path or URL of the Zarr array, image or GeoTIFF of labels to write."
 )
 @CONFIDENCE
+@IDS
 @click.option(
     "--preview", metavar="PATH", help="Path or URL of a PNG to write for an image: the segments in their mean colours."
 )

@@ -25,6 +25,10 @@ CONFIDENCE = click.option(
     help="Path or URL of a Zarr array to write in the same pass: how sure each label is, from 0 to 1.",
 )  # fmt: skip
 
+IDS = click.option(
+    "--ids", is_flag=True, help="Write the ids of clusters, which stay from night to night, in place of their labels."
+)
+
 REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
 
 PERFORMANCE_REPORT = click.option(

@@ -16,7 +16,7 @@ from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
 from ..growth.branches import State as BranchState
 from ..growth.exemplars import Exemplars, medoids
-from ..growth.merging import groups_of_cells
+from ..growth.merging import merged_cells
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.scoring import Scorer, bandwidth_of, candidates_for
@@ -142,7 +142,7 @@ def hyperplane_ensemble(
     mixture, scores = _combined(counting, tuples, settings)
     if settings.n_clusters is None and settings.stop.holds_out and mixture.n_clusters > 1:
         # A hyperplane in a valley also divides clusters beside it, where there is none.
-        group = groups_of_cells(mixture.labels(sample.rows), mixture.n_clusters, standardise, sample)
+        group = merged_cells(mixture.labels(sample.rows), mixture.n_clusters, standardise, sample).group
         mixture = mixture.merged(group, tuples)
     points = np.asarray(standardise(sample.rows), dtype=np.float64)
     best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)

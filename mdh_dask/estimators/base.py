@@ -22,10 +22,13 @@ from ..growth.exemplars import Exemplars
 from ..images import PixelColumns
 from ..io.models import save_model
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
+from ..summaries.evidence import Evidence, evidence_of
+from ..summaries.history import History
 from .blocks import of_block, of_complete_rows
 from .explaining import next_steps, other_seeds
 from .frames import column_names, labels_like, plain_labels, sure_of, with_values
 from .groups import groups_in_words, parts_of_groups, weighted_rows
+from .history import begun
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
@@ -78,6 +81,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     _labelled: Any = None
     """The rows of `labels_`, as they were given."""
     _probabilities: Any = None
+    _history: History | None = None
     pixel_columns_: PixelColumns | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
@@ -125,7 +129,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             self._parts, self.n_groups_ = (
                 (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
             )
-            self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = None
+            self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = self._history = None
             try:
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
@@ -181,6 +185,17 @@ class ClusterEstimator(ClusterMixin, Mapped):
     def n_clusters_(self) -> int:
         """Number of clusters, not counting the label -1."""
         return int(self.state_.n_clusters)
+
+    @property
+    def history_(self) -> History:
+        """What became of each cluster in each night; `to_records` and `to_pandas` make a table of it."""
+        check_is_fitted(self)
+        return begun(self, None) if self._history is None else self._history
+
+    @property
+    def ids_(self) -> Integers:
+        """The id of each cluster by its label, shape (n_clusters_,), which `continued` and `partial_fit` keep."""
+        return self.history_.ids
 
     def _adopt(self, state: Any) -> None:
         """Set a fitted or loaded state."""
@@ -318,6 +333,44 @@ class ClusterEstimator(ClusterMixin, Mapped):
         self._repeats = repeats_of(self, X, n, fit)
         return self._repeats
 
+    def evidence(self) -> Evidence:
+        """Return the evidence for every split and merge that the model is known to have tested.
+
+        Returns
+        -------
+        Evidence
+            Arrays by name, one value for each split or merge; ``to_pandas()`` makes a frame of them. Without rows for
+            methods that keep no tests. No pass. ``kind`` is split or merge, ``node`` that of a tree (-1 for merges),
+            ``first`` and ``second`` are the children of a split, or the cells that a merge compares: leaves from left
+            to right before they were merged, or the cells of a density tree. ``separates``: whether both are in
+            different clusters; a node of a tree that was not split does not separate anything.
+            ``statistic``: by how many standard errors the valley is lower. ``effect``: relative depth of the valley
+            among all rows, with its limits of 95 percent, ``effect_low`` and ``effect_high``, which do not account for
+            its choice. ``rows_first``, ``rows_second``, ``rows_valley``: rows on both sides, and under the kernel, or
+            in the balls, in the valley. ``n_tested``: rows that tested, or parts of dependent rows.
+            ``p_value``: of all tests of the node or pair together, on rows that did not choose. ``p_family`` and
+            ``p_fdr``: adjusted for the family-wise error rate (Holm) and the false discovery rate (Benjamini and
+            Hochberg) of the table; of a split at least that of the splits above. NaN where nothing was tested, as by
+            rules of papers or for a number of clusters that was given, and where dependent rows allow no number.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0.0], [6.0]], 300, axis=0)
+        >>> evidence = RandomProjectionTree().fit(X).evidence()
+        >>> evidence["kind"][0].item(), evidence["separates"].tolist(), bool(evidence["p_family"][0] < 1e-4)
+        ('split', [True, False], True)
+        """
+        check_is_fitted(self)
+        independent = getattr(self, "n_groups_", None) is None
+        return evidence_of(getattr(self, "tree_", None), getattr(self, "merges_", None), independent)
+
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""
         for name, said in (("n_clusters", "asked for"), ("max_clusters", "allowed")):
@@ -402,6 +455,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             "missing_values": self.missing_values_,
             "notes": self._notes,
             "repeats": self._repeats,
+            "history": self._history,
             "state": self.state_,
             **self._saved_state(),
         }

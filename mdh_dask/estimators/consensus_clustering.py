@@ -15,7 +15,7 @@ from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together, toge
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import LabelMixture, found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
-from ..growth.merging import groups_of_cells, merging_sample
+from ..growth.merging import merged_cells, merging_sample
 from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, sample_limit
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
@@ -245,7 +245,8 @@ class ConsensusClustering(ClusterEstimator):
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
-            group = groups_of_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
+            in_groups = parts_at is not None
+            group = merged_cells(label, state.n_clusters, points, sample, in_groups=in_groups).group
             state = self._state_of(trees, combined.merged(group, counted), counted)
         self._drawn = state.exemplars_among(drawn.first(wanted))
         return state

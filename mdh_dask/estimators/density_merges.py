@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
+from ..density_trees.evidence import RADII
 from ..density_trees.model import DensityModel
+from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
 from .editing import check_fewer, renamed
-
-MERGES_DTYPE = np.dtype(
-    [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?")]
-)
-"""Columns of the table of merges."""
+from .history import unite
 
 
-def table_of(model: DensityModel) -> AnyArray:
-    """Return the merges of a model as an array of `MERGES_DTYPE`."""
+def table_of(model: DensityModel, level: float) -> AnyArray:
+    """Return the merges of a model as an array of `MERGES_DTYPE`; `level` is that of its threshold."""
     columns = (*model.links.T, model.evidence, model.core_rows, model.cut_rows, model.separates)
-    return np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
+    sides = rows_of_sides(model.links, model.cell_rows, len(model.links))
+    p_values = p_values_of_merges(model.evidence, model.threshold, level, len(RADII))
+    return np.array(list(zip(*columns, *sides.T, p_values)), dtype=MERGES_DTYPE)
 
 
 def why_merged(state: DensityModel) -> str:
@@ -47,6 +47,7 @@ def cut_cells(model: Any, n_clusters: int) -> Any:
     other._adopt(model._model.cut(n_clusters))
     united = np.empty(model.n_clusters_ + 1, dtype=np.int64)
     united[before], united[-1] = other._model.clusters, -1
+    unite(other, model.history_, united[:-1], model._model.sizes)
     if (labels := getattr(model, "labels_", None)) is not None:
         other.labels_, other._labelled, other._probabilities = renamed(labels, united), model._labelled, None
     return other

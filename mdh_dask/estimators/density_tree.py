@@ -78,7 +78,7 @@ class DensityTree(ClusterEstimator):
         One record for each merge of two cells or groups: ``first`` and ``second`` (the cells in closest contact),
         ``evidence`` (standard errors by which the cut has fewer rows than either core; of the clusters, the most so
         far), ``core`` and ``cut`` (rows in as many balls, or in a slab, of both), ``separates`` (whether both are in
-        different clusters).
+        different clusters), ``rows_first`` and ``rows_second`` (rows of both groups), and ``p_value``.
 
     See Also
     --------
@@ -253,7 +253,7 @@ class DensityTree(ClusterEstimator):
 
     def _adopt(self, state: DensityModel) -> None:
         self._model = state
-        self.merges_ = table_of(state)
+        self.merges_ = table_of(state, 1 - self.quantile)
         self.level_ = state.level
 
         # Row numbers count those without missing values only.

@@ -13,6 +13,7 @@ from ..growth.trees import recounted
 from ..tree.clusters import coarser
 from ..tree.structure import Tree
 from .frames import labels_like, plain_labels, with_values
+from .history import follow, unite
 from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
 
@@ -21,6 +22,7 @@ def united(model: Any, tree: Tree) -> Any:
     """Return a model of a tree that has some of the splits of its own; labels and exemplars are kept."""
     other = with_tree(model, model._numbered(tree))
     union = coarser(model.tree_, other.tree_)
+    unite(other, model.history_, union, model.tree_.cluster_rows)
     if (labels := getattr(model, "labels_", None)) is not None:
         other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled
     if model._exemplars is not None:
@@ -33,9 +35,20 @@ def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
     if tree.n_features != model.tree_.n_features:
         raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
     other = copy(model)
-    for name in ("labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities", "_repeats", "_words"):
+    kept = (
+        "labels_",
+        "known_labels_",
+        "label_counts_",
+        "_exemplars",
+        "_probabilities",
+        "_repeats",
+        "_words",
+        "merges_",
+    )
+    for name in kept:
         other.__dict__.pop(name, None)
     other.tree_ = tree
+    follow(other, model.history_, model.state_.labels, other.state_.labels)
     if X is not None:
         read = other._read(X)
         complete, _ = complete_rows(other, read.array)

@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._random import generator
 from .._typing import Floats, Integers
-from .._words import depth_text, full_count
+from .._words import depth_text, full_count, p_text
 from ..chunks import merge_chunks, reduce_rows, run
-from ..density.histograms import Histograms
 from ..growth.crowds import FEWEST_ROWS
 from ..growth.leading import leading_directions
 from ..growth.sampling import rows_held
-from ..splits.null import unimodal_p_value
 from ..summaries.columns import remedies
 from ..summaries.passes import NearestRows
 from ..summaries.words import named
@@ -60,6 +57,10 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if tree.n_clusters == 1:
         hint = LOOKED if looked_near(model) else HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
         return f"{said}: {why_not(model, best_failed(model))}{hint}{next_steps(model)}"
+    table = model.evidence()
+    tested = table["p_family"][table["separates"] & ~np.isnan(table["p_value"])]
+    if len(tested):
+        said += f"; the least certain split has {p_text(tested.max())}, adjusted for all tests of the tree"
     return "\n".join([said, *lines, *left_out(model), *(other_seeds(model) or [ASK])])
 
 
@@ -140,7 +141,7 @@ def why_not(model: Any, leaf: int) -> str:
 def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     """Return why the valley of a leaf was rejected, though it is deep enough."""
     merges = bool(getattr(model, "merge", False))
-    if not model.stop_rule.startswith("hold-out"):
+    if model.stop_rule != "hold-out":
         rules = [f"stop_rule={model.stop_rule!r}"] * (model.stop_rule != "none") + ["merging"] * merges
         return f"{valley}, and {' or '.join(rules) or 'a limit of the parameters'} rejected it"
     allowed = (1 - model.quantile) / model.n_candidates
@@ -153,11 +154,13 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
             f"{valley}, and a split needs a valley in the groups that did not choose it, with a p-value of at most "
             f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else remedy}"
         )
-    share = _p_value(model, leaf)
-    said = f"{valley}; {share:.2g} of samples with a single mode have one as deep there, and a split needs "
-    if merges and share <= allowed:
-        return f"{said}{allowed:.2g}, but merging united its sides: around them the density shows no valley"
-    return f"{said}{allowed:.2g} on rows that did not choose it"
+    p_value = float(model.tree_.p_value[leaf])
+    if np.isnan(p_value):
+        return f"{valley}, and no valley that half of the rows chose could be tested on the others"
+    said = f"{valley}; on rows that did not choose it, its tests have a p-value of {p_value:.2g} together"
+    if merges and p_value <= 1 - model.quantile:
+        return f"{said}, but merging united its sides: around them the density shows no valley"
+    return f"{said}, and a split needs {1 - model.quantile:.2g} in one of them"
 
 
 def why_no_valley(model: Any, leaf: int, least: str) -> str:
@@ -182,16 +185,6 @@ def why_fewer(model: Any) -> str:
 def _column_names(model: Any) -> list[str] | None:
     """Return names for the features of a map, which have none."""
     return None if model.feature_map_ is None else [f"feature {j}" for j in range(model.tree_.n_features)]
-
-
-def _p_value(model: Any, leaf: int) -> float:
-    tree = model.tree_
-    histogram = Histograms(
-        tree.histogram(leaf)[None], tree.origin[[leaf]], tree.width[[leaf]], model._bandwidth_rule(), np.zeros(1),
-        known_bandwidth=tree.bandwidth[[leaf]],
-    )  # fmt: skip
-    k = histogram.bin_of(float(tree.thresholds[leaf]), 0)
-    return unimodal_p_value(histogram, k, generator(0, leaf))
 
 
 def directions_of(model: Any, X: Any, n: int) -> Floats:

@@ -27,11 +27,14 @@ from ..kernels.nystrom import NystromMap
 from ..projections import Projection
 from ..splits.stopping import STOP_RULES
 from ..summaries.columns import notes_on
+from ..summaries.evidence import restored_merges, stored_merges, table_of_cells
+from ..summaries.history import REMEMBERED
 from ..summaries.words import MOST_COLUMNS, clusters_in_words
 from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
+from .history import begun
 from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
@@ -72,6 +75,7 @@ class GrownTree(ClusterEstimator):
     label_counts_: Integers | None = None
     _target: Target | None = None
     _guides: Guides | None = None
+    merges_: AnyArray | None = None
     _grown_from: Grown | None = None
     _words: tuple[str, ...] = ()
     """Each cluster in words, until the clusters change."""
@@ -150,7 +154,8 @@ class GrownTree(ClusterEstimator):
             if self._merges():
                 leaf_of, points = self.state_.labels, self.feature_map_.map_.points
                 apart = self._apart(self.tree_)
-                self.tree_ = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), apart, bool(parts))
+                self.tree_, merges = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), apart, bool(parts))
+                self.merges_ = None if merges is None else table_of_cells(*merges)
         return n_passes
 
     def _apart(self, tree: Tree) -> set[tuple[int, int]]:
@@ -174,6 +179,7 @@ class GrownTree(ClusterEstimator):
         if self.feature_map_ is None:
             self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
         self.tree_, self._grown_from = grown.tree, grown
+        self.merges_ = None if grown.merges is None else table_of_cells(*grown.merges)
         self._keep(grown.standardise)
         return n_passes
 
@@ -197,8 +203,10 @@ class GrownTree(ClusterEstimator):
             tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
         if merges:
             in_groups = settings.parts_at is not None
-            tree = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), self._apart(tree), in_groups)
-        return Grown(tree, standardise, grown.sample)
+            apart = self._apart(tree)
+            tree, united = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), apart, in_groups)
+            grown = grown._replace(merges=united)
+        return grown._replace(tree=tree)
 
     def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
         if self._target is None:
@@ -212,6 +220,7 @@ class GrownTree(ClusterEstimator):
         if grown is None or grown.sample is None:
             return
         sample, mapped = grown.sample, self.feature_map_ is not None
+        self._history = begun(self, None if mapped else sample.in_random_order(REMEMBERED))
         points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
         best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
         chosen = Exemplars.among(sample, best)
@@ -276,7 +285,8 @@ class GrownTree(ClusterEstimator):
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
-        return {**super()._saved_state(), **own, "labels": labels, "words": list(self._words)}
+        more = {"merges": stored_merges(self.merges_), "words": list(self._words), "labels": labels}
+        return {**super()._saved_state(), **own, **more}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         state: TreeState = saved["state"]
@@ -284,6 +294,7 @@ class GrownTree(ClusterEstimator):
         self._restore_feature_map(state.feature_map, planes=state.n_columns)
         self.n_batches_ = count(saved, "n_batches", 1)
         self.level_counts_ = restored_level_counts(saved, self.columns)
+        self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
         self._words = tuple(optional(saved, "words", list) or ())
         if len(self._words) not in (0, self.n_clusters_) or not all(isinstance(one, str) for one in self._words):
             raise ValueError(f"expected a text for each of {full_count(self.n_clusters_, 'cluster')} as words")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..columns import ColumnTypes
 from ..images import PixelColumns
 from ..io.models import read_model
+from ..summaries.history import History
 from . import MODULES, estimator_named
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ def _model_of(saved: Any) -> Any:
     model.pixel_columns_, model.columns = pixel_columns, types
     model.missing_values_ = _missing_values(model, saved, n_columns)
     model._restore(saved)
+    if (history := optional(saved, "history", History)) is not None:
+        history.check_clusters(model.n_clusters_)
+    model._history = history
     if state.n_features != n_columns:
         raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {state.n_features}")
     model._name_columns(names(saved, n_columns))

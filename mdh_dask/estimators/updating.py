@@ -20,6 +20,7 @@ from ..growth.update import regrow, update
 from ..summaries.changes import weighted
 from ..tree.structure import Tree
 from .checks import check_first_look
+from .history import follow, follow_update
 from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
 
@@ -60,11 +61,14 @@ def update_by(model: Any, X: Any) -> None:
     outcome = run_together(plans, *arrays[: len(plans)], announce=model._bar, n_passes=n_passes + read.n_passes)
     (grown, *levels), model.n_passes_ = outcome
     tree = grown.tree if (most := model._most_clusters()) is None else grown.tree.cut(most)
-    same = np.array_equal(tree.left, model.tree_.left)
-    model.tree_ = replace(tree, cluster=model.tree_.cluster) if same else model._numbered(tree)
+    before, history = model.tree_, model.history_
+    same = np.array_equal(tree.left, before.left)
+    model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
+    rows, share = grown.sample.in_random_order(len(grown.sample.rows)), shape[0] / (n_old + shape[0])
+    follow_update(model, history, before.labels, model.tree_.labels, rows, share, seed)
     model.n_batches_ = n_batches
     model.known_labels_ = model.label_counts_ = None  # of other clusters
-    model._exemplars, model._repeats, model._words = None, None, ()
+    model._exemplars, model._repeats, model._words, model.merges_ = None, None, (), None
     if model.level_counts_ is not None and levels:
         old = weighted(model.level_counts_, model.decay)
         model.level_counts_ = tuple(map(np.add, old, levels[0]))
@@ -90,9 +94,10 @@ def regrown(model: Any, node: Any, X: Any, parameters: dict[str, Any]) -> Any:
     for name in OF_ROWS:
         setattr(other, name, getattr(model, name))
     new = copy(model)
-    new._exemplars, new._repeats, new._words = None, None, ()
+    new._exemplars, new._repeats, new._words, new.merges_ = None, None, (), None
     twig, new.n_passes_ = _grown_again(other, model.tree_, int(node), there, n_passes + read.n_passes)
     new.tree_ = model._numbered(model.tree_.graft(int(node), twig))
+    follow(new, model.history_, model.state_.labels, new.state_.labels)
     new._finish(read.array, X)
     return new
 
@@ -140,4 +145,4 @@ def _merged_again(model: Any, bare: Tree, node: int, grown: Grown, rows: RowArra
     sample, _ = run(plan, merge_chunks(rows), announce=model._bar)
     sample = sample.take(np.flatnonzero(bare.apply(features(sample.rows)) == node))
     points = grown.standardise if map_ is None else map_.points
-    return merged(grown.tree, lambda rows: grown.tree.labels(features(rows)), points, sample, *model._bounds())
+    return merged(grown.tree, lambda rows: grown.tree.labels(features(rows)), points, sample, *model._bounds())[0]

@@ -11,6 +11,7 @@ from ..chunks import work_through
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections, single_columns
 from ..splits.choose import Counts
+from ..splits.dependence import N_PARTS
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .nearby import FEWEST_ROWS, N_SEEDS, NEAR_ROWS, shaves
@@ -114,11 +115,22 @@ class Examiner:
 
         A branch that one half has split already is split where most halves do, not where the first happened to.
         """
-        fold = cross_fitted(branch, whole, self.settings, self.standardise)
+        fold, p_value = cross_fitted(branch, whole, self.settings, self.standardise)
+        before = branch.decision
         if fold is not None:
             branch.candidates, branch.decision = fold.candidates, replace(fold.decision, accepted=True)
             branch.part(counted=True)
             branch.state = State.SPLIT
+        if branch.decision is not None:
+            # Either test may split the branch.
+            both = p_value if before is None else float(np.fmin(before.p_value, p_value))
+            branch.decision = replace(branch.decision, p_value=min(2 * both, 1.0), n_tested=self._n_voting(whole))
+
+    def _n_voting(self, whole: Sample) -> float:
+        """Return the number of rows, or of parts with rows, which all test in turn."""
+        if self.settings.parts_at is None:
+            return len(whole.hashes)
+        return len(np.unique(whole.hashes & np.uint64(N_PARTS - 1)))
 
     def _split_by_one_half(self, branch: Branch, whole: Sample, sample: Sample) -> None:
         """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
@@ -154,7 +166,8 @@ class Examiner:
         if branch.decision is None or self.settings.n_clusters is None:
             assert branch.candidates is not None
             deepest = self.settings.selector.deepest(counts, branch.candidates, share)
-            branch.decision = of_all_rows(deepest, branch.n_rows) if deepest else branch.decision
+            tested = branch.decision
+            branch.decision = of_all_rows(deepest, branch.n_rows).tested_as(tested) if deepest else tested
 
     def _column(self, branch: Branch, rows: AnyArray, scorer: Scorer) -> Proposal:
         """Return the single column with the deepest valley, or none: users compare with it what `why` says."""

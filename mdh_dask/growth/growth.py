@@ -21,6 +21,7 @@ from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, fi
 from .crowds import crowd, warn_of_crowd
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
+from .merging import Merges
 from .order import extend, prune
 from .passes import Columns, FirstLook, FirstPass, Sample, in_parts, sample_limit
 from .sampling import PILOT_ROWS, fresh_samples, rows_held
@@ -46,6 +47,8 @@ class Grown(NamedTuple):
     standardise: Standardiser
     sample: Sample | None = None
     """The first sample of all rows; None for what grew from something else."""
+    merges: Merges | None = None
+    """The merges of leaves, if they were merged."""
 
 
 def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Grown]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..splits.dependence import DEPENDENT_ROWS
 from ..tree.structure import Tree
-from ..valleys.merging import merge_cells
+from ..valleys.merging import Merged, merge_cells
 from .bounds import clipped
 from .passes import Sample, draw, rows_in_memory
 from .ties import without_ties
@@ -22,6 +23,14 @@ SAMPLE_ROWS = 10_000
 
 MERGING = 3
 """Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""
+
+
+class Merges(NamedTuple):
+    """The merges of the leaves of a tree."""
+
+    cells: Merged
+    rows: Integers
+    """Rows of each leaf before."""
 
 
 def merging_sample(shape: tuple[int, int], seed: int, parts_at: int | None = None) -> Plan[Sample]:
@@ -54,8 +63,8 @@ def merged(
     fewest_clusters: int = 1,
     apart: Collection[tuple[int, int]] = (),
     in_groups: bool = False,
-) -> Tree:
-    """Return the tree with merged leaves; see `mdh_dask.valleys.merging.merge_cells`.
+) -> tuple[Tree, Merges | None]:
+    """Return the tree with merged leaves and the merges; see `mdh_dask.valleys.merging.merge_cells`.
 
     Parameters
     ----------
@@ -77,13 +86,14 @@ def merged(
         Whether rows depend on each other, and the last bits of the hashes of the sample are their parts.
     """
     if tree.n_leaves == 1:
-        return tree
+        return tree, None
     bounds = most_clusters, fewest_clusters
-    cell = leaf_of(sample.rows)
-    return tree.merged(groups_of_cells(cell, tree.n_leaves, coordinates, sample, *bounds, apart, in_groups))
+    leaf = leaf_of(sample.rows)
+    cells = merged_cells(leaf, tree.n_leaves, coordinates, sample, *bounds, apart, in_groups)
+    return tree.merged(cells.group), Merges(cells, tree.n_rows[tree.leaves])
 
 
-def groups_of_cells(
+def merged_cells(
     cell: Integers,
     n_cells: int,
     coordinates: Callable[[AnyArray], Floats],
@@ -92,12 +102,12 @@ def groups_of_cells(
     fewest_clusters: int = 1,
     apart: Collection[tuple[int, int]] = (),
     in_groups: bool = False,
-) -> Integers:
-    """Return the cluster of each cell of a partition, from the cells of the sample rows; parameters as for `merged`."""
+) -> Merged:
+    """Return the merges of the cells of a partition, from the cells of the sample rows; parameters as for `merged`."""
     near = clipped(np.asarray(coordinates(sample.rows), dtype=np.float64), scaled=False)
     points = without_ties(sample._replace(rows=near))
     cell = cell[np.isin(sample.numbers, points.numbers)]
     bounds = most_clusters, fewest_clusters
     cells = merge_cells(points.rows, points.hashes, cell, n_cells, *bounds, apart, in_groups=in_groups)
     logger.info("merged %s cells into %s clusters", n_cells, cells.group.max() + 1)
-    return cells.group
+    return cells

@@ -35,6 +35,8 @@ def tree_of(root: Branch, merged: bool = False) -> Tree:
             node |= {
                 "threshold": decision.threshold,
                 "relative_depth": decision.depth,
+                "p_value": decision.p_value,
+                "n_tested": decision.n_tested,
                 "origin": histogram.origin[0],
                 "width": histogram.width[0],
                 "bandwidth": histogram.bandwidth[0],
@@ -155,7 +157,9 @@ def _decision(tree: Tree, node: int, histogram: Histograms) -> Decision:
     inner = bool(tree.left[node] >= 0)
     n_left, n_right = (int(tree.n_rows[side[node]]) if inner else 0 for side in (tree.left, tree.right))
     threshold, depth = float(tree.thresholds[node]), float(tree.relative_depth[node])
-    return Decision(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)
+    p_value, n_tested = float(tree.p_value[node]), float(tree.n_tested[node])
+    decision = Decision(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)
+    return replace(decision, p_value=p_value, n_tested=n_tested)
 
 
 def recount(tree: Tree) -> Plan[Tree]:

@@ -84,7 +84,7 @@ def update(
     if split is not None:
         prune(root, split)
     grown = multiplied(tree_of(root, merged), 1 / standardise.unit).jittered_by(tree.jitter)
-    return Grown(proportioned(grown, n_old + shape[0]), standardise)
+    return Grown(proportioned(grown, n_old + shape[0]), standardise, sample)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,8 @@ class Updater(Examiner):
             assert branch.decision is not None
             rng = generator(self.settings.seed, branch.node_id, 1)
             counts, existing = self.counts[branch], branch.decision.threshold
-            branch.decision = self.settings.selector.follow(counts, branch.candidates, existing, rng)
+            followed = self.settings.selector.follow(counts, branch.candidates, existing, rng)
+            branch.decision = followed.tested_as(branch.decision)
             if not branch.decision.accepted:
                 return self._without_split(branch)
         for child, part in zip(branch.children, branch.sides()):

@@ -21,7 +21,8 @@ STEP = {"version": int, "night": int}
 
 TABLES = {
     "versions": [
-        {**STEP, "model": str, "scenes": dict, "n_clusters": int, "passes": int, "seconds": int | float}
+        {**STEP, "model": str, "scenes": dict, "n_clusters": int, "passes": int, "seconds": int | float,
+         "ids": list, "changes": dict}
     ],
     "pending": dict,
     "drifts": {...: {**STEP, "digest": str, "found": bool, "alarms": list}},

@@ -45,6 +45,7 @@ def metrics_of(
         **outside,
         "passes": n_passes,
         "bytes_read": n_passes * int(rows.nbytes),
+        "evidence": estimator.evidence().to_dict(),
         "seconds": sum(made.seconds for made in passes),
         "each_pass": [vars(made) for made in passes],
     }
@@ -136,6 +137,7 @@ def write_night(
         write_report(
             growing.report, model[1].state_.tree, title=f"Night {metrics['night']} of {name_of(str(job.path))}",
             facts=facts, scenes=_table(ledger, damaged), sizes=_sizes(ledger, model[1]), overwrite=True,
+            history=model[1].history_,
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
     manifest["outputs"] = outputs_made(*made)
@@ -177,6 +179,8 @@ def metrics_of_night(ledger: Ledger, damaged: Mapping[str, str]) -> dict[str, An
         "refitted": [one["version"] for one in refitted],
         "model_version": current["version"],
         "n_clusters": current["n_clusters"],
+        "ids": current["ids"],
+        **{f"n_{kind}": sum(one["changes"][kind] for one in refitted) for kind in current["changes"]},
         "n_rows": sum(about["n_rows"] for about in labelled.values()),
         "n_without_data": sum(about["n_without"] for about in labelled.values()),
         "passes": sum(one["passes"] for one in refitted) + len(labelled),

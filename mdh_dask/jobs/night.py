@@ -18,9 +18,11 @@ from .._state import ComparedState
 from .._words import full_count
 from ..chunks import announced
 from ..estimators.drift import drift
+from ..estimators.history import continued
 from ..estimators.models import load_model
 from ..images import Image
 from ..images.rows import all_rows, pixel_rows
+from ..images.scenes import rows_of
 from ..images.validity import NoDataError
 from ..io import codec
 from ..io.journal import FolderJournal
@@ -203,13 +205,21 @@ class ScheduledRun(Run):
         journal, estimator = FolderJournal(self.job.work / PASSES, name), self.job.estimator(self.progress)
         with self._published(outputs, name) as growing, keeping(journal):
             fit_scenes(images, estimator, self.opened.options)
+            estimator = self._continued(estimator, version, images)
             estimator.save(str(growing.model), overwrite=True)
         return {
             "model": outputs.model, "made": now(),
             "n_rows": sum(image.order.n_rows - image.n_without for image in images.values()),
             "n_clusters": int(estimator.n_clusters_), "passes": int(estimator.n_passes_),
-            "seconds": sum(made.seconds for made in journal.passes),
+            "seconds": sum(made.seconds for made in journal.passes), "ids": estimator.ids_.tolist(),
+            "changes": estimator.history_.changes(),
         }  # fmt: skip
+
+    def _continued(self, estimator: Any, version: int, images: Mapping[str, Image]) -> Any:
+        """Return a model whose clusters keep the ids of the version before, if that is for as many columns."""
+        if version == 1 or (before := self._model(version - 1)).n_features_in_ != estimator.n_features_in_:
+            return estimator
+        return continued(estimator, before, rows_of(images.values(), estimator.pixel_columns_.features))
 
     def _begun(self) -> dict[str, str]:
         """Return the digests of the scenes of a fit that was begun, if these are still there; otherwise of all."""

@@ -45,6 +45,10 @@ ABOUT = {
     "scenes_drifted": "Scenes of the last night that are not distributed as those of the model.",
     "scenes_without_data": "Scenes of the last night without data.",
     "scenes_damaged": "Scenes that the last night could not use.",
+    "clusters_born": "Clusters of the last night that are new where no cluster was.",
+    "clusters_split": "Clusters of the last night that split from others.",
+    "clusters_merged": "Clusters that merged with others in the last night.",
+    "clusters_died": "Clusters that had no more rows in the last night.",
     "model_version": "Version of the model that labelled the last scenes.",
     "attempts": "Runs that it took, with those that were interrupted.",
 }
@@ -53,7 +57,8 @@ ABOUT = {
 OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "clusters": "n_clusters", "passes": "passes",
                "pass_seconds": "seconds", "scenes": "n_scenes", "scenes_labelled": "n_labelled",
                "scenes_drifted": "n_drifted", "scenes_without_data": "n_scenes_without_data",
-               "scenes_damaged": "n_damaged",
+               "scenes_damaged": "n_damaged", "clusters_born": "n_born", "clusters_split": "n_split",
+               "clusters_merged": "n_merged", "clusters_died": "n_died",
                "model_version": "model_version"}  # fmt: skip
 
 

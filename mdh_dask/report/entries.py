@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import AnyArray, Integers
-from .._words import depth_text, full_count, percent
+from .._words import depth_text, full_count, p_text, percent
 from ..plotting.parts import has_valley
+from ..summaries.evidence import evidence_of
 from ..tree.clusters import clusters_below
 from ..tree.export import direction_text
 from ..tree.html import colours_of, hex_of, is_light, palette
@@ -51,6 +52,8 @@ class Entry:
         Share of all rows.
     depth : str or None
         Relative depth of the valley; None where there is none.
+    p_value : str or None
+        The p-value of the split, adjusted over the tree; None where nothing was tested.
     parent_depth : str or None
         Relative depth of the parent's valley.
     sides : tuple of int
@@ -82,6 +85,7 @@ class Entry:
     rows: int
     share: float
     depth: str | None
+    p_value: str | None
     parent_depth: str | None
     sides: tuple[int, ...]
     threshold: str
@@ -128,6 +132,8 @@ def entries_of(tree: Tree, colours: AnyArray | None, sides: Sides | None = None)
     level, parent, drawn, below = tree.level, tree.parent, _largest(tree), clusters_below(tree)
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
     paint = colours_of(tree, palette(tree.n_clusters) if colours is None else colours)
+    table = evidence_of(tree, None)
+    tested = {node: p_text(p) for node, p in zip(table["node"].tolist(), table["p_family"].tolist()) if p == p}
     entries = []
     for node in range(tree.n_nodes):
         leaf = tree.left[node] < 0
@@ -141,6 +147,7 @@ def entries_of(tree: Tree, colours: AnyArray | None, sides: Sides | None = None)
                 rows=int(tree.n_rows[node]),
                 share=float(tree.n_rows[node] / max(tree.n_rows[0], 1)),
                 depth=_depth(tree, node),
+                p_value=tested.get(node),
                 parent_depth=_depth(tree, parent[node]) if node else None,
                 sides=tuple(int(tree.n_rows[child]) for child in children),
                 words=() if leaf else sides(node),
@@ -167,7 +174,7 @@ def clusters_of(sizes: Sizes, colours: AnyArray | None) -> list[Entry]:
     return [
         Entry(
             node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1), depth=None,
-            parent_depth=None, sides=(), threshold="", direction="", picture=None, summary="",
+            p_value=None, parent_depth=None, sides=(), threshold="", direction="", picture=None, summary="",
             words=(), labels=(label,), side_colours=(), colour=hex_of(colour),
             ink="#000" if is_light(colour) else "#fff", opens=False, closes=0,
         )

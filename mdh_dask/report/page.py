@@ -1,6 +1,6 @@
 """Writer of the page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ from .._words import full_count
 from ..io.paths import local_path
 from ..io.staging import check_file, write_file
 from ..summaries.drift import Drift
+from ..summaries.history import History
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .contents import contents_of_clusters, contents_of_tree, in_clusters, sizes_of, with_depths_of
 from .differences import differences_of
-from .entries import MAX_NESTING, MAX_PICTURES
+from .entries import MAX_NESTING, MAX_PICTURES, Entry
 from .pictures import spectrum_of
 from .profiles import overview_of
+from .river import river_of
 from .scatter import scatter_of
 from .segments import SceneTable, Segments, Sizes, all_embedded, embedded_segments
 
@@ -44,6 +46,7 @@ def write_report(
     scenes: SceneTable | None = None,
     sizes: Sizes | None = None,
     unit: str = "row",
+    history: History | None = None,
     overwrite: bool = False,
 ) -> Path | str:
     """Write a report of clusters as one HTML file that needs no other file and no network.
@@ -79,6 +82,8 @@ def write_report(
         Sizes of the clusters, where there is neither a tree nor profiles.
     unit : str
         What a row is, for the page.
+    history : History, optional
+        What became of the clusters in each night; drawn from the second night on.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -137,9 +142,17 @@ def write_report(
         drift=None if drift is None else differences_of(drift),
         profiles=None if profiles is None else overview_of(profiles, clusters),
         links=links or {},
+        ids=None if history is None or history.night == 0 else history.ids.tolist(),
+        river=None if history is None else river_of(history, _colours_of_ids(history, clusters)),
     )
     write_file(path, html, overwrite)
     return fspath(path) if local_path(path) is None else Path(path)
+
+
+def _colours_of_ids(history: History, clusters: Sequence[Entry]) -> dict[int, str]:
+    """Return the colours of the clusters that are there, by their ids."""
+    ids = history.ids.tolist()
+    return {ids[one.label]: one.colour for one in clusters if one.label is not None and one.label >= 0}
 
 
 def _template() -> Any:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -40,6 +40,12 @@ class Counts(NamedTuple):
         routed = self.counts[:, n_parts] if half is None and self.counts.shape[1] > n_parts else None
         return replace(candidates, counts=counts, extremes=extremes, routed=routed)
 
+    @property
+    def n_testing(self) -> float:
+        """Number of rows that test, or of parts with rows."""
+        tests = self.of_test(0).sum(axis=1)
+        return float(np.count_nonzero(tests) if self.are_of_groups else tests.sum())
+
     def of_test(self, candidate: int) -> Integers:
         """Return the counts of the parts that test along one candidate, shape (n_parts, n_bins)."""
         return self.counts[candidate, : len(self.first)][~self.first]
@@ -69,6 +75,10 @@ class Decision:
         Score of the direction, on all counted rows.
     admissible : bool
         Whether the rule for splits admits it; otherwise its valley is too shallow.
+    p_value : float
+        The least p-value of the tests of the branch, times their number; NaN if nothing was tested.
+    n_tested : float
+        Number of rows that tested, or of parts of dependent rows; NaN if nothing was.
     """
 
     accepted: bool
@@ -81,6 +91,12 @@ class Decision:
     moved: bool
     score: float = -np.inf
     admissible: bool = True
+    p_value: float = np.nan
+    n_tested: float = np.nan
+
+    def tested_as(self, other: "Decision | None") -> Self:
+        """Return the decision with the test of another one about the same branch."""
+        return self if other is None else replace(self, p_value=other.p_value, n_tested=other.n_tested)
 
 
 @dataclass(frozen=True)
@@ -142,15 +158,21 @@ class SplitSelector:
         train, test, whole, min_train = self._halves(counts, candidates, share)
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf and bins[c] >= 0]
+        least, n_tested = np.nan, np.nan
         for c in order:
             tested = self._tested(train[int(c)], int(bins[c]))
-            by_labels = self._separates(whole[int(c)], min_rows)
-            if by_labels or self._accepts(counts, int(c), train, test, tested, n_tests, rng):
+            accepted, p_value = self._separates(whole[int(c)], min_rows), np.nan
+            if not accepted:
+                accepted, p_value = self._test(counts, int(c), train, test, tested, n_tests, rng)
+                n_tested = counts.n_testing if p_value == p_value else n_tested
+            least = np.fmin(least, p_value)
+            if accepted:
                 decision = self._decision(whole, int(c), min_rows, existing if c == 0 else None, True, settle)
                 if decision is not None:
-                    return decision
+                    return replace(decision, p_value=p_value, n_tested=n_tested)
         rejected = self._decision(whole, int(order[0]), min_rows, None, accepted=False) if order else None
-        return rejected or self.deepest(counts, candidates, share)
+        rejected = rejected or self.deepest(counts, candidates, share)
+        return rejected and replace(rejected, p_value=float(least), n_tested=n_tested)
 
     def deepest(self, counts: Counts, candidates: Histograms, share: float = 1.0) -> Decision | None:
         """Return the deepest valley that all counted rows show, as a rejected split, or None without any valley."""
@@ -175,7 +197,7 @@ class SplitSelector:
             train, test = counts.along(candidates, half=0), counts.along(candidates, half=1)
         return train, test, whole, self.min_rows * share * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
 
-    def _accepts(
+    def _test(
         self,
         counts: Counts,
         c: int,
@@ -184,11 +206,19 @@ class SplitSelector:
         k: int,
         n_tests: int,
         rng: np.random.Generator,
-    ) -> bool:
-        """Return whether a split after bin `k` of one candidate passes the test, of groups if rows depend on others."""
+    ) -> tuple[bool, float]:
+        """Return whether a split after bin `k` of one candidate passes the test, of groups if rows depend on others.
+
+        And the p-value times the number of tests; NaN of a rule without p-values.
+        """
+        level = self.stop.level(n_tests)
         if counts.are_of_groups and self.stop.holds_out:
-            return p_value_of_parts(train[c], counts.of_test(c), k) <= self.stop.level(n_tests)
-        return self.stop.accepts(test[c], k, self.n_root, n_tests, rng)
+            p_value = p_value_of_parts(train[c], counts.of_test(c), k)
+        elif self.stop.votes:
+            p_value = self.stop.p_value(test[c], k, rng, level)
+        else:
+            return self.stop.accepts(test[c], k, self.n_root, n_tests, rng), np.nan
+        return p_value <= level, min(n_tests * p_value, 1.0)
 
     def _separates(self, whole: Histograms, min_rows: float) -> bool:
         """Return whether the best split of one direction separates labelled groups, which then need no test."""

@@ -67,8 +67,8 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
     return float(np.quantile(_uniform_depths(half_octave, bandwidth.free), quantile))
 
 
-def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random.Generator) -> bool:
-    """Test whether the depth after bin `k` exceeds that under the closest unimodal distribution.
+def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
+    """Return the probability of at least the depth after bin `k` under the closest unimodal distribution.
 
     Parameters
     ----------
@@ -76,55 +76,54 @@ def exceeds_unimodal(histogram: Histograms, k: int, level: float, rng: np.random
         Rows that were not used to choose the direction or the bin.
     k : int
         The bin after which the split lies.
-    level : float in (0, 1)
-        Probability of a false positive.
     rng : Generator
         Source of the simulated histograms.
+    level : float in (0, 1), optional
+        What the p-value will be compared with: no more is simulated than decides.
 
     Returns
     -------
-    bool
-        True if the depth exceeds the ``1 - level`` quantile of the depth of histograms drawn from the least-squares
-        unimodal fit. The uniform reference distribution of thesis algorithm 1 has no tails, in which few
-        rows make deep valleys by chance.
+    float in [0, 1]
+        One if there is no valley, or one that no level admits. The null distribution is that of histograms drawn from
+        the least-squares unimodal fit: the uniform one of thesis algorithm 1 has no tails, in which few rows make deep
+        valleys by chance. Simulation ends with the twentieth histogram that is as deep, or the second if there is a
+        level (Besag and Clifford, Biometrika 78, 1991). Where none is, it is at most `chance_of_mode`.
     """
+    most, enough = (MOST_SIMULATED, ENOUGH_EXCEED) if level is None else (int(np.ceil(2 / level)) - 1, 2)
     errors = _standard_errors(histogram, k) if histogram.depth[0, k] > 0 else 0.0
-    if errors > CERTAINLY_DEEP or errors < CERTAINLY_FLAT:
-        return bool(errors > CERTAINLY_DEEP)
-    samples = int(np.ceil(2 / level)) - 1
-    exceeding = 0
-    for exceeds in _simulated(histogram, k, samples, rng):
-        exceeding += int(exceeds.sum())
-        if (1 + exceeding) / (1 + samples) > level:
-            return False
-    return True
-
-
-def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator) -> float:
-    """Return the probability of at least the depth after bin `k` under the closest unimodal distribution.
-
-    Parameters
-    ----------
-    histogram, k, rng
-        As for `exceeds_unimodal`.
-
-    Returns
-    -------
-    float in [0.005, 1]
-        One if there is no valley. Simulation ends with the twentieth histogram that is as deep (Besag and Clifford,
-        Biometrika 78, 1991), or with the 199th in all.
-    """
-    if histogram.depth[0, k] <= 0:
+    if errors == 0 or (level is not None and errors < CERTAINLY_FLAT):
         return 1.0
-    if _standard_errors(histogram, k) > CERTAINLY_DEEP:
-        return 1 / (1 + MOST_SIMULATED)
+    chance = chance_of_mode(histogram, k, errors)
+    if errors > CERTAINLY_DEEP:
+        return min(chance, 1 / (1 + most))
     drawn = exceeding = 0
-    for exceeds in _simulated(histogram, k, MOST_SIMULATED, rng):
-        if exceeding + int(exceeds.sum()) >= ENOUGH_EXCEED:
-            last = np.flatnonzero(exceeds)[ENOUGH_EXCEED - exceeding - 1]
-            return ENOUGH_EXCEED / float(drawn + last + 1)
+    for exceeds in _simulated(histogram, k, most, rng):
+        if exceeding + int(exceeds.sum()) >= enough:
+            last = np.flatnonzero(exceeds)[enough - exceeding - 1]
+            return enough / float(drawn + last + 1)
         drawn, exceeding = drawn + len(exceeds), exceeding + int(exceeds.sum())
-    return (1 + exceeding) / (1 + MOST_SIMULATED)
+    simulated = (1 + exceeding) / (1 + most)
+    return simulated if exceeding else min(chance, simulated)
+
+
+def chance_of_mode(histogram: Histograms, k: int, errors: float) -> float:
+    """Return a bound on the probability of a mode so many standard errors above bin `k` where the density only falls.
+
+    The expected number of times that the density crosses this height from below within the range of the rows (Rice,
+    Bell System Technical Journal 24, 1945), of a Gaussian kernel whose square roots have equal variances.
+
+    Examples
+    --------
+    >>> from mdh_dask.density.bandwidth import BANDWIDTHS
+    >>> counts = np.array([[0, 20, 90, 20, 10, 20, 90, 20, 0]])
+    >>> histogram = Histograms(counts, np.zeros(1), np.ones(1), BANDWIDTHS["normal"], known_bandwidth=np.ones(1))
+    >>> chance_of_mode(histogram, 4, 0.0) > 0.2 > chance_of_mode(histogram, 4, 4.0) * 1000
+    True
+    """
+    held = np.flatnonzero(histogram.counts[0, 1:-1]) + 1
+    longest = max(k - held[0], held[-1] - k, 1) * histogram.width[0] / histogram.bandwidth[0]
+    bound = longest / (4 * np.pi) * np.exp(-(errors**2) / 2)
+    return float(np.clip(bound, np.finfo(float).tiny, 1.0))
 
 
 def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Generator) -> Iterator[Booleans]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from ..density.histograms import Histograms
-from .null import exceeds_unimodal, uniform_depth_quantile, unimodal_p_value
+from .null import uniform_depth_quantile, unimodal_p_value
 
 if TYPE_CHECKING:
     from .search_null import Search
@@ -31,7 +31,7 @@ class StopRule(ABC):
     holds_out: ClassVar[bool] = False
     """Whether one half of the rows chooses a split and the other tests it; otherwise all rows do both."""
     votes: ClassVar[bool] = False
-    """Whether few rows are divided into halves again and again, and a majority of the `p_value` decides."""
+    """Whether the rule has p-values, a majority of which decides where few rows are divided into halves repeatedly."""
     tests_depth: ClassVar[bool] = False
     """Whether the rule tests the relative depth of a valley, which need not be deepest at the split itself."""
     of_any_hyperplane: ClassVar[bool] = False
@@ -66,8 +66,8 @@ class StopRule(ABC):
         rng : Generator
         """
 
-    def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
-        """Return the probability of a valley as deep by chance, for a rule that `votes`."""
+    def p_value(self, test: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
+        """Return the probability of a valley as deep by chance, for a rule that `votes`; see `unimodal_p_value`."""
         raise NotImplementedError(f"{type(self).__name__} has no p-values, so it cannot vote")
 
 
@@ -99,11 +99,11 @@ class HoldOut(StopRule):
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
-        return exceeds_unimodal(test, k, self.level(n_tests), rng)
+        return self.p_value(test, k, rng, self.level(n_tests)) <= self.level(n_tests)
 
-    def p_value(self, test: Histograms, k: int, rng: np.random.Generator) -> float:
+    def p_value(self, test: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
         """See `StopRule`."""
-        return unimodal_p_value(test, k, rng)
+        return unimodal_p_value(test, k, rng, level)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,25 @@ class Table(ABC):
         return DataFrame(self.to_records())
 
 
+class Records(Table):
+    """Base of the results whose records are their only table."""
+
+    def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+        if records := self.to_records():
+            yield list(records[0]), [[_cell(value) for value in one.values()] for one in records]
+
+    def to_text(self) -> str:
+        """Return the table as text."""
+        return "\n".join(text_table(*part) for part in self._parts())
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text, of numbers four digits."""
+    if value is None or value != value:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def bracketed(name: str, taken: Collection[str]) -> str:
     """Bracket a name until it is unique.
 

@@ -10,17 +10,15 @@ from .._typing import AnyArray, Booleans, Integers
 if TYPE_CHECKING:
     from .structure import Tree
 
+PER_NODE = ("thresholds", "relative_depth", "p_value", "n_tested", "origin", "width", "bandwidth", "deviations")
+"""Arrays with NaN for unknown values."""
+
 FIELDS = (
     dict.fromkeys(("left", "right", "cluster"), "int32")
     | dict.fromkeys(("n_rows", "bins", "first_bin", "keys"), "int64")
-    | dict.fromkeys(
-        ("planes", "thresholds", "relative_depth", "origin", "width", "bandwidth", "deviations", "steps"), "float64"
-    )
+    | dict.fromkeys((*PER_NODE, "planes", "steps"), "float64")
 )
 """The arrays of a tree as they are stored, and their dtypes."""
-
-PER_NODE = ("thresholds", "relative_depth", "origin", "width", "bandwidth", "deviations")
-"""Arrays with NaN for unknown values."""
 
 
 def check_tree(tree: "Tree") -> None:
@@ -69,8 +67,9 @@ def _check_values(arrays: Mapping[str, AnyArray]) -> None:
     for name in ("width", "bandwidth"):
         _check(name, arrays[name][pictured] > 0, "numbers above 0 where there is a histogram")
     _check("steps", np.isfinite(arrays["steps"]), "finite numbers")
-    for name in ("n_rows", "bins", "deviations", "steps"):
+    for name in ("n_rows", "bins", "deviations", "steps", "p_value", "n_tested"):
         _check(name, ~(arrays[name] < 0), "no negative numbers")
+    _check("p_value", ~(arrays["p_value"] > 1), "numbers up to 1")
     check_clusters(arrays["left"], arrays["cluster"])
 
 

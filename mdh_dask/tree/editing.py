@@ -192,7 +192,7 @@ def turned(tree: T, nodes: Integers, directions: RawDirections, thresholds: Floa
     none = np.full(len(nodes), np.nan)
     empty = [np.empty(0, dtype=np.int64)] * len(nodes)
     changes = {"planes": directions.vectors, "thresholds": thresholds, "origin": none, "width": none, "bandwidth": none}
-    return _changed(tree, nodes, changes | {"relative_depth": none}, empty)
+    return _changed(tree, nodes, changes | dict.fromkeys(("relative_depth", "p_value", "n_tested"), none), empty)
 
 
 def with_axes(tree: T, nodes: Integers, axes: Axes, thresholds: Floats, bandwidth: Floats) -> T:

@@ -79,7 +79,7 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     -------
     dict
         ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the descendants of a node right
-        after it, of dicts with ``id`` (index in the list), ``rows``, ``relative_depth``, ``threshold``,
+        after it, of dicts with ``id`` (index in the list), ``rows``, ``relative_depth``, ``p_value``, ``threshold``,
         ``features`` (dicts of ``name``, ``weight`` and ``deviation``) and either ``children`` (ids of the left child,
         where direction times row is at most the threshold, and of the right one) or ``label``. At a cluster, depth,
         threshold and features describe the rejected split. None replaces NaN and infinity.
@@ -94,7 +94,7 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     >>> from mdh_dask.tree.structure import tree_from_nodes
     >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9, "plane": [0.0, 1.0]}], 2)
     >>> tree.to_dict(feature_names=["height", "width"])["nodes"]  # doctest: +NORMALIZE_WHITESPACE
-    [{'id': 0, 'rows': 9, 'relative_depth': None, 'threshold': None,
+    [{'id': 0, 'rows': 9, 'relative_depth': None, 'p_value': None, 'threshold': None,
       'features': [{'name': 'width', 'weight': 1.0, 'deviation': None}], 'label': 0}]
     """
     names = checked_names(tree, feature_names, n_top)
@@ -107,6 +107,7 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 "id": i,
                 "rows": int(tree.n_rows[i]),
                 "relative_depth": _finite(tree.relative_depth[i]),
+                "p_value": _finite(tree.p_value[i]),
                 "threshold": _finite(tree.thresholds[i]),
                 "features": [_feature(tree, i, j, names[j]) for j in top_features(tree, i, n_top)],
                 **outcome,

@@ -43,6 +43,10 @@ class Tree:
     n_rows : array of shape (n_nodes,), int64
     relative_depth : array of shape (n_nodes,), float64
         Relative depth of the split, or of the best rejected one; NaN where no valley was found.
+    p_value : array of shape (n_nodes,), float64
+        The p-value of the node's tests, on rows that did not choose, before it is adjusted over the tree; NaN without.
+    n_tested : array of shape (n_nodes,), float64
+        Rows that tested, or parts of dependent rows; NaN without.
     origin, width, bandwidth : arrays of shape (n_nodes,), float64
         Bins of the histogram along the node's direction and bandwidth of its density; NaN where there is none.
     bins : array of shape (total number of bins,), int64
@@ -70,6 +74,8 @@ class Tree:
     thresholds: Floats
     n_rows: Integers
     relative_depth: Floats
+    p_value: Floats
+    n_tested: Floats
     origin: Floats
     width: Floats
     bandwidth: Floats
@@ -296,6 +302,8 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         thresholds=column("threshold"),
         n_rows=np.array([node["n_rows"] for node in nodes], dtype=np.int64),
         relative_depth=column("relative_depth"),
+        p_value=column("p_value"),
+        n_tested=column("n_tested"),
         origin=column("origin"),
         width=column("width"),
         bandwidth=column("bandwidth"),

@@ -36,6 +36,8 @@ class Merged(NamedTuple):
     """The groups of each merge, of which the first gives its name to both; cells are the first groups."""
     threshold: float
     """Evidence that keeps groups apart."""
+    apart: tuple[tuple[Pair, float], ...] = ()
+    """The neighbouring groups that are left, with the evidence between them."""
 
 
 @one_blas_thread()  # several threads take longer for so small products
@@ -150,7 +152,7 @@ def _merged(
             break
         merged[pair] = strength
         known.merge(pair)
-    return _numbered(group, merged, enough)
+    return _numbered(group, merged, enough)._replace(apart=known.left())
 
 
 class Known:
@@ -199,6 +201,14 @@ class Known:
         self.pairs = np.concatenate([self.pairs[left], new])
         self.counted = self.counted.of(left).and_of(self.tests.counted(self.group, new))
         self.most = np.concatenate([self.most[left], self._most(new)])
+
+    def left(self) -> tuple[tuple[Pair, float], ...]:
+        """Return the pairs that are left with their evidence, without those whose evidence does not count."""
+        if not len(self.pairs):
+            return ()
+        evidence = np.fmin(self._without_third_groups(), self.most)
+        counts = np.isfinite(evidence) & ~np.isinf(self.most)
+        return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
 
     def weakest(self) -> tuple[Pair, float]:
         """Return the pair with the least evidence, and this; the first of several.

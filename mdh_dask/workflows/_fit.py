@@ -16,6 +16,9 @@ from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, announced, holds_compact, merge_chunks
 from ..clusters.current import cluster_for, current_cluster
+from ..estimators.editing import renamed
+from ..estimators.history import continued
+from ..estimators.models import load_model
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
 from ..io.inputs import Table, TypedTable
@@ -45,6 +48,25 @@ class RowsPerLabel(Statistic):
         return np.bincount(blocks[0] - self.lowest, minlength=self.n_labels)
 
 
+@dataclass(frozen=True)
+class BesideIds(Statistic):
+    """A statistic of the labels for which ids are written."""
+
+    of_labels: Statistic
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Any:
+        """Leave the ids out."""
+        return self.of_labels.chunk(start, *blocks[1:])
+
+    def combine(self, left: Any, right: Any) -> Any:
+        """Combine as the statistic of labels does."""
+        return self.of_labels.combine(left, right)
+
+    def finalise(self, state: Any) -> Any:
+        """Finalise as the statistic of labels does."""
+        return self.of_labels.finalise(state)
+
+
 Cluster = AbstractContextManager[str]
 """A context that makes a cluster the current one; its value describes the cluster."""
 
@@ -68,6 +90,8 @@ def fit(
     report: str | None = None,
     performance_report: str | None = None,
     confidence: str | None = None,
+    previous: str | None = None,
+    ids: bool = False,
     columns: Sequence[str | int] | None = None,
     known_labels: str | None = None,
     weights: str | None = None,
@@ -95,6 +119,10 @@ def fit(
         Paths or URLs of HTML files: a report on the clusters, and Dask's performance report.
     confidence : str, optional
         Path or URL of a Zarr array of float32, shape (n_rows,): how sure each label is; needs `labels`.
+    previous : str, optional
+        Path or URL of a model of the night before, whose ids clusters keep; see `mdh_dask.continued`. One more pass.
+    ids : bool, default=False
+        Whether to write the ids of clusters in place of their labels.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a table, otherwise numbers from 0. All by default.
     known_labels : str, optional
@@ -139,13 +167,16 @@ def fit(
     ...     load_model(f"{folder}/model.zarr").n_clusters_
     2
     """
-    outputs = Outputs(labels, model, report, overwrite, performance_report=performance_report, confidence=confidence)
+    outputs = Outputs(
+        labels, model, report, overwrite, performance_report=performance_report, confidence=confidence, ids=ids
+    )
     stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks)
     stored.check(estimator)
-    outputs.check(features, *(path for path in (known_labels, weights) if path))
+    outputs.check(features, *(path for path in (known_labels, weights, previous) if path))
+    before = None if previous is None else load_model(previous)
     table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
     beside, cluster = stored.open(features, len(table.rows)), cluster or current_cluster()
-    made = fit_rows(features, table, estimator, outputs, cluster, beside=beside)
+    made = fit_rows(features, table, estimator, outputs, cluster, beside=beside, previous=before)
     return f"{made.summary}: {outputs.kept()}"
 
 
@@ -157,6 +188,7 @@ def fit_rows(
     cluster: Cluster,
     resume: str | None = None,
     beside: RowsBeside = NOTHING_BESIDE,
+    previous: Any = None,
 ) -> FitResult:
     """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
 
@@ -168,6 +200,9 @@ def fit_rows(
     story = counts = None
     with cluster_for(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
         estimator.fit(table.source, beside.labels, **beside.for_fit())
+        if previous is not None:
+            estimator = continued(estimator, previous, table.source)
+            logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
         estimator._name_columns(table.names)
         rows = estimator._read(table.source).array
         n_clusters = full_count(estimator.n_clusters_, "cluster")
@@ -193,6 +228,7 @@ def fit_rows(
             facts={"Input": f"{name}, {shape}", **weighted, **facts}, links=outputs.links(),
             profiles=story and story.profiles, sample=story and (story.rows, story.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
+            history=estimator.history_,
             overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
@@ -215,11 +251,15 @@ def write_labels(
     place, noise = outputs.labels, int(estimator.noise)
     assert place is not None
     told = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
+    about, written = {"n_clusters": int(estimator.n_clusters_)}, labels
+    if outputs.ids:
+        beside, told = (labels, *beside), BesideIds(told)
+        written = renamed(labels, np.append(estimator.ids_, -1))
 
     def write(also: Statistic, *more: RowArray) -> Any:
         return write_rows(
-            labels, place, overwrite=outputs.overwrite, also=also, beside=(*beside, *more), chunk_rows=chunk_rows,
-            attributes={"n_clusters": int(estimator.n_clusters_)}, progress=announced("writing labels", progress),
+            written, place, overwrite=outputs.overwrite, also=also, beside=(*beside, *more), chunk_rows=chunk_rows,
+            attributes=about, progress=announced("writing labels", progress),
             resume=resume,
         )  # fmt: skip
 

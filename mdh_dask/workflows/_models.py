@@ -37,6 +37,7 @@ def predict(
     *,
     preview: str | None = None,
     confidence: str | None = None,
+    ids: bool = False,
     columns: Sequence[str | int] | None = None,
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
@@ -62,6 +63,8 @@ def predict(
         Path or URL of a PNG to write for an image: the segments in their mean colours.
     confidence : str, optional
         Path or URL of a Zarr array of float32, shape (n_rows,), to write for rows: how sure each label is.
+    ids : bool, default=False
+        Whether to write the ids of clusters in place of their labels, for rows; see `mdh_dask.continued`.
     columns : sequence of str or int, optional
         As in `fit`.
     axes, index : optional
@@ -106,10 +109,12 @@ def predict(
     if estimator.pixel_columns_ is None:
         if preview is not None:
             raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
-        outputs = Outputs(labels, overwrite=overwrite, confidence=confidence)
+        outputs = Outputs(labels, overwrite=overwrite, confidence=confidence, ids=ids)
         check_confidence(estimator, outputs)
         outputs.check(features, model)
         return _rows(estimator, model, features, reading, outputs, progress, cluster)
+    if ids:
+        raise SettingError(f"{model} was fitted to an image, whose labels are written: leave out ids=True")
     if confidence is not None:
         raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
     pictures = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)

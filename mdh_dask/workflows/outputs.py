@@ -36,6 +36,8 @@ class Outputs:
     """Whether to replace existing outputs."""
     confidence: str | None = field(default=None, kw_only=True)
     """An array with the confidence in each label."""
+    ids: bool = field(default=False, kw_only=True)
+    """Whether the labels are written as the ids of their clusters."""
     preview: str | None = field(default=None, kw_only=True)
     connected: str | None = field(default=None, kw_only=True)
     regions: str | None = field(default=None, kw_only=True)

@@ -180,7 +180,12 @@ class TestWhoVotes:
     def asked(self, monkeypatch):
         """Let every vote reject a split, and return the numbers of rows of the branches that vote."""
         asked = []
-        monkeypatch.setattr(examine, "cross_fitted", lambda branch, sample, *_: asked.append(len(sample.hashes)))
+
+        def rejected(branch, sample, *_):
+            asked.append(len(sample.hashes))
+            return None, 1.0
+
+        monkeypatch.setattr(examine, "cross_fitted", rejected)
         return asked
 
     def test_few_rows_that_one_half_leaves_whole(self, asked):

@@ -150,7 +150,7 @@ def test_the_sample_is_that_of_a_pass_of_its_own(moons):
     alone = HierarchicalKernelMDH(merge=False).fit(rows)
     sample = run(merging_sample(rows.shape, check_random_state(0).randint(2**31)), rows).result
     by_leaf = replace(alone.state_, tree=alone.tree_.in_order())  # numbers leaves from the left
-    tree = merged(by_leaf.tree, by_leaf.labels, alone.feature_map_.map_.points, sample)
+    tree, _ = merged(by_leaf.tree, by_leaf.labels, alone.feature_map_.map_.points, sample)
     assert tree.numbered() == model.tree_ != alone.tree_
 
 

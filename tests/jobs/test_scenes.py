@@ -136,6 +136,9 @@ def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(
     manifest = json.loads((folder / "out/manifest.json").read_text())
     assert [len(one["scenes"]) for one in manifest["models"]] == [4, 11, 20]
     assert len(manifest["scenes"]) == 20
+    ids = [one["ids"] for one in manifest["models"]]
+    assert set(ids[0]) & set(ids[1]) & set(ids[2])
+    assert len(ids[2]) == manifest["n_clusters"]
     for night, numbers in enumerate(NIGHTS, 1):
         for number in numbers:
             _, tags, crs, transform = labels_of(job, f"s{number:02d}")
@@ -161,6 +164,9 @@ def test_the_report_has_a_table_of_the_scenes_and_monitors_are_told(nights):
     (*families,) = text_string_to_metric_families((job.parent / "job.prom").read_text())
     values = {family.name.removeprefix("mdh_dask_job_"): family.samples[0].value for family in families}
     assert (values["exit_code"], values["scenes"], values["model_version"]) == (0, 20, 3)
+    changed = load_model(job.parent / "out/model-3.zarr").history_.changes()
+    assert {kind: values[f"clusters_{kind}"] for kind in changed} == changed
+    assert "What happened" in page or "Nights 0 to 2" in " ".join(page.split())
 
 
 def test_labels_are_those_of_one_table_of_all_pixels(tmp_path):

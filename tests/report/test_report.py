@@ -19,9 +19,11 @@ from mdh_dask.report import write_report
 from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
+from mdh_dask.report.river import ENDED, river_of
 from mdh_dask.report.scatter import _deviations, scatter_of, telling_axes
 from mdh_dask.report.sides import apart, sides_of
 from mdh_dask.summaries.drift import Drift
+from mdh_dask.summaries.history import History
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.summaries.tables import split_cells
@@ -526,3 +528,25 @@ def test_a_drift_report_has_one_depth_for_each_split_and_counts_the_new_rows(pat
     assert "rows of the model 122" in page.words
     assert ("in brackets" in page.words) == any("(" in row[-1] + row[-2] for row in split_cells(found))
     assert "-0.00" not in page.words
+
+
+def test_a_history_of_several_nights_is_a_river_with_its_events(tmp_path):
+    tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 1000} | MEASURED, leaf(700), leaf(300)], 2).numbered()
+    first = History.begun(np.array([600, 400]), np.full(2, np.nan), np.empty((0, 2)))
+    before = np.array([[60, 0], [0, 40]])
+    moved = first.followed(np.array([[700, 0], [0, 300]]), before, np.full(2, np.nan), np.empty((0, 2)))
+    later = moved.followed(np.array([[600], [0]]), np.array([[60], [40]]), np.full(1, np.nan), np.empty((0, 2)))
+    assert "What happened" not in written(tmp_path / "one.html", tree, history=first).words
+    page = written(tmp_path / "two.html", tree, history=moved)
+    assert "Nights 0 to 1" in page.words
+    river = river_of(later, {0: "#123456"})
+    assert [band.name for band in river.bands] == [0, 1]
+    assert [band.colour for band in river.bands] == ["#123456", ENDED]
+    assert all("nan" not in band.path for band in river.bands)
+
+
+def test_splits_show_their_adjusted_p_values(tmp_path):
+    nodes = [{"left": 1, "right": 2, "n_rows": 1000, "p_value": 0.004} | MEASURED, leaf(877), leaf(123)]
+    page = written(tmp_path / "r.html", tree_from_nodes(nodes, 2))
+    assert "p = 0.004" in page.words
+    assert "adjusted for all tests of the tree" in page.words

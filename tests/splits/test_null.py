@@ -9,8 +9,9 @@ from scipy.stats import binom, gaussian_kde
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import valley_evidence
 from mdh_dask.splits import null
-from mdh_dask.splits.null import exceeds_unimodal, uniform_depth_quantile, unimodal_p_value
+from mdh_dask.splits.null import chance_of_mode, uniform_depth_quantile, unimodal_p_value
 
 NORMAL = BANDWIDTHS["normal"]
 QUANTILE = 0.975
@@ -84,7 +85,7 @@ UNIMODAL = {
 THRESHOLD_RULES = [-1.5, 0.5, 1.5, 2.5]
 
 
-class TestExceedsUnimodal:
+class TestUnimodalPValueAtALevel:
     @pytest.mark.parametrize("make", UNIMODAL.values(), ids=UNIMODAL)
     @pytest.mark.parametrize("level", [0.05, 0.2])
     def test_keeps_its_level_at_places_chosen_beforehand(self, make, level):
@@ -92,7 +93,9 @@ class TestExceedsUnimodal:
         for seed in range(repeats):
             rng = np.random.default_rng([seed, 7])
             h = histogram(make(rng, 400))
-            rejected += exceeds_unimodal(h, h.bin_of(THRESHOLD_RULES[seed % len(THRESHOLD_RULES)], 0), level, rng)
+            rejected += (
+                unimodal_p_value(h, h.bin_of(THRESHOLD_RULES[seed % len(THRESHOLD_RULES)], 0), rng, level) <= level
+            )
         assert rejected <= binom.isf(1e-3, repeats, level)
 
     @pytest.mark.slow
@@ -104,13 +107,13 @@ class TestExceedsUnimodal:
             rng = np.random.default_rng([seed, 9])
             choosing, h = histogram(make(rng, 400)), histogram(make(rng, 400))
             place = float(choosing.threshold[0, choosing.depth[0].argmax()])
-            rejected += exceeds_unimodal(h, h.bin_of(place, 0), 0.05, rng)
+            rejected += unimodal_p_value(h, h.bin_of(place, 0), rng, 0.05) <= 0.05
         assert rejected <= binom.isf(1e-3, repeats, 0.05)
 
     def test_never_splits_where_there_is_no_valley(self):
         h = histogram(np.concatenate([np.zeros(50), np.ones(50)]) + np.linspace(0, 3, 100))
         flat = int(np.flatnonzero(h.depth[0] == 0)[0])
-        assert not exceeds_unimodal(h, flat, 0.5, np.random.default_rng(0))
+        assert unimodal_p_value(h, flat, np.random.default_rng(0), 0.5) == 1
 
     @pytest.mark.parametrize(("n", "gap"), [(60, 8.0), (400, 4.5), (20_000, 3.0)])
     def test_finds_the_valley_between_two_clear_clusters(self, n, gap):
@@ -118,7 +121,7 @@ class TestExceedsUnimodal:
         for seed in range(40):
             rng = np.random.default_rng([seed, n])
             h = histogram(rng.normal(size=n) + gap * (np.arange(n) % 2))
-            found += exceeds_unimodal(h, h.bin_of(gap / 2, 0), 0.025, rng)
+            found += unimodal_p_value(h, h.bin_of(gap / 2, 0), rng, 0.025) <= 0.025
         assert found >= 36
 
     def test_finds_more_at_a_higher_level(self):
@@ -128,14 +131,14 @@ class TestExceedsUnimodal:
             for seed in range(60):
                 rng = np.random.default_rng(seed)
                 h = histogram(rng.normal(size=200) + 3.2 * (np.arange(200) % 2))
-                hits += exceeds_unimodal(h, h.bin_of(1.6, 0), level, rng)
+                hits += unimodal_p_value(h, h.bin_of(1.6, 0), rng, level) <= level
             found.append(hits)
         assert found[0] < found[1]
 
     def test_the_same_stream_gives_the_same_verdict(self):
         h = histogram(np.random.default_rng(5).normal(size=200) + 3 * (np.arange(200) % 2))
         k = h.bin_of(1.5, 0)
-        verdicts = {exceeds_unimodal(h, k, 0.1, np.random.default_rng(1)) for _ in range(3)}
+        verdicts = {unimodal_p_value(h, k, np.random.default_rng(1), 0.1) <= 0.1 for _ in range(3)}
         assert len(verdicts) == 1
 
     def test_rows_beyond_the_ends_are_left_out(self):
@@ -144,7 +147,7 @@ class TestExceedsUnimodal:
         counts[0, [0, -1]] = 500
         tails = Histograms(counts, h.origin, h.width, NORMAL)
         k = h.bin_of(2.5, 0)
-        assert exceeds_unimodal(tails, k, 0.025, np.random.default_rng(1))
+        assert unimodal_p_value(tails, k, np.random.default_rng(1), 0.025) <= 0.025
 
 
 class TestUnimodalPValue:
@@ -163,5 +166,18 @@ class TestUnimodalPValue:
     def test_is_least_in_a_gap_and_one_where_there_is_no_valley(self):
         h = histogram(np.random.default_rng(5).normal(size=400) + 12 * (np.arange(400) % 2))
         flat = int(np.flatnonzero(h.depth[0] == 0)[0])
-        assert unimodal_p_value(h, h.bin_of(6, 0), np.random.default_rng(0)) == 1 / (1 + null.MOST_SIMULATED)
+        assert unimodal_p_value(h, h.bin_of(6, 0), np.random.default_rng(0)) < 1e-20
         assert unimodal_p_value(h, flat, np.random.default_rng(0)) == 1
+
+    def test_a_mode_as_high_by_chance_is_rarer_than_its_bound(self):
+        repeats, exceeding, bounds = 400, {1.5: 0, 2.0: 0, 3.0: 0}, {}
+        for seed in range(repeats):
+            h = histogram(np.random.default_rng([seed, 3]).uniform(size=2000))
+            k = h.bin_of(0.5, 0)
+            errors = valley_evidence(h.density[0], k, 2000, float(h.bandwidth[0]))
+            for least in exceeding:
+                exceeding[least] += errors >= least
+                bounds[least] = chance_of_mode(h, k, least)
+        assert 0.01 * repeats < exceeding[1.5]
+        assert all(n <= binom.isf(1e-3, repeats, bounds[least]) for least, n in exceeding.items())
+        assert bounds[3.0] < 0.05

@@ -1,0 +1,170 @@
+"""Clusters that keep their ids through updates, other trees and refits."""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._random import generator
+from .._typing import AnyArray, Booleans, Floats, Integers
+from ..chunks import is_dask, merge_chunks, reduce_rows, run
+from ..growth.passes import draw
+from ..metrics.contingency import Contingency, ContingencyTable
+from ..summaries.evidence import evidence_of
+from ..summaries.history import REMEMBERED, History
+from .frames import plain_labels
+
+LEAST = 5
+"""Rows that are remembered of every cluster, however seldom it is seen."""
+
+T = TypeVar("T")
+Labels = Callable[[AnyArray], AnyArray]
+
+
+def begun(model: Any, rows: AnyArray | None) -> History:
+    """Return the history of a model whose clusters are new; `rows` are some of those that it was fitted to."""
+    sizes = model.state_.sizes
+    sizes = np.zeros(model.n_clusters_, dtype=np.int64) if sizes is None else sizes[-model.n_clusters_ :]
+    return History.begun(sizes, set_apart(model), np.empty((0, 0)) if rows is None else rows)
+
+
+def set_apart(model: Any) -> Floats:
+    """Return the adjusted p-value of the split above the largest leaf of each cluster; NaN without a tree or test."""
+    p_values, tree = np.full(model.n_clusters_, np.nan), getattr(model, "tree_", None)
+    if tree is None:
+        return p_values
+    table = evidence_of(tree, None)
+    of_node = np.full(tree.n_nodes + 1, np.nan)  # the last is that above the root
+    of_node[table["node"]] = table["p_family"]
+    leaves = tree.leaves[np.argsort(tree.n_rows[tree.leaves], kind="stable")]
+    p_values[tree.cluster[leaves]] = of_node[tree.parent[leaves]]
+    return p_values
+
+
+def crossed(old: Labels, new: Labels, rows: AnyArray, shape: tuple[int, int]) -> Integers:
+    """Return the numbers of rows in each old and each new cluster, without rows in none."""
+    counts = np.zeros(shape, dtype=np.int64)
+    if len(rows):
+        pairs = np.array([old(rows), new(rows)])
+        np.add.at(counts, tuple(pairs[:, (pairs >= 0).all(axis=0)]), 1)
+    return counts
+
+
+def follow(model: Any, history: History, old: Labels, new: Labels) -> None:
+    """Continue a history in a model of the same rows, by labels of those that are remembered."""
+    known = history.remembered
+    both = crossed(old, new, known, (len(history.ids), model.n_clusters_))
+    model._history = history.followed(both, both, set_apart(model), known)
+
+
+def follow_update(
+    model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, share: float, seed: int
+) -> None:
+    """Continue a history in a model that was updated by rows, which are such a share of all that it counts.
+
+    Clusters stay that the model keeps from earlier nights, and end when it drops them. Features of rows are not
+    remembered, as another map makes others.
+    """
+    known, shape = history.remembered, (len(history.ids), model.n_clusters_)
+    now, before = crossed(old, new, rows, shape), crossed(old, new, known, shape)
+    if len(known):
+        n_new = round(share * min(REMEMBERED, len(known)))
+        ours = _first_of_each(new(rows), LEAST) | (np.arange(len(rows)) < n_new)
+        theirs = _first_of_each(old(known), LEAST) | (np.arange(len(known)) < REMEMBERED - n_new)
+        both = np.concatenate([known[theirs], rows[ours].astype(known.dtype)])
+        rows = both[generator(seed).permutation(len(both))]
+    kept = rows[: 0 if model.feature_map_ is not None else None]
+    model._history = history.followed(now, before, set_apart(model), kept, crossed(old, new, rows, shape))
+
+
+def _first_of_each(labels: Integers, n: int) -> Booleans:
+    """Return whether each label is among the first so many equal ones."""
+    order = np.argsort(labels, kind="stable")
+    _, start, counts = np.unique(labels[order], return_index=True, return_counts=True)
+    first = np.empty(len(labels), dtype=bool)
+    first[order] = np.arange(len(labels)) - np.repeat(start, counts) < n
+    return first
+
+
+def unite(model: Any, history: History, union: Integers, sizes: Integers) -> None:
+    """Continue a history in a model of unions of clusters that have so many rows."""
+    now = np.zeros((len(union), model.n_clusters_), dtype=np.int64)
+    now[np.arange(len(union)), union] = np.maximum(sizes, 1)
+    model._history = history.followed(now, None, set_apart(model), history.remembered)
+
+
+def continued(model: T, previous: Any, X: Any) -> T:
+    """Return a model whose clusters keep the ids that they have in a previous model.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted to the rows of this night.
+    previous : estimator
+        Model of the night before, of any kind, for the same columns.
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        The rows of this night.
+
+    Returns
+    -------
+    estimator
+        A copy of `model` with the `ids_` of what stays and new ones, never given before, of what is new; `history_` has
+        a further night.
+
+    Raises
+    ------
+    NotFittedError
+        If a model is not fitted.
+    ValueError
+        If the models have different numbers of columns, or `X` another one.
+
+    Notes
+    -----
+    One pass, which labels all rows by both models; one more to draw rows to remember if `model` keeps none. Two
+    clusters are the same if each has its largest overlap with the other, in the rows of this night and in the 1000 rows
+    that the previous model remembers: see `mdh_dask.summaries.history.History.followed`. If it remembers none, as a
+    model of features may, a cluster at a place that was empty is said to be split from the one of that place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree, continued
+    >>> rng = np.random.default_rng(0)
+    >>> def night(*centres):
+    ...     return np.concatenate([rng.normal(centre, 1, (n, 2)) for centre, n in centres])
+    >>> first = RandomProjectionTree().fit(night((0, 500), (8, 300)))
+    >>> rows = night((0, 300), (8, 500), (16, 200))
+    >>> second = continued(RandomProjectionTree().fit(rows), first, rows)
+    >>> first.ids_.tolist(), second.ids_.tolist(), second.history_.to_records()[-1]["event"]
+    ([0, 1], [1, 0, 2], 'born')
+    """
+    check_is_fitted(previous)
+    check_is_fitted(model)
+    other: Any = copy(model)
+    if previous.n_features_in_ != other.n_features_in_:
+        raise ValueError(
+            f"expected models of the same columns; got {other.n_features_in_} and {previous.n_features_in_} columns"
+        )
+    labels = [plain_labels(fitted.cluster_labels(X)) for fitted in (previous, other)]
+    table: ContingencyTable = reduce_rows(Contingency(), *labels)
+    history, shape = previous.history_, (previous.n_clusters_, other.n_clusters_)
+    now = np.zeros(shape, dtype=np.int64)
+    there = np.ix_(table.true_labels >= 0, table.predicted_labels >= 0)
+    places = (part[part >= 0] for part in (table.true_labels, table.predicted_labels))
+    now[np.ix_(*places)] = table.counts[there]
+    before = crossed(previous._block_labels(), other._block_labels(), history.remembered, shape)
+    other._history = history.followed(now, before, set_apart(other), _remembered(other, X))
+    return other
+
+
+def _remembered(model: Any, X: Any) -> AnyArray:
+    """Return some rows of a night."""
+    known: AnyArray = model.history_.remembered
+    if len(known):
+        return known
+    rows = model._read(X).array
+    plan = draw(model._seed(), REMEMBERED, rows.shape[0])
+    drawn = run(plan, merge_chunks(rows) if is_dask(rows) else rows, announce=model._bar)[0]
+    return np.asarray(drawn.in_random_order(REMEMBERED))

@@ -1,0 +1,235 @@
+"""The evidence for every split and merge of a model as a table, with p-values adjusted over the tree."""
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_structured
+from scipy.special import ndtr
+
+from .._typing import AnyArray, Floats, Integers
+from ..density.kde import ROUGHNESS
+from ..tree.structure import Tree
+from ..valleys.merging import KINDS, LEVEL, Merged
+from .tables import Records
+
+COLUMNS = {
+    "kind": "U5", "node": "i8", "first": "i8", "second": "i8", "separates": "?", "statistic": "f8", "effect": "f8",
+    "effect_low": "f8", "effect_high": "f8", "rows_first": "i8", "rows_second": "i8", "rows_valley": "f8",
+    "n_tested": "f8", "p_value": "f8", "p_family": "f8", "p_fdr": "f8",
+}  # fmt: skip
+"""Columns of the table, and their dtypes."""
+
+MERGES_DTYPE = np.dtype(
+    [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?"),
+     ("rows_first", "i8"), ("rows_second", "i8"), ("p_value", "f8")]
+)  # fmt: skip
+"""Columns of the merges of a model: pairs of cells with the evidence of a valley between their groups."""
+
+REACH = NormalDist().inv_cdf(0.975) / 8**0.5
+"""By how much the square roots of the rows at the mode and in the valley may be wrong, each with the variance 1/4, for
+their difference to be so by the usual 1.96 standard errors."""
+
+CERTAIN = 7.0
+"""Standard errors beyond which counts of rows are not those of a normal distribution, and p-values stay."""
+
+ONE_ROW = 2**0.5
+"""Rows under a kernel at an isolated row, which the relative depth adds to those of the valley."""
+
+
+class Evidence(Records, dict[str, AnyArray]):
+    """The evidence for splits and merges, arrays by their names; see `ClusterEstimator.evidence`."""
+
+    @classmethod
+    def of(cls, rows: list[tuple[Any, ...]]) -> "Evidence":
+        """Return the table of rows."""
+        columns = zip(*rows) if rows else [()] * len(COLUMNS)
+        return cls({name: np.array(values, dtype=COLUMNS[name]) for name, values in zip(COLUMNS, columns)})
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dict for every split or merge."""
+        columns = [self[name].tolist() for name in COLUMNS]
+        return [dict(zip(COLUMNS, values)) for values in zip(*columns)]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return lists that `json` can write; None replaces NaN and infinity."""
+        return {
+            name: [
+                value if not isinstance(value, float) or np.isfinite(value) else None for value in self[name].tolist()
+            ]
+            for name in COLUMNS
+        }
+
+
+def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = True) -> Evidence:
+    """Return the evidence of a model.
+
+    Parameters
+    ----------
+    tree : Tree or None
+    merges : array of `MERGES_DTYPE`, or None
+    independent : bool
+        Whether rows are independent, so that their numbers tell how certain an effect is.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "p_value": 0.01}
+    >>> leaves = [{"left": -1, "right": -1, "n_rows": n, "p_value": p} for n, p in ((5, 0.3), (4, np.nan))]
+    >>> table = evidence_of(tree_from_nodes([root, *leaves], 1), None)
+    >>> table["node"].tolist(), table["separates"].tolist(), table["p_family"].tolist()
+    ([0, 1], [True, False], [0.02, 0.3])
+    """
+    rows = [] if tree is None else [_split(tree, int(node), independent) for node in _examined(tree)]
+    carried = [] if tree is None else _carried(tree)[_examined(tree)].tolist()
+    if merges is not None:
+        rows += [_merge(merge) for merge in merges]
+        carried += merges["p_value"].tolist()
+    return Evidence.of([(*row, *both) for row, *both in zip(rows, *adjusted(np.array(carried, dtype=np.float64)))])
+
+
+def adjusted(p_values: Floats) -> tuple[Floats, Floats]:
+    """Return p-values adjusted for the family-wise error rate (Holm) and for the false discovery rate; NaN stays.
+
+    S. Holm, Scandinavian Journal of Statistics 6, 1979. Y. Benjamini and Y. Hochberg, Journal of the Royal Statistical
+    Society B 57, 1995.
+
+    Examples
+    --------
+    >>> holm, discoveries = adjusted(np.array([0.01, np.nan, 0.04, 0.03]))
+    >>> holm.round(3).tolist(), discoveries.round(3).tolist()
+    ([0.03, nan, 0.06, 0.06], [0.03, nan, 0.04, 0.04])
+    """
+    known = np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    n, ranked = len(order), p_values[order]
+    family, discoveries = np.full((2, len(p_values)), np.nan)
+    family[order] = np.minimum(np.maximum.accumulate(ranked * np.arange(n, 0, -1)), 1.0)
+    discoveries[order] = np.minimum.accumulate((ranked * n / np.arange(1, n + 1))[::-1])[::-1]
+    return family, discoveries
+
+
+def p_values_of_merges(evidence: Floats, threshold: float, level: float, n_kinds: int) -> Floats:
+    """Return the p-values of merges from their evidence, of which the threshold is significant among all at a level.
+
+    Evidence is the largest of several kinds. In proportion to the threshold it is that of a normal distribution, as
+    counts are up to about `CERTAIN`.
+
+    Examples
+    --------
+    >>> p_values = p_values_of_merges(np.array([1.0, 3.5]), threshold=3.5, level=0.05, n_kinds=4)
+    >>> bool(p_values[0] > 0.2), round(float(adjusted(p_values)[0][1]), 3)
+    (True, 0.05)
+    """
+    if not len(evidence):
+        return np.empty(0)
+    needed = NormalDist().inv_cdf(1 - level / (len(evidence) * n_kinds))
+    return np.asarray(np.minimum(n_kinds * ndtr(-np.clip(evidence * needed / threshold, 0, CERTAIN)), 1.0))
+
+
+def table_of_cells(found: Merged, rows: Integers) -> AnyArray:
+    """Return the merges of the leaves of a tree, which have so many rows, and the pairs of groups that are left."""
+    pairs = np.array([*found.pairs, *(pair for pair, _ in found.apart)], dtype=np.int64).reshape(-1, 2)
+    evidence = np.array([*found.evidence, *(left for _, left in found.apart)], dtype=np.float64)
+    sides = rows_of_sides(pairs, rows, len(found.pairs))
+    p_values = p_values_of_merges(evidence, found.threshold, LEVEL, KINDS)
+    table = np.zeros(len(pairs), dtype=MERGES_DTYPE)
+    for name, values in zip(("first", "second", "rows_first", "rows_second"), (*pairs.T, *sides.T)):
+        table[name] = values
+    table["evidence"], table["p_value"] = evidence, p_values
+    table["separates"] = np.arange(len(pairs)) >= len(found.pairs)
+    return table
+
+
+def stored_merges(merges: AnyArray | None) -> Floats | None:
+    """Return merges as one array of numbers, as files hold them."""
+    return None if merges is None else np.asarray(structured_to_unstructured(merges, dtype=np.float64))
+
+
+def restored_merges(stored: AnyArray | None) -> AnyArray | None:
+    """Return stored merges, of which numbers alone are shown."""
+    if stored is None:
+        return None
+    wide = (len(MERGES_DTYPE.names or ()),)
+    if stored.dtype != np.float64 or stored.shape[1:] != wide or not np.isfinite(stored).all():
+        raise ValueError(f"expected finite merges of shape (n, {wide[0]}); got {stored.dtype} of shape {stored.shape}")
+    merges: AnyArray = unstructured_to_structured(stored, MERGES_DTYPE)
+    return merges
+
+
+def rows_of_sides(pairs: Integers, rows: Integers, n_united: int) -> Integers:
+    """Return the rows of the groups of both cells of each pair, of which the first so many are united in turn.
+
+    Examples
+    --------
+    >>> rows_of_sides(np.array([[0, 1], [1, 2]]), np.array([5, 4, 3]), 1).tolist()
+    [[5, 4], [9, 3]]
+    """
+    group, found = np.arange(len(rows)), []
+    for i, (one, other) in enumerate(pairs):
+        sides = group == group[one], group == group[other]
+        found.append([int(rows[side].sum()) for side in sides])
+        if i < n_united:
+            group[sides[1]] = group[one]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def _examined(tree: Tree) -> Integers:
+    """Return the nodes that are split, or that were tested or have a valley."""
+    return np.flatnonzero((tree.left >= 0) | ~np.isnan(tree.p_value) | (np.diff(tree.first_bin) > 0))
+
+
+def _carried(tree: Tree) -> Floats:
+    """Return the p-values of nodes, at least as large as those above them: a split stands on those before it."""
+    carried = tree.p_value.copy()
+    for node, parent in enumerate(tree.parent):
+        if parent >= 0 and not np.isnan(carried[node]):
+            carried[node] = np.fmax(carried[node], carried[parent])
+    return carried
+
+
+def _split(tree: Tree, node: int, independent: bool) -> tuple[Any, ...]:
+    left, right = int(tree.left[node]), int(tree.right[node])
+    statistic, low, high, in_valley, n_left = _valley(tree, node)
+    sides = (
+        (int(tree.n_rows[left]), int(tree.n_rows[right])) if left >= 0 else (n_left, int(tree.n_rows[node]) - n_left)
+    )
+    certain = (statistic, low, high) if independent else (np.nan, np.nan, np.nan)
+    return (
+        "split", node, left, right, left >= 0, certain[0], float(tree.relative_depth[node]), *certain[1:], *sides,
+        in_valley, float(tree.n_tested[node]), float(tree.p_value[node]),
+    )  # fmt: skip
+
+
+def _valley(tree: Tree, node: int) -> tuple[float, float, float, float, int]:
+    """Return the evidence of a valley, the interval of its relative depth, its rows and those left of it."""
+    found = tree.density(node)
+    if found is None or np.isnan(found.threshold):
+        return np.nan, np.nan, np.nan, np.nan, 0
+    counts = tree.histogram(node)
+    rows = found.density * float(counts[1:-1].sum()) * float(tree.bandwidth[node]) / ROUGHNESS
+    k = max(int(np.searchsorted(found.position, found.threshold, side="right")) - 1, 0)
+    mode = min(float(rows[: k + 1].max()), float(rows[k:].max()))
+    low, high = _interval(mode + ONE_ROW, float(rows[k]) + ONE_ROW)
+    return tree.evidence(node), low, high, float(rows[k]), int(counts[: k + 1].sum())
+
+
+def _interval(mode: float, valley: float) -> tuple[float, float]:
+    """Return the limits of a relative depth from the rows under a kernel at the mode and in the valley."""
+    high, low = np.sqrt(mode), np.sqrt(valley)
+    return (
+        max(float(((high - REACH) / (low + REACH)) ** 2 - 1), 0.0) if high > REACH else 0.0,
+        float(((high + REACH) / (low - REACH)) ** 2 - 1) if low > REACH else np.inf,
+    )
+
+
+def _merge(merge: AnyArray) -> tuple[Any, ...]:
+    core, cut = float(merge["core"]), float(merge["cut"])
+    known = core > 0 or cut > 0  # in many columns, neither is
+    effect = (core / cut - 1 if cut else np.inf) if known else np.nan
+    low, high = _interval(core, cut) if known else (np.nan, np.nan)
+    sides = (int(merge[name]) for name in ("rows_first", "rows_second"))
+    return (
+        "merge", -1, int(merge["first"]), int(merge["second"]), bool(merge["separates"]), float(merge["evidence"]),
+        effect, low, high, *sides, cut if known else np.nan, core + cut if known else np.nan, float(merge["p_value"]),
+    )  # fmt: skip

@@ -1,0 +1,193 @@
+"""Names of clusters that stay from night to night, and what became of each: born, split, merged or died."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from .._state import checked_array
+from .._storable import storable
+from .._typing import AnyArray, Floats, Integers
+from .tables import Records
+
+KINDS = ("born", "stays", "split", "merged", "died")
+"""What may become of a cluster in a night; a cluster that splits from another is new, one that merges ends."""
+
+BORN, STAYS, SPLIT, MERGED, DIED = range(len(KINDS))
+
+REMEMBERED, MOST_VALUES = 1000, 2**15
+"""Most rows of a night that a history remembers, and most of their values; updates add a few of every cluster."""
+
+MOST_CHANGE = 0.5
+"""A place with at most this part of its present share of the rows was not there before: the majority is new."""
+
+
+@storable
+@dataclass(frozen=True, repr=False)
+class History(Records):
+    """The ids of clusters, and the table of events.
+
+    Parameters
+    ----------
+    ids : array of shape (n_clusters,), int64
+        The id of each cluster, by its label; an id is never given again.
+    n_ids : int
+        Number of ids that were given.
+    events : array of shape (n_events, 4), int64
+        Night, kind (an index of `KINDS`), id, and the id of the parent of a split or of the cluster that a merge
+        leaves, otherwise -1. Nights are numbered from 0.
+    counts : array of shape (n_events, 2), int64
+        Rows of the cluster in the night, and rows of the night; of one that merged or died, by the model before.
+    shares : array of shape (n_events, 2), float64
+        Share of the rows of the night before, and of this night, at the place of the cluster; NaN if not known.
+    p_values : array of shape (n_events,), float64
+        Adjusted p-value of what sets a new cluster apart; NaN for other events, or without a test.
+    remembered : array of shape (n_rows, n_features)
+        Some rows of the last night; none if they are not known.
+    """
+
+    ids: Integers
+    n_ids: int
+    events: Integers
+    counts: Integers
+    shares: Floats
+    p_values: Floats
+    remembered: AnyArray
+
+    @classmethod
+    def begun(cls, sizes: Integers, p_values: Floats, remembered: AnyArray) -> Self:
+        """Return the history of the first night, in which all clusters are born."""
+        n, empty = len(sizes), np.empty((0, 2))
+        none = cls(np.arange(n), n, np.empty((0, 4), int), empty.astype(int), empty, np.empty(0), _few(remembered))
+        total, nights = int(sizes.sum()), np.zeros(n, dtype=np.int64)
+        events = np.column_stack([nights, nights + BORN, none.ids, nights - 1])
+        shares = np.column_stack([np.full(n, np.nan), sizes / max(total, 1)])
+        return none._with(events, np.column_stack([sizes, np.full(n, total)]), shares, p_values)
+
+    @property
+    def night(self) -> int:
+        """The last night."""
+        return int(self.events[-1, 0]) if len(self.events) else 0
+
+    def changes(self) -> dict[str, int]:
+        """Return how many clusters were born, split, merged and died in the last night."""
+        last = self.events[self.events[:, 0] == self.night, 1]
+        return {name: int(np.sum(last == kind)) for kind, name in enumerate(KINDS) if kind != STAYS}
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dict for every event."""
+        return [
+            {"night": night, "event": KINDS[kind], "id": own, "other": other if other >= 0 else None,
+             "rows": rows, "rows_of_night": total, "share_before": before, "share": share, "p_value": p_value}
+            for (night, kind, own, other), (rows, total), (before, share), p_value in zip(
+                self.events.tolist(), self.counts.tolist(), self.shares.tolist(), self.p_values.tolist()
+            )
+        ]  # fmt: skip
+
+    def followed(
+        self,
+        now: Integers,
+        before: Integers | None,
+        p_values: Floats,
+        remembered: AnyArray,
+        counted: Integers | None = None,
+    ) -> Self:
+        """Return the history with a further night.
+
+        Parameters
+        ----------
+        now : array of shape (n_old, n_new), int
+            Rows of the night in each old and each new cluster.
+        before : array of shape (n_old, n_new), int, or None
+            The same of rows of the night before; without them, all new clusters that do not stay split from others.
+        p_values : array of shape (n_new,)
+            Of what sets each new cluster apart.
+        remembered : array of shape (n_rows, n_features)
+            Rows of the night.
+        counted : array of shape (n_old, n_new), int, optional
+            The same of all rows that the model counts, if it keeps those of earlier nights.
+
+        Notes
+        -----
+        An old and a new cluster are the same if each has its largest overlap with the other: the lesser of the shares
+        of both nights, so that neither a new place nor an empty one counts. Another new cluster is born if its place
+        had less than half of its present share, otherwise it split from the old one in which most of it lies; an old
+        one died if it has less than half of its share, otherwise it merged.
+
+        Examples
+        --------
+        >>> first = History.begun(np.array([60, 40]), np.full(2, np.nan), np.empty((0, 1)))
+        >>> night = np.array([[50, 0, 20], [0, 30, 0]])
+        >>> second = first.followed(night, np.array([[60, 0, 0], [0, 40, 0]]), np.full(3, 0.01), np.empty((0, 1)))
+        >>> second.ids.tolist(), second.to_records()[-1]["event"]
+        ([0, 1, 2], 'born')
+        """
+        known = before is not None and before.any()
+        after, past = _shares(now), _shares(before if known and before is not None else now)
+        both = np.minimum(past, after if counted is None else _shares(counted))
+        heir, origin = both.argmax(axis=1), both.argmax(axis=0)
+        stays = {old: new for old, new in enumerate(heir.tolist()) if origin[new] == old and both[old, new] > 0}
+        seen = past + after
+        # Of places where no row is, which a model may keep for a while, nothing else is known.
+        stays |= zip(np.flatnonzero(~seen.any(axis=1)).tolist(), np.flatnonzero(~seen.any(axis=0)).tolist())
+        ids, n_ids, night = np.full(now.shape[1], -1), self.n_ids, self.night + 1
+        ids[list(stays.values())] = self.ids[list(stays)]
+        rows, total, events, shares = now.sum(axis=0), int(now.sum()), [], []
+        for new in range(now.shape[1]):
+            kind, other = STAYS, -1
+            if ids[new] < 0:
+                kind = BORN if past[:, new].sum() <= MOST_CHANGE * after[:, new].sum() else SPLIT
+                other = -1 if kind == BORN else int(self.ids[seen[:, new].argmax()])
+                ids[new], n_ids = n_ids, n_ids + 1
+            events.append((night, kind, ids[new], other, rows[new], total))
+            shares.append((past[:, new].sum(), after[:, new].sum()))
+        for old in sorted(set(range(len(now))) - set(stays)):
+            kind = DIED if after[old].sum() <= MOST_CHANGE * past[old].sum() else MERGED
+            other = -1 if kind == DIED else int(ids[seen[old].argmax()])
+            events.append((night, kind, self.ids[old], other, now[old].sum(), total))
+            shares.append((past[old].sum(), after[old].sum()))
+        table, ended = np.array(events, dtype=np.int64), np.full(len(events) - now.shape[1], np.nan)
+        new_alone = np.where(np.isin(table[: now.shape[1], 1], (BORN, SPLIT)), p_values, np.nan)
+        later = replace(self, ids=ids, n_ids=n_ids, remembered=remembered if counted is not None else _few(remembered))
+        told = np.array(shares) * [1.0 if known else np.nan, 1.0]
+        return later._with(table[:, :4], table[:, 4:], told, np.append(new_alone, ended))
+
+    def _with(self, events: Integers, counts: Integers, shares: Floats, p_values: Floats) -> Self:
+        return replace(
+            self,
+            events=np.concatenate([self.events, events]),
+            counts=np.concatenate([self.counts, counts]),
+            shares=np.concatenate([self.shares, shares]),
+            p_values=np.concatenate([self.p_values, p_values]),
+        )
+
+    def check_clusters(self, n_clusters: int) -> None:
+        """Raise a ValueError unless this is the history of so many clusters."""
+        if len(self.ids) != n_clusters:
+            raise ValueError(f"expected a history of {n_clusters} clusters; got one of {len(self.ids)}")
+
+    def check(self) -> None:
+        """Raise a ValueError unless a night could have left this history."""
+        n = len(self.events)
+        for name, shape, least in (
+            ("ids", (len(self.ids),), 0), ("events", (n, 4), -1), ("counts", (n, 2), 0),
+        ):  # fmt: skip
+            checked_array(name, getattr(self, name), shape, least)
+            if getattr(self, name).dtype != np.int64:
+                raise ValueError(f"expected int64 for the array {name}, got {getattr(self, name).dtype}")
+        if self.shares.shape != (n, 2) or self.p_values.shape != (n,) or self.remembered.ndim != 2:
+            raise ValueError(f"expected shares and p-values of {n} events, and rows; got arrays of other shapes")
+        named = np.append(self.ids, self.events[:, 2:])
+        if (self.events[:, 1] >= len(KINDS)).any() or (named >= self.n_ids).any():
+            raise ValueError(f"expected kinds of events and {self.n_ids} ids; got others")
+        if len(np.unique(self.ids)) < len(self.ids):
+            raise ValueError("expected one id for each cluster; got some twice")
+
+
+def _few(rows: AnyArray) -> AnyArray:
+    """Return the first rows, as many as a history remembers."""
+    return rows[: min(REMEMBERED, MOST_VALUES // max(rows.shape[1], 1))]
+
+
+def _shares(counts: Integers) -> Floats:
+    return np.asarray(counts / max(int(counts.sum()), 1), dtype=np.float64)

@@ -1,0 +1,162 @@
+"""The evidence for splits and merges as a table: what was tested, how certain it is, and what survives a whole tree."""
+
+import json
+
+import numpy as np
+import pytest
+from trees import random_tree
+
+from mdh_dask import (
+    PDDP,
+    DensityTree,
+    HierarchicalKernelMDH,
+    PCATree,
+    RandomProjectionTree,
+    SupportVectorClustering,
+    load_model,
+)
+from mdh_dask.summaries.evidence import COLUMNS, MERGES_DTYPE, adjusted, evidence_of, p_values_of_merges
+from mdh_dask.tree.structure import tree_from_nodes
+
+
+def two_normals(n, apart, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 3)) + np.repeat([[0.0], [apart]], n // 2, axis=0)
+
+
+@pytest.fixture(scope="module")
+def three():
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(900, 2)) + np.repeat([[0, 0], [7, 0], [0, 7]], 300, axis=0)
+
+
+@pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH()])
+def test_splits_and_merges_keep_their_evidence_when_saved(estimator, three, tmp_path):
+    model = estimator.fit(three)
+    model.save(tmp_path / "m.zarr")
+    before, after = model.evidence(), load_model(tmp_path / "m.zarr").evidence()
+    assert list(before) == list(after) == list(COLUMNS)
+    for name in COLUMNS:
+        np.testing.assert_array_equal(before[name], after[name])
+    assert json.loads(json.dumps(before.to_dict(), allow_nan=False))["separates"] == before["separates"].tolist()
+    assert before["separates"].sum() >= 2
+    assert (before["p_family"][before["separates"]] < 0.01).all()
+
+
+def test_p_values_do_not_depend_on_chunks():
+    from dask.array import from_array
+
+    rows = two_normals(6000, 4.0)
+    tables = [
+        RandomProjectionTree(n_projections=50, sample_size=1000).fit(given).evidence()
+        for given in (rows, from_array(rows, 700))
+    ]
+    for name in COLUMNS:
+        np.testing.assert_array_equal(tables[0][name], tables[1][name])
+
+
+def test_a_deeper_valley_has_a_smaller_p_value_and_a_larger_effect():
+    near, far = (RandomProjectionTree().fit(two_normals(2000, apart)).evidence() for apart in (3.5, 5.0))
+    assert far["p_value"][0] < near["p_value"][0] <= 0.025
+    assert far["effect_low"][0] > near["effect"][0] > near["effect_low"][0] > 0
+
+
+def test_the_interval_holds_the_depth_that_all_rows_have():
+    held = 0
+    for seed in range(40):
+        rows = np.random.default_rng(seed).normal(size=2000) + np.repeat([0.0, 4.0], 1000)
+        table = PCATree(n_projections=1).as_divisive(stop_rule="none", max_levels=1).fit(rows[:, None]).evidence()
+        held += table["effect_low"][0] <= smoothed_depth(2000, rows.std()) <= table["effect_high"][0]
+    assert held >= 32
+
+
+def smoothed_depth(n, sd):
+    """Return the relative depth of two normals 4 apart whose density has the bandwidth of `n` rows."""
+    x = np.linspace(-3, 7, 2001)
+    spread = np.hypot(1, sd * (4 / 3 / n) ** 0.2)
+    density = np.exp(-((x / spread) ** 2) / 2) + np.exp(-(((x - 4) / spread) ** 2) / 2)
+    return density.max() / density[1000] - 1
+
+
+def test_what_was_not_tested_has_no_p_value(three):
+    table = PDDP(max_clusters=3).fit(three).evidence()
+    assert np.isnan(table["p_value"]).all()
+    assert np.isnan(table["p_family"]).all()
+    assert (table["effect"][table["separates"]] >= 0).all()
+    assert not len(SupportVectorClustering(n_landmarks=50).fit(three).evidence()["kind"])
+
+
+def test_groups_have_p_values_but_no_interval_of_rows():
+    rows = two_normals(3000, 8.0)
+    table = RandomProjectionTree(n_projections=50).fit(rows, groups=np.arange(3000) % 25).evidence()
+    assert table["p_value"][0] < 0.025
+    assert table["n_tested"][0] <= 32
+    assert np.isnan(table["effect_low"][0])
+    assert np.isnan(table["statistic"][0])
+
+
+def test_a_split_made_for_a_number_of_clusters_keeps_the_p_value_that_failed():
+    rows = two_normals(3000, 1.4)
+    table = RandomProjectionTree(n_projections=50, n_clusters=2, min_relative_depth=0.0).fit(rows).evidence()
+    assert table["separates"][0]
+    assert not table["p_value"][0] <= 0.025
+
+
+def test_a_split_keeps_its_p_value_through_updates_cuts_and_other_thresholds(three):
+    model = RandomProjectionTree(n_projections=50).fit(three)
+    p_value = model.tree_.p_value[0]
+    assert model.cut(2).tree_.p_value[0] == p_value
+    assert model.partial_fit(three).tree_.p_value[0] == p_value
+    assert np.isnan(model.tree_.split(0, [1.0, 1.0], 0.5).p_value[0])
+
+
+def test_a_split_stands_on_those_above_it():
+    split = {"plane": [1.0], "threshold": 0.5}
+    nodes = [
+        split | {"left": 1, "right": 2, "n_rows": 9, "p_value": 0.2},
+        {"left": -1, "right": -1, "n_rows": 4},
+        split | {"left": 3, "right": 4, "n_rows": 5, "p_value": 1e-9},
+        {"left": -1, "right": -1, "n_rows": 3},
+        {"left": -1, "right": -1, "n_rows": 2},
+    ]
+    table = evidence_of(tree_from_nodes(nodes, 1), None)
+    assert table["p_value"].tolist() == [0.2, 1e-9]
+    assert (table["p_family"] >= 0.2).all()
+    assert (table["p_fdr"] >= 0.2).all()
+
+
+def test_adjusted_p_values_are_those_of_their_definitions():
+    p_values = np.random.default_rng(0).uniform(size=30) ** 3
+    holm, discoveries = adjusted(p_values)
+    for p_value, by_holm, by_rate in zip(p_values, holm, discoveries):
+        ranks = [(np.sum(p_values <= other), other) for other in p_values]
+        assert by_holm == pytest.approx(min(1, max(other * (31 - rank) for rank, other in ranks if other <= p_value)))
+        assert by_rate == pytest.approx(min(other * 30 / rank for rank, other in ranks if other >= p_value))
+
+
+def test_a_threshold_is_as_significant_as_its_level_says():
+    for level in (0.01, 0.05, 0.2):
+        p_values = p_values_of_merges(np.array([0.0, 3.3, 1.0]), 3.3, level, 4)
+        assert adjusted(p_values)[0][1] == pytest.approx(level)
+
+
+def test_merged_leaves_say_which_pairs_were_united_and_which_stay():
+    rng = np.random.default_rng(2)
+    angle = rng.uniform(0, 2 * np.pi, 2000)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)]) * np.repeat([[1.0], [3.0]], 1000, axis=0)
+    model = HierarchicalKernelMDH().fit(ring + rng.normal(0, 0.1, (2000, 2)))
+    assert model.merges_.dtype == MERGES_DTYPE
+    needed = 0.05
+    table = model.evidence()
+    merges = table["kind"] == "merge"
+    assert (table["p_family"][merges & table["separates"]] <= needed).all()
+    assert (table["p_family"][merges & ~table["separates"]] > needed).all()
+    assert model.cut(1).evidence()["kind"].tolist().count("merge") == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_tree_has_a_table_of_the_same_columns(seed):
+    tree = random_tree(seed, 7, 3)
+    table = evidence_of(tree, None)
+    assert [len(values) for values in table.values()] == [len(table["kind"])] * len(COLUMNS)
+    assert table["separates"].sum() == tree.n_leaves - 1
+    assert len(table.to_records()) == len(table.to_pandas()) == len(table["kind"])

@@ -1,0 +1,159 @@
+"""Names of clusters over nights: what stays keeps its id, what is new gets one that was never given."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks import nights
+from dask.array import from_array
+
+from mdh_dask import DensityTree, HierarchicalKernelMDH, RandomProjectionTree, continued, load_model
+from mdh_dask.summaries.history import KINDS, History
+
+
+def night(*clusters, seed=0):
+    """Rows of clusters in three columns, given as pairs of a centre and a number of rows."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(size=(n, 3)) + np.array([centre, 0, 0]) for centre, n in clusters])
+
+
+def fitted(rows):
+    return RandomProjectionTree(n_projections=50).fit(rows)
+
+
+def events(model):
+    """What happened in the last night, but for what stays."""
+    table = model.history_.to_records()
+    return [
+        (one["event"], one["id"], one["other"])
+        for one in table
+        if one["night"] == table[-1]["night"] and one["event"] != "stays"
+    ]
+
+
+FIRST = night((0, 900), (9, 600))
+
+
+class TestContinued:
+    @pytest.mark.parametrize(
+        ("later", "found", "n_ids"),
+        [
+            (night((0.5, 600), (9.5, 900), seed=1), [], 2),
+            (night((0, 900), (9, 600), (18, 500), seed=1), [("born", 2, None)], 3),
+            (night((0, 900), seed=1), [("died", 1, None)], 2),
+            (night((-3.5, 450), (3.5, 450), (12, 600), seed=1), [("split", 2, 0)], 3),
+            (night((4.5, 1500), seed=1), [("merged", 1, 0)], 2),
+        ],
+        ids=["drift", "birth", "death", "split", "merge"],
+    )
+    def test_what_happened_is_named_and_what_stays_keeps_its_id(self, later, found, n_ids):
+        first = fitted(FIRST)
+        second = continued(fitted(later), first, later)
+        assert first.ids_.tolist() == [0, 1]
+        assert events(second) == found
+        assert second.history_.n_ids == n_ids
+        assert len(second.ids_) == second.n_clusters_
+
+    def test_no_id_is_given_twice_though_a_cluster_comes_back(self):
+        model = fitted(FIRST)
+        for seed, clusters in enumerate([[(0, 900)], [(0, 900), (9, 600)], [(0, 900)], [(0, 900), (9, 600)]]):
+            rows = night(*clusters, seed=seed + 1)
+            model = continued(fitted(rows), model, rows)
+        assert sorted(model.ids_) == [0, 3]
+        named = [one["id"] for one in model.history_.to_records() if one["event"] in ("born", "split")]
+        assert named == [0, 1, 2, 3]
+
+    def test_ids_do_not_depend_on_chunks_or_on_the_order_of_rows(self):
+        later = night((0, 700), (9, 600), (18, 500), seed=1)
+        first = fitted(FIRST)
+        tables = []
+        for rows in (later, from_array(later, 333), later[np.random.default_rng(3).permutation(len(later))]):
+            model = continued(fitted(later), first, rows)
+            tables.append((model.ids_.tolist(), model.history_.events.tolist(), model.history_.counts.tolist()))
+        assert tables[0] == tables[1] == tables[2]
+
+    def test_kinds_of_models_may_change_and_histories_are_saved(self, tmp_path):
+        first = fitted(FIRST)
+        later = night((0, 900), (9, 600), (18, 500), seed=1)
+        second = continued(DensityTree().fit(later[:, :3]), first, later)
+        assert events(second) == [("born", 2, None)]
+        second.save(tmp_path / "m.zarr")
+        loaded = load_model(tmp_path / "m.zarr")
+        assert loaded.history_.to_records()[-1]["event"] == "born"
+        assert loaded.ids_.tolist() == second.ids_.tolist()
+        third = continued(fitted(FIRST), loaded, FIRST)
+        assert events(third) == [("died", 2, None)]
+
+    def test_the_evidence_of_a_new_cluster_is_that_of_its_split(self):
+        later = night((0, 900), (9, 600), (18, 500), seed=1)
+        model = continued(fitted(later), fitted(FIRST), later)
+        born = next(one for one in model.history_.to_records() if one["event"] == "born" and one["night"])
+        assert born["p_value"] < 1e-6
+        assert 480 < born["rows"] < 520
+        assert born["share_before"] < 0.01 < born["share"]
+
+    def test_other_columns_are_refused(self):
+        with pytest.raises(ValueError, match="expected models of the same columns; got 3 and 2 columns"):
+            continued(fitted(FIRST), fitted(FIRST[:, :2]), FIRST)
+
+
+class TestUpdatesAndOtherTrees:
+    def test_an_update_keeps_ids_and_names_what_is_born(self):
+        model = fitted(FIRST)
+        model.partial_fit(night((0, 600), (9, 900), seed=1))
+        assert sorted(model.ids_) == [0, 1]
+        model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=2))
+        assert events(model) == [("born", 2, None)]
+        assert model.history_.night == 2
+        assert model.n_passes_ == 1
+
+    def test_fewer_clusters_are_merged_into_the_larger_and_a_branch_grown_again_keeps_the_others(self):
+        rows = night((0, 900), (9, 600), (18, 500))
+        model = fitted(rows)
+        coarse = model.cut(2)
+        assert [event for event, *_ in events(coarse)] == ["merged"]
+        assert set(coarse.ids_) < {0, 1, 2}
+        leaf = int(np.flatnonzero(coarse.tree_.cluster == 0)[0])
+        fine = coarse.regrow(leaf, rows)
+        assert [event for event, *_ in events(fine)] == ["split"]
+        assert fine.history_.n_ids == 4
+
+    def test_a_density_tree_that_is_cut_has_fewer_ids(self):
+        model = DensityTree().fit(night((0, 600), (9, 500), (20, 400)))
+        assert len(model.cut(2).ids_) == 2
+
+    def test_a_model_of_features_is_continued_too(self):
+        model = HierarchicalKernelMDH().fit(FIRST)
+        later = night((0, 600), (9, 900), seed=1)
+        assert sorted(continued(HierarchicalKernelMDH().fit(later), model, later).ids_) == [0, 1]
+
+
+class TestHistory:
+    def test_each_event_is_a_record_and_a_row_of_a_frame(self):
+        history = fitted(FIRST).history_
+        assert [one["event"] for one in history.to_records()] == ["born", "born"]
+        assert history.to_pandas()["rows"].sum() == len(FIRST)
+        assert set(history.to_pandas()["event"]) <= set(KINDS)
+
+    def test_without_rows_of_the_night_before_a_new_place_is_a_split(self):
+        first = History.begun(np.array([60, 40]), np.full(2, np.nan), np.empty((0, 1)))
+        later = first.followed(np.array([[50, 0, 20], [0, 30, 0]]), None, np.full(3, 0.01), np.empty((0, 1)))
+        assert [one["event"] for one in later.to_records()[2:]] == ["stays", "stays", "split"]
+        assert all(np.isnan(one["share_before"]) for one in later.to_records())
+
+    def test_a_history_of_other_clusters_is_refused(self):
+        history = History.begun(np.array([60, 40]), np.full(2, np.nan), np.empty((0, 1)))
+        with pytest.raises(ValueError, match="expected a history of 3 clusters; got one of 2"):
+            history.check_clusters(3)
+        with pytest.raises(ValueError, match="expected one id for each cluster; got some twice"):
+            replace(history, ids=np.array([0, 0])).check()
+        with pytest.raises(ValueError, match="expected kinds of events and 1 ids"):
+            replace(history, n_ids=1).check()
+
+    @pytest.mark.slow
+    def test_planted_events_of_thirty_nights_are_found(self):
+        table = next(iter(nights.run(1, ["RandomProjectionTree"], n_jobs=1)))
+        refits = dict(zip(table.columns, table.rows[0]))
+        assert refits["F1"] >= nights.LEAST_F1
+        assert refits["ids used again"] == 0
+        assert refits["kB a year"] < 100

@@ -1,0 +1,57 @@
+"""Ids of clusters in place of labels, and models that keep those of the night before."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zarr
+from click.testing import CliRunner
+
+from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask.cli.commands import mdh
+from mdh_dask.workflows import fit, predict
+
+
+def night(*clusters, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(size=(n, 3)) + np.array([centre, 0, 0]) for centre, n in clusters])
+
+
+@pytest.fixture
+def nights(tmp_path, monkeypatch):
+    """Two nights, of which the second has the first's clusters in another order of sizes, and one more."""
+    monkeypatch.chdir(tmp_path)
+    np.save("one.npy", night((0, 900), (9, 600)))
+    np.save("two.npy", night((0, 500), (9, 900), (18, 700), seed=1))
+    fit("one.npy", RandomProjectionTree(n_projections=50), model="one.zarr")
+
+
+@pytest.mark.parametrize(
+    "also", [{}, {"report": "r.html"}, {"confidence": "c.zarr"}], ids=["alone", "report", "confidence"]
+)
+def test_a_refit_writes_the_ids_of_the_night_before(nights, also):
+    estimator = RandomProjectionTree(n_projections=50)
+    fit("two.npy", estimator, labels="l.zarr", model="two.zarr", previous="one.zarr", ids=True, **also)
+    written, model = zarr.open_array("l.zarr", mode="r")[:], load_model("two.zarr")
+    assert model.ids_.tolist() == [1, 2, 0]
+    np.testing.assert_array_equal(written, model.ids_[model.predict(np.load("two.npy"))])
+    assert np.bincount(written).argmax() == 1
+    assert [one["event"] for one in model.history_.to_records() if one["night"]].count("born") == 1
+    if "report" in also:
+        assert "Nights 0 to 1" in " ".join(Path("r.html").read_text(encoding="utf-8").split())
+
+
+def test_predictions_are_ids_on_request(nights):
+    fit("two.npy", RandomProjectionTree(n_projections=50), model="two.zarr", previous="one.zarr")
+    summary = predict("one.npy", "two.zarr", "ids.zarr", ids=True)
+    predict("one.npy", "two.zarr", "labels.zarr")
+    labels = zarr.open_array("labels.zarr", mode="r")[:]
+    np.testing.assert_array_equal(zarr.open_array("ids.zarr", mode="r")[:], load_model("two.zarr").ids_[labels])
+    assert summary.startswith("1500 rows in 2 of 3 clusters")
+
+
+def test_the_commands_write_ids_too(nights):
+    command = ["fit", "two.npy", "--n-projections", "50", "--previous", "one.zarr", "--ids", "--out", "l.zarr"]
+    found = CliRunner().invoke(mdh, [*command, "--model", "two.zarr"], catch_exceptions=False)
+    assert found.exit_code == 0, found.output
+    assert sorted(np.unique(zarr.open_array("l.zarr", mode="r")[:])) == [0, 1, 2]
