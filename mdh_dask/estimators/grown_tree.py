@@ -267,6 +267,10 @@ class GrownTree(ClusterEstimator):
             most = None if most is None else most + ROUNDS + 2
         return self._passes_on_features(fewest, most)
 
+    def _near_rows(self) -> float:
+        """Return the most sample rows that one of very many clusters must have; zero for methods that do not look."""
+        return 0.0
+
     def _task_bytes(self, rows: RowArray) -> int:
         row_bytes = rows.dtype.itemsize * rows.shape[1]
         sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
@@ -276,6 +280,8 @@ class GrownTree(ClusterEstimator):
             landmarks = getattr(feature_map, "n_landmarks", 0)
             counts += 2 * 8 * ROWS_AT_ONCE * landmarks
             sample = max(sample, SAMPLE * landmarks * row_bytes)
+        elif self._near_rows():  # the largest sample, in which very many clusters are sought
+            sample = max(sample, rows_in_memory(*rows.shape) * row_bytes)
         if self.merge:
             sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)

@@ -394,10 +394,6 @@ class TreeEstimator(GrownTree):
         check_is_fitted(self)
         return why_clusters(self, cluster)
 
-    def _near_rows(self) -> float:
-        """Return the most sample rows that one of very many clusters must have; zero for methods that do not look."""
-        return 0.0
-
     def _why_no_valley(self, leaf: int, least: str) -> str:
         """Return why no valley of a leaf is known."""
         return why_no_valley(self, leaf, least)
