@@ -54,6 +54,21 @@ class BesideIds(Statistic):
 
     of_labels: Statistic
 
+    @property
+    def journalled(self) -> bool:
+        """Whether the journal keeps the value of the statistic of labels."""
+        return self.of_labels.journalled
+
+    @property
+    def keeps_blocks(self) -> bool:
+        """Whether the blocks must stay as they are for it."""
+        return self.of_labels.keeps_blocks
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether it takes sparse rows."""
+        return self.of_labels.takes_sparse
+
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
         """Leave the ids out."""
         return self.of_labels.chunk(start, *blocks[1:])
