@@ -318,7 +318,8 @@ def decoded(rows: AnyArray, numbers: Integers, types: ColumnTypes, names: Sequen
         of = (lambda code: code) if levels is None else dict(enumerate(levels)).get
         columns[name] = [of(code) if there else None for code, there in zip(column.tolist(), known)]
     try:
-        from pandas import DataFrame
+        from pandas import DataFrame, Series
     except ImportError:
         return np.array(list(zip(*columns.values())), dtype=object)
-    return DataFrame(columns)
+    kinds = [None if levels is None else object for levels in types.levels]
+    return DataFrame({name: Series(values, dtype=kind) for (name, values), kind in zip(columns.items(), kinds)})
