@@ -63,9 +63,9 @@ def test_probabilities_of_a_frame_are_a_series_and_follow_the_clusters_of_a_cut(
     assert (coarse.probabilities_ < coarse.cut(1).probabilities_).any()
 
 
-def test_pickles_hold_no_rows_and_the_probabilities_that_were_asked_for(rows):
+def test_pickles_hold_no_rows_but_those_of_the_history_and_the_probabilities_that_were_asked_for(rows):
     model = RandomProjectionTree().fit(rows)
-    assert len(pickle.dumps(model)) < rows.nbytes + len(pickle.dumps(model.tree_))
+    assert len(pickle.dumps(model)) < rows.nbytes + sum(len(pickle.dumps(own)) for own in (model.tree_, model._history))
     with pytest.raises(AttributeError, match=r"not saved: take confidence\(X\)"):
         _ = pickle.loads(pickle.dumps(model)).probabilities_
     expected = model.probabilities_

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from mdh_dask import DivisiveClustering, RandomProjectionTree
 from mdh_dask.chunks import plans, reduce_rows
-from mdh_dask.growth import growth
+from mdh_dask.growth import crowds, growth
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 
@@ -154,6 +154,7 @@ def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
 @pytest.mark.slow
 def test_a_bound_on_the_reads_ends_growth_and_the_log_says_what_is_not_settled(monkeypatch, caplog):
     X, _ = many_clusters(50, 6000, 16, seed=0)
+    monkeypatch.setattr(crowds, "FEWEST_ROWS", len(X) + 1)  # else so many clusters are sought in a sample of all rows
     model = RandomProjectionTree(n_projections=50, sample_size=1000, min_cluster_size=100, random_state=0)
     assert passes_of(monkeypatch, model, X) > 3
     monkeypatch.setattr(growth, "MOST_COUNTS", 2)

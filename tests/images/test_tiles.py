@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import DensityTree, RandomProjectionTree, load_model
+from mdh_dask import RandomProjectionTree, SupportVectorClustering, load_model
 from mdh_dask.images import open_image, tiles
 from mdh_dask.images.rows import counted
 from mdh_dask.images.tiles import tiled_rows
@@ -132,5 +132,5 @@ def test_options_that_exclude_tiles_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tiles, "MOST_GIVEN", 4)
     with pytest.raises(ValueError, match="expected at most 4 tiles; got tiles of 16 pixels: at least 24 are needed"):
         segment(path, RandomProjectionTree(), labels=out, dependence=16)
-    with pytest.raises(ValueError, match="DensityTree compares rows, and not groups of dependent rows"):
-        segment(path, DensityTree(), labels=out, dependence="auto")
+    with pytest.raises(ValueError, match="SupportVectorClustering compares rows, and not groups of dependent rows"):
+        segment(path, SupportVectorClustering(), labels=out, dependence="auto")
