@@ -14,7 +14,7 @@ from ..splits.choose import Counts
 from ..splits.dependence import N_PARTS
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
-from .nearby import FEWEST_ROWS, N_SEEDS, NEAR_ROWS, shaves
+from .nearby import FEWEST_ROWS, N_SEEDS, shaves
 from .order import ORDERS
 from .passes import Sample
 from .propose import joined, propose
@@ -184,8 +184,6 @@ class Examiner:
         """
         selector, halves = self.settings.selector, hash_bit(branch)
         rows, scorer = self._look(branch, branch.sample.load())
-        if len(scorer.rows) < max(NEAR_ROWS):  # of a few groups of dependent rows, none may be in the half that chooses
-            return 0
         rng = generator(*self.settings.stream_of(branch.node_id), NEAR)
         proposal = shaves(scorer, rng, n_seeds)
         if not len(proposal):
