@@ -280,8 +280,6 @@ class GrownTree(ClusterEstimator):
             landmarks = getattr(feature_map, "n_landmarks", 0)
             counts += 2 * 8 * ROWS_AT_ONCE * landmarks
             sample = max(sample, SAMPLE * landmarks * row_bytes)
-        elif self._near_rows():  # the largest sample, in which very many clusters are sought
-            sample = max(sample, rows_in_memory(*rows.shape) * row_bytes)
         if self.merge:
             sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)
