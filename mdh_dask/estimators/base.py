@@ -368,8 +368,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         ('split', [True, False], True)
         """
         check_is_fitted(self)
-        independent = getattr(self, "n_groups_", None) is None
-        return evidence_of(getattr(self, "tree_", None), getattr(self, "merges_", None), independent)
+        return evidence_of(getattr(self, "tree_", None), getattr(self, "merges_", None), self.n_groups_ is None)
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""

@@ -119,7 +119,7 @@ def dealt(sizes: Integers, seed: int) -> Integers:
 
 def groups_in_words(model: Any) -> str | None:
     """Return how many groups, or which tiles, the tests of a model compared; None if they compared rows."""
-    if (n_groups := getattr(model, "n_groups_", None)) is None:
+    if (n_groups := model.n_groups_) is None:
         return None
     tiles = None if model.pixel_columns_ is None else model.pixel_columns_.tiles
     return full_count(n_groups, "group") if tiles is None else str(tiles)

@@ -15,7 +15,7 @@ from ..density.histograms import Histograms
 from ..projections.directions import Proposal
 from ..projections.random import KeyedDirections
 from ..splits.choose import TWO_HALVES, Decision, SplitSelector
-from ..splits.dependence import N_PARTS, halves_of_parts
+from ..splits.dependence import halves_of_parts, parts_in
 from ..tree.routing import leaves_of
 from .labelled import Groups
 from .passes import Sample, sample_limit
@@ -265,7 +265,7 @@ def is_choosing(branch: Branch, hashes: Integers, settings: GrowthSettings) -> B
     """Return which rows choose the split of a branch, by their hashes."""
     if settings.parts_at is None:
         return (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
-    return first_parts(branch, settings)[hashes & np.uint64(N_PARTS - 1)]
+    return first_parts(branch, settings)[parts_in(hashes)]
 
 
 def branch_pass(

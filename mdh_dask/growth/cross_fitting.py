@@ -13,7 +13,7 @@ from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
 from ..splits.choose import TWO_HALVES, Counts, Decision
-from ..splits.dependence import N_PARTS, halves_of_parts
+from ..splits.dependence import halves_of_parts, parts_in
 from ..splits.null import MOST_SIMULATED
 from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
 from .passes import Sample
@@ -64,7 +64,7 @@ def _division(branch: Branch, sample: Sample, number: int, settings: GrowthSetti
         again = hash_again(sample.hashes, number)
         return Division((again >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0, TWO_HALVES)
     parts = halves_of_parts(number)
-    return Division(parts[sample.hashes & np.uint64(N_PARTS - 1)], parts)
+    return Division(parts[parts_in(sample.hashes)], parts)
 
 
 def cross_fitted(

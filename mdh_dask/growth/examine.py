@@ -11,7 +11,7 @@ from ..chunks import work_through
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections, single_columns
 from ..splits.choose import Counts
-from ..splits.dependence import N_PARTS
+from ..splits.dependence import parts_in
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .nearby import FEWEST_ROWS, N_SEEDS, shaves
@@ -130,7 +130,7 @@ class Examiner:
         """Return the number of rows, or of parts with rows, which all test in turn."""
         if self.settings.parts_at is None:
             return len(whole.hashes)
-        return len(np.unique(whole.hashes & np.uint64(N_PARTS - 1)))
+        return len(np.unique(parts_in(whole.hashes)))
 
     def _split_by_one_half(self, branch: Branch, whole: Sample, sample: Sample) -> None:
         """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
