@@ -72,8 +72,6 @@ def cross_fitted(
 ) -> tuple[Fold | None, float]:
     """Return the split by the majority of repeated divisions into halves, or None if the majority is against a split.
 
-    And twice the median of their p-values, which is one whatever they have in common (Rueger, Metrika 25, 1978).
-
     Each half of a division chooses a split of each family of directions, which the other half tests. The tests of both
     halves are combined for each family, and the families share the level. If one is significant, the division votes for
     a split. Of the nearly significant splits of one family, the one that agrees most with the others is made. As this
@@ -86,6 +84,14 @@ def cross_fitted(
         All rows of the branch.
     settings, standardise
         As for `Examiner`.
+
+    Returns
+    -------
+    Fold or None
+        The split.
+    float
+        The p-value of the branch: twice the median of those of the divisions, which is valid however these depend on
+        each other (Rueger, Metrika 25, 1978).
     """
     rows = standardise.jittered(sample.rows, sample.hashes)
     level = 1 - settings.selector.stop.quantile

@@ -1,8 +1,8 @@
 """Clusters that only their neighbourhoods show: along most lines, hundreds of clusters look like a single one.
 
 The mean of a few near rows lies within a cluster. On the line through it and the mean of all rows, one cluster of
-hundreds is farther out than nearly all others, so there is a valley between it and them. It is shaved off; then another
-one, from the rest.
+hundreds is farther out than nearly all others, so there is a valley between it and them. This cluster is
+split off; then another one is split off from the rest.
 """
 
 from collections.abc import Iterator
