@@ -1,6 +1,10 @@
-"""What every estimator and feature map of the registry promises, each with its exceptions and their reasons."""
+"""What every estimator and feature map of the registry promises, each with its exceptions and their reasons.
+
+``python tests/test_contract.py`` prints which class is tested for which promise.
+"""
 
 import pickle
+import sys
 from inspect import signature
 
 import dask
@@ -263,3 +267,21 @@ def test_a_clone_has_all_parameters_and_fits_the_same_again(name):
     assert repr(copy) == repr(new(name, **given))
     assert not hasattr(copy, "n_passes_")
     assert_same_fit(fit(copy, ROWS), model)
+
+
+def table():
+    """Yield lines of a table of promises by class: + is tested, x fails for a reason, and . is not its promise."""
+    promises = {}
+    for name, test in globals().items():
+        if name.startswith("test_"):
+            for mark in (mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"):
+                tested = [value if isinstance(value, tuple) else (value, ()) for value in mark.args[1]]
+                promises[name] = {value[0][0] if value[1] else value[0]: "x" if value[1] else "+" for value in tested}
+    yield from (f"{i:2} {name[5:].replace('_', ' ')}" for i, name in enumerate(promises, start=1))
+    yield f"\n{'':26}{''.join(f'{i:3}' for i in range(1, len(promises) + 1))}"
+    for name in CLASSES:
+        yield f"{name:26}{''.join(tested.get(name, '.').rjust(3) for tested in promises.values())}"
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{line}\n" for line in table())

@@ -208,6 +208,12 @@ def test_one_bar_covers_all_passes_where_asked_for_and_no_other_place(here):
     assert "%" not in run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK, "--overwrite").stderr
 
 
+@pytest.mark.parametrize(("options", "shown"), [((), True), (("--no-progress",), False)])
+def test_a_terminal_has_bars_unless_they_are_refused(options, shown, here, monkeypatch):
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    assert ("100%" in run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK, *options).stderr) == shown
+
+
 # Help
 
 

@@ -241,7 +241,9 @@ def test_every_task_of_an_array_runs_a_job_of_its_own(task, job, tmp_path):
     about |= {} if task is None else {"SLURM_ARRAY_TASK_ID": task}
     path = {"PATH": f"{programs}:{os.environ['PATH']}"}
     subprocess.run(["bash", SCRIPT, "run", "part-%a/job.toml"], check=True, cwd=tmp_path, env=about | path)
-    assert f" run {job} --scheduler-file {tmp_path}/" in (tmp_path / "python").read_text()
+    started = (tmp_path / "python").read_text()
+    assert f" run {job} --scheduler-file {tmp_path}/" in started
+    assert "scheduler --interface lo" in started
 
 
 def test_the_job_file_that_is_deployed_is_right():

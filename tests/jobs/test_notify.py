@@ -281,7 +281,8 @@ def test_drift_writes_what_it_found_in_openmetrics(job):
         with pytest.raises(SettingError, match="expected separate paths"):
             drift(str(folder / "x.npy"), str(folder / "m.zarr"), openmetrics=str(folder / place))
     for name, drifted in (("x", 0), ("new", 1)):
-        drift(str(folder / f"{name}.npy"), str(folder / "m.zarr"), openmetrics=str(folder / "d.prom"))
+        command = ["drift", f"{folder}/{name}.npy", "--model", f"{folder}/m.zarr", "--openmetrics", f"{folder}/d.prom"]
+        assert CliRunner().invoke(mdh, command).exit_code == (exits.DRIFT if drifted else 0)
         (*families,) = text_string_to_metric_families((folder / "d.prom").read_text())
         values = {family.name: family.samples[0].value for family in families}
         assert values["mdh_dask_drift_found"] == drifted
