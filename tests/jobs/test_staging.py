@@ -41,6 +41,14 @@ def names(place):
     return sorted(path.name for path in place.iterdir())
 
 
+def test_an_array_that_was_half_created_or_half_removed_is_not_taken_over(place):
+    earlier = grown(place, np.arange(3))
+    (earlier.folder / ".0.tif.zarr/c").mkdir(parents=True)
+    later = Staged(earlier.final, "c")
+    later.take_over()
+    assert names(later.folder) == ["l.zarr"]
+
+
 @pytest.mark.skipif(platform != "linux", reason="only Linux exchanges names")
 @pytest.mark.parametrize("kind", ["folders", "files"])
 def test_two_names_are_exchanged_in_one_step(kind, tmp_path):
