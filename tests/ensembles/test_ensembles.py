@@ -97,7 +97,7 @@ class TestBoth:
     @pytest.mark.slow
     @pytest.mark.parametrize("n_columns", [1, 3])
     def test_a_few_rows_and_constant_columns_are_one_cluster_without_a_warning(self, model, n_columns):
-        for n in range(2, 13):
+        for n in (2, 3, 12):
             rows = np.random.default_rng(n).normal(size=(n, n_columns))
             for some in (rows, rows * (np.arange(n_columns) > 0), np.ones_like(rows)):
                 assert not clone(model).fit(some).labels_.any()

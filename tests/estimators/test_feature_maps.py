@@ -26,7 +26,7 @@ from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.estimators import base, states
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.io import keeping
-from mdh_dask.kernels import KERNELS, RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
+from mdh_dask.kernels import RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
 
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
@@ -101,14 +101,6 @@ def test_a_pipeline_of_map_and_tree_gives_the_same_labels(rows, refine):
     np.testing.assert_array_equal(pipeline.predict(rows[:50]), model.predict(rows[:50]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "precomputed"])
-def test_every_kernel_is_a_feature_map_by_its_name(kernel, rows):
-    model = tree_of_rows(feature_map=kernel, refine=True).fit(rows[:300])
-    assert model.feature_map_.kernel == kernel
-    np.testing.assert_array_equal(model.predict(rows[:300]), model.labels_)
-
-
 @pytest.mark.parametrize("scale", [False, True])
 def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
     X = rows * [1.0, 100.0]
@@ -156,16 +148,6 @@ def test_one_hyperplane_lies_among_the_features(rows):
 def test_trees_and_labels_do_not_depend_on_chunks_nor_on_the_cache(rows, expected, cache, data):
     chunks = data.draw(chunkings(len(rows), empty=False))
     assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(chunks, 2))), expected)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kernel", "cache"), [("local_scaling", "memory"), ("nearest_neighbors", "disk")])
-def test_other_kernels_do_not_depend_on_chunks_nor_on_the_cache_either(rows, kernel, cache):
-    feature_map = KernelPCAFeatures(kernel=kernel, n_landmarks=50, n_components=3)
-    expected = tree_of_rows(feature_map=feature_map).fit(rows)
-    for chunks in (1200, 500, 77, (1, 999, 200)):
-        X = da.from_array(rows, chunks=(chunks, 1))
-        assert_same(tree_of_rows(feature_map=feature_map, cache=cache).fit(X), expected)
 
 
 @pytest.mark.cluster
@@ -356,7 +338,6 @@ def test_fitting_again_without_the_map_forgets_it(rows):
     "feature_map",
     [
         "rbf",
-        *(KernelPCAFeatures(kernel=name, n_landmarks=40) for name in KERNELS if name != "precomputed"),
         *(KernelPCAFeatures(kernel=kernel, n_landmarks=40) for kernel in BY_VALUE),
         KernelPCAFeatures(kernel="cosine", n_landmarks=40, landmark_method="kmeans++", variance=0.5, scale=False),
     ],

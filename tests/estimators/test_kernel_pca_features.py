@@ -4,12 +4,9 @@ import dask.array as da
 import numpy as np
 import pytest
 from helpers import counted_computes, in_turns
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import NotFittedError
-from strategies import chunkings
 
 from mdh_dask import KernelPCAFeatures
 from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel, LocalScaling
@@ -56,21 +53,6 @@ def test_without_scaling_the_kernel_is_that_of_the_rows_as_they_are(rows):
         np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(expected), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", NAMES)
-@settings(max_examples=8)
-@given(st.data())
-def test_the_features_do_not_depend_on_the_chunks(rows, kernel, data):
-    chunks = data.draw(chunkings(len(rows), empty=False))
-    lazy = da.from_array(rows, chunks=(chunks, 2))
-    model = KernelPCAFeatures(kernel=kernel, **QUICK).fit(rows)
-    of_lazy = KernelPCAFeatures(kernel=kernel, **QUICK).fit(lazy)
-    np.testing.assert_array_equal(of_lazy.landmarks_, model.landmarks_)
-    features = of_lazy.transform(lazy)
-    assert features.chunks == (chunks, (4,))
-    np.testing.assert_array_equal(features.compute(), model.transform(rows))
-
-
 def test_fitting_is_one_pass_and_transforming_is_lazy(rows):
     reads = []
 
@@ -92,15 +74,6 @@ def test_the_map_enters_the_graph_once(rows):
     model = KernelPCAFeatures(**QUICK).fit(rows)
     graph = model.transform(da.from_array(rows, chunks=(10, 5))).__dask_graph__()
     assert sum(str(key).startswith("shared-") for key in graph) == 1
-
-
-@pytest.mark.parametrize("kernel", NAMES)
-def test_duplicates_and_constant_columns_do_no_harm(rows, kernel):
-    X = np.column_stack([np.repeat(rows[:50], 20, axis=0), np.full((1000, 2), [0.1, 1e9])])
-    features = KernelPCAFeatures(kernel=kernel, **QUICK).fit_transform(X)
-    assert np.isfinite(features).all()
-    assert (features.reshape(50, 20, -1) == features[::20, None]).all()
-    np.testing.assert_array_equal(KernelPCAFeatures(kernel=kernel).fit_transform(np.ones((30, 2))), np.zeros((30, 1)))
 
 
 def test_a_precomputed_kernel_gives_the_features_of_the_rows(rows):

@@ -51,7 +51,9 @@ def each(start):
     """Each model with one of the options, which take turns from one of them."""
     turns = islice(cycle(SAMPLES.items()), start, None)
     cases = {f"{name}, {turn[0]}": (model, turn[1]) for (name, model), turn in zip(MODELS.items(), turns)}
-    return pytest.mark.parametrize(("model", "options"), cases.values(), ids=cases)
+    marks = [pytest.mark.nightly if i > 3 and start else () for i in range(len(cases))]
+    parameters = [pytest.param(*case, marks=mark, id=name) for mark, (name, case) in zip(marks, cases.items())]
+    return pytest.mark.parametrize(("model", "options"), parameters)
 
 
 def tied_rows():

@@ -89,7 +89,9 @@ def test_separated_clusters_are_found_and_new_rows_find_theirs(method, rows, gro
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("method", at_night(METHODS, 3), ids=lambda method: type(method).__name__)
 def test_the_least_and_the_most_of_clusters_are_kept(method, rows):
+    method = clone(method)
     assert method.set_params(max_clusters=2).fit(rows).n_clusters_ == 2
     assert method.set_params(max_clusters=1).fit(rows).n_clusters_ == 1
 

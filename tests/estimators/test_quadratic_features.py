@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import HierarchicalMDH, ProjectionPursuitTree, QuadraticFeatures, load_model
+from mdh_dask import HierarchicalMDH, ProjectionPursuitTree, QuadraticFeatures
 from mdh_dask.metrics import adjusted_rand_index
 
 
@@ -40,18 +40,6 @@ def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
         assert model.n_clusters_ == 2
         assert adjusted_rand_index(y, model.labels_) > 0.99
     assert adjusted_rand_index(y, ProjectionPursuitTree(max_clusters=2).fit(X).labels_) < 0.2
-
-
-@pytest.mark.slow
-def test_features_and_trees_do_not_depend_on_chunks_and_models_are_saved(tmp_path):
-    X, _ = rings(400)
-    expected = HierarchicalMDH(feature_map="products").fit(X)
-    lazy = HierarchicalMDH(feature_map="products").fit(da.from_array(X, chunks=(133, 1)))
-    assert lazy.tree_ == expected.tree_
-    np.testing.assert_array_equal(lazy.labels_.compute(), expected.labels_)
-    expected.save(tmp_path / "model.zarr")
-    loaded = load_model(tmp_path / "model.zarr")
-    np.testing.assert_array_equal(loaded.predict(X), expected.labels_)
 
 
 def test_a_constant_column_has_no_features():

@@ -5,7 +5,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_pddp as naive
-from helpers import in_turns
+from helpers import at_night, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import find_peaks
@@ -158,7 +158,7 @@ SETTINGS = {
 
 class TestLargerThanTheSample:
     @pytest.mark.slow
-    @pytest.mark.parametrize(("setting", "sample_size"), in_turns(SETTINGS, [1000, None]))
+    @pytest.mark.parametrize(("setting", "sample_size"), at_night(in_turns(SETTINGS, [1000, None]), 2))
     def test_trees_are_bit_identical_for_any_chunking(self, mixture, setting, sample_size):
         X, y = mixture
         options = SETTINGS[setting] | {"sample_size": sample_size}

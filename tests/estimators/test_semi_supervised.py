@@ -1,6 +1,5 @@
 """Semi-supervised minimum density hyperplanes: labels, passes, chunks, files, and what is refused."""
 
-import dask.array as da
 import numpy as np
 import pytest
 
@@ -66,27 +65,6 @@ def test_classes_have_their_own_names_and_order(names, classes):
     model = SemiSupervisedMDH().fit(X, np.where(y < 0, -1, named[y]).astype(type(names[0])))
     assert model.classes_.tolist() == classes
     assert (model.predict(X) == named[truth]).mean() > 0.98
-
-
-def test_the_model_is_the_same_to_the_last_bit_whatever_the_chunks():
-    X, _, y = two_groups()
-    models = [
-        SemiSupervisedMDH(sample_size=size).fit(rows, labels)
-        for size in (10_000, 100)
-        for rows, labels in (
-            (X, y),
-            (da.from_array(X, chunks=(97, 2)), da.from_array(y, chunks=200)),
-            (da.from_array(X, chunks=(600, 3)), y),
-        )
-    ]
-    for first, *others in (models[:3], models[3:]):
-        for other in others:
-            np.testing.assert_array_equal(other.direction_, first.direction_)
-            assert other.offset_ == first.offset_
-            np.testing.assert_array_equal(other.predict(X), first.predict(X))
-    assert [model.n_passes_ for model in models] == [1, 1, 1, 2, 2, 2]
-    assert isinstance(models[1].predict(da.from_array(X)), da.Array)
-    assert models[3].tree_.n_rows.sum() == 1200
 
 
 def test_labelled_rows_count_though_the_sample_does_not_hold_them():

@@ -88,22 +88,13 @@ def test_the_labels_do_not_depend_on_how_a_table_is_stored(columns, name):
     expected = {key: column[first:] for key, column in columns.items()}
     model = RandomProjectionTree(**QUICK, column_types=ORDER).fit(arrow(expected))
     assert model.n_clusters_ == 2
-    other = RandomProjectionTree(**QUICK, column_types=ORDER).fit(SAME_TABLES[name](columns))
+    table = SAME_TABLES[name](columns)
+    other = RandomProjectionTree(**QUICK, column_types=ORDER).fit(table)
     np.testing.assert_array_equal(np.asarray(other.labels_), model.labels_)
+    np.testing.assert_array_equal(np.asarray(model.predict(table)), model.labels_)
     np.testing.assert_array_equal(other.tree_.planes, model.tree_.planes)
     assert other.columns == model.columns
     assert list(other.feature_names_in_) == ["x", "z", "size"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SAME_TABLES)
-def test_a_loaded_model_codes_new_rows_by_the_levels_of_the_first(columns, name, tmp_path):
-    model = RandomProjectionTree(**QUICK, column_types=ORDER).fit(arrow(columns))
-    model.save(tmp_path / "model.zarr")
-    loaded = load_model(tmp_path / "model.zarr")
-    rows = SAME_TABLES[name](columns)
-    expected = model.labels_[100:] if name.endswith("empty partition") else model.labels_
-    np.testing.assert_array_equal(np.asarray(loaded.predict(rows)), expected)
 
 
 def test_the_labels_of_a_dask_frame_are_a_column_of_it(columns):

@@ -5,6 +5,7 @@ import pickle
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from threadpoolctl import threadpool_limits
 
 from mdh_dask import DivisiveClustering, RandomProjectionTree
@@ -34,7 +35,7 @@ def model_of(setting: str) -> RandomProjectionTree:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", at_night(SETTINGS, 2))
 def test_trees_and_labels_are_bit_identical_for_five_chunkings(mixture, setting):
     X, _ = mixture
     expected = model_of(setting).fit(X)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from helpers import at_night
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -270,7 +271,7 @@ PARTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", at_night(PARTS, 4))
 def test_redaction_takes_time_proportional_to_the_text(part):
     def seconds(n):
         start = process_time()

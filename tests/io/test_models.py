@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
+from helpers import at_night
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees import four_groups, grown_tree, random_tree, trees
@@ -286,7 +287,7 @@ def test_changed_parameters_are_damage(saved):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", at_night(FIELDS, 5))
 def test_an_array_that_is_missing_changed_or_of_another_dtype_or_shape_is_damage(path, name):
     def refused(message):
         with pytest.raises(ValueError, match=f"damaged model: {message}"):
@@ -546,7 +547,7 @@ ARRAYS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kernel", "name"), ARRAYS)
+@pytest.mark.parametrize(("kernel", "name"), at_night(ARRAYS, 4))
 def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kernel, name):
     saved = f"state.feature_map.{name}"
     array = zarr.open_array(originals[kernel][0] / saved, mode="r")[...]

@@ -64,10 +64,9 @@ class TestNonMetric:
         assert np.abs(places[made.landmarks_] - made.map_.places).max() < 0.2 * spread
         assert spearmanr(pdist(places), pdist(rows)).statistic > 0.99
 
-    @pytest.mark.parametrize("metric", [True, False])
-    def test_places_have_the_same_bits_whatever_the_chunks_and_after_saving(self, metric, tmp_path):
+    def test_places_have_the_same_bits_whatever_the_chunks_and_after_saving(self, tmp_path):
         rows = rows_of(500)
-        feature_map = MultidimensionalScaling(n_landmarks=60, metric=metric, max_iter=5)
+        feature_map = MultidimensionalScaling(n_landmarks=60, metric=False, max_iter=5)
         whole = feature_map.fit(rows).transform(rows)
         lazy = da.from_array(rows, chunks=(77, 4))
         np.testing.assert_array_equal(clone(feature_map).fit(lazy).transform(lazy), whole)

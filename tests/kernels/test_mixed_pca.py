@@ -76,10 +76,9 @@ def test_continuous_columns_alone_give_the_closed_form():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample_size", [100, 1000])
-def test_maps_have_the_same_bits_whatever_the_chunks(sample_size):
+def test_maps_have_the_same_bits_whatever_the_chunks():
     rows, _ = planted(300, 0.1)
-    parameters = {"column_types": TYPES, "sample_size": sample_size, "max_iter": 3, "n_init": 2}
+    parameters = {"column_types": TYPES, "sample_size": 100, "max_iter": 3, "n_init": 2}
     whole = MixedPCA(**parameters).fit(rows)
     features = whole.transform(rows)
     for chunks in (40, 299):

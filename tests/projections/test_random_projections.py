@@ -16,16 +16,6 @@ def rng(*key):
 
 
 @FAMILIES
-@pytest.mark.parametrize("n_features", [1, 2, 50])
-def test_directions_have_the_shape_asked_for_and_none_is_zero(family, n_features):
-    V = family(rng(1), 2000, n_features)
-    assert V.shape == (2000, n_features)
-    assert V.dtype == np.float64
-    assert np.isfinite(V).all()
-    assert (np.linalg.norm(V, axis=1) > 0).all()
-
-
-@FAMILIES
 def test_no_directions_are_fine(family):
     assert family(rng(), 0, 3).shape == (0, 3)
 

@@ -255,9 +255,9 @@ class TestHyperplane:
 
 class TestDegenerateRows:
     @pytest.mark.slow
-    @pytest.mark.parametrize(("alpha", "bandwidth"), [(0.01, None), (0.9, 0.01), (20.0, 50.0)])
-    @pytest.mark.parametrize("rows", DEGENERATE_ROWS.values(), ids=DEGENERATE_ROWS)
-    def test_the_hyperplane_is_finite_and_within_the_bound(self, rows, alpha, bandwidth):
+    @pytest.mark.parametrize(("name", "bound"), in_turns(DEGENERATE_ROWS, [(0.01, None), (0.9, 0.01), (20.0, 50.0)]))
+    def test_the_hyperplane_is_finite_and_within_the_bound(self, name, bound):
+        rows, (alpha, bandwidth) = DEGENERATE_ROWS[name], bound
         d = rows.shape[1]
         for start in np.vstack([np.random.default_rng(0).normal(size=(3, d)), np.eye(d)[[0, -1]]]):
             result = constrained_hyperplane(rows, start, bandwidth=bandwidth, alpha=alpha)

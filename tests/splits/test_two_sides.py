@@ -1,6 +1,5 @@
 """Two means, normalised cuts and the connectivity of projections, and trees that split by them."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from hypothesis import given
@@ -107,14 +106,6 @@ class TestTrees:
         model = tree(criterion).fit(mixture[0])
         assert model.n_clusters_ == 5
         assert adjusted_rand_index(mixture[1], model.labels_) > 0.8
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("criterion", RULES)
-    def test_chunks_change_no_bit_of_trees_larger_than_their_sample(self, criterion, mixture):
-        model = tree(criterion, sample_size=500, order="criterion")
-        trees = [model.fit(da.from_array(mixture[0], chunks=(rows, 4))).tree_ for rows in (3000, 701)]
-        assert trees[0] == trees[1]
-        assert trees[0].n_clusters == 5
 
     def test_a_test_of_the_valley_between_two_means_finds_the_number_of_clusters(self, mixture):
         assert (
