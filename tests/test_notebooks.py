@@ -35,9 +35,9 @@ SMALL = {
     },
     "08_support_vector_clustering": {"n_rows": 90, "n_steps": 2, "n_sweep": 200, "n_many": 500},
     "09_any_shape": {"n_rows": 900, "n_many": 2000, "sample_size": 500},
-    "10_mixed_table": {"n_rows": 300},
+    "10_mixed_table": {"n_rows": 200},
     "11_dependent_rows": {"side": 96, "n_cells": 100},
-    "12_your_table": {"n_rows": 600, "seeds": 1},
+    "12_your_table": {"n_rows": 300, "seeds": 1},
     "13_history": {"n_nights": 8, "n_rows": 900},
 }
 """Parameters for the tests, of every notebook."""
@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     X, y = load_digits(return_X_y=True)
-    np.savez(tmp_path / "digits.npz", X=X[:1500], y=y[:1500])
+    np.savez(tmp_path / "digits.npz", X=X[:600], y=y[:600])
     return tmp_path
 
 

@@ -3,7 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import in_turns
+from helpers import at_night, in_turns
 from numpy.testing import assert_array_equal
 from sklearn.metrics import normalized_mutual_info_score
 
@@ -57,17 +57,19 @@ def test_clusters_that_all_groups_show_are_found(tree, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("d", [4, 12])
-@pytest.mark.parametrize("method", MERGING)
+@pytest.mark.parametrize(("method", "d"), at_night([*zip(MERGING, [4, 12]), *zip(MERGING, [12, 4])], 2))
 def test_methods_that_merge_do_not_take_donors_for_clusters(method, d):
     found = [method().fit(X, groups=groups).n_clusters_ for X, groups in (donors(s, d=d) for s in range(3))]
     assert found == [1, 1, 1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("d", "apart"), [(4, 4), (4, 20), (12, 5), (12, 30)])
-@pytest.mark.parametrize("method", MERGING)
-def test_methods_that_merge_find_clusters_that_all_groups_show(method, d, apart):
+@pytest.mark.parametrize(
+    ("method", "place"),
+    at_night(in_turns(MERGING * 2, [(4, 4), (4, 4), (12, 30), (12, 5), (4, 20), (4, 20), (12, 5), (12, 30)]), 4),
+)
+def test_methods_that_merge_find_clusters_that_all_groups_show(method, place):
+    d, apart = place
     X, groups, label = clusters(0, n=2000, d=d, apart=apart)
     model = method().fit(X, groups=groups)
     assert model.n_clusters_ == 3
