@@ -76,7 +76,7 @@ def write_gallery() -> None:
             (pictures / f"{path.stem}.png").write_bytes(base64.b64decode(picture))
         card = [f":::{{grid-item-card}} {title.lstrip('# ')}", f":link: ../../notebooks/{path.stem}", ":link-type: doc"]
         card += [f":img-top: pictures/{path.stem}.png"] if picture else []
-        sentence = re.split(r"(?<=[.?:])\s", text.strip().replace("\n", " "))[0]
+        sentence = re.split(r"(?<=[.?])\s", text.strip().replace("\n", " "))[0]
         cards.append("\n".join([*card, "", sentence, ":::"]))
     grid = "\n\n".join(["# Gallery", "::::{grid} 1 2 3 3\n:gutter: 3", *cards, "::::"])
     toc = "```{toctree}\n:hidden:\n:glob:\n\n../../notebooks/README\n../../notebooks/0*\n../../notebooks/1*\n```"

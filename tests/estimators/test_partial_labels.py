@@ -49,8 +49,7 @@ def cut(model, X, y):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [0, 1], ids=["random projections", "minimum density"])
-@pytest.mark.parametrize("sample_size", [10_000, 300, None], ids=["whole", "sample", "exact"])
+@pytest.mark.parametrize(("kind", "sample_size"), in_turns([0, 1], [10_000, 300, None]))
 def test_no_labelled_class_is_cut_though_the_density_has_a_valley(kind, sample_size):
     X, truth = three_groups()
     y = partial(np.minimum(truth, 1))
