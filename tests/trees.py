@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from mdh_dask.estimators.trees import RandomProjectionTree
+from mdh_dask.estimators import RandomProjectionTree
 from mdh_dask.tree.structure import tree_from_nodes
 
 

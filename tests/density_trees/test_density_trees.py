@@ -32,7 +32,7 @@ from mdh_dask.density_trees.slabs import NEAREST, rows_in_slabs
 from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.estimators.density_state import DensityState
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.plotting.models import plot_landmarks
+from mdh_dask.plotting import plot_landmarks
 from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
 

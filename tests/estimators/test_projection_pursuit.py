@@ -13,7 +13,8 @@ from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.estimators.proposing import searching
 from mdh_dask.metrics import adjusted_rand_index, matching_accuracy
-from mdh_dask.projections.search import DirectionSearch, GeneticSearch
+from mdh_dask.projections import DirectionSearch
+from mdh_dask.projections.search import GeneticSearch
 from mdh_dask.simulate import bolton_mixture, gaussian_mixture
 from mdh_dask.splits import search_null
 from mdh_dask.splits.rules import SplitRule

@@ -22,9 +22,8 @@ from mdh_dask.growth.order import split_by_scatter, spread_of
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections import RANDOM_PROJECTIONS, principal_components
 from mdh_dask.projections.directions import Proposal, StandardDirections
-from mdh_dask.projections.pca import principal_components
-from mdh_dask.projections.random import RANDOM_PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.choose import SplitSelector
 from mdh_dask.splits.rules import THRESHOLD_RULES, SplitRule

@@ -17,7 +17,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask._random import generator
-from mdh_dask.projections.bipartition import clusterable_direction, cutting_direction
+from mdh_dask.projections import clusterable_direction, cutting_direction
 
 MODELS = [
     ClusterabilityTree(),

@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from trees import four_groups, grown_tree, random_tree, trees
 
 import mdh_dask
-from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
+from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, Tree, load_model
 from mdh_dask.images import Features, PixelColumns
 from mdh_dask.io import codec, models, write_rows
 from mdh_dask.io.models import MODEL_MARK, checksum_of, read_model, save_model
 from mdh_dask.tree.checks import FIELDS, PER_NODE, check_children
-from mdh_dask.tree.structure import Tree
 
 TREE = random_tree(5, 6, 3)
 plain = st.recursive(

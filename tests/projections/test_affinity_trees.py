@@ -18,7 +18,8 @@ from mdh_dask import (
 )
 from mdh_dask.kernels import RBF
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
-from mdh_dask.projections.bipartition import second_eigenvalue, spectral_direction
+from mdh_dask.projections import spectral_direction
+from mdh_dask.projections.bipartition import second_eigenvalue
 from mdh_dask.simulate import gaussian_mixture
 
 

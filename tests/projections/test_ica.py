@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import ICATree, PCATree
-from mdh_dask.projections.ica import (
-    MOST_COMPONENTS,
-    cumulant_matrices,
-    independent_components,
-    joint_diagonaliser,
-    leading_components,
-)
+from mdh_dask.projections import leading_components
+from mdh_dask.projections.ica import MOST_COMPONENTS, cumulant_matrices, independent_components, joint_diagonaliser
 
 
 def made_sources(seed, n):

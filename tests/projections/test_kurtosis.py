@@ -5,8 +5,9 @@ import pytest
 
 from mdh_dask import HierarchicalMDH
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.projections import kurtosis_directions
 from mdh_dask.projections.random import in_random_subspace
-from mdh_dask.projections.thesis import MOST_ROWS, kurtosis_directions
+from mdh_dask.projections.thesis import MOST_ROWS
 
 
 def kurtosis_along(rows, v):

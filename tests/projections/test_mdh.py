@@ -24,9 +24,9 @@ from mdh_dask._jit.descent import (
 from mdh_dask._jit.valleys import bin_linearly, grid_within, kernel_pulls, kernel_sums, smooth, valleys
 from mdh_dask.density.kde import CERTAIN_DEPTH
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
-from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.mdh import mdh_families, minimum_density_hyperplanes
-from mdh_dask.projections.pca import centred_rows, principal_components, scaled_components
+from mdh_dask.projections import PROJECTIONS, mdh_families, principal_components
+from mdh_dask.projections.mdh import minimum_density_hyperplanes
+from mdh_dask.projections.pca import centred_rows, scaled_components
 from mdh_dask.projections.pursuit import PenalisedDensity, depth_at, growing_alphas, pursue
 from mdh_dask.projections.starts import ROWS_LOOKED_AT, Start, valley_starts
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask.projections import pca
-from mdh_dask.projections.pca import principal_components
+from mdh_dask.projections import pca, principal_components
 
 
 def by_svd(rows, k):

@@ -10,8 +10,8 @@ from strategies import seeds
 
 from mdh_dask import BisectingKernelKMeans, ClusterabilityTree, NormalisedCutTree, load_model
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.projections import PROJECTIONS
-from mdh_dask.projections.bipartition import clusterable_direction, cut_along, cutting_direction, two_means_direction
+from mdh_dask.projections import PROJECTIONS, clusterable_direction, cutting_direction, two_means_direction
+from mdh_dask.projections.bipartition import cut_along
 from mdh_dask.simulate import gaussian_mixture
 
 TREES = [

@@ -8,7 +8,7 @@ import zarr
 from click.testing import CliRunner
 
 from mdh_dask import RandomProjectionTree, load_model
-from mdh_dask.cli.commands import mdh
+from mdh_dask.cli import mdh
 from mdh_dask.workflows import fit, predict
 
 

@@ -16,10 +16,10 @@ import zarr
 from click.testing import CliRunner
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
-from mdh_dask.cli.commands import mdh
-from mdh_dask.io import csv_head
+from mdh_dask.cli import mdh
+from mdh_dask.io import csv_head, open_features
 from mdh_dask.io.csv import open_csv
-from mdh_dask.io.inputs import open_features, open_typed
+from mdh_dask.io.inputs import open_typed
 from mdh_dask.jobs import run
 from mdh_dask.summaries.tables import shortened
 from mdh_dask.workflows import fit
