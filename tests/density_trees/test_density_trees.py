@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import reference_density_tree
 from benchmarks.shape_sets import draw
+from helpers import at_night
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -104,7 +105,7 @@ class TestErrors:
 
 class TestCountingAgain:
     @pytest.mark.slow
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", at_night(range(3)))
     def test_lists_of_landmarks_miss_no_row_in_a_ball(self, seed):
         rng = np.random.default_rng(seed)
         points = rng.normal(size=(200, 2)) + 5 * rng.integers(2, size=(200, 1))
@@ -309,7 +310,7 @@ class TestClusters:
 
 class TestDensityTree:
     @pytest.mark.slow
-    @pytest.mark.parametrize("n", [300, 2000])
+    @pytest.mark.parametrize("n", at_night([300, 2000]))
     def test_two_rings_are_two_clusters(self, n):
         X, y = rings(n)
         assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
@@ -404,7 +405,7 @@ class TestDensityTree:
             assert DensityTree().fit(X).n_clusters_ == 1
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("n", "gap"), [(1200, 0.04), (5000, 0.018)])  # one halving of 5000 rows shows three
+    @pytest.mark.parametrize(("n", "gap"), at_night([(1200, 0.04), (5000, 0.018)]))
     def test_narrow_gaps_between_stripes_are_found(self, n, gap):
         rng = np.random.default_rng(0)
         y = rng.integers(4, size=n)
@@ -464,7 +465,7 @@ class TestOutside:
         np.testing.assert_allclose(model.boundary_distance(noisy), model.level_ / tenth - 1)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("feature_map", [None, "rbf"])
+    @pytest.mark.parametrize("feature_map", at_night([None, "rbf"]))
     def test_how_far_rows_are_outside_is_lazy_the_same_in_any_chunks_and_saved(self, noisy, tmp_path, feature_map):
         model = DensityTree(outliers=0.03, feature_map=feature_map).fit(noisy)
         expected = model.boundary_distance(noisy)
@@ -596,7 +597,9 @@ class TestDrift:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "d"), [("one cluster", 12), ("three clusters", 12), ("one cluster", 500)])
+@pytest.mark.parametrize(
+    ("kind", "d"), at_night([("one cluster", 12), ("three clusters", 12), ("one cluster", 500)], 2)
+)
 def test_the_ends_of_correlated_ratings_are_no_clusters_in_many_columns(kind, d):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 600)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from sklearn.base import clone
 from stored import stored_and_read
 
@@ -198,7 +199,7 @@ class TestConsensusClustering:
         np.testing.assert_array_equal(model.confidence(X), found.confidence)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("combine", ["votes", "mixture"])
+    @pytest.mark.parametrize("combine", at_night(["votes", "mixture"]))
     def test_long_clusters_are_not_divided_into_the_pieces_of_trees(self, combine):
         rng = np.random.default_rng(0)
         angle, y = rng.uniform(0, np.pi, 1500), np.arange(1500) % 2
@@ -220,7 +221,7 @@ class TestConsensusClustering:
         assert ("pieces were merged" in alone.why()) == (combine == "mixture")
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("combine", ["votes", "mixture"])
+    @pytest.mark.parametrize("combine", at_night(["votes", "mixture"]))
     def test_agreement_counts_rows_of_equal_clusters_after_merging(self, overlapping, combine):
         X, _ = overlapping
         state = ConsensusClustering(estimator=QUICK, n_trees=3, combine=combine).fit(X).state_

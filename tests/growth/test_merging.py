@@ -61,14 +61,14 @@ def moons():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cloud", at_night(CLOUDS, 3))
+@pytest.mark.parametrize("cloud", at_night(CLOUDS, 2))
 def test_a_cloud_of_few_columns_is_one_cluster_of_a_kernel_tree(cloud):
     rows = CLOUDS[cloud](np.random.default_rng(11))
     assert HierarchicalKernelMDH().fit(rows).n_clusters_ == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cloud", ["rounded", "equal shares"])
+@pytest.mark.parametrize("cloud", at_night(["rounded", "equal shares"]))
 def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
     for seed in range(2):
         rng = np.random.default_rng(seed)
@@ -258,7 +258,7 @@ def test_a_cloud_of_many_columns_is_one_group_whatever_its_cells(cloud):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", at_night([0, 2]))
 def test_halves_of_many_rows_with_a_common_factor_are_one_group(seed):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(4000, 10)) + rng.normal(size=(4000, 1))

@@ -126,7 +126,7 @@ class Rows:
     )
     between = ()
     """What may be shown besides yesterday's and tonight's output."""
-    examples, nights = 4, 2
+    examples, nights = 2, 2
 
     def __init__(self, folder):
         self.folder = folder
@@ -170,7 +170,7 @@ class Scenes(Rows):
         kind="scenes", path="scenes/*.tif", out="out", labels="{scene}.tif", model="m-{version}.zarr",
         run="on_drift = 'refit'",
     )  # fmt: skip
-    examples, nights = 3, 3
+    examples, nights = 2, 3
 
     def make(self, night):
         (self.folder / "scenes").mkdir(exist_ok=True)
@@ -186,7 +186,7 @@ class Objects(Rows):
         run="on_change = 'restart'",
     )  # fmt: skip
     between = ({},)  # no store replaces many objects in one step
-    examples = 2
+    examples = 1
 
     def __init__(self, folder):
         super().__init__(folder)

@@ -283,7 +283,7 @@ RACES = [("_check", False)] + [(moment, True) for moment in ("labels", "_copy", 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("moment", "changed"), RACES)
+@pytest.mark.parametrize(("moment", "changed"), at_night(RACES, 2))
 def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(moment, changed, job, monkeypatch):
     """The first attempt goes on after the second has finished, at the moment that is worst for it."""
 

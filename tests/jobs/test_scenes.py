@@ -691,6 +691,7 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_nights_of_density_trees_find_drift_and_refit(tmp_path):
     job = new_job(tmp_path, JOB.replace('"pca"', '"density"'))
     for number, shift in enumerate((0, 0, 55)):
