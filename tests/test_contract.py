@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 import xarray
 from cases import CLASSES, ESTIMATORS, MAPS, assert_same_fit, assert_same_results, fit, fitted, groups, new, results
+from helpers import at_night
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -27,6 +28,12 @@ ROWS, GROUP = groups()
 N = len(ROWS)
 PASSES = (10_000, 100)
 """Sizes of the sample: it holds all rows, or some, so that further passes count the others."""
+
+OF_EACH_KIND = (
+    "RandomProjectionTree", "HierarchicalKernelMDH", "ConsensusClustering", "HyperplaneEnsemble", "DensityTree",
+    "SupportVectorClustering", "KernelKMeans", "SemiSupervisedMDH", "KernelPCAFeatures", "GowerFeatures",
+)  # fmt: skip
+"""Classes whose passes differ from those of each other."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:found .* of n_clusters")
 
@@ -70,7 +77,9 @@ def test_chunks_and_schedulers_change_no_bit(name, chunks, columns, size, schedu
 
 
 @pytest.mark.slow
-@every(CLASSES)
+@pytest.mark.parametrize(
+    "name", at_night(sorted(CLASSES, key=lambda name: name not in OF_EACH_KIND), len(OF_EACH_KIND))
+)
 def test_a_distributed_scheduler_changes_no_bit(name, client):
     model = fit(new(name), da.from_array(ROWS, chunks=(99, 2)))
     assert_same_fit(model, fitted(name))
@@ -275,8 +284,10 @@ def table():
     for name, test in globals().items():
         if name.startswith("test_"):
             for mark in (mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"):
-                tested = [value if isinstance(value, tuple) else (value, ()) for value in mark.args[1]]
-                promises[name] = {value[0][0] if value[1] else value[0]: "x" if value[1] else "+" for value in tested}
+                tested = [value if isinstance(value, tuple) else pytest.param(value) for value in mark.args[1]]
+                promises[name] = {
+                    names[0]: "x" if any(mark.name == "xfail" for mark in marks) else "+" for names, marks, _ in tested
+                }
     yield from (f"{i:2} {name[5:].replace('_', ' ')}" for i, name in enumerate(promises, start=1))
     yield f"\n{'':26}{''.join(f'{i:3}' for i in range(1, len(promises) + 1))}"
     for name in CLASSES:

@@ -6,6 +6,7 @@ from itertools import product
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -65,7 +66,7 @@ class TestFewRows:
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("method", "n", "d", "apart"),
-        [(method, *at) for method in METHODS for at in ((100, 2, 5.0), (300, 2, 4.0), (300, 10, 5.0))],
+        at_night([(method, *at) for at in ((100, 2, 5.0), (300, 2, 4.0), (300, 10, 5.0)) for method in METHODS], 3),
     )
     def test_two_normals_are_two_clusters_with_nearly_every_seed(self, method, n, d, apart):
         # One half alone finds the first with .4 of the seeds.

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mdh_dask import DensityTree, GowerFeatures
@@ -70,7 +71,7 @@ def test_indicators_of_one_category_are_jittered_further_as_a_change_of_level_ch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_answers", [1, 3, 6])
+@pytest.mark.parametrize("n_answers", at_night([3, 1, 6]))
 def test_answers_that_are_independent_of_measurements_and_each_other_split_nothing(n_answers):
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(size=(1000, 2)), rng.integers(0, 2, (1000, n_answers))])
