@@ -86,6 +86,11 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "pixels, which depend on their neighbours. A single picture may then be one segment.",
         ),
         click.option(
+            "--dequantise", type=click.Choice(["declared", "alphaearth"]),
+            help="Cluster the values that stored numbers stand for: by scale and offset that the image declares, or as "
+            "AlphaEarth embeddings.",
+        ),
+        click.option(
             "--bands", callback=_names, metavar="NAMES",
             help="Bands to use, by name, as red,green,nir.",
         ),

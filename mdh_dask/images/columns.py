@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 
 from .._storable import storable
-from .axes import with_bands
+from .bands import with_bands
 from .features import Features
 from .image import Image
+from .quantisation import Dequantise
 from .tiles import Tiles
 from .validity import Nodata
 
@@ -28,6 +29,8 @@ class PixelColumns:
         Names of the bands, by which those of other images are found.
     tiles : Tiles, optional
         Those on which the model was tested.
+    dequantise : str, optional
+        Values that stored numbers become, as given by the user; see `open_image`.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class PixelColumns:
     nodata: Nodata = None
     bands: tuple[str, ...] | None = None
     tiles: Tiles | None = None
+    dequantise: Dequantise | None = None
 
     def of(self, image: Image, model: object) -> Image:
         """Return an image with the bands of a model, found by their names if both have some; `model` is its name.

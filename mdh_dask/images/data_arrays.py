@@ -11,11 +11,12 @@ import numpy as np
 from .._packages import needed
 from .._typing import AnyArray
 from ..chunks import is_dask
-from .axes import NAMES, names_in, view_of
+from .axes import NAMES, view_of
+from .bands import names_in
 from .features import Features
+from .georeference import in_attributes
 from .image import PANEL, Image, opened
 from .label_arrays import NO_DATA, Label, label_dtype
-from .tiff import georeference_in
 from .validity import Nodata, OpenPixels, declared_by, validity_of
 
 
@@ -67,7 +68,7 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
     rule = validity_of(view.dtype, declared, nodata)
     name = "DataArray" if array.name is None else str(array.name)
     image = Image(
-        view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), georeference_in(array.attrs), validity=rule
+        view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), in_attributes(array.attrs), validity=rule
     )
     return replace(image, bands=_names_of_bands(array, image.shape[2]))
 

@@ -13,6 +13,7 @@ from .._storable import storable
 from .._typing import AnyArray, Integers
 from ..chunks import default_block_bytes
 from .ome import Multiscale
+from .quantisation import Quantisation
 from .validity import Block, OpenPixels, Validity
 
 PANEL = 2048
@@ -83,6 +84,11 @@ class PixelOrder:
         return slice(y, y + lines), slice(x, x + width)
 
 
+View = tuple[float, float, float, float, float, float]
+"""Where an image has the pixels of another: a, b, c, d, e, f of column ``a x + b y + c`` and line ``d x + e y + f``."""
+
+AS_STORED: View = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+
 MOST_LINES = 4096
 """Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
 
@@ -129,8 +135,11 @@ class Image:
         The tags of a GeoTIFF that place it, as tifffile writes them.
     bands : tuple of str
         Names of the bands; empty if unknown.
-    scale : tuple of float
-        Lines and columns at full resolution per line and column of an overview, which `geo_tags` do not know.
+    view : tuple of float
+        Where the image with these `geo_tags` has the pixels of this one, an overview or one whose lines are read from
+        the last to the first.
+    quantisation : Quantisation, optional
+        How stored numbers become pixels; as they are by default.
     """
 
     source: Source
@@ -144,7 +153,8 @@ class Image:
     n_valid: Integers | None = field(default=None, repr=False, compare=False)
     geo_tags: tuple[tuple[Any, ...], ...] = field(default=(), repr=False)
     bands: tuple[str, ...] = ()
-    scale: tuple[float, float] = (1.0, 1.0)
+    view: View = AS_STORED
+    quantisation: Quantisation | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -154,7 +164,7 @@ class Image:
     @property
     def dtype(self) -> np.dtype:
         """Return the dtype of pixels."""
-        return self.source.dtype
+        return self.source.dtype if self.quantisation is None else self.quantisation.dtype(self.source.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -204,16 +214,16 @@ class Image:
 
 def opened(image: Image) -> Delayed:
     """Return the open pixels as one node of a graph, so that a picture is decoded once per pass."""
-    return dask.delayed(_open, pure=False)(dask.delayed((image.source, image.validity, image.chunks), traverse=False))
+    about = (image.source, image.validity, image.chunks, image.quantisation)
+    return dask.delayed(_open, pure=False)(dask.delayed(about, traverse=False))
 
 
-def _open(about: tuple[Source, Validity | None, tuple[int, int]]) -> OpenPixels:
-    source, rule, tiles = about
+def _open(about: tuple[Source, Validity | None, tuple[int, int], Quantisation | None]) -> OpenPixels:
+    source, rule, tiles, quantisation = about
     mask = None if rule is None or rule.mask is None else rule.mask.open()
-    return OpenPixels(source.open(), rule, mask, tiles)
+    return OpenPixels(source.open(), rule, mask, tiles, quantisation)
 
 
 def _read_chunk(pixels: OpenPixels, block_info: Mapping[Any, Any]) -> AnyArray:
     (y0, y1), (x0, x1), _ = block_info[None]["array-location"]
-    found: AnyArray = pixels.source[slice(y0, y1), slice(x0, x1)]
-    return found
+    return pixels.of(pixels.source[slice(y0, y1), slice(x0, x1)])

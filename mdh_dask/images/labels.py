@@ -17,7 +17,8 @@ from ..io.blocks import blocks_done, find_begun, tidy, with_stored
 from ..io.paths import Options, local_path
 from ..io.rows import StoredArray, open_array
 from ..io.staging import check_file, refuse_input, staged, will_replace
-from .axes import AxesView, SelectedBands
+from .axes import AxesView
+from .bands import SelectedBands
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, LabelRows, WriteLabels, create, finish, layout_of, path_inside

@@ -17,7 +17,8 @@ from .._packages import needed
 from .._typing import AnyArray, Integers
 from ..io.paths import Options, filesystem, local_path, naming
 from ..io.staging import remove_folder, staged
-from .image import Image
+from .georeference import CRS, after
+from .image import AS_STORED, Image, View
 
 ENDINGS = (".tif", ".tiff")
 
@@ -87,14 +88,14 @@ def place_of(image: Image) -> Place | None:
 def _place_of(image: Image) -> Place | None:
     rasterio, attributes = needed("rasterio", "maps"), image.georeference
     if image.geo_tags:
-        return _coarser(_of_tags(image.geo_tags), image.scale)
+        return _seen(_of_tags(image.geo_tags), image.view)
     if "spatial:transform" not in attributes:
         return None
     a, b, c, d, e, f = attributes["spatial:transform"]
     if attributes.get("spatial:registration") == "node":
         c, f = c - (a + b) / 2, f - (d + e) / 2
     transform = rasterio.Affine(a, b, c, d, e, f)
-    given = next((attributes[name] for name in ("proj:wkt2", "proj:projjson", "proj:code") if name in attributes), None)
+    given = next((attributes[name] for name in CRS if name in attributes), None)
     return Place(None if given is None else rasterio.crs.CRS.from_user_input(given), transform)
 
 
@@ -108,17 +109,18 @@ def _of_tags(tags: Sequence[tuple]) -> Place:
         return Place(found.crs, found.transform, found.gcps, point)
 
 
-def _coarser(place: Place, scale: tuple[float, float]) -> Place:
-    """Return the place of an overview."""
-    if scale == (1, 1):
+def _seen(place: Place, view: View) -> Place:
+    """Return the place of an image that has the pixels of another where `view` says."""
+    if view == AS_STORED:
         return place
-    rasterio, (down, across) = needed("rasterio", "maps"), scale
+    rasterio, (across, _, left, _, down, top) = needed("rasterio", "maps"), view
     points, crs = place.gcps
-    moved = [rasterio.control.GroundControlPoint(p.row / down, p.col / across, p.x, p.y, p.z) for p in points]
-    a, b, c, d, e, f = place.transform[:6]
-    if not place.transform.is_identity:  # which stands for none
-        a, b, d, e = a * across, b * down, d * across, e * down
-    return Place(place.crs, rasterio.Affine(a, b, c, d, e, f), (moved, crs), place.tags)
+    moved = [
+        rasterio.control.GroundControlPoint((p.row - top) / down, (p.col - left) / across, p.x, p.y, p.z)
+        for p in points
+    ]
+    transform = place.transform if place.transform.is_identity else after(place.transform[:6], view)  # which is none
+    return Place(place.crs, rasterio.Affine(*transform[:6]), (moved, crs), place.tags)
 
 
 @contextmanager

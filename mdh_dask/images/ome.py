@@ -51,7 +51,7 @@ def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale |
     Raises a ValueError if the metadata are incomplete, or of an older version, or there is no such level.
     """
     found = attributes.get("ome", attributes).get("multiscales")
-    if not found:
+    if not found or isinstance(found, Mapping):  # that of GeoZarr
         return None
     try:
         datasets = found[0]["datasets"]

@@ -13,14 +13,17 @@ from .._errors import ContentsError
 from .._locations import has_query, hiding_credentials
 from .._packages import needed
 from .._typing import AnyArray
-from ..io.nodes import find_node
+from ..io.nodes import array_in, dimensions_of, find_node, group_of
 from ..io.paths import Options, local_path, naming, open_parts, refuse_streams
-from ..io.rows import StoredArray, check_chunks, check_complete, open_array
+from ..io.rows import StoredArray, as_array, check_chunks, check_complete
 from ..io.tables import MOST_BLOCKS
-from .axes import AxesView, names_in, names_in_gdal, view_of
+from .axes import AxesView, view_of
+from .bands import names_in, names_in_gdal, scales_in, scales_in_gdal
+from .georeference import flipped, image_in, in_attributes, in_group, names_of_bands, northward
 from .image import Image
 from .ome import multiscale_of
-from .tiff import georeference_in, open_tiff
+from .quantisation import NAMED, Dequantise, quantisation_of
+from .tiff import open_tiff
 from .validity import Nodata, Validity, declared_by, validity_of
 
 CHUNK = 512
@@ -38,6 +41,8 @@ class Picture:
     dtype: np.dtype
     kind: str
     storage_options: Options = field(default=None, repr=False)
+    flipped: bool = False
+    """Whether lines are read from the last to the first."""
 
     @property
     def chunks(self) -> tuple[int, int]:
@@ -47,7 +52,8 @@ class Picture:
 
     def open(self) -> AnyArray:
         """Decode the picture."""
-        return decode(self.path, self.storage_options)[0]
+        pixels = decode(self.path, self.storage_options)[0]
+        return pixels[::-1] if self.flipped else pixels
 
 
 def open_picture(path: str, storage_options: Options = None) -> Picture:
@@ -117,6 +123,7 @@ def open_image(
     missing_chunks: Literal["error", "fill"] = "error",
     nodata: Nodata = None,
     mask: str | os.PathLike[str] | None = None,
+    dequantise: Dequantise | None = None,
     storage_options: Options = None,
 ) -> Image:
     """Open an image of any size without reading it.
@@ -125,14 +132,16 @@ def open_image(
     ----------
     path : path or URL
         PNG, JPEG or another picture that Pillow reads; TIFF of strips, tiles or pages; an OME-Zarr group of version
-        0.4 or 0.5, which is opened at full resolution; or a Zarr array.
+        0.4 or 0.5, which is opened at full resolution; or a Zarr array, also as the only one with lines and columns of
+        a group, as xarray and GeoZarr have them.
     axes : str, optional
         A letter for each axis of a TIFF or Zarr image, such as ``"yxc"`` or ``"cyx"`` with c for the bands. By default
         the names of the axes in the file; for a Zarr array without names, a first or last axis of at most 32 holds the
         bands. Unnamed pages of a TIFF are bands.
     index : mapping of str to int, optional
         Indices on other axes, such as ``{"t": 0, "z": 5}``; ``{"series": 1}`` for a TIFF of several images;
-        ``{"level": 2}`` for an overview of a TIFF or another resolution of OME-Zarr, to look at a large image first.
+        ``{"level": 2}`` for an overview of a TIFF or another resolution of OME-Zarr or GeoZarr, to look at a large
+        image first.
     missing_chunks : {"error", "fill"}, default "error"
         As for `mdh_dask.io.open_rows`, for Zarr.
     nodata : float or "none", optional
@@ -141,7 +150,11 @@ def open_image(
         ``missing_value`` or ``nodata`` of a Zarr array. NaN counts as no data, unless all pixels hold some.
     mask : path or URL, optional
         An image with one band and as many lines and columns, zero where there are no data, in place of a mask in the
-        file.
+        file. Without coordinates its lines are in the order of the file.
+    dequantise : {"declared", "alphaearth"}, optional
+        Values that stored numbers become, as float32: by the scale and offset that the file declares, or those of
+        AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. By default
+        pixels are the stored numbers.
     storage_options : dict, optional
         Options of fsspec for URLs.
 
@@ -166,6 +179,9 @@ def open_image(
     Transparent pixels of pictures are set on white, and palettes and other colours become red, green and blue. Grey
     levels keep their bits; booleans become 0 and 1.
 
+    The first line is the northernmost: where coordinates say that a file is stored from the south, its lines are read
+    from the last to the first, so that segments and their labels do not depend on how it is stored.
+
     Examples
     --------
     >>> import tempfile
@@ -186,8 +202,11 @@ def open_image(
         image = Image(picture, where, picture.kind, picture.chunks)
     else:
         image, about = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
-    image = _checked(replace(image, axes=axes))
-    image = replace(image, validity=validity_of(image.dtype, nodata=nodata, **about))
+    values = quantisation_of(dequantise, image.dtype, image.shape[2], about.pop("scales", {}), where)
+    if values is not None and values.name in NAMED and not about.get("declared"):
+        about["declared"] = [NAMED[values.name].nodata]
+    rule = validity_of(image.dtype, nodata=nodata, **about)
+    image = northward(_checked(replace(image, axes=axes, validity=rule, quantisation=values)))
     return image if mask is None else masked(image, mask, storage_options)
 
 
@@ -203,6 +222,8 @@ def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options 
             f"expected a mask of {image.shape[0]} lines, {image.shape[1]} columns and one band, as {image.path} has; "
             f"got {found.shape} in {path}"
         )
+    if image.view[4] < 0 and "spatial:transform" not in found.georeference:
+        found = flipped(found)
     return replace(image, validity=replace(image.validity or Validity(), mask=found.source))
 
 
@@ -238,9 +259,10 @@ def _tiff_image(
     if columns >= view.shape[1]:  # strips, often of one line
         lines *= -(-LEAST_STRIP // (lines * columns))
     own_mask = None if found.mask is None else AxesView(found.mask, ("y", "x"))
-    about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask}
+    scales = scales_in_gdal(found.described, view.shape[2])
+    about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask, "scales": scales}
     image = Image(view, path, "TIFF", (lines, columns), found.georeference, geo_tags=found.geo_tags)
-    return replace(image, scale=found.scale, bands=names_in_gdal(found.described, image.shape[2])), about
+    return replace(image, view=found.view, bands=names_in_gdal(found.described, image.shape[2])), about
 
 
 def _zarr_image(
@@ -248,20 +270,31 @@ def _zarr_image(
 ) -> tuple[Image, dict[str, Any]]:
     """Return the image, and what its attributes say of pixels without data."""
     node = find_node(path, storage_options)
-    multiscale = multiscale_of(node.attrs.asdict(), index.get("level", 0)) if isinstance(node, zarr.Group) else None
-    if multiscale is not None:
-        index.pop("level", None)
-    array = open_array(path if multiscale is None else f"{path}/{multiscale.path}", storage_options)
+    multiscale, inner, level = None, "", index.get("level", 0)
+    if isinstance(node, zarr.Group):
+        multiscale = multiscale_of(node.attrs.asdict(), level)
+        inner, has_levels = (multiscale.path, True) if multiscale else image_in(node, level)
+        if has_levels:
+            index.pop("level", None)
+    array = as_array(array_in(node, inner) if inner else node, f"{path}/{inner}".rstrip("/"))
     check_complete(array, path, missing)
-    names: Any = multiscale.names if multiscale else _dimension_names(array)
+    names: Any = multiscale.names if multiscale else dimensions_of(array)
     view = _view(path, StoredArray(array, path), names, axes, index)
     check_chunks(path, array.chunks, view.dtype)
     chunks = _chunks_of(view, array.shards or array.chunks)
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
-    image = Image(view, path, kind, chunks, georeference_in(attributes), plane)
+    group = None if multiscale or not names else group_of(array, path, storage_options)
+    dims = dict(zip(view.axes, names or ()))
+    place = in_attributes(attributes) if group is None else in_group(group, attributes, (dims["y"], dims["x"]))
+    image = Image(view, path, kind, chunks, place, plane)
     named = {**attributes, **(node.attrs.asdict() if multiscale and node else {})}
-    return replace(image, bands=names_in(named, image.shape[2])), {"declared": declared_by(attributes)}
+    bands = names_in(named, image.shape[2]) or (names_of_bands(group, dims.get("c"), image.shape[2]) if group else ())
+    fill = array.fill_value if array.metadata.zarr_format == 2 and names else None
+    if fill:  # which xarray writes there in place of _FillValue; zero is also the default of others
+        attributes.setdefault("_FillValue", fill.item())
+    about = {"declared": declared_by(attributes), "scales": scales_in(attributes)}
+    return replace(image, bands=bands), about
 
 
 def _view(path: str, *about: Any) -> AxesView:
@@ -269,10 +302,6 @@ def _view(path: str, *about: Any) -> AxesView:
         return view_of(*about)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _dimension_names(array: zarr.Array) -> Any:
-    return getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
 
 
 def _chunks_of(view: AxesView, chunks: tuple[int, ...]) -> tuple[int, int]:

@@ -185,7 +185,7 @@ def _read_marked_rows(
     empty, full = (False, False) if known is None else (part[block_id[0]] for part in known)
     if empty:
         n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
-        return MarkedRows(np.zeros((n_rows, n_columns), features.dtype(source.source.dtype)), np.zeros(n_rows, bool))
+        return MarkedRows(np.zeros((n_rows, n_columns), features.dtype(source.dtype)), np.zeros(n_rows, bool))
     return MarkedRows(*features.rows(source.without_holes() if full else source, order.height, order.width, block))
 
 

@@ -17,7 +17,7 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 from .._errors import ContentsError, SettingError
 from .._locations import hiding_credentials, name_of, without_query
 from ..io.paths import local_path, read_file
-from .axes import stacked, with_bands
+from .bands import stacked, with_bands
 from .features import Features
 from .image import Image
 from .opening import masked

@@ -1,9 +1,8 @@
-"""TIFF files, which are read strip by strip or tile by tile, and their georeferences."""
+"""TIFF files, which are read strip by strip or tile by tile."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -15,95 +14,8 @@ from .._packages import needed
 from .._typing import AnyArray
 from ..io.paths import Options, naming, open_parts
 from ..io.rows import StoredArray
-
-CONVENTIONS = (
-    {"uuid": "689b58e2-cf7b-45e0-9fff-9cfc0883d6b4", "name": "spatial",
-     "schema_url": "https://raw.githubusercontent.com/zarr-conventions/spatial/refs/tags/v0.1/schema.json"},
-    {"uuid": "f17cb550-5864-4468-aeb7-f3180cfb622f", "name": "proj",
-     "schema_url": "https://raw.githubusercontent.com/zarr-conventions/proj/refs/tags/v0.1/schema.json"},
-)  # fmt: skip
-
-GEO_TAGS = (33550, 33922, 34264, 34735, 34736, 34737)
-"""Codes of the tags that place a GeoTIFF."""
-
-USER_DEFINED = 32767
-"""Code of a user-defined coordinate system, described by other tags of the GeoTIFF."""
-
-POINT = 2
-"""Raster type whose coordinates refer to the centres of pixels."""
-
-
-def georeference(tags: Mapping[str, Any], scale: tuple[float, float] = (1.0, 1.0)) -> dict[str, Any]:
-    """Return the attributes of an array with the georeference of a GeoTIFF; ``geotiff`` holds the original tags.
-
-    `scale` are lines and columns of the image with these tags per line and column of an overview.
-
-    Examples
-    --------
-    >>> tags = {"ModelPixelScale": [30.0, 30.0, 0.0], "ModelTiepoint": [0, 0, 0, 5e5, 7e6, 0]}
-    >>> georeference(tags | {"ProjectedCSTypeGeoKey": 32721})["spatial:transform"]
-    [30.0, 0.0, 500000.0, 0.0, -30.0, 7000000.0]
-    """
-    is_node = tags.get("GTRasterTypeGeoKey") == POINT
-    transform = None if (whole := _transform(tags)) is None else _coarser(whole, scale, is_node)
-    code = tags.get("ProjectedCSTypeGeoKey", tags.get("GeographicTypeGeoKey", USER_DEFINED))
-    attributes: dict[str, Any] = {}
-    if scale == (1, 1):  # the tags do not place an overview
-        attributes["geotiff"] = {name: _plain(value) for name, value in tags.items()}
-    used = []
-    if transform is not None:
-        attributes |= {
-            "spatial:dimensions": ["y", "x"],
-            "spatial:transform_type": "affine",
-            "spatial:transform": transform,
-            "spatial:registration": "node" if is_node else "pixel",
-        }
-        used.append(CONVENTIONS[0])
-    if int(code) != USER_DEFINED:
-        attributes["proj:code"] = f"EPSG:{int(code)}"
-        used.append(CONVENTIONS[1])
-    return attributes | {"zarr_conventions": used}
-
-
-def georeference_in(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a Zarr array that belong to its georeference."""
-    if not any(name.startswith(("spatial:", "proj:")) for name in attributes):
-        return {}
-    names = ("spatial:dimensions", "spatial:transform", "spatial:transform_type", "spatial:registration",
-             "spatial:bbox", "proj:code", "proj:wkt2", "proj:projjson", "zarr_conventions", "geotiff")  # fmt: skip
-    return {name: attributes[name] for name in names if name in attributes}
-
-
-def _transform(tags: Mapping[str, Any]) -> list[float] | None:
-    """Return a, b, c, d, e, f of ``(a x + b y + c, d x + e y + f)``."""
-    matrix = tags.get("ModelTransformation")
-    if matrix is not None:
-        a, b, _, c, d, e, _, f = (float(v) for row in list(matrix)[:2] for v in row)
-        return [a, b, c, d, e, f]
-    if "ModelPixelScale" not in tags or "ModelTiepoint" not in tags:
-        return None
-    across, down = (float(v) for v in list(tags["ModelPixelScale"])[:2])
-    column, line, _, x, y, _ = (float(v) for v in list(tags["ModelTiepoint"])[:6])
-    return [across, 0.0, x - column * across, 0.0, -down, y + line * down]
-
-
-def _coarser(transform: list[float], scale: tuple[float, float], is_node: bool) -> list[float]:
-    """Return the transform of an overview, whose first pixel begins where that of the image does."""
-    a, b, c, d, e, f = transform
-    down, across = scale
-    shift = 0.5 * is_node  # a transform of nodes names the middle of the first pixel
-    right, below = shift * (across - 1), shift * (down - 1)
-    return [a * across, b * down, c + a * right + b * below, d * across, e * down, f + d * right + e * below]
-
-
-def _plain(value: Any) -> Any:
-    """Return a tag's value as a JSON value."""
-    if isinstance(value, Enum):
-        return int(value.value)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
-
+from .georeference import GEO_TAGS, of_tags
+from .image import AS_STORED, View
 
 PAGES = {"q": "c", "i": "c"}
 """Names of unnamed axes of pages, which count as bands."""
@@ -112,7 +24,7 @@ GDAL_NODATA = 42113
 """Tag with the value of pixels without data."""
 
 GDAL_METADATA = 42112
-"""Tag with descriptions of the bands."""
+"""Tag with descriptions, scales and offsets of the bands."""
 
 ALPHA = (1, 2)
 """Types of extra samples that hold opacity."""
@@ -165,9 +77,9 @@ class TiffImage:
     geo_tags: tuple[tuple[Any, ...], ...] = ()
     """The tags that place a GeoTIFF, as tifffile writes them."""
     described: str = ""
-    """Metadata that GDAL writes, with descriptions of the bands."""
-    scale: tuple[float, float] = (1.0, 1.0)
-    """Lines and columns at full resolution per line and column."""
+    """Metadata that GDAL writes, with descriptions, scales and offsets of the bands."""
+    view: View = AS_STORED
+    """Where the image at full resolution has the pixels of this one."""
 
 
 def open_tiff(path: str, series: int | None = None, level: int = 0, storage_options: Options = None) -> TiffImage:
@@ -211,7 +123,8 @@ def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Op
     scale = tuple(series.shape[axes.index(axis)] / found.shape[axes.index(axis)] for axis in "yx" if axis in axes)
     n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
     down, across = scale if len(scale) == 2 else (1.0, 1.0)
-    place = georeference(page.geotiff_tags, (down, across)) if page.is_geotiff else {}
+    view = (across, 0.0, 0.0, 0.0, down, 0.0)
+    place = of_tags(page.geotiff_tags, view) if page.is_geotiff else {}
     tag = page.tags.get(GDAL_NODATA)
     described = "" if (text := page.tags.get(GDAL_METADATA)) is None else str(text.value)
     nodata = () if tag is None else (str(tag.value).strip(" \0"),)
@@ -219,7 +132,7 @@ def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Op
         (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
     )
     mask = _mask_of(path, tiff, series, level, storage_options)
-    return TiffImage(found, axes, n_alpha, place, nodata, mask, geo_tags, described, (down, across))
+    return TiffImage(found, axes, n_alpha, place, nodata, mask, geo_tags, described, view)
 
 
 def _mask_of(path: str, tiff: Any, image: Any, level: int, storage_options: Options) -> TiffArray | None:

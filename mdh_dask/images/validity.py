@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._typing import AnyArray, Booleans
+from .quantisation import Quantisation
 
 Block = tuple[slice, slice]
 """Lines and columns of an image."""
@@ -58,6 +59,17 @@ class OpenPixels(NamedTuple):
     mask: Any = None
     tiles: tuple[int, int] | None = None
     """Lines and columns that are stored, and decoded, together."""
+    quantisation: Quantisation | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of pixels."""
+        stored = np.dtype(self.source.dtype)
+        return stored if self.quantisation is None else self.quantisation.dtype(stored)
+
+    def of(self, stored: AnyArray) -> AnyArray:
+        """Return the pixels of stored numbers."""
+        return stored if self.quantisation is None else self.quantisation.values(stored)
 
     def without_holes(self) -> "OpenPixels":
         """Return the same pixels for blocks that are known to hold data everywhere, in which none is searched for."""
@@ -66,8 +78,13 @@ class OpenPixels(NamedTuple):
     def read(self, block: Block) -> tuple[AnyArray, Booleans | None]:
         """Return the pixels of a block, shape (lines, columns, bands), and which hold data; None if all do.
 
-        Those of pixels without data are as they are stored: most callers leave them out, and need no zeros there.
+        Those of pixels without data are undefined: most callers leave them out, and need no zeros there.
         """
+        stored, valid = self._stored(block)
+        return self.of(stored), valid
+
+    def _stored(self, block: Block) -> tuple[AnyArray, Booleans | None]:
+        """Read the stored numbers of a block, for which the rule is, and return which pixels hold data."""
         rule = self.validity
         if rule is None:
             return self.source[block], None
@@ -106,7 +123,7 @@ class OpenPixels(NamedTuple):
         """Return which pixels of a block hold data, and read no more than that takes."""
         if self.validity is not None and not self.validity.needs_pixels:
             return np.asarray(self.mask[block][..., 0] != 0)
-        pixels, valid = self.read(block)
+        pixels, valid = self._stored(block)
         return np.ones(pixels.shape[:2], bool) if valid is None else valid
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,22 @@ def array_in(group: zarr.Group, name: str) -> zarr.Array | None:
     if isinstance(node, zarr.Array):
         _check(node)
     return node if isinstance(node, zarr.Array) else None
+
+
+def dimensions_of(array: zarr.Array) -> tuple[str, ...]:
+    """Return the names of an array's dimensions in format 3, or as xarray writes them in format 2; empty if unknown."""
+    names = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
+    return tuple(map(str, names)) if names and all(names) else ()
+
+
+def group_of(array: zarr.Array, location: str | os.PathLike[str], storage_options: Options = None) -> zarr.Group | None:
+    """Return the group that holds an array at a location, or None if there is none, or it cannot be read."""
+    with suppress(OSError, ValueError):
+        if array.path:
+            return zarr.open_group(array.store, path=array.path.rpartition("/")[0], mode="r")
+        node = find_node(os.fspath(location).rstrip("/").rpartition("/")[0], storage_options)
+        return node if isinstance(node, zarr.Group) else None
+    return None
 
 
 def _check(array: zarr.Array) -> None:

@@ -232,7 +232,11 @@ def open_rows(
 @hiding_credentials()
 def open_array(source: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array:
     """Open the Zarr array at a path or URL for reading, or raise an error that says what it is instead."""
-    node = find_node(source, storage_options)
+    return as_array(find_node(source, storage_options), source)
+
+
+def as_array(node: zarr.Array | zarr.Group | None, source: str | os.PathLike[str]) -> zarr.Array:
+    """Return the node at a path or URL if it is an array, or raise an error that says what it is instead."""
     if isinstance(node, zarr.Array):
         return node
     path = local_path(source)

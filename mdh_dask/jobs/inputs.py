@@ -12,7 +12,7 @@ from .._locations import redacted
 from .._words import full_count
 from ..chunks import holds_compact
 from ..images import Image
-from ..images.axes import with_bands
+from ..images.bands import with_bands
 from ..images.rows import all_rows
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
@@ -175,7 +175,13 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
 def reading_of(given: Mapping[str, Any]) -> Reading:
     """Return how images are opened, but for a mask, from the values of ``[input]``."""
     nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
-    return Reading(given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata)
+    return Reading(
+        given["missing_chunks"],
+        axes=given["axes"],
+        index=given["index"] or {},
+        nodata=nodata,
+        dequantise=given["dequantise"],
+    )
 
 
 def options_of(given: Mapping[str, Any]) -> PixelOptions:
@@ -183,7 +189,7 @@ def options_of(given: Mapping[str, Any]) -> PixelOptions:
     bands = None if given["bands"] is None else tuple(given["bands"])
     return PixelOptions(
         given["window"], given.get("coordinates"), given["sample"], reading_of(given).nodata, tuple(given["features"]),
-        given["sieve"], bands, given.get("dependence"),
+        given["sieve"], bands, given.get("dependence"), given["dequantise"],
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
 from ..images.labels import summarise
 from ..images.overview import SegmentSummary
+from ..images.quantisation import Dequantise
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
 from ..images.tiles import Tiles, tiled_rows
@@ -72,6 +73,8 @@ class PixelOptions:
     dependence: int | Literal["auto"] | None = None
     """Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them on
     pixels."""
+    dequantise: Dequantise | None = None
+    """Values that stored numbers become as given by the user, for the model."""
 
     def __post_init__(self) -> None:
         """Raise an error for options that exclude each other."""
@@ -112,7 +115,9 @@ def segment_image(
             estimator.fit(rows)
         else:
             tiles, n_passes = fit_tiles([image], estimator, options)
-        estimator.pixel_columns_ = PixelColumns(n_bands, features, image.axes, options.nodata, options.bands, tiles)
+        estimator.pixel_columns_ = PixelColumns(
+            n_bands, features, image.axes, options.nodata, options.bands, tiles, options.dequantise
+        )
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))

@@ -11,6 +11,7 @@ from .._errors import SettingError
 from .._words import full_count
 from ..images import Features, Image, open_image, pixel_rows
 from ..images.opening import kind_of
+from ..images.quantisation import Dequantise
 from ..images.rows import all_rows
 from ..images.validity import Nodata
 from ..io import inputs
@@ -37,6 +38,8 @@ class Reading:
     """Value of pixels of an image without data; see `open_image`."""
     mask: str | None = None
     """Path or URL of a mask of an image."""
+    dequantise: Dequantise | None = None
+    """Values that stored numbers of an image become; see `open_image`."""
 
     @property
     def is_of_image(self) -> bool:
@@ -52,12 +55,15 @@ class Reading:
         logger.info("%s: %s rows of %s %s features in %s", path, *rows.shape, rows.dtype, blocks)
         return table
 
-    def image(self, path: str, axes: str | None = None, nodata: Nodata = None) -> Image:
-        """Open an image; `axes` applies if the image does not name its axes, `nodata` if none is chosen."""
+    def image(
+        self, path: str, axes: str | None = None, nodata: Nodata = None, dequantise: Dequantise | None = None
+    ) -> Image:
+        """Open an image; `axes` applies if the image does not name its axes, the others if none is chosen."""
         silent = self.axes is None and kind_of(path) != "picture"
         return open_image(
             path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks,
             nodata=nodata if self.nodata is None else self.nodata, mask=self.mask,
+            dequantise=self.dequantise or dequantise,
         )  # fmt: skip
 
 
@@ -126,5 +132,5 @@ def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> 
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
     columns = estimator.pixel_columns_
-    image = reading.image(path, columns.axes, columns.nodata)
+    image = reading.image(path, columns.axes, columns.nodata, columns.dequantise)
     return columns.of(image, model), columns.features

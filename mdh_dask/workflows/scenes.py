@@ -13,7 +13,7 @@ from .._words import full_count
 from ..chunks import announced
 from ..clusters.current import cluster_for
 from ..images import Image, PixelColumns
-from ..images.axes import with_bands
+from ..images.bands import with_bands
 from ..images.data_arrays import image_of, labels_like
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
@@ -55,7 +55,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
             estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
     estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
     estimator.pixel_columns_ = PixelColumns(
-        first.shape[2], features, first.axes, options.nodata, first.bands or None, tiles
+        first.shape[2], features, first.axes, options.nodata, first.bands or None, tiles, options.dequantise
     )
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
 

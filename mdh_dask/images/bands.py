@@ -1,0 +1,174 @@
+"""Bands of images: their names, scales and offsets, some of them, or those of several files as one image."""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._typing import AnyArray
+from .georeference import differing_place
+from .image import Block, Image, Source
+
+NAMING = ("band_names", "bands", "long_name")
+"""Attributes of Zarr arrays that name the bands, the first two of ours and others', the last of rioxarray."""
+
+SCALES = {"scale": "scale_factor", "offset": "add_offset"}
+"""Scale and offset of stored numbers by the roles of GDAL, and their attributes of Zarr arrays by CF."""
+
+ITEM = re.compile(r"<Item\b([^>]*)>([^<]*)</Item>", re.IGNORECASE)
+
+
+def names_in_gdal(text: str, n_bands: int) -> tuple[str, ...]:
+    """Return the descriptions of all bands in the metadata that GDAL writes to a TIFF; empty unless all have one.
+
+    Examples
+    --------
+    >>> item = '<Item name="DESCRIPTION" sample="{}" role="description">{}</Item>'
+    >>> names_in_gdal(item.format(1, "nir") + item.format(0, "red &amp; more"), 2)
+    ('red & more', 'nir')
+    """
+    found = _of_role(text, "description")
+    return tuple(found[i] for i in range(n_bands)) if found.keys() >= {*range(n_bands)} else ()
+
+
+def scales_in_gdal(text: str, n_bands: int) -> dict[str, list[float]]:
+    """Return scales and offsets of the bands in the metadata that GDAL writes to a TIFF, those that one band has.
+
+    Examples
+    --------
+    >>> scales_in_gdal('<Item name="SCALE" sample="1" role="scale">0.5</Item>', 2)
+    {'scale': [1.0, 0.5]}
+    """
+    given = {role: _of_role(text, role) for role in SCALES}
+    plain = {"scale": 1.0, "offset": 0.0}
+    return {role: [float(found.get(i, plain[role])) for i in range(n_bands)] for role, found in given.items() if found}
+
+
+def _of_role(text: str, role: str) -> dict[int, str]:
+    """Return what the metadata of GDAL say in a role, by the number of the band."""
+    found = {}
+    for about, value in ITEM.findall(text):
+        sample = re.search(r'sample="(\d{1,6})"', about)
+        if sample and f'role="{role}"' in about:
+            found[int(sample[1])] = html.unescape(value).strip()
+    return found
+
+
+def scales_in(attributes: Mapping[str, Any]) -> dict[str, list[float]]:
+    """Return the scale and the offset that attributes of a Zarr array have by CF.
+
+    Examples
+    --------
+    >>> scales_in({"scale_factor": 0.1})
+    {'scale': [0.1]}
+    """
+    given = {role: attributes[name] for role, name in SCALES.items() if name in attributes}
+    return {role: [float(one) for one in (own if isinstance(own, list) else [own])] for role, own in given.items()}
+
+
+def names_in(attributes: Mapping[str, Any], n_bands: int) -> tuple[str, ...]:
+    """Return the names of the bands in attributes of a Zarr array or OME-Zarr group; empty if there are none.
+
+    Examples
+    --------
+    >>> names_in({"long_name": ["red", "nir"]}, 2)
+    ('red', 'nir')
+    """
+    about = attributes.get("ome", attributes)
+    omero = about.get("omero") if isinstance(about, Mapping) else None
+    channels = omero.get("channels") if isinstance(omero, Mapping) else None
+    labels = [one.get("label") for one in channels if isinstance(one, Mapping)] if isinstance(channels, list) else None
+    for names in (*(attributes.get(name) for name in NAMING), labels):
+        if isinstance(names, list) and len(names) == n_bands and all(isinstance(name, str) for name in names):
+            return tuple(names)
+    return ()
+
+
+@dataclass(frozen=True)
+class SelectedBands:
+    """Bands of sources of one size, in any order, one source after another, as a source."""
+
+    sources: tuple[Any, ...]
+    bands: tuple[tuple[int, ...], ...]
+    """Numbers of the bands of each source."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return lines, columns and bands."""
+        lines, columns, _ = self.sources[0].shape
+        return lines, columns, sum(map(len, self.bands))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of pixels."""
+        return np.dtype(self.sources[0].dtype)
+
+    def open(self) -> "SelectedBands":
+        """Return the bands of the open sources."""
+        return replace(self, sources=tuple(source.open() for source in self.sources))
+
+    def __getitem__(self, block: Block) -> AnyArray:
+        """Read a block."""
+        parts = [source[block][..., list(bands)] for source, bands in zip(self.sources, self.bands)]
+        return np.concatenate(parts, axis=2) if len(parts) > 1 else np.asarray(parts[0])
+
+    def with_left_out(self, block: Block) -> AnyArray:
+        """Read a block with the bands that the only source leaves out."""
+        ((source, bands),) = zip(self.sources, self.bands)
+        pixels = source.with_left_out(block)
+        return np.asarray(pixels[..., [*bands, *range(source.shape[2], pixels.shape[2])]])
+
+
+def with_bands(image: Image, names: Sequence[str] | None) -> Image:
+    """Return an image of the bands with these names, in their order; None for all.
+
+    Raises a ValueError if it has not exactly one band of each name.
+    """
+    if names is None or tuple(names) == image.bands:
+        return image
+    if not image.bands:
+        raise ValueError(
+            f"expected bands named {', '.join(names)}; those of {image.path} have no names: describe its bands, as "
+            "GDAL does, or leave the names out"
+        )
+    for name in names:
+        if image.bands.count(name) != 1:
+            raise ValueError(
+                f"expected one band {name!r} in {image.path}; got {', '.join(image.bands)}: give names among these"
+            )
+    numbers = tuple(image.bands.index(name) for name in names)
+    values = image.quantisation and image.quantisation.of_bands(numbers)
+    return replace(image, source=SelectedBands((image.source,), (numbers,)), bands=tuple(names), quantisation=values)
+
+
+def stacked(images: Sequence[Image]) -> Image:
+    """Return the bands of several images as one, which lies where the first does.
+
+    Raises a ValueError if they differ in size, place, dtype, or in the values of pixels without data, or one has a mask
+    or opacity.
+    """
+    first, *others = images
+    if not others:
+        return first
+    values = first.quantisation
+    for image in others:
+        kinds = [(one.shape[:2], one.source.dtype, one.dtype, one.validity) for one in (first, image)]
+        if kinds[0] != kinds[1]:
+            raise ValueError(
+                f"expected bands of {first.shape[0]} x {first.shape[1]} pixels of {first.dtype} with the same values "
+                f"without data, as in {first.path}; got {image.shape[0]} x {image.shape[1]} of {image.dtype} in "
+                f"{image.path}: leave it out, or resample it"
+            )
+        if other := differing_place(first.georeference, image.georeference):
+            raise ValueError(f"expected bands of one place; got {other} in {first.path} and {image.path}: resample one")
+        values = values and image.quantisation and values.beside(image.quantisation)
+    if first.validity is not None and (first.validity.alpha or first.validity.mask is not None):
+        raise ValueError(f"expected bands without a mask or opacity of their own; got one in {first.path}: merge them")
+    sources, bands = zip(*((image.source, tuple(range(image.shape[2]))) for image in images))
+    source: Source = SelectedBands(sources, bands)
+    return replace(
+        first, source=source, bands=tuple(name for image in images for name in image.bands), quantisation=values
+    )

@@ -1,0 +1,114 @@
+"""How stored numbers become values: by scales and offsets of the bands, or by a formula with a name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from .._typing import AnyArray
+
+Dequantise = Literal["declared", "alphaearth"]
+"""Which values stored numbers become: those that the file declares, or those of `NAMED`."""
+
+CHOICES = get_args(Dequantise)
+
+
+def alphaearth(stored: AnyArray) -> AnyArray:
+    """Return the values of AlphaEarth embeddings, ``sign(v) (v / 127.5)²`` of a stored v from -127 to 127, float32.
+
+    Then every pixel's 64 values have about the length 1; -128 means no data, in all bands [1]_.
+
+    References
+    ----------
+    .. [1] Google, AlphaEarth Foundations GCS data, "De-quantization".
+           https://developers.google.com/earth-engine/guides/aef_on_gcs_readme
+
+    Examples
+    --------
+    >>> alphaearth(np.array([[[-127, 0, 51]]], "i1")).round(4)
+    array([[[-0.9922,  0.    ,  0.16  ]]], dtype=float32)
+    """
+    values = stored.astype(np.float32)
+    for line in values:  # a line's temporary array stays in the cache
+        line /= np.float32(127.5)
+        line *= np.abs(line)
+    return values
+
+
+class Named(NamedTuple):
+    """A quantisation that many files have in common."""
+
+    values: Any
+    dtype: str
+    nodata: int
+
+
+NAMED = {"alphaearth": Named(alphaearth, "int8", -128)}
+"""The values of stored numbers, their dtype, and the number of pixels without data."""
+
+
+@dataclass(frozen=True)
+class Quantisation:
+    """How stored numbers become values: by a name of `NAMED`, or by a scale and an offset of each band."""
+
+    name: str
+    scales: tuple[float, ...] = ()
+    offsets: tuple[float, ...] = ()
+
+    def dtype(self, stored: npt.DTypeLike) -> np.dtype:
+        """Return the dtype of values: float32, or float64 for numbers of more than 16 bits."""
+        return np.result_type(stored, np.float32)
+
+    def values(self, stored: AnyArray) -> AnyArray:
+        """Return the values of stored numbers, shape (lines, columns, bands)."""
+        if self.name in NAMED:
+            values: AnyArray = NAMED[self.name].values(stored)
+            return values
+        found = stored.astype(self.dtype(stored.dtype))
+        found *= np.asarray(self.scales, found.dtype)
+        found += np.asarray(self.offsets, found.dtype)
+        return found
+
+    def of_bands(self, numbers: Sequence[int]) -> "Quantisation":
+        """Return that of some bands in this order."""
+        scales, offsets = (tuple(own[i] for i in numbers) if own else () for own in (self.scales, self.offsets))
+        return replace(self, scales=scales, offsets=offsets)
+
+    def beside(self, other: "Quantisation") -> "Quantisation":
+        """Return that of these bands and of others after them."""
+        return replace(self, scales=self.scales + other.scales, offsets=self.offsets + other.offsets)
+
+
+def quantisation_of(
+    name: Dequantise | None, dtype: np.dtype, n_bands: int, declared: Mapping[str, Sequence[float]], path: str
+) -> Quantisation | None:
+    """Return how the numbers of an image become values, or None if they stay as they are stored.
+
+    `declared` has the keys ``"scale"`` and ``"offset"`` with one number for each band or for all, as the file gives
+    them.
+
+    Raises a ValueError for another name, numbers of another type, or if the file declares neither scale nor offset.
+    """
+    if name is None:
+        return None
+    if name not in CHOICES:
+        raise ValueError(f"expected {', '.join(map(repr, CHOICES))} or None for dequantise; got {name!r}")
+    if name in NAMED:
+        if dtype != NAMED[name].dtype:
+            raise ValueError(
+                f"expected {NAMED[name].dtype} pixels for dequantise={name!r}; got {dtype} in {path}: leave it out if "
+                "they are values already"
+            )
+        return Quantisation(name)
+    if not declared:
+        raise ValueError(
+            f"expected a scale or an offset in {path} for dequantise='declared'; got neither: leave it out, or write "
+            "them, as GDAL does"
+        )
+    scales, offsets = ([*declared.get(key, (plain,))] for key, plain in (("scale", 1.0), ("offset", 0.0)))
+    full = [tuple(own * (n_bands // len(own))) for own in (scales, offsets)]
+    if not all(len(own) == n_bands and np.isfinite(own).all() for own in full):
+        raise ValueError(f"expected a finite scale and offset for each of {n_bands} bands in {path}; got {declared}")
+    return Quantisation(name, *full)

@@ -1,0 +1,273 @@
+"""What archives hold today: quantised embeddings, files stored from the south, georeferenced Zarr groups."""
+
+import dask
+import numpy as np
+import pytest
+import rasterio
+import xarray
+import zarr
+from click.testing import CliRunner
+from rasterio.shutil import copy
+
+from mdh_dask import PCATree, load_model
+from mdh_dask.cli import mdh
+from mdh_dask.images import Image, open_image, pixel_rows, write_labels
+from mdh_dask.images.bands import stacked, with_bands
+from mdh_dask.images.maps import place_of
+from mdh_dask.workflows import predict, segment
+
+UTM, PIXEL, HEIGHT, WIDTH, BANDS = "EPSG:32633", 10.0, 50, 60, 64
+NORTH_UP = rasterio.Affine(PIXEL, 0, 4e5, 0, -PIXEL, 5e6)
+NAMES = [f"A{i:02d}" for i in range(BANDS)]
+HOLES = np.zeros((HEIGHT, WIDTH), bool)
+HOLES[:7, :9] = HOLES[30, 41] = True
+
+
+def embeddings(seed=0):
+    """Two kinds of ground as unit vectors in the int8 of AlphaEarth, -128 where there are no data, north at the top."""
+    rng = np.random.default_rng(seed)
+    ground = np.add.outer(np.arange(HEIGHT), 2 * np.arange(WIDTH)) > 70
+    vectors = rng.normal(size=(2, BANDS))[ground.astype(int)] + 0.1 * rng.normal(size=(HEIGHT, WIDTH, BANDS))
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    stored = np.rint(np.sign(vectors) * np.sqrt(np.abs(vectors)) * 127.5).clip(-127, 127).astype("i1")
+    stored[HOLES] = -128
+    return stored, ground, vectors
+
+
+def turned(transform, height):
+    """The transform with lines in the other order."""
+    a, b, c, d, e, f = transform[:6]
+    return rasterio.Affine(a, b, c, d, -e, f + e * height)
+
+
+def tile(path, stored, from_south=False, nodata=-128, **more):
+    """A GeoTIFF as AlphaEarth has them, with lines from north to south, or from south to north."""
+    lines = stored[::-1] if from_south else stored
+    transform = turned(NORTH_UP, len(stored)) if from_south else NORTH_UP
+    about = {"driver": "GTiff", "tiled": True, "blockxsize": 16, "blockysize": 16, "compress": "zstd", "crs": UTM}
+    height, width, count = stored.shape
+    with rasterio.open(
+        path, "w", transform=transform, height=height, width=width, count=count, dtype=stored.dtype, nodata=nodata,
+        **about, **more,
+    ) as file:  # fmt: skip
+        file.write(lines.transpose(2, 0, 1))
+        file.descriptions = NAMES[:count]
+    return path
+
+
+def labels_at(path):
+    with rasterio.open(path) as file:
+        return file.read(1), file.transform, file.crs, file.nodata
+
+
+def points_of_ground(ground):
+    """Coordinates of pixels' middles, and their kind of ground."""
+    lines, columns = np.nonzero(~HOLES)
+    return [(4e5 + PIXEL * (x + 0.5), 5e6 - PIXEL * (y + 0.5)) for y, x in zip(lines, columns)], ground[~HOLES]
+
+
+def test_alphaearth_numbers_become_the_vectors_of_unit_length_that_were_stored(tmp_path):
+    stored, _, vectors = embeddings()
+    image = open_image(tile(tmp_path / "a.tif", stored), dequantise="alphaearth")
+    rows = pixel_rows(image).compute()
+    expected = np.sign(stored[~HOLES]) * np.float32(np.abs(stored[~HOLES] / np.float32(127.5)) ** 2)
+    np.testing.assert_allclose(rows, expected, rtol=1e-6)
+    assert (rows.dtype, image.dtype, image.n_without, image.bands) == ("f4", "f4", 0, tuple(NAMES))
+    np.testing.assert_allclose(rows, vectors[~HOLES], atol=2 * 127 / 127.5**2 / 2 + 1e-6)  # half a step of the last
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=0.01)
+    undeclared = open_image(tile(tmp_path / "b.tif", stored, nodata=None), dequantise="alphaearth")
+    np.testing.assert_array_equal(pixel_rows(undeclared), rows)
+    assert image.pixels.compute().dtype == "f4"
+
+
+@pytest.mark.parametrize("dequantise", [None, "alphaearth"])
+def test_a_tile_stored_from_the_south_has_the_labels_of_the_same_tile_stored_from_the_north(dequantise, tmp_path):
+    stored, ground, _ = embeddings()
+    for name, from_south in {"north": False, "south": True}.items():
+        with dask.config.set({"mdh-dask.block-size": 16 * WIDTH * BANDS}):
+            segment(
+                str(tile(tmp_path / f"{name}.tif", stored, from_south)), PCATree(random_state=0),
+                labels=str(tmp_path / f"{name}-labels.tif"), dequantise=dequantise,
+            )  # fmt: skip
+    found, transform, crs, nodata = labels_at(tmp_path / "north-labels.tif")
+    np.testing.assert_array_equal(found, labels_at(tmp_path / "south-labels.tif")[0])
+    assert labels_at(tmp_path / "south-labels.tif")[1:] == (transform, crs, nodata) == (NORTH_UP, UTM, 255)
+    np.testing.assert_array_equal(found == 255, HOLES)
+    if dequantise is None:  # roots of small values of either sign lie apart, as if they were two kinds
+        return
+    points, kinds = points_of_ground(ground)
+    for name in ("north", "south"):
+        with rasterio.open(tmp_path / f"{name}.tif") as file, rasterio.open(tmp_path / f"{name}-labels.tif") as labels:
+            assert sorted(file.bounds) == sorted(labels.bounds)
+            own = np.array([*file.sample(points)])
+            assert (own == stored[~HOLES]).all()
+            at = np.array([*labels.sample(points)]).ravel()
+    assert (at == kinds).all() or (at == ~kinds).all()
+
+
+def test_a_zarr_image_stored_from_the_south_has_its_labels_from_the_north(tmp_path):
+    stored = embeddings()[0]
+    north, south = [PIXEL, 0, 4e5, 0, -PIXEL, 5e6], [PIXEL, 0, 4e5, 0, PIXEL, 5e6 - PIXEL * HEIGHT]
+    for name, transform, pixels in (("n", north, stored), ("s", south, stored[::-1])):
+        attributes = {"proj:code": UTM, "spatial:transform": transform, "nodata": -128}
+        zarr.create_array(tmp_path / f"{name}.zarr", data=np.ascontiguousarray(pixels), chunks=(16, 20, 64),
+                          attributes=attributes, dimension_names=("y", "x", "band"))  # fmt: skip
+        segment(str(tmp_path / f"{name}.zarr"), PCATree(random_state=0), labels=str(tmp_path / f"{name}-l.zarr"))
+    found, other = (zarr.open_array(tmp_path / f"{name}-l.zarr") for name in "ns")
+    np.testing.assert_array_equal(found[:], other[:])
+    assert found.attrs["spatial:transform"] == other.attrs["spatial:transform"] == north
+
+
+@pytest.mark.parametrize("point", ["Area", "Point"])
+def test_an_overview_and_a_mask_of_a_tile_stored_from_the_south_lie_where_they_do_in_the_file(point, tmp_path):
+    stored = np.tile(embeddings()[0][..., :3], (8, 8, 1))
+    path, there = tile(tmp_path / "plain.tif", stored, from_south=True, nodata=None), np.ones(stored.shape[:2], bool)
+    there[:60, 100:] = False  # in the order of the file: in the south
+    with rasterio.open(path, "r+") as file:
+        file.update_tags(AREA_OR_POINT=point)
+    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "r+") as file:
+        file.write_mask(there)
+    copy(path, tmp_path / "a.tif", driver="COG", blocksize=128, overview_resampling="nearest")
+    for level in (0, 1):
+        image = open_image(tmp_path / "a.tif", index={"level": level})
+        with rasterio.open(tmp_path / "a.tif", **({"overview_level": level - 1} if level else {})) as file:
+            inside = file.dataset_mask()[::-1] != 0
+            np.testing.assert_array_equal(pixel_rows(image), file.read().transpose(1, 2, 0)[::-1][inside])
+            expected = turned(file.transform, file.height)
+            assert place_of(image).transform == expected
+            assert place_of(Image(image.source, "", "", (1, 1), image.georeference)).transform == expected
+
+
+def test_a_mask_without_coordinates_has_its_lines_in_the_order_of_the_file(tmp_path):
+    stored = embeddings()[0]
+    valid = (~HOLES)[..., None].astype("u1")
+    path = tile(tmp_path / "a.tif", stored, from_south=True, nodata=None)
+    zarr.create_array(tmp_path / "plain.zarr", data=np.ascontiguousarray(valid[::-1]))
+    tile(tmp_path / "placed.tif", valid, nodata=None)
+    for mask in ("plain.zarr", "placed.tif"):
+        np.testing.assert_array_equal(pixel_rows(open_image(path, mask=tmp_path / mask)), stored[~HOLES])
+
+
+def with_scales(path, stored, scales, offsets):
+    tile(path, stored)
+    with rasterio.open(path, "r+") as file:
+        file.scales, file.offsets = scales, offsets
+    return path
+
+
+def test_declared_scales_and_offsets_of_each_band_make_values_of_tiff_and_zarr(tmp_path):
+    stored = embeddings()[0][..., :3]
+    path = with_scales(tmp_path / "a.tif", stored, (0.5, 1.0, 2.0), (0.0, -1.0, 3.0))
+    expected = stored[~HOLES] * np.array([0.5, 1, 2]) + np.array([0, -1, 3])
+    image = open_image(path, dequantise="declared")
+    np.testing.assert_array_equal(pixel_rows(image), expected)
+    np.testing.assert_array_equal(pixel_rows(with_bands(image, ["A02", "A00"])), expected[:, [2, 0]])
+    one, other = (with_bands(image, [name]) for name in ("A01", "A02"))
+    np.testing.assert_array_equal(pixel_rows(stacked([other, one])), expected[:, [2, 1]])
+    np.testing.assert_array_equal(pixel_rows(open_image(path)), stored[~HOLES])
+    attributes = {"scale_factor": 0.5, "add_offset": -2, "_FillValue": -128}
+    zarr.create_array(tmp_path / "a.zarr", data=stored, attributes=attributes)
+    image = open_image(tmp_path / "a.zarr", dequantise="declared")
+    np.testing.assert_array_equal(pixel_rows(image), stored[~HOLES] * 0.5 - 2)
+
+
+def test_values_that_a_file_does_not_have_are_refused(tmp_path):
+    path = tile(tmp_path / "a.tif", embeddings()[0].astype("i2"))
+    with pytest.raises(ValueError, match=r"expected a scale or an offset in .*a.tif for dequantise='declared'"):
+        open_image(path, dequantise="declared")
+    with pytest.raises(ValueError, match=r"expected int8 pixels for dequantise='alphaearth'; got int16 in .*a.tif"):
+        open_image(path, dequantise="alphaearth")
+    with pytest.raises(ValueError, match="expected 'declared', 'alphaearth' or None for dequantise; got 'tessera'"):
+        open_image(path, dequantise="tessera")
+
+
+def test_a_model_of_values_finds_them_in_other_tiles(tmp_path):
+    path = str(tile(tmp_path / "a.tif", embeddings()[0]))
+    arguments = ["segment", path, "--model", str(tmp_path / "m.zarr"), "--out", str(tmp_path / "l.tif")]
+    run = CliRunner().invoke(mdh, [*arguments, "--dequantise", "alphaearth", "--method", "pca"])
+    assert run.exit_code == 0, run.output
+    assert load_model(tmp_path / "m.zarr").pixel_columns_.dequantise == "alphaearth"
+    predict(path, str(tmp_path / "m.zarr"), labels=str(tmp_path / "again.tif"))
+    np.testing.assert_array_equal(labels_at(tmp_path / "l.tif")[0], labels_at(tmp_path / "again.tif")[0])
+
+
+def test_bands_of_different_zones_are_not_one_scene(tmp_path):
+    one = open_image(tile(tmp_path / "a.tif", embeddings()[0][..., :1]))
+    with rasterio.open(tile(tmp_path / "b.tif", embeddings()[0][..., 1:2]), "r+") as file:
+        file.crs = "EPSG:32634"
+    with pytest.raises(ValueError, match=r"expected bands of one place; got EPSG:32633 and EPSG:32634 in .*: resample"):
+        stacked([one, open_image(tmp_path / "b.tif")])
+
+
+def dataset(stored, transform=NORTH_UP):
+    """A Dataset as xarray users have it, with coordinates of pixels' middles and a grid mapping."""
+    x = transform.c + transform.a * (np.arange(WIDTH) + 0.5)
+    y = transform.f + transform.e * (np.arange(HEIGHT) + 0.5)
+    coords = {"band": NAMES, "y": y, "x": x}
+    found = xarray.Dataset({"embeddings": (("band", "y", "x"), stored.transpose(2, 0, 1))}, coords)
+    found["embeddings"].attrs.update(grid_mapping="spatial_ref", _FillValue=-128)
+    crs = rasterio.crs.CRS.from_user_input(UTM)
+    return found.assign_coords(spatial_ref=((), 0, {"crs_wkt": crs.to_wkt()}))
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have a Zarr V3 specification")
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("from_south", [False, True])
+def test_a_group_of_xarray_is_read_where_its_coordinates_and_grid_mapping_say(zarr_format, from_south, tmp_path):
+    stored = embeddings()[0]
+    given = dataset(stored[::-1], turned(NORTH_UP, HEIGHT)) if from_south else dataset(stored)
+    given.to_zarr(tmp_path / "a.zarr", zarr_format=zarr_format, consolidated=False)
+    for path in (tmp_path / "a.zarr", tmp_path / "a.zarr/embeddings"):
+        image = open_image(path)
+        assert (image.shape, image.bands) == ((HEIGHT, WIDTH, BANDS), tuple(NAMES))
+        assert place_of(image)[:2] == (rasterio.crs.CRS.from_user_input(UTM), NORTH_UP)
+        np.testing.assert_array_equal(pixel_rows(image), stored[~HOLES])
+        write_labels(lambda rows: (rows[:, 0] > 0).astype(int), image, tmp_path / "l.tif", n_labels=2, overwrite=True)
+        found, *where = labels_at(tmp_path / "l.tif")
+        assert where == [NORTH_UP, UTM, 255]
+        np.testing.assert_array_equal(found[~HOLES], stored[~HOLES][:, 0] > 0)
+
+
+def group_of(folder, stored, *, group=None, array=None, mapping=None, x=None):
+    root = zarr.create_group(folder, attributes=group or {}, overwrite=True)
+    root.create_array("embeddings", data=stored, dimension_names=("y", "x", "band"), attributes=array or {})
+    if mapping:
+        root.create_array("crs", data=np.int64(0), attributes=mapping)
+    if x is not None:
+        y = NORTH_UP.f - PIXEL * (np.arange(HEIGHT) + 0.5)
+        for name, values in (("x", x), ("y", y)):
+            root.create_array(name, data=values, dimension_names=(name,))
+    return folder
+
+
+def test_a_place_is_taken_from_the_first_of_conventions_grid_mapping_and_even_coordinates(tmp_path):
+    stored, transform = embeddings()[0], [PIXEL, 0, 4e5, 0, -PIXEL, 5e6]
+    geozarr = {"proj:code": UTM, "spatial:transform": transform}
+    path = group_of(tmp_path / "a.zarr", stored, group=geozarr)
+    assert place_of(open_image(path))[:2] == (rasterio.crs.CRS.from_user_input(UTM), NORTH_UP)
+    wkt = {"crs_wkt": rasterio.crs.CRS.from_user_input(UTM).to_wkt(), "GeoTransform": "4e5 10 0 5e6 0 -10"}
+    path = group_of(tmp_path / "b.zarr", stored, mapping=wkt, array={"grid_mapping": "crs: x y"})
+    assert place_of(open_image(path / "embeddings"))[:2] == (rasterio.crs.CRS.from_user_input(UTM), NORTH_UP)
+    moved = 5e5 + PIXEL * (np.arange(WIDTH) + 0.5)  # as after a selection, of which GeoTransform knows nothing
+    path = group_of(tmp_path / "c.zarr", stored, mapping=wkt, array={"grid_mapping": "crs"}, x=moved)
+    assert place_of(open_image(path)).transform == rasterio.Affine(PIXEL, 0, 5e5, 0, -PIXEL, 5e6)
+    uneven = np.where(np.arange(WIDTH) > 30, moved + 4, moved)
+    path = group_of(tmp_path / "d.zarr", stored, mapping=wkt, array={"grid_mapping": "crs"}, x=uneven)
+    assert place_of(open_image(path)) is None
+    assert "proj:wkt2" in open_image(path).georeference
+
+
+def test_a_group_with_several_images_asks_for_one_and_a_pyramid_for_a_level(tmp_path):
+    stored = embeddings()[0]
+    path = group_of(tmp_path / "a.zarr", stored)
+    zarr.open_group(path).create_array("scales", data=stored[..., 0], dimension_names=("y", "x"))
+    with pytest.raises(ValueError, match=r"a Zarr group of 2 arrays \(embeddings, scales\): add one to the path"):
+        open_image(path)
+    pyramid = tmp_path / "b.zarr"
+    for level in range(2):
+        group_of(pyramid / str(level), np.ascontiguousarray(stored[:: 1 + level, :: 1 + level]))
+    zarr.create_group(pyramid, attributes={"multiscales": {"layout": [{"asset": "0"}, {"asset": "1"}]}})
+    assert open_image(pyramid).shape == stored.shape
+    np.testing.assert_array_equal(open_image(pyramid, index={"level": 1}).pixels, stored[::2, ::2])
+    with pytest.raises(ValueError, match="expected a level of GeoZarr from 0 to 1; got 2"):
+        open_image(pyramid, index={"level": 2})
