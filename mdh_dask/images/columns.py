@@ -31,6 +31,8 @@ class PixelColumns:
         Those on which the model was tested.
     dequantise : str, optional
         Values that stored numbers become, as given by the user; see `open_image`.
+    snapshots : tuple of str, optional
+        Snapshots of Icechunk repositories to which the model was fitted.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class PixelColumns:
     bands: tuple[str, ...] | None = None
     tiles: Tiles | None = None
     dequantise: Dequantise | None = None
+    snapshots: tuple[str, ...] | None = None
 
     def of(self, image: Image, model: object) -> Image:
         """Return an image with the bands of a model, found by their names if both have some; `model` is its name.

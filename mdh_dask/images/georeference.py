@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import zarr
 
+from .._storable import fits
 from .._typing import Floats
 from ..io.nodes import array_in, dimensions_of
 from .axes import named
@@ -119,8 +120,10 @@ def moved(attributes: Mapping[str, Any], view: View) -> dict[str, Any]:
 
 def northward(image: Image) -> Image:
     """Return an image with the northernmost line first: its lines are read from the last to the first otherwise."""
-    transform = image.georeference.get("spatial:transform")
-    if image.multiscale or transform is None or transform[4] <= 0 or transform[1] or transform[3]:
+    transform: Any = image.georeference.get("spatial:transform")
+    if image.multiscale or not fits(transform, [float | int]) or len(transform) != 6:  # what maps need is checked there
+        return image
+    if transform[4] <= 0 or transform[1] or transform[3]:
         return image
     flip: View = (1.0, 0.0, 0.0, 0.0, -1.0, float(image.shape[0]))
     (p, q, r, s, t, u) = after(image.view, flip)

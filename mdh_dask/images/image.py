@@ -138,6 +138,8 @@ class Image:
     view : tuple of float
         Where the image with these `geo_tags` has the pixels of this one, an overview or one whose lines are read from
         the last to the first.
+    snapshot : str
+        The snapshot of an Icechunk repository at which it is read; empty for others.
     quantisation : Quantisation, optional
         How stored numbers become pixels; as they are by default.
     """
@@ -155,6 +157,7 @@ class Image:
     bands: tuple[str, ...] = ()
     view: View = AS_STORED
     quantisation: Quantisation | None = None
+    snapshot: str = ""
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -13,8 +13,9 @@ from .._errors import ContentsError
 from .._locations import has_query, hiding_credentials
 from .._packages import needed
 from .._typing import AnyArray
-from ..io.nodes import array_in, dimensions_of, find_node, group_of
+from ..io.nodes import Location, array_in, dimensions_of, find_node, given_node, group_of, name_of_node
 from ..io.paths import Options, local_path, naming, open_parts, refuse_streams
+from ..io.repositories import revision_of, snapshot_of
 from ..io.rows import StoredArray, as_array, check_chunks, check_complete
 from ..io.tables import MOST_BLOCKS
 from .axes import AxesView, view_of
@@ -116,7 +117,7 @@ LEAST_STRIP = 2**18
 
 @hiding_credentials()
 def open_image(
-    path: str | os.PathLike[str],
+    path: Location,
     *,
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
@@ -130,10 +131,12 @@ def open_image(
 
     Parameters
     ----------
-    path : path or URL
+    path : path, URL, Zarr array or group, Zarr store, or session of Icechunk that only reads
         PNG, JPEG or another picture that Pillow reads; TIFF of strips, tiles or pages; an OME-Zarr group of version
         0.4 or 0.5, which is opened at full resolution; or a Zarr array, also as the only one with lines and columns of
-        a group, as xarray and GeoZarr have them.
+        a group, as xarray and GeoZarr have them. Of an Icechunk repository
+        ``"icechunk::s3://bucket/folder@v1/embeddings"`` is an array at a branch, tag or snapshot, also with
+        ``file:///folder``, by default at the branch ``main``.
     axes : str, optional
         A letter for each axis of a TIFF or Zarr image, such as ``"yxc"`` or ``"cyx"`` with c for the bands. By default
         the names of the axes in the file; for a Zarr array without names, a first or last axis of at most 32 holds the
@@ -191,8 +194,9 @@ def open_image(
     >>> image.shape, image.chunks
     ((500, 400, 3), (100, 100))
     """
-    where = os.fspath(path)
-    kind = kind_of(where, storage_options)
+    node = None if isinstance(path, str | os.PathLike) else given_node(path)
+    where = os.fspath(path) if node is None else name_of_node(node)
+    kind = kind_of(where, storage_options) if node is None else "Zarr"
     about: dict[str, Any] = {}
     if kind == "TIFF":
         image, about = _tiff_image(where, axes, dict(index or {}), storage_options)
@@ -201,7 +205,8 @@ def open_image(
         picture = open_picture(where, storage_options)
         image = Image(picture, where, picture.kind, picture.chunks)
     else:
-        image, about = _zarr_image(where, axes, dict(index or {}), missing_chunks, storage_options)
+        node = find_node(where, storage_options) if node is None else node
+        image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks, storage_options)
     values = quantisation_of(dequantise, image.dtype, image.shape[2], about.pop("scales", {}), where)
     if values is not None and values.name in NAMED and not about.get("declared"):
         about["declared"] = [NAMED[values.name].nodata]
@@ -230,6 +235,8 @@ def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options 
 @hiding_credentials()
 def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
     """Return the kind of an image by its first bytes; anything but an existing file counts as Zarr."""
+    if revision_of(path) is not None:
+        return "Zarr"
     refuse_streams(path)
     local = local_path(path)
     magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)
@@ -266,10 +273,14 @@ def _tiff_image(
 
 
 def _zarr_image(
-    path: str, axes: str | None, index: dict[str, int], missing: Literal["error", "fill"], storage_options: Options
+    path: str,
+    node: zarr.Array | zarr.Group | None,
+    axes: str | None,
+    index: dict[str, int],
+    missing: Literal["error", "fill"],
+    storage_options: Options,
 ) -> tuple[Image, dict[str, Any]]:
     """Return the image, and what its attributes say of pixels without data."""
-    node = find_node(path, storage_options)
     multiscale, inner, level = None, "", index.get("level", 0)
     if isinstance(node, zarr.Group):
         multiscale = multiscale_of(node.attrs.asdict(), level)
@@ -294,7 +305,7 @@ def _zarr_image(
     if fill:  # which xarray writes there in place of _FillValue; zero is also the default of others
         attributes.setdefault("_FillValue", fill.item())
     about = {"declared": declared_by(attributes), "scales": scales_in(attributes)}
-    return replace(image, bands=bands), about
+    return replace(image, bands=bands, snapshot=snapshot_of(array.store)), about
 
 
 def _view(path: str, *about: Any) -> AxesView:

@@ -17,6 +17,7 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 from .._errors import ContentsError, SettingError
 from .._locations import hiding_credentials, name_of, without_query
 from ..io.paths import local_path, read_file
+from ..io.repositories import pinned
 from .bands import stacked, with_bands
 from .features import Features
 from .image import Image
@@ -105,7 +106,7 @@ def _of_path(path: str) -> Scene:
         local_path(path)  # raises an error for what no machine could open, as a link to itself
     except (OSError, ValueError) as error:
         return Scene(name, (), fault=str(error))
-    return Scene(name, ((path, ()),))
+    return Scene(name, ((pinned(path), ()),))
 
 
 def _of_pattern(pattern: str) -> list[Scene]:

@@ -19,6 +19,7 @@ from .npy import open_npy
 from .parquet import open_parquet, open_parquet_table
 from .parquet_files import SUFFIXES, parquet_files
 from .paths import Options, filesystem, local_path, refuse_streams
+from .repositories import revision_of
 from .rows import open_array, open_rows
 from .sparse import is_matrix_market, is_sparse_group, open_sparse_file, open_sparse_group
 from .tables import LazyTable
@@ -197,8 +198,9 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
         As for `open_features`.
     """
     suffix = PurePosixPath(name_of(path)).suffix.lower()
-    filesystem(path, storage_options)  # raises an error that names a missing package
-    refuse_streams(path)
+    if revision_of(path) is None:
+        filesystem(path, storage_options)  # raises an error that names a missing package
+        refuse_streams(path)
     if suffix == ".npy":
         return "npy"
     if suffix == ".npz":

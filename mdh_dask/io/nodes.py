@@ -16,11 +16,16 @@ from typing import Any
 
 import zarr
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
+from zarr.abc.store import Store
 from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.errors import ZarrUserWarning
 
 from .paths import Options, local_path, reaching, url_options
+from .repositories import revision_of, snapshot_of, store_of
+
+Location = Any
+"""A path or URL, a Zarr array, group or store, or a session of Icechunk."""
 
 MARK = "mdh_dask"
 """The attribute in which `write_rows` records whether an array is complete."""
@@ -39,17 +44,22 @@ CODECS = {
 """Names of the codecs that may decode chunks: others, such as that of pickle, may run code of the chunk."""
 
 
-def find_node(location: str | os.PathLike[str], storage_options: Options) -> zarr.Array | zarr.Group | None:
+def find_node(location: Location, storage_options: Options = None) -> zarr.Array | zarr.Group | None:
     """Return the Zarr array or group at a location, opened for reading, or None.
 
     Raises a ValueError if its metadata are damaged.
     """
-    path = local_path(location)
+    if is_node(location):
+        return given_node(location)
+    path, revision = local_path(location), revision_of(location)
+    store = None if revision is None else store_of(revision)
     try:
         with reaching(location), warnings.catch_warnings():
             # Zarr 3.4 warns of chunks of no rows, and reads all that is stored in them as fill values.
             warnings.filterwarnings("error", ".*stored chunk shape .* is invalid", ZarrUserWarning)
-            if path is None:
+            if revision is not None:
+                node = zarr.open(store, path=revision.path, mode="r")
+            elif path is None:
                 node = zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
             else:
                 node = zarr.open(path, mode="r")
@@ -60,6 +70,35 @@ def find_node(location: str | os.PathLike[str], storage_options: Options) -> zar
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, UserWarning) as error:
         raise ValueError(f"{location} is damaged: Zarr cannot read its metadata ({error}); write it again") from error
     return node
+
+
+def is_node(given: Any) -> bool:
+    """Return whether a value is a Zarr array, group or store, or a session of Icechunk, rather than a location."""
+    return isinstance(getattr(given, "store", given), Store)
+
+
+def given_node(given: Any) -> zarr.Array | zarr.Group:
+    """Return the Zarr array or group that a session of Icechunk or a Zarr store holds, or the one that is given.
+
+    Raises a TypeError for anything else, and a ValueError for a session that writes.
+    """
+    store = getattr(given, "store", given)
+    if not is_node(given):
+        raise TypeError(
+            f"expected a path, a URL, a Zarr array or group, a Zarr store or an Icechunk session; got a "
+            f"{type(given).__name__}"
+        )
+    snapshot_of(store)
+    node = given if isinstance(given, zarr.Array | zarr.Group) else zarr.open(store, mode="r")
+    if isinstance(node, zarr.Array):
+        _check(node)
+    return node
+
+
+def name_of_node(node: zarr.Array | zarr.Group) -> str:
+    """Return a name for a Zarr array or group that was given without a location."""
+    snapshot = snapshot_of(node.store)
+    return f"snapshot {snapshot}/{node.path}".rstrip("/") if snapshot else str(node.store_path)
 
 
 def array_in(group: zarr.Group, name: str) -> zarr.Array | None:
@@ -76,13 +115,14 @@ def dimensions_of(array: zarr.Array) -> tuple[str, ...]:
     return tuple(map(str, names)) if names and all(names) else ()
 
 
-def group_of(array: zarr.Array, location: str | os.PathLike[str], storage_options: Options = None) -> zarr.Group | None:
+def group_of(array: zarr.Array, location: Location, storage_options: Options = None) -> zarr.Group | None:
     """Return the group that holds an array at a location, or None if there is none, or it cannot be read."""
     with suppress(OSError, ValueError):
         if array.path:
             return zarr.open_group(array.store, path=array.path.rpartition("/")[0], mode="r")
-        node = find_node(os.fspath(location).rstrip("/").rpartition("/")[0], storage_options)
-        return node if isinstance(node, zarr.Group) else None
+        if isinstance(location, str | os.PathLike):
+            node = find_node(os.fspath(location).rstrip("/").rpartition("/")[0], storage_options)
+            return node if isinstance(node, zarr.Group) else None
     return None
 
 

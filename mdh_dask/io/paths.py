@@ -1,12 +1,10 @@
-"""Files at paths and URLs: their file systems, contents and fingerprints, and errors that say what is wrong."""
+"""Files at paths and URLs: their file systems and contents, and errors that say what is wrong."""
 
 import errno
-import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from dask.base import tokenize
@@ -16,7 +14,6 @@ from fsspec.core import (  # type: ignore[import-untyped, unused-ignore]
 )
 
 from .._errors import ContentsError
-from .._locations import hiding_credentials, missing, name_of, without_query
 
 Options = Mapping[str, Any] | None
 """Options of fsspec for a URL, such as credentials and endpoints."""
@@ -216,59 +213,5 @@ def open_parts(location: str | os.PathLike[str], storage_options: Options = None
     return fs.open(name, "rb", block_size=AHEAD)
 
 
-METADATA = ("zarr.json", ".zarray", ".zattrs", ".zmetadata")
-
 CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "Last-Modified", "updated")
 """Properties of stored objects that change with their contents, the best first."""
-
-
-@hiding_credentials()
-def fingerprint(source: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
-    """Return the fingerprint of a file or folder, or of several files with an asterisk, from one listing.
-
-    ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
-    metadata files, ``"listing"`` of all names, sizes and entity tags or, without these, times of modification: a file
-    replaced by its copy counts as changed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     length = Path(folder, "x.npy").write_bytes(b"123")
-    ...     found = fingerprint(folder)
-    >>> found["objects"], found["bytes"]
-    (1, 3)
-    """
-    store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
-    store.invalidate_cache()
-    try:
-        with reaching(source):
-            objects = _objects(store, root)
-    except FileNotFoundError as error:  # of HTTP; it has no words of its own
-        raise missing(source) from error
-    listing, metadata = hashlib.sha256(), hashlib.sha256()
-    for name in sorted(objects):
-        about = objects[name]
-        changes = next((str(about[key]) for key in CHANGES if about.get(key) is not None), None)
-        listing.update(json.dumps([name.removeprefix(root), about.get("size"), changes]).encode())
-        if name.rpartition("/")[2] in METADATA:
-            metadata.update(store.cat_file(name))
-    return {
-        "objects": len(objects),
-        "bytes": sum(about.get("size") or 0 for about in objects.values()),
-        "metadata": metadata.hexdigest(),
-        "listing": listing.hexdigest(),
-    }
-
-
-def _objects(store: Any, root: str) -> dict[str, Any]:
-    """Return the properties of a file, of all files in a folder, or of those that match a pattern."""
-    if "*" in without_query(root):
-        found: dict[str, Any] = store.glob(root, detail=True)
-    elif "http" in store.protocol and PurePosixPath(name_of(root)).suffix not in ("", ".zarr"):
-        # Listing an HTTP URL would read all of it to search for links.
-        found = {root: store.info(root)}
-    else:
-        found = store.find(root, detail=True)
-    return found

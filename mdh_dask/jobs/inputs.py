@@ -17,8 +17,8 @@ from ..images.rows import all_rows
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.validity import nodata_of
 from ..io import codec
+from ..io.fingerprints import fingerprint
 from ..io.inputs import Table, TypedTable
-from ..io.paths import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.estimates import Estimate, estimate

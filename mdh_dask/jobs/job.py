@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._cached import cached_property
 from .._errors import SettingError
 from .._fields import JobError
 from .._state import ComparedState
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
-from ..io.paths import fingerprint
+from ..io.fingerprints import fingerprint
+from ..io.repositories import pinned
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
 from ..workflows.row_files import check_groups
@@ -56,6 +58,12 @@ class Job:
     cluster: dict[str, Any]
     """The other keys of that table."""
 
+    @cached_property
+    def source(self) -> Any:
+        """The path or URL of the input; that of an Icechunk repository is at its snapshot from the first use on."""
+        path = self.input["path"]
+        return pinned(path) if isinstance(path, str) else path
+
     @property
     def work(self) -> Path:
         """The folder with the state from which a killed job resumes."""
@@ -75,11 +83,13 @@ class Job:
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of the input, with those of labels, weights and mask if there are any."""
         beside = {key: fingerprint(path) for key in BESIDE if (path := self.input.get(key)) is not None}
-        return fingerprint(self.input["path"]) | beside
+        return fingerprint(self.source) | beside
 
     def open_input(self) -> Input:
         """Open the input."""
-        return INPUTS[self.input["kind"]][0]({**self.input, "typed": takes_types(self.estimator())})
+        return INPUTS[self.input["kind"]][0](
+            {**self.input, "path": self.source, "typed": takes_types(self.estimator())}
+        )
 
     def outputs(self, **options: Any) -> JobOutputs:
         """Return the outputs."""

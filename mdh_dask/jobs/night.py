@@ -249,8 +249,9 @@ class ScheduledRun(Run):
                 write_preview(seen, growing)
                 self.opened.check_unchanged(name)
             found = {
-                "shape": list(image.shape), "crs": crs_of(image), "n_rows": int(seen.sizes.sum()),
-                "n_without": seen.n_without or 0, "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
+                "shape": list(image.shape), "crs": crs_of(image), "snapshot": image.snapshot or None,
+                "n_rows": int(seen.sizes.sum()), "n_without": seen.n_without or 0,
+                "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
                 "transform": image.georeference.get("spatial:transform"),
                 "moved": moved(model, seen.sizes, self.ledger.sizes_before(version)),
                 "seconds": perf_counter() - started,
@@ -258,7 +259,8 @@ class ScheduledRun(Run):
             }  # fmt: skip
         self.ledger.add("scenes", name, about | found)
         if image is not None:
-            logger.info("scene %s labelled by version %s of the model", name, version)
+            snapshot = f", at snapshot {image.snapshot}" if image.snapshot else ""
+            logger.info("scene %s labelled by version %s of the model%s", name, version, snapshot)
 
     def _version(self) -> int:
         return int(self.ledger.versions[-1]["version"])

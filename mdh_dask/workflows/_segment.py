@@ -10,6 +10,7 @@ from ..clusters.current import current_cluster
 from ..images.bands import with_bands
 from ..images.quantisation import Dequantise
 from ..images.validity import Nodata
+from ..io.nodes import is_node
 from ._fit import Cluster
 from .outputs import Outputs
 from .pixels import PixelOptions, segment_image
@@ -53,8 +54,9 @@ def segment(
 
     Parameters
     ----------
-    image : str, path, sequence of these, xarray DataArray, or mapping of str to DataArray
-        Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands; or an array
+    image : str, path, sequence of these, xarray DataArray, mapping of str to DataArray, or what `open_image` takes
+        Path or URL of a PNG, JPEG or TIFF, an OME-Zarr group or a Zarr array of lines, columns and bands, also of an
+        Icechunk repository (``"icechunk::s3://bucket/folder@v1"``), a session of one or a Zarr array; or an array
         in memory or of Dask, whose dimensions have the names of axes, such as y, x and band. Several images, by a
         pattern with asterisks, a list or a JSON file of STAC items, or DataArrays by name, make one model; the paths of
         what is written for each then hold ``{scene}`` for its name.
@@ -170,7 +172,7 @@ def segment(
     if names_scenes(image):
         reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, dequantise=dequantise)
         return segment_scenes(image, bands, mask, reading, estimator, options, outputs, cluster or current_cluster())
-    if not isinstance(image, str | os.PathLike):
+    if not is_node(image) and not isinstance(image, str | os.PathLike):
         if axes is not None or mask is not None or dequantise is not None:
             raise SettingError(
                 "a DataArray has named axes, and NaN where there are no data: leave out axes, mask and dequantise"
@@ -178,8 +180,7 @@ def segment(
         if isinstance(image, Mapping):
             return segment_data_arrays(image, estimator, options, outputs, cluster or current_cluster(), index or {})
         return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
-    image = os.fspath(image)
-    outputs.check(image, *([mask] if mask else []))
+    outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
     reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask, dequantise=dequantise)
     opened = with_bands(reading.image(image), bands)
     return (

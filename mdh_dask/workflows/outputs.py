@@ -12,6 +12,7 @@ from .._locations import name_of
 from .._packages import require
 from ..io.models import MODEL
 from ..io.paths import local_path
+from ..io.repositories import revision_of
 from ..io.staging import ARRAY, Kind, check_file, will_replace
 from .output_kinds import OUTPUTS, wanted
 
@@ -235,4 +236,6 @@ def check_folder(folder: Path) -> None:
 
 def pure_path(path: str) -> PurePath:
     """Return a path with links resolved, or a URL as a path, to compare it with others."""
+    revision = revision_of(path)
+    path = path if revision is None else revision.repository
     return local_path(path) or PurePosixPath(path)

@@ -1,7 +1,7 @@
 """Segmentation of an open image into labels, model, preview and report."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -104,6 +104,8 @@ def segment_image(
     """
     height, width, n_bands = image.shape
     logger.info("%s: %s, %s x %s pixels of %s bands of %s", image.path, image.kind, width, height, n_bands, image.dtype)
+    if image.snapshot:
+        logger.info("snapshot %s", image.snapshot)
     started = perf_counter()
     every = all_rows(image, columns_of(options))
     measured = telling_of_memory(every, estimator)
@@ -116,7 +118,14 @@ def segment_image(
         else:
             tiles, n_passes = fit_tiles([image], estimator, options)
         estimator.pixel_columns_ = PixelColumns(
-            n_bands, features, image.axes, options.nodata, options.bands, tiles, options.dequantise
+            n_bands,
+            features,
+            image.axes,
+            options.nodata,
+            options.bands,
+            tiles,
+            options.dequantise,
+            snapshots_of([image]),
         )
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
@@ -137,6 +146,11 @@ def segment_image(
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
+
+
+def snapshots_of(images: Iterable[Image]) -> tuple[str, ...] | None:
+    """Return the snapshots at which images are read; None if they are in no repository."""
+    return tuple(dict.fromkeys(image.snapshot for image in images if image.snapshot)) or None
 
 
 def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> tuple[Tiles, int]:
@@ -223,7 +237,7 @@ def labelled(
     The labels have the number of clusters as an attribute, and those in `about`.
     """
     label, n_clusters, noise = estimator._block_labels(), int(estimator.n_clusters_), int(estimator.noise)
-    attributes = {"n_clusters": n_clusters, **(about or {})}
+    attributes = {"n_clusters": n_clusters, **({"snapshot": image.snapshot} if image.snapshot else {}), **(about or {})}
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
     if sieve is not None or outputs.connected or outputs.regions:
         return write_segments(

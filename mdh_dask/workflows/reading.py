@@ -16,6 +16,7 @@ from ..images.rows import all_rows
 from ..images.validity import Nodata
 from ..io import inputs
 from ..io.inputs import Table, TypedTable
+from ..io.nodes import Location, is_node
 
 MissingChunks = Literal["error", "fill"]
 
@@ -56,10 +57,10 @@ class Reading:
         return table
 
     def image(
-        self, path: str, axes: str | None = None, nodata: Nodata = None, dequantise: Dequantise | None = None
+        self, path: Location, axes: str | None = None, nodata: Nodata = None, dequantise: Dequantise | None = None
     ) -> Image:
         """Open an image; `axes` applies if the image does not name its axes, the others if none is chosen."""
-        silent = self.axes is None and kind_of(path) != "picture"
+        silent = self.axes is None and (is_node(path) or kind_of(path) != "picture")
         return open_image(
             path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks,
             nodata=nodata if self.nodata is None else self.nodata, mask=self.mask,

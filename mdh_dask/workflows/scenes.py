@@ -23,7 +23,7 @@ from .estimates import telling_of_memory
 from .facts import recorded
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
-from .pixels import PixelOptions, columns_of, drawn, fit_tiles, labelled, segment_image, write_preview
+from .pixels import PixelOptions, columns_of, drawn, fit_tiles, labelled, segment_image, snapshots_of, write_preview
 from .reading import Reading
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,14 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
             estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
     estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
     estimator.pixel_columns_ = PixelColumns(
-        first.shape[2], features, first.axes, options.nodata, first.bands or None, tiles, options.dequantise
+        first.shape[2],
+        features,
+        first.axes,
+        options.nodata,
+        first.bands or None,
+        tiles,
+        options.dequantise,
+        snapshots_of(images.values()),
     )
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
 

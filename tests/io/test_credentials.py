@@ -22,7 +22,7 @@ from mdh_dask.cli import mdh
 from mdh_dask.clusters.workers import watching
 from mdh_dask.images import open_image
 from mdh_dask.io import open_features
-from mdh_dask.io.paths import fingerprint
+from mdh_dask.io.fingerprints import fingerprint
 from tests.helpers import serving
 
 ROWS = np.random.default_rng(0).normal(size=(400, 2)) + 9 * (np.arange(400) % 2)[:, None]

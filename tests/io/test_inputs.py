@@ -27,8 +27,8 @@ from hypothesis import strategies as st
 from mdh_dask import PCATree
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
+from mdh_dask.io.fingerprints import fingerprint
 from mdh_dask.io.inputs import kind_of
-from mdh_dask.io.paths import fingerprint
 from mdh_dask.io.tables import grouped, lazy_rows
 from tests.helpers import counted_computes, serving, tasks_of
 
