@@ -93,6 +93,11 @@ MOST_LINES = 4096
 """Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
 
 
+MOST_BYTES = 2**27
+"""Bytes of a block of pixels where blocks need not be whole chunks: a chunk of many bands may not fit a worker as
+values, several times."""
+
+
 class Source(Protocol):
     """A source of pixels, small enough to be sent to workers."""
 
@@ -190,7 +195,9 @@ class Image:
 
         Chunks that do not divide a panel of a wide image become the next smaller power of two columns wide.
         """
-        lines = min(self.chunks[0], MOST_LINES, self.shape[0])
+        line_bytes = min(self.shape[1], self.order.panel) * self.shape[2] * self.dtype.itemsize
+        most = 2 ** max(0, (MOST_BYTES // line_bytes).bit_length() - 1)
+        lines = min(self.chunks[0], MOST_LINES, self.shape[0], most)
         columns = min(self.chunks[1], self.order.panel, self.shape[1])
         if self.order.panel < self.order.width and self.order.panel % columns:
             columns = 2 ** (columns.bit_length() - 1)
@@ -215,9 +222,55 @@ class Image:
         return lines * max(1, default_block_bytes(self.order.n_rows * row_bytes) // (lines * line_bytes))
 
 
+@dataclass
+class Kept:
+    """The pixels of an image whose chunks hold several blocks of rows: the last chunks that were decoded stay."""
+
+    image: Image
+    source: Any = None
+    last: tuple[Block, AnyArray] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Return lines, columns and bands."""
+        return self.image.source.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of what is stored."""
+        return self.image.source.dtype
+
+    def open(self) -> "Kept":
+        """Return the open pixels, of which nothing is kept."""
+        return Kept(self.image, self.image.source.open())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to workers, without pixels."""
+        return {**vars(self), "last": None}
+
+    def __getitem__(self, block: Block) -> AnyArray:
+        """Read a block from the chunks around it."""
+        lines, columns = block
+        unit, height = self.image.chunks[0], self.shape[0]
+        around = slice(lines.start // unit * unit, min(-(-lines.stop // unit) * unit, height)), columns
+        if (around[0].stop - around[0].start) > unit:  # with a margin, of windows
+            return np.asarray(self.source[block])
+        last = self.last
+        if last is None or last[0] != around:
+            last = self.last = None  # before the next are decoded
+            last = self.last = (around, np.asarray(self.source[around]))
+        return last[1][lines.start - around[0].start : lines.stop - around[0].start]
+
+    def with_left_out(self, block: Block) -> AnyArray:
+        """Read a block with the bands that are left out otherwise."""
+        found: AnyArray = self.source.with_left_out(block)
+        return found
+
+
 def opened(image: Image) -> Delayed:
     """Return the open pixels as one node of a graph, so that a picture is decoded once per pass."""
-    about = (image.source, image.validity, image.chunks, image.quantisation)
+    source = image.source if image.label_chunks[0] == min(image.chunks[0], image.shape[0]) else Kept(image)
+    about = (source, image.validity, image.chunks, image.quantisation)
     return dask.delayed(_open, pure=False)(dask.delayed(about, traverse=False))
 
 

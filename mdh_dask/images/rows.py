@@ -94,9 +94,10 @@ def counted(image: Image, progress: Progress | None = None) -> Image:
     """
     if image.validity is None or image.n_valid is not None:
         return image
-    order, lines = image.order, image.block_lines(image.dtype.itemsize * image.shape[2])
+    stored = replace(image, quantisation=None)  # which the rule is for
+    order, lines = image.order, stored.block_lines(stored.dtype.itemsize * image.shape[2])
     flags = da.map_blocks(
-        _read_flags, opened(image), order, lines, chunks=(order.sizes(lines),), dtype=bool, meta=np.empty(0, bool)
+        _read_flags, opened(stored), order, lines, chunks=(order.sizes(lines),), dtype=bool, meta=np.empty(0, bool)
     )  # fmt: skip
     n_valid = reduce_rows(ValidOnLines(order), flags, progress=progress)
     if not n_valid.any():

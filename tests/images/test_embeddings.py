@@ -11,9 +11,11 @@ from rasterio.shutil import copy
 
 from mdh_dask import PCATree, load_model
 from mdh_dask.cli import mdh
-from mdh_dask.images import Image, open_image, pixel_rows, write_labels
+from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
+from mdh_dask.images.axes import AxesView
 from mdh_dask.images.bands import stacked, with_bands
 from mdh_dask.images.maps import place_of
+from mdh_dask.images.rows import counted
 from mdh_dask.workflows import predict, segment
 
 UTM, PIXEL, HEIGHT, WIDTH, BANDS = "EPSG:32633", 10.0, 50, 60, 64
@@ -116,6 +118,24 @@ def test_a_zarr_image_stored_from_the_south_has_its_labels_from_the_north(tmp_pa
     found, other = (zarr.open_array(tmp_path / f"{name}-l.zarr") for name in "ns")
     np.testing.assert_array_equal(found[:], other[:])
     assert found.attrs["spatial:transform"] == other.attrs["spatial:transform"] == north
+
+
+@pytest.mark.parametrize("from_south", [False, True])
+def test_chunks_that_would_not_fit_are_read_in_parts_and_seldom_decoded_again(from_south, tmp_path, monkeypatch):
+    stored, read = np.tile(embeddings()[0], (2, 1, 1))[:96], []
+    image = open_image(tile(tmp_path / "a.tif", stored, from_south), dequantise="alphaearth")
+    expected = pixel_rows(image).compute()
+    own = AxesView.__getitem__
+    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: (read.append(block), own(self, block))[1])
+    monkeypatch.setattr("mdh_dask.images.image.MOST_BYTES", 4 * WIDTH * BANDS * 4)
+    assert image.label_chunks == (4, 16)
+    with dask.config.set({"scheduler": "synchronous", "mdh-dask.block-size": 1}):
+        rows = pixel_rows(counted(image))
+        read.clear()
+        np.testing.assert_array_equal(rows.compute(), expected)
+        assert rows.numblocks[0] == 24 > 2 * len(read)
+        features = Features(window=3)
+        np.testing.assert_array_equal(pixel_rows(image, features), pixel_rows(image, features, lines=96))
 
 
 @pytest.mark.parametrize("point", ["Area", "Point"])
