@@ -194,7 +194,12 @@ def names_scenes(given: Any) -> bool:
     if isinstance(given, str | os.PathLike):
         path = without_query(given)
         return "*" in path or PurePosixPath(path).suffix.lower() in LISTS
-    return isinstance(given, list | tuple)
+    return isinstance(given, list | tuple) or is_stac(given)
+
+
+def is_stac(given: object) -> bool:
+    """Return whether a value is an object of pystac, which need not be installed."""
+    return any(one.__module__.partition(".")[0] == "pystac" for one in type(given).__mro__)
 
 
 def has_suffix(name: str, suffix: str, compressed: Collection[str]) -> bool:

@@ -93,7 +93,7 @@ MOST_LINES = 4096
 """Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
 
 
-MOST_BYTES = 2**27
+MOST_BYTES = 2**26
 """Bytes of a block of pixels where blocks need not be whole chunks: a chunk of many bands may not fit a worker as
 values, several times."""
 

@@ -32,18 +32,26 @@ COLOURS = np.array(
 
 NOISE = 24
 
+EMBEDDINGS = {
+    "spatial:transform": [10.0, 0.0, 4e5, 0.0, 10.0, 5e6], "proj:code": "EPSG:32633", "nodata": -128
+}  # fmt: skip
+"""Attributes of embeddings, which are stored from the south."""
+
 SAMPLE = 100_000
 
 
-def run(side: int = 40_000) -> Iterator[Table]:
-    """Segment a square image on two workers of 1 GB; a cluster of its own, gone by then, writes the image."""
+def run(side: int = 40_000, bands: int = N_BANDS) -> Iterator[Table]:
+    """Segment a square image on two workers of 1 GB; a cluster of its own, gone by then, writes the image.
+
+    Four bands are colours as uint8; any other number, such as 64, are embeddings as int8 in the form of AlphaEarth.
+    """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        size = side * side * N_BANDS
+        size = side * side * bands
         check_space(folder, size)
         with workers():
-            _store_image(folder / "image.zarr", side)
-            _store_image(folder / "warm.zarr", CHUNK)
+            _store_image(folder / "image.zarr", side, bands)
+            _store_image(folder / "warm.zarr", CHUNK, bands)
         stored = sum(file.stat().st_size for file in (folder / "image.zarr").rglob("*") if file.is_file())
         lines: list[tuple[Any, ...]] = []
         with workers() as client, Peaks(client) as peaks:
@@ -62,7 +70,8 @@ def run(side: int = 40_000) -> Iterator[Table]:
                 lines.append((what, seconds, seconds / reading, largest, summary.split(" segments")[0]))
             trouble = trouble_of(client)
         complete = all(open_image(folder / f"{i}.zarr").shape[:2] == (side, side) for i in (1, 2))
-    title = f"{side} x {side} x {N_BANDS} uint8 ({size / 1e9:.3g} GB, stored {stored / 1e9:.3g}), {N_WORKERS} workers"
+    dtype = ground(bands).dtype
+    title = f"{side} x {side} x {bands} {dtype} ({size / 1e9:.3g} GB, stored {stored / 1e9:.3g}), {N_WORKERS} workers"
     yield Table(title, ("work", "s", "times reading", "largest worker so far, MB", "segments"), lines)
     yield Table("Largest resident sets", ("process", "before, MB", "peak, MB", "required", "verdict"), peaks.lines())
     events = [(what, trouble[what], "none", verdict(trouble[what] == 0)) for what in ("paused", "removed", "restarted")]
@@ -74,7 +83,10 @@ def run(side: int = 40_000) -> Iterator[Table]:
 def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
     """Segment an image on the current cluster; return the summary."""
     outputs = Outputs(f"{out}.zarr", of_image=True, preview=f"{out}.png")
-    return segment_image(open_image(path), RandomProjectionTree(), options, outputs, nullcontext("workers")).summary
+    image = open_image(path)
+    if image.dtype == np.int8:
+        image = open_image(path, dequantise="alphaearth")
+    return segment_image(image, RandomProjectionTree(), options, outputs, nullcontext("workers")).summary
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -93,10 +105,21 @@ def check_space(folder: Path, size: int) -> None:
         )
 
 
-def _store_image(path: Path, side: int) -> None:
+def ground(bands: int) -> np.ndarray:
+    """Return the stored numbers of six kinds of ground: colours, or vectors of length 1 as AlphaEarth stores them."""
+    if bands == N_BANDS:
+        return COLOURS
+    vectors = np.random.default_rng(0).normal(size=(len(COLOURS), bands))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.rint(np.sign(vectors) * np.sqrt(np.abs(vectors)) * 127.5).clip(-100, 100).astype(np.int8)
+
+
+def _store_image(path: Path, side: int, bands: int) -> None:
     """Write an image of six kinds of ground in winding bands, with noise, chunk by chunk."""
-    chunks = (CHUNK, CHUNK, N_BANDS)
-    array = zarr.create_array(path, shape=(side, side, N_BANDS), chunks=chunks, dtype="u1")
+    array = zarr.create_array(
+        path, shape=(side, side, bands), chunks=(CHUNK, CHUNK, bands), dtype=ground(bands).dtype,
+        dimension_names=("y", "x", "band"), attributes=EMBEDDINGS if bands != N_BANDS else {},
+    )  # fmt: skip
     blocks = da.core.normalize_chunks((CHUNK, CHUNK), (side, side))
     written = da.map_blocks(_write_chunk, chunks=((1,) * len(blocks[0]), (1,) * len(blocks[1])), dtype=bool,
                             target=array, meta=np.empty((0, 0), bool))  # fmt: skip
@@ -109,6 +132,7 @@ def _write_chunk(target: zarr.Array, block_id: tuple[int, int]) -> np.ndarray:
     lines, columns = np.arange(y.start, y.stop)[:, None], np.arange(x.start, x.stop)[None]
     waves = np.sin(lines / 700 + np.sin(columns / 900)) + np.sin(columns / 1100 + np.cos(lines / 400))
     kind = ((waves + 2) * (len(COLOURS) / 4 - 1e-6)).astype(np.intp)
-    noise = rng.integers(0, NOISE, (2, *kind.shape, N_BANDS), dtype=np.uint8).sum(axis=0, dtype=np.uint8)
-    target[y, x] = COLOURS[kind] + noise
+    table = ground(target.shape[2])
+    noise = rng.integers(0, NOISE, (2, *kind.shape, table.shape[1]), dtype=np.uint8).sum(axis=0, dtype=np.uint8)
+    target[y, x] = table[kind] + (noise - np.uint8(NOISE) if table.dtype == np.int8 else noise).view(table.dtype)
     return np.ones((1, 1), bool)

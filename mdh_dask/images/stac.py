@@ -1,0 +1,175 @@
+"""STAC items, in files and as objects of pystac, and the files that they name, in the place of their catalogue only."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import dask
+
+from .._errors import ContentsError
+from .._locations import is_stac, name_of
+from ..io.paths import local_path, read_file
+
+LONGEST_HREF = 4000
+"""Most letters of a href, which may be signed."""
+
+ALLOWED, ALLOWED_VARIABLE = "mdh-dask.allowed-hrefs", "DASK_MDH_DASK__ALLOWED_HREFS"
+"""Setting with the places, besides that of a STAC file, to which its hrefs may lead: these are opened with the
+credentials of the job."""
+
+CATALOGUES, LINKS = ("Catalog", "Collection"), ("item", "child")
+
+
+class Found(NamedTuple):
+    """An item, the path or URL of its file and of the outermost one; or what is wrong with a link to it."""
+
+    item: Any
+    path: str
+    root: str
+    fault: str = ""
+    name: str = ""
+
+
+def items_of(given: Any) -> Iterator[Found]:
+    """Yield the items of an item, item collection, collection or catalogue, at a path or URL or an object of pystac.
+
+    Links of catalogues are followed, each to another file once.
+
+    Raises a ValueError if the file itself is none of these. A link that leads elsewhere, or to no such file, is an item
+    with a fault.
+    """
+    if is_stac(given):
+        return _of_object(given, root_of(given), set())
+    path = os.fspath(given)
+    return _of_file(path, path, {str(local_path(path) or path)})
+
+
+def root_of(given: Any) -> str:
+    """Return where an object of pystac says that it is; empty if it does not, or names a file that is not there."""
+    own = str(getattr(given, "get_self_href", lambda: None)() or "")
+    file = local_path(own)
+    return own if file is None or file.is_file() else ""
+
+
+def _of_object(given: Any, root: str, seen: set[str]) -> Iterator[Found]:
+    """Yield the items of an object of pystac; files are read here, as pystac would follow links anywhere."""
+    if hasattr(given, "assets"):
+        yield Found(given.to_dict(include_self_link=False, transform_hrefs=False), root_of(given) or root, root)
+    elif hasattr(given, "links"):
+        for link in given.links:
+            if link.rel in LINKS and is_stac(link.target):
+                yield from _of_object(link.target, root, seen)
+            elif link.rel in LINKS:
+                yield from _of_link(link.target, root_of(given) or root, root, seen)
+    else:
+        for item in given.items:
+            yield from _of_object(item, root or root_of(item), seen)
+
+
+def _of_file(path: str, root: str, seen: set[str]) -> Iterator[Found]:
+    try:
+        content = json.loads(read_file(path))
+        kind = content["type"]
+        hrefs = [link["href"] for link in content["links"] if link["rel"] in LINKS] if kind in CATALOGUES else []
+        items = [*content["features"]] if kind == "FeatureCollection" else [content]
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(
+            f"expected a STAC item, item collection, collection or catalogue in {path}; got other JSON: {error!r:.99}"
+        ) from error
+    if kind not in CATALOGUES:
+        yield from (Found(item, path, root) for item in items)
+    for href in hrefs:
+        yield from _of_link(href, path, root, seen)
+
+
+def _of_link(href: Any, path: str, root: str, seen: set[str]) -> Iterator[Found]:
+    """Yield the items of the file to which a link leads, or its fault; nothing if that was read before."""
+    try:
+        place = _place(href, path, root)
+        file = str(local_path(place) or place)
+        if file not in seen:
+            seen.add(file)
+            yield from _of_file(place, root, seen)
+    except (OSError, ValueError) as error:
+        name = PurePosixPath(name_of(href)).stem if isinstance(href, str) and href.isprintable() else ""
+        yield Found(None, path, root, str(error), name[:99])
+
+
+def files_of(name: str, found: "Found", bands: Sequence[str] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the files of an item, and the names of the bands of each."""
+    item, path, root = found.item, found.path, found.root
+    assets = {str(key): asset for key, asset in item["assets"].items()}
+    if bands is None:
+        keys = [key for key, asset in assets.items() if "data" in asset.get("roles", [])] or [*assets]
+        if len(keys) != 1:
+            raise ContentsError(f"item {name} of {path} has the assets {', '.join(keys)}: choose among them by bands")
+        return ((_place(assets[keys[0]]["href"], path, root), _own_names(assets[keys[0]], ())),)
+    files: dict[str, tuple[str, ...]] = {}
+    for band in bands:
+        keys = [key for key, asset in assets.items() if band in (key, *_own_names(asset, bands))]
+        # Pictures for the eye may name bands, too.
+        key = min(keys, key=lambda key: (key != band, "data" not in assets[key].get("roles", [])), default=None)
+        if key is None:
+            there = ", ".join(assets)
+            raise ContentsError(f"expected a band {band!r} in item {name} of {path}; got the assets {there}")
+        own = _own_names(assets[key], bands)
+        files[_place(assets[key]["href"], path, root)] = own if band in own else (band,)
+    return tuple(files.items())
+
+
+def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an asset's bands: common names where these are wanted, and nothing unless all have one."""
+    found = asset.get("bands") or asset.get("eo:bands") or []
+    wanted, names = set(wanted), []
+    for band in found:
+        common = band.get("common_name") or band.get("eo:common_name")
+        names.append(common if common in wanted else band.get("name") or common)
+    return tuple(map(str, names)) if all(names) else ()
+
+
+def _place(href: Any, path: str, root: str) -> str:
+    """Return the path or URL of a link or an asset of a file, which leads to the place of the outermost file, `root`.
+
+    Raises a ContentsError if it leads to another place, and `ALLOWED` does not name it.
+    """
+    if not isinstance(href, str) or not href.isprintable() or len(href) > LONGEST_HREF:
+        raise ContentsError(f"expected a path or URL of at most {LONGEST_HREF:,} letters; got {href!a:.99} in {path}")
+    folder, place = path.rpartition("/")[0] or ".", href
+    if "://" not in href and local_path(path) is not None:
+        place = str(Path(folder, href))
+    elif "://" not in href:
+        scheme, _, rest = path.partition("://")
+        place = f"{scheme}://{urljoin(f'http://{rest}', href)[7:]}"  # which knows few schemes
+    roots, allowed = [_place_around(root)] if root else [], dask.config.get(ALLOWED, ())
+    if not any(_leads_into(place, one) for one in [*roots, *([allowed] if isinstance(allowed, str) else allowed)]):
+        raise ContentsError(
+            f"expected a href at the place of its collection, {roots[0] if roots else 'which is unknown'}; got {href}: "
+            "if you trust the collection, allow the beginning of the href by "
+            f'dask.config.set({{"{ALLOWED}": [...]}}) or {ALLOWED_VARIABLE}'
+        )
+    local_path(place)  # raises an error for what no machine could open
+    return place
+
+
+def _place_around(path: str) -> str:
+    """Return the folder of a file, or the server or bucket at a URL."""
+    folder = path.rpartition("/")[0] or "."
+    own = urlsplit(folder)
+    return f"{own.scheme}://{own.netloc}/" if own.netloc else folder
+
+
+def _leads_into(place: str, root: str) -> bool:
+    """Return whether a path or URL is in a folder, on a server or of a protocol; chains of protocols never are."""
+    folder, found = (one.removeprefix("file://") for one in (root, place))
+    if "::" in place or ("://" in folder) != ("://" in found):
+        return False
+    if "://" not in found:
+        return Path(os.path.abspath(found)).is_relative_to(os.path.abspath(folder))
+    own, other = urlsplit(folder), urlsplit(found)
+    if own.scheme != other.scheme or not own.netloc:
+        return own.scheme == other.scheme
+    path = PurePosixPath(other.path or "/")
+    return own.hostname == other.hostname and ".." not in path.parts and path.is_relative_to(own.path or "/")

@@ -1,0 +1,121 @@
+"""STAC items in files and as objects of pystac: what they name, and what their links must not reach."""
+
+import json
+
+import dask
+import numpy as np
+import pytest
+import rasterio
+import zarr
+from test_embeddings import HOLES, embeddings, tile
+
+from mdh_dask import PCATree
+from mdh_dask.images.scenes import find_scenes
+from mdh_dask.workflows import segment
+
+
+def item(name, href, **more):
+    """An item, valid as pystac has it."""
+    return {
+        "type": "Feature", "stac_version": "1.0.0", "id": name, "geometry": None, "properties":
+        {"datetime": "2026-01-01T00:00:00Z"}, "links": [], "assets": {"data": {"href": href}}, **more,
+    }  # fmt: skip
+
+
+def catalogue(folder, items, kind="Catalog", children=()):
+    """A catalogue of files in their own folders, as pystac lays them out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    links = [{"rel": "self", "href": "https://elsewhere/catalog.json"}]
+    for one in items:
+        (folder / one["id"]).mkdir(exist_ok=True)
+        (folder / one["id"] / f"{one['id']}.json").write_text(json.dumps(one))
+        links.append({"rel": "item", "href": f"./{one['id']}/{one['id']}.json"})
+    links += [{"rel": "child", "href": href} for href in children]
+    about = {"stac_version": "1.0.0", "id": folder.name, "description": "-", "links": links, "type": kind}
+    if kind == "Collection":
+        extent = {"spatial": {"bbox": [[-180, -90, 180, 90]]}, "temporal": {"interval": [[None, None]]}}
+        about |= {"license": "MIT", "extent": extent}
+    (folder / "catalog.json").write_text(json.dumps(about))
+    return folder / "catalog.json"
+
+
+@pytest.fixture
+def nested(tmp_path):
+    """A catalogue with an item and a collection of two, whose files are beside the items and in a folder of all."""
+    stored = embeddings()[0]
+    (tmp_path / "cat/data").mkdir(parents=True)
+    for name in ("a", "b"):
+        tile(tmp_path / f"cat/data/{name}.tif", stored, from_south=name == "b")
+    catalogue(tmp_path / "cat/child", [item("b", "../../data/b.tif"), item("c", "../../../secret.tif")], "Collection")
+    child = "./child/catalog.json"
+    return catalogue(tmp_path / "cat", [item("a", "../data/a.tif")], children=(child, child, "../catalog.json"))
+
+
+def test_a_catalogue_is_followed_to_all_items_each_once_and_nowhere_else(nested, tmp_path):
+    tile(tmp_path / "secret.tif", embeddings()[0])
+    (tmp_path / "catalog.json").write_text(json.dumps(item("outside", "secret.tif")))
+    found = {scene.name: scene for scene in find_scenes(nested)}
+    assert {name: [*map(str, scene.paths)] for name, scene in found.items() if not scene.fault} == {
+        "a": [f"{tmp_path}/cat/a/../data/a.tif"], "b": [f"{tmp_path}/cat/child/b/../../data/b.tif"],
+    }  # fmt: skip
+    assert len(found) == 4
+    for name, got in (("c", "../../../secret.tif"), ("catalog item 3", "../catalog.json")):
+        assert f"expected a href at the place of its collection, {tmp_path}/cat; got {got}" in found[name].fault
+    with dask.config.set({"mdh-dask.allowed-hrefs": str(tmp_path)}):
+        assert [scene.name for scene in find_scenes(nested) if not scene.fault] == ["a", "b", "c", "outside"]
+
+
+def test_items_of_a_catalogue_are_segmented_where_they_lie(nested, tmp_path):
+    (nested.parent / "child/c/c.json").unlink()
+    (nested.parent / "child/catalog.json").write_text(
+        (nested.parent / "child/catalog.json").read_text().replace("./c/c.json", "./b/b.json")
+    )
+    nested.write_text(nested.read_text().replace('"../catalog.json"', '"./a/a.json"'))
+    segment(str(nested), PCATree(random_state=0), labels=str(tmp_path / "{scene}.tif"), dequantise="alphaearth")
+    with rasterio.open(tmp_path / "a.tif") as one, rasterio.open(tmp_path / "b.tif") as other:
+        np.testing.assert_array_equal(one.read(1), other.read(1))  # the one from the north, the other from the south
+        assert one.transform == other.transform
+        np.testing.assert_array_equal(one.read(1) == 255, HOLES)
+
+
+def test_a_broken_link_is_the_fault_of_one_item_and_a_broken_file_an_error(tmp_path):
+    path = catalogue(tmp_path / "cat", [item("a", "../a.tif")], children=("./gone.json", "./bad.json"))
+    (path.parent / "bad.json").write_text("[]")
+    found = {scene.name: scene.fault for scene in find_scenes(path)}
+    assert [*found] == ["a", "bad item 2", "gone item 1"]
+    assert "expected a STAC item, item collection, collection or catalogue" in found["bad item 2"]
+    assert "gone.json" in found["gone item 1"]
+    with pytest.raises(ValueError, match=r"expected a STAC item, item collection, .* in .*bad\.json; got other JSON"):
+        find_scenes(path.parent / "bad.json")
+
+
+def test_objects_of_pystac_name_what_their_files_do(nested, tmp_path):
+    pystac = pytest.importorskip("pystac", reason="objects of pystac need pystac")
+    expected = [(scene.name, bool(scene.fault)) for scene in find_scenes(nested)]
+    read = pystac.Catalog.from_file(str(nested))
+    assert [(scene.name, bool(scene.fault)) for scene in find_scenes(read)] == expected
+    one = pystac.Item.from_file(str(nested.parent / "a/a.json"))
+    assert [scene.fault[:32] for scene in find_scenes(one)] == ["expected a href at the place of "]  # ../data
+    with dask.config.set({"mdh-dask.allowed-hrefs": str(tmp_path / "cat")}):
+        (found,) = find_scenes(one)
+        assert open_of(found).shape[2] == 64
+        segment(pystac.ItemCollection([one]), PCATree(), labels=str(tmp_path / "{scene}.zarr"))
+    assert zarr.open_array(tmp_path / "a.zarr").shape == HOLES.shape
+
+
+def open_of(scene):
+    from mdh_dask.images import open_image
+
+    return open_image(scene.paths[0])
+
+
+def test_objects_of_no_known_place_lead_only_where_that_is_allowed(tmp_path):
+    pystac = pytest.importorskip("pystac", reason="objects of pystac need pystac")
+    path = str(tile(tmp_path / "a.tif", embeddings()[0]))
+    made = pystac.Item.from_dict(item("a", path))
+    hostile = pystac.Item.from_dict(item("a", path, links=[{"rel": "self", "href": f"{tmp_path}/none.json"}]))
+    for one in (made, hostile, pystac.ItemCollection([hostile])):
+        (found,) = find_scenes(one)
+        assert "at the place of its collection, which is unknown; got" in found.fault
+        with dask.config.set({"mdh-dask.allowed-hrefs": [str(tmp_path)]}):
+            assert find_scenes(one)[0].paths == [path]
