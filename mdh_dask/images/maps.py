@@ -15,8 +15,9 @@ import zarr
 from .._locations import hiding_credentials, name_of
 from .._packages import needed
 from .._typing import AnyArray, Integers
-from ..io.paths import Options, filesystem, local_path, naming
-from ..io.staging import remove_folder, staged
+from ..io.paths import Options, filesystem, naming
+from ..io.repositories import revision_of
+from ..io.staging import remove_array, staged
 from .georeference import CRS, after
 from .image import AS_STORED, Image, View
 
@@ -57,6 +58,8 @@ def hidden_array(path: str | os.PathLike[str]) -> str:
     >>> hidden_array("s3://bucket/labels.tif")
     's3://bucket/.labels.tif.zarr'
     """
+    if (node := revision_of(path)) is not None:
+        return node.hidden("zarr")
     parent, slash, name = os.fspath(path).rpartition("/")
     return f"{parent}{slash}.{name}.zarr"
 
@@ -67,13 +70,7 @@ def removed_at_the_end(path: str, storage_options: Options = None) -> Iterator[N
     try:
         yield
     finally:
-        if (folder := local_path(path)) is not None:
-            remove_folder(folder)
-        else:
-            fs, name = filesystem(path, storage_options)
-            fs.invalidate_cache()
-            if fs.exists(name):
-                fs.rm(name, recursive=True)
+        remove_array(path, storage_options)
 
 
 def place_of(image: Image) -> Place | None:

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -234,7 +234,7 @@ def _is_chunk(array: zarr.Array, grid: tuple[int, ...], key: str) -> bool:
     return inside and _key(array, array.metadata.encode_chunk_key(index)) == key
 
 
-def _key(array: zarr.Array, name: str) -> str:
+def _key(array: zarr.Array | zarr.Group, name: str) -> str:
     return f"{array.path}/{name}" if array.path else name
 
 
@@ -249,8 +249,30 @@ async def _others() -> None:
         await asyncio.wait(others)
 
 
-async def _keys(array: zarr.Array, name: str = "") -> set[str]:
-    return {key async for key in array.store.list_prefix(_key(array, name) if name else array.path)}
+async def _keys(node: zarr.Array | zarr.Group, name: str = "") -> set[str]:
+    return {key async for key in node.store.list_prefix(_key(node, name) if name else node.path)}
+
+
+def keys_of(node: zarr.Array | zarr.Group) -> set[str]:
+    """Return the keys of all objects of an array or group in its store."""
+    return sync(_keys(node))
+
+
+def copy_objects(source: Any, target: Any, keys: Sequence[tuple[str, str]]) -> None:
+    """Copy objects, given by their keys in both stores, from one store to another, as they are."""
+
+    async def copied() -> None:
+        for key, to in keys:
+            if (content := await source.get(key, default_buffer_prototype())) is None:
+                raise FileNotFoundError(f"{source}: {key} is gone")
+            await target.set(to, content)
+
+    sync(copied())
+
+
+def remove_node(store: Any, path: str) -> None:
+    """Remove the array or group at a path of a store."""
+    sync(store.delete_dir(path))
 
 
 def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_options: Options) -> bool:

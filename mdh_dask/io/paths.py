@@ -18,9 +18,14 @@ from .._errors import ContentsError
 Options = Mapping[str, Any] | None
 """Options of fsspec for a URL, such as credentials and endpoints."""
 
+REPOSITORY = "icechunk::"
+"""What begins the location of what is in a repository, before its path or URL."""
+
 
 def local_path(location: str | os.PathLike[str]) -> Path | None:
     """Return the absolute path with links resolved of a location on a file system, or None for any other URL.
+
+    None, too, for what is in an Icechunk repository: it has no files of its own.
 
     Raises an OSError for circular links and a ValueError for null characters.
 
@@ -32,7 +37,7 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
     'features.zarr'
     """
     protocol, path = split_protocol(os.fspath(location))
-    if protocol not in (None, "file", "local"):
+    if protocol not in (None, "file", "local") or path.startswith(REPOSITORY):
         return None
     if "\0" in path:
         raise ValueError(f"expected a path without null characters; got {path!r}")

@@ -1,13 +1,16 @@
-"""Repositories of Icechunk, Zarr stores with versions, which are read at a snapshot."""
+"""Repositories of Icechunk, Zarr stores with versions, which are read at a snapshot and written by commits."""
 
 import os
+from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+from .._errors import SettingError
 from .._packages import needed
-from .paths import local_path
+from .paths import REPOSITORY, local_path
 
-PREFIX = "icechunk::"
-"""What begins the location of a repository, before its URL."""
+ABOUT = "mdh_dask"
+"""The key of what this package says in the metadata of a commit."""
 
 
 class Revision(NamedTuple):
@@ -16,6 +19,19 @@ class Revision(NamedTuple):
     repository: str
     name: str
     path: str
+
+    def __str__(self) -> str:
+        return f"{REPOSITORY}{self.repository}@{self.name}/{self.path}".rstrip("/")
+
+    @property
+    def outside(self) -> str:
+        """Return a path or URL beside the repository, of the array or group alone."""
+        return f"{self.repository}-{self.path.replace('/', '-')}"
+
+    def hidden(self, what: str) -> str:
+        """Return a hidden path or URL beside the repository."""
+        parent, slash, name = self.outside.rpartition("/")
+        return f"{parent}{slash}.{name}.{what}"
 
 
 def revision_of(location: object) -> Revision | None:
@@ -28,9 +44,9 @@ def revision_of(location: object) -> Revision | None:
     >>> revision_of("icechunk::file:///data/repo").name
     'main'
     """
-    if not isinstance(location, str) or not location.startswith(PREFIX):
+    if not isinstance(location, str) or not location.startswith(REPOSITORY):
         return None
-    place, at, rest = location.removeprefix(PREFIX).rpartition("@")
+    place, at, rest = location.removeprefix(REPOSITORY).rpartition("@")
     name, _, path = rest.partition("/") if at else ("main", "", "")
     return Revision(place if at else rest, name, path)
 
@@ -41,7 +57,7 @@ def pinned(location: str) -> str:
     if revision is None:
         return location
     snapshot = store_of(revision).session.snapshot_id
-    return f"{PREFIX}{revision.repository}@{snapshot}/{revision.path}".rstrip("/")
+    return str(revision._replace(name=snapshot))
 
 
 def store_of(revision: Revision) -> Any:
@@ -59,10 +75,7 @@ def store_of(revision: Revision) -> Any:
         If Icechunk is missing.
     """
     icechunk = needed("icechunk", "icechunk")
-    try:
-        repository = icechunk.Repository.open(_storage(icechunk, revision.repository))
-    except icechunk.RepositoryNotFoundError as error:
-        raise FileNotFoundError(f"there is no Icechunk repository at {revision.repository}; check the path") from error
+    repository = open_repository(revision.repository)
     tags, branches = sorted(repository.list_tags()), sorted(repository.list_branches())
     kinds = [kind for kind, names in (("tag", tags), ("branch", branches)) if revision.name in names]
     if len(kinds) > 1:
@@ -70,6 +83,8 @@ def store_of(revision: Revision) -> Any:
             f"expected a name of one revision of {revision.repository}; got {revision.name}, a tag and a branch: give "
             "the snapshot"
         )
+    if kinds == ["branch"]:
+        return repository.readonly_session(snapshot_id=_latest(repository, revision)).store
     try:
         return repository.readonly_session(**{kinds[0] if kinds else "snapshot_id": revision.name}).store
     except (icechunk.NotFoundError, icechunk.InvalidInputError) as error:
@@ -77,6 +92,53 @@ def store_of(revision: Revision) -> Any:
             f"expected a branch ({', '.join(branches)}), tag ({', '.join(tags) or 'none'}) or snapshot of "
             f"{revision.repository}; got {revision.name}"
         ) from error
+
+
+def open_repository(place: str, create: bool = False) -> Any:
+    """Return the repository at a path or URL.
+
+    Raises a FileNotFoundError if there is none and none is to be created.
+    """
+    icechunk, folder = needed("icechunk", "icechunk"), local_path(place)
+    icechunk.set_logs_filter(os.environ.get("ICECHUNK_LOG", "icechunk=error"))  # it warns of local folders at each use
+    storage = _storage(icechunk, place)
+    if create:
+        return icechunk.Repository.open_or_create(storage)
+    try:
+        if folder is None or folder.is_dir():
+            return icechunk.Repository.open(storage)
+    except icechunk.RepositoryNotFoundError:
+        pass
+    raise FileNotFoundError(f"there is no Icechunk repository at {place}; check the path")
+
+
+def check_branch(revision: Revision) -> None:
+    """Raise a SettingError unless a commit can be made to a revision, a branch; a new repository has one, main."""
+    branches = {"main"}
+    with suppress(FileNotFoundError):
+        branches = open_repository(revision.repository).list_branches()
+    if revision.name not in branches:
+        raise SettingError(
+            f"expected a branch of {revision.repository}, {' or '.join(sorted(branches))}, to commit to; got "
+            f"{revision.name}: name a branch"
+        )
+
+
+def _latest(repository: Any, revision: Revision) -> str:
+    """Return the latest snapshot of a branch, apart from those in which this package has written other nodes only.
+
+    So an input is the same after its labels have been committed beside it.
+    """
+    for snapshot in repository.ancestry(branch=revision.name):
+        written = snapshot.metadata.get(ABOUT, {}).get("nodes")
+        if written is None or any(_overlap(revision.path, own) for own in written):
+            break
+    return str(snapshot.id)
+
+
+def _overlap(path: str, other: str) -> bool:
+    one, two = (PurePosixPath("/", part) for part in (path, other))
+    return one.is_relative_to(two) or two.is_relative_to(one)
 
 
 def snapshot_of(store: Any) -> str:
@@ -99,8 +161,6 @@ def snapshot_of(store: Any) -> str:
 def _storage(icechunk: Any, place: str) -> Any:
     """Return the storage of a repository at a path or URL."""
     if (folder := local_path(place)) is not None:
-        if not folder.is_dir():
-            raise FileNotFoundError(f"there is no Icechunk repository at {place}; check the path")
         return icechunk.local_filesystem_storage(str(folder))
     scheme, _, rest = place.partition("://")
     bucket, _, prefix = rest.partition("/")
@@ -116,5 +176,5 @@ def _storage(icechunk: Any, place: str) -> Any:
         return icechunk.http_storage(place)
     raise ValueError(
         f"expected the URL of an Icechunk repository, as icechunk::file:///folder@main or icechunk::s3://bucket/folder"
-        f"@tag; got {PREFIX}{place}: open a session in Python for others"
+        f"@tag; got {REPOSITORY}{place}: open a session in Python for others"
     )

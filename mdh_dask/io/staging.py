@@ -15,6 +15,7 @@ import zarr
 
 from .nodes import find_node, overlaps, wait_for_zarr
 from .paths import Options, file_exists, filesystem, local_path, url_options
+from .repositories import revision_of
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers for a full disk, quota or file."""
@@ -51,11 +52,18 @@ def staged(
     """Provide the place to write an output, which appears at `path` when the block has ended well.
 
     On a file system this is a hidden path beside it, unless `in_place`. At URLs it is `path` itself, as object stores
-    cannot rename: single objects appear whole there, and arrays are marked as incomplete until the end.
+    cannot rename: single objects appear whole there, and arrays are marked as incomplete until the end. What belongs to
+    an Icechunk repository is staged beside that, and committed, see `mdh_dask.io.commits.together`.
     """
     final = local_path(path)
     with naming_place(path):
-        if final is None:
+        if (node := revision_of(path)) is not None:
+            from .commits import add
+
+            place = node.hidden(f"staged-{uuid4().hex}")
+            yield Stage(local_path(place) or place, False, None)
+            add(node, place, replace)
+        elif final is None:
             yield Stage(os.fspath(path), replace, url_options(storage_options))
         elif in_place:
             yield Stage(final, replace, None)
@@ -117,6 +125,17 @@ def exchange(a: Path, b: Path) -> bool:
     except (AttributeError, OSError, TypeError):  # not Linux
         return False
     return bool(rename(HERE, os.fsencode(a), HERE, os.fsencode(b), EXCHANGE) == 0)
+
+
+def remove_array(place: str, storage_options: Options = None) -> None:
+    """Remove a Zarr array or group at a path or URL, if it is there."""
+    if (folder := local_path(place)) is not None:
+        remove_folder(folder)
+    else:
+        fs, name = filesystem(place, storage_options)
+        fs.invalidate_cache()
+        if fs.exists(name):
+            fs.rm(name, recursive=True)
 
 
 def remove_folder(folder: Path) -> None:
@@ -215,6 +234,8 @@ def will_replace(
         raise existing(path)
     try:
         node = find_node(path, storage_options)
+    except FileNotFoundError:  # the repository, which the first commit makes
+        node = None
     except ValueError:  # Zarr cannot read it
         node, there = None, True
     if node is None and not there:

@@ -12,12 +12,13 @@ from ..chunks import holds_compact
 from ..clusters.current import LOCAL_SCHEDULERS, allocated_size
 from ..clusters.kinds import CLUSTERS
 from ..io.journal import FolderJournal
+from ..io.locks import locked
 from ..workflows.estimates import Estimate, format_bytes, is_known, seconds_to_start, time_of
 from ..workflows.outputs import check_folder
 from .inputs import Input
 from .job import Job
-from .locks import Fence, locked, new_attempt
-from .manifests import manifest_of, metrics_of, write_json
+from .locks import Fence, new_attempt
+from .manifests import commit_of, manifest_of, metrics_of, write_json
 from .night import ScheduledRun
 from .outputs import JobOutputs, is_there
 from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
@@ -87,7 +88,7 @@ def _published(run: "InputRun | ScheduledRun", about: dict[str, Any]) -> dict[st
     manifest = run.work.manifest(READY)
     assert manifest is not None
     outputs, name = run.last(about)
-    outputs.publish(manifest["attempts"][-1]["id"], name, run.fence)
+    outputs.publish(manifest["attempts"][-1]["id"], name, run.fence, commit_of(manifest))
     run.fence.check()
     run.work.finish()
     return manifest

@@ -14,7 +14,7 @@ from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
 from ..io.fingerprints import fingerprint
-from ..io.repositories import pinned
+from ..io.repositories import pinned, revision_of
 from ..workflows.outputs import check_separate
 from ..workflows.reading import takes_types
 from ..workflows.row_files import check_groups
@@ -182,4 +182,6 @@ def rooted(place: Any, folder: Path) -> Any:
     """
     if isinstance(place, list):
         return [rooted(one, folder) for one in place]
+    if (revision := revision_of(place)) is not None:
+        return str(revision._replace(repository=rooted(revision.repository, folder)))
     return place if "://" in place else str(folder / Path(place).expanduser())

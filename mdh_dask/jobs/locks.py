@@ -1,26 +1,20 @@
-"""Locks against simultaneous runs, which end with a crashed run.
+"""Attempts at a job, of which only the latest may publish.
 
-The operating system's lock on a file ends with the process that holds it. Some network file systems do not share it
-with other hosts; there the number of the attempt in the file identifies the latest attempt, and
+The operating system's lock on a file, `mdh_dask.io.locks`, ends with the process that holds it. Some network file
+systems do not share it with other hosts; there the number of the attempt in the file identifies the latest attempt, and
 only that attempt may publish. Nothing guards the moment between this check and the renaming that follows.
 """
 
 import json
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 from ..io.staging import write_whole
-
-try:
-    import fcntl
-except ImportError:  # on Windows only the number of the attempt separates runs
-    fcntl = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -41,44 +35,6 @@ def new_attempt() -> Attempt:
 def now() -> str:
     """Return the current time to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def locked(file: Path, what: str, keep: bool = False) -> Iterator[None]:
-    """Create and lock a file; at the end, remove it unless `keep`.
-
-    Raises a BlockingIOError if another process holds the lock.
-    """
-    stream = _acquire(file, what)
-    try:
-        yield
-    finally:
-        if not keep:
-            file.unlink(missing_ok=True)
-        os.close(stream)
-
-
-def _acquire(file: Path, what: str) -> int:
-    while True:
-        stream = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-        try:
-            if fcntl is not None:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if fcntl is None or _is_still(file, stream):
-                return stream
-        except BlockingIOError:
-            os.close(stream)
-            raise BlockingIOError(f"{what} is being worked on by another run: wait until it has ended") from None
-        except BaseException:
-            os.close(stream)
-            raise
-        os.close(stream)  # the former holder has just removed the file
-
-
-def _is_still(file: Path, stream: int) -> bool:
-    with suppress(FileNotFoundError):
-        return os.path.samestat(os.stat(file), os.fstat(stream))
-    return False
 
 
 @dataclass(frozen=True)

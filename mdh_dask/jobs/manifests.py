@@ -79,6 +79,17 @@ def manifest_of(
     }
 
 
+def commit_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the commit of a repository says of a run: its input with the snapshot of it, and all outputs."""
+    found = manifest.get("input") or {}
+    return {
+        "job": manifest["job"]["path"],
+        "input": manifest["job"]["input"]["path"],
+        "input_snapshot": found.get("snapshot"),
+        **{key: manifest[key] for key in ("n_clusters", "outputs", "finished")},
+    }
+
+
 def outputs_made(outputs: JobOutputs, growing: JobOutputs) -> dict[str, dict[str, str]]:
     """Return the final path of every output but the manifest, and the checksum of what is staged for it."""
     return {

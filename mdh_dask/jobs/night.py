@@ -203,7 +203,7 @@ class ScheduledRun(Run):
             raise NoDataError(f"expected pixels with data in {self.opened.path}; got none in {len(begun)} scenes")
         outputs, name = self.outputs.of_model(version), self._name("model", version, begun)
         journal, estimator = FolderJournal(self.job.work / PASSES, name), self.job.estimator(self.progress)
-        with self._published(outputs, name) as growing, keeping(journal):
+        with self._published(outputs, name, {"version": version, "scenes": begun}) as growing, keeping(journal):
             fit_scenes(images, estimator, self.opened.options)
             estimator = self._continued(estimator, version, images)
             estimator.save(str(growing.model), overwrite=True)
@@ -244,7 +244,8 @@ class ScheduledRun(Run):
             features = model.pixel_columns_.features
             told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
-            with self._published(outputs, job) as growing, keeping(journal), telling_of_memory(all_rows(image), model):
+            memory = telling_of_memory(all_rows(image), model)
+            with self._published(outputs, job, told) as growing, keeping(journal), memory:
                 seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
                 write_preview(seen, growing)
                 self.opened.check_unchanged(name)
@@ -278,8 +279,8 @@ class ScheduledRun(Run):
         return self.images.one(name, self._model(version).pixel_columns_, self._place(version))
 
     @contextmanager
-    def _published(self, outputs: JobOutputs, name: str) -> Iterator[JobOutputs]:
-        """Yield the outputs of a step at their staging paths, and publish them."""
+    def _published(self, outputs: JobOutputs, name: str, about: Mapping[str, Any]) -> Iterator[JobOutputs]:
+        """Yield the outputs of a step at their staging paths, and publish them; a commit says what is `about` them."""
         with self.staging(outputs, name) as growing:
             try:
                 yield growing
@@ -288,7 +289,7 @@ class ScheduledRun(Run):
                 for staged in outputs.staged("", name).values():
                     staged.give_up()
                 raise
-        outputs.publish(self.fence.attempt.id, name, self.fence)
+        outputs.publish(self.fence.attempt.id, name, self.fence, about)
 
     def _name(self, *about: Any) -> str:
         """Return a name for a step that differs for other scenes, methods and versions of this package."""

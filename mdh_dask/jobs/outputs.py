@@ -18,10 +18,11 @@ from ..images.maps import is_map, place_of
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node
 from ..io.paths import file_exists, local_path, read_file
+from ..io.repositories import revision_of
 from ..workflows.output_kinds import OUTPUTS
 from ..workflows.outputs import Outputs, pure_path
 from .locks import Fence
-from .staging import Staged, StagedFile, StagedUrl
+from .staging import Staged, StagedFile, StagedNode, StagedUrl, publish_nodes
 
 logger = logging.getLogger(__name__)
 
@@ -49,22 +50,31 @@ class JobOutputs(Outputs):
 
     def files(self) -> list[Path]:
         """Return the paths of outputs on a file system."""
-        paths = map(local_path, self.places().values())
+        paths = (local_path(place if (node := revision_of(place)) is None else node.outside) for place in self.given())
         return [path for path in paths if path is not None]
 
-    def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl]:
+    def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl | StagedNode]:
         """Return the staged outputs of an attempt at a job."""
-        found: dict[str, Staged | StagedUrl] = {}
+        found: dict[str, Staged | StagedUrl | StagedNode] = {}
         for key, place in self.places().items():
-            file = local_path(place)
+            node = revision_of(place)
+            outside = place if node is None else node.outside
+            file = local_path(outside)
             kind = StagedUrl if OUTPUTS[key].form != "file" and not is_map(place) else StagedFile
-            found[key] = kind(place, job) if file is None else Staged(file, attempt)
+            one = kind(outside, job) if file is None else Staged(file, attempt)
+            found[key] = one if node is None else StagedNode(node, one)
         return found
 
-    def publish(self, attempt: str, job: str, fence: Fence) -> None:
-        """Move what is still staged to its final paths and URLs."""
-        for (key, place), staged in zip(self.places().items(), self.staged(attempt, job).values(), strict=True):
-            staged.publish(self.may_replace(place), fence)
+    def publish(self, attempt: str, job: str, fence: Fence, about: Mapping[str, Any]) -> None:
+        """Move what is still staged to its final paths and URLs; what belongs to repositories in a commit of each.
+
+        `about` goes to the metadata of these commits.
+        """
+        all_staged = [*zip(self.places().items(), self.staged(attempt, job).values(), strict=True)]
+        nodes = {one: self.may_replace(place) for (_, place), one in all_staged if isinstance(one, StagedNode)}
+        publish_nodes(nodes, {"attempt": f"{attempt}-{job}", **about}, fence)
+        for (key, place), one in all_staged:
+            one.publish(self.may_replace(place), fence)
             logger.info("%s in %s", key, place)
 
     @contextmanager
@@ -147,7 +157,9 @@ def _is_found(place: str, pattern: str) -> bool:
 
 def is_there(path: str) -> bool:
     """Return whether an output exists at a path or URL."""
-    return file_exists(path) or (local_path(path) is None and find_node(path, None) is not None)
+    if revision_of(path) is None and file_exists(path):
+        return True
+    return local_path(path) is None and find_node(path, None) is not None
 
 
 def checksum_of(path: str) -> str:

@@ -3,12 +3,15 @@
 import glob
 import json
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ..io import commits
 from ..io.paths import filesystem
+from ..io.repositories import Revision
 from ..io.staging import move_into_place, write_file, write_whole
 from .locks import Fence
 
@@ -224,3 +227,48 @@ class StagedFile(StagedUrl):
         fs, growing = self._store(self.path)
         self._check(claim)
         write_file(self.final, fs.cat_file(growing), overwrite=True)
+
+
+@dataclass(frozen=True)
+class StagedNode:
+    """A staged node of an Icechunk repository, beside which it is written."""
+
+    node: Revision
+    outside: Staged | StagedUrl
+
+    @property
+    def path(self) -> Path | str:
+        """Path or URL at which the output is written."""
+        return self.outside.path
+
+    def take_over(self) -> None:
+        """Go on where an earlier attempt has stopped."""
+        self.outside.take_over()
+
+    def publish(self, replace: bool, fence: Fence) -> None:
+        """Remove what `publish_nodes` has committed."""
+        self.outside.leave()
+        self.outside.give_up()
+
+    def give_up(self) -> None:
+        """Remove the staged files of all attempts."""
+        self.outside.give_up()
+
+    def leave(self) -> None:
+        """Remove the staged files of this attempt."""
+        self.outside.leave()
+
+
+def publish_nodes(nodes: Mapping[StagedNode, bool], about: Mapping[str, Any], fence: Fence) -> None:
+    """Commit staged nodes, which may be replaced or not, to each of their repositories, unless that has been done.
+
+    The attempt in `about` tells whether it has.
+    """
+    by_branch: dict[commits.Branch, dict[str, commits.Staged]] = {}
+    for one, replace in nodes.items():
+        staged = commits.Staged(str(one.path), replace)
+        by_branch.setdefault(commits.Branch(*one.node[:2]), {})[one.node.path] = staged
+    for branch, staged_nodes in by_branch.items():
+        fence.check()
+        if commits.committed(branch, about["attempt"]) is None:
+            commits.commit(branch, staged_nodes, about, fence.check)

@@ -25,7 +25,7 @@ from ..io.inputs import Table, TypedTable
 from ..io.writing import write_companion
 from ..report import write_report
 from .estimates import telling_of_memory
-from .facts import facts_of, recorded
+from .facts import facts_of, input_of, recorded
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
 from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside
@@ -213,7 +213,8 @@ def fit_rows(
     started = perf_counter()
     rows = table.rows
     story = counts = None
-    with cluster_for(cluster, rows.nbytes) as where, recorded(outputs), telling_of_memory(rows, estimator):
+    written, memory = recorded(outputs, input_of(name)), telling_of_memory(rows, estimator)
+    with cluster_for(cluster, rows.nbytes) as where, written, memory:
         estimator.fit(table.source, beside.labels, **beside.for_fit())
         if previous is not None:
             estimator = continued(estimator, previous, table.source)

@@ -25,6 +25,7 @@ from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster, check_confidence, write_labels
 from .estimates import telling_of_memory
+from .facts import input_of, recorded
 from .outputs import Outputs, check_separate, check_writable
 from .pixels import labelled, write_preview
 from .reading import MissingChunks, Reading, image_for_model, opened_for_model, rows_for_model, source_for_model
@@ -126,7 +127,7 @@ def _rows(
     estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster
 ) -> str:
     rows = rows_for_model(estimator, model, path, reading)
-    with cluster_for(cluster, rows.nbytes), telling_of_memory(rows, estimator):
+    with cluster_for(cluster, rows.nbytes), recorded(outputs, input_of(path)), telling_of_memory(rows, estimator):
         counts = write_labels(estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows)
     return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
@@ -143,7 +144,7 @@ def _image(
 ) -> str:
     image, features = image_for_model(estimator, model, path, reading)
     rows = all_rows(image, features)
-    with cluster_for(cluster, rows.nbytes), telling_of_memory(rows, estimator):
+    with cluster_for(cluster, rows.nbytes), recorded(outputs, input_of(path)), telling_of_memory(rows, estimator):
         seen = labelled(image, features, estimator, outputs, progress)
     write_preview(seen, outputs)
     found = _found(seen.sizes, estimator, "segments")

@@ -15,6 +15,8 @@ from .._typing import AnyArray, Integers
 from ..clusters.current import current_client
 from ..estimators.groups import groups_in_words
 from ..estimators.profiles import why_one
+from ..io.commits import together
+from ..io.repositories import revision_of, snapshot_of, store_of
 from ..io.staging import naming_place, write_file
 from .estimates import format_bytes
 from .outputs import Outputs
@@ -74,12 +76,27 @@ ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
 """The icon, which the page would still load from the web."""
 
 
+def input_of(path: str, snapshot: str = "") -> dict[str, str | None]:
+    """Return what the commit of outputs says of their input."""
+    if not snapshot and (revision := revision_of(path)) is not None:
+        snapshot = snapshot_of(store_of(revision))
+    return {"input": path, "input_snapshot": snapshot or None}
+
+
 @contextmanager
-def recorded(outputs: Outputs) -> Iterator[None]:
-    """Write the performance report of the current cluster at the end, if one is requested and nothing failed.
+def recorded(outputs: Outputs, about: Mapping[str, Any]) -> Iterator[None]:
+    """Commit outputs that belong to a repository at the end, together, and write the performance report of the cluster.
+
+    `about` goes to the metadata of the commit.
 
     Raises a SettingError if there is no cluster to report on.
     """
+    with _reported(outputs), together(about):
+        yield
+
+
+@contextmanager
+def _reported(outputs: Outputs) -> Iterator[None]:
     if outputs.performance_report is None:
         yield
         return

@@ -31,12 +31,15 @@ OUTPUTS = {
     "regions": OutputKind("file", "regions.parquet", ("pyarrow", "parquet"), IMAGES, per="scene"),
     "report": OutputKind("file", "report.html", ("jinja2", "report")),
     "metrics": OutputKind("file", "metrics.json", describes=True),
-    "manifest": OutputKind("file", "manifest.json", describes=True),
     "performance_report": OutputKind(
         "file", "performance-report.html", ("bokeh", "dashboard"), ("rows", "image"), describes=True
     ),
+    "manifest": OutputKind("file", "manifest.json", describes=True),
 }
-"""Outputs by their names, in the order in which jobs publish them."""
+"""Outputs by their names, in the order in which jobs publish them: the manifest, which names the others, is the last.
+
+Those in repositories are committed before the first.
+"""
 
 OF_A_SCENE = tuple(name for name, kind in OUTPUTS.items() if kind.per == "scene")
 

@@ -12,7 +12,7 @@ from .._locations import name_of
 from .._packages import require
 from ..io.models import MODEL
 from ..io.paths import local_path
-from ..io.repositories import revision_of
+from ..io.repositories import Revision, check_branch, revision_of
 from ..io.staging import ARRAY, Kind, check_file, will_replace
 from .output_kinds import OUTPUTS, wanted
 
@@ -74,6 +74,8 @@ class Outputs:
     def _check_place(self, name: str, path: str) -> None:
         """Raise an error if an output cannot be written to its path or URL."""
         kind, replace = OUTPUTS[name], self.may_replace(path)
+        if (node := revision_of(path)) is not None:
+            check_node(node, name, kind.form != "file")
         if kind.package is not None:
             require(*kind.package)
         if self.of_image and name == "report":
@@ -125,9 +127,25 @@ def _check_label_image(path: str, overwrite: bool) -> None:
         check_place(path, overwrite, LABEL_IMAGE)
 
 
+def check_node(node: Revision, name: str, is_array: bool) -> None:
+    """Raise an error if an output cannot be committed to a repository as a node."""
+    require("icechunk", "icechunk")
+    repository = node.repository
+    if not is_array or PurePosixPath(node.path).suffix.lower() in FILES:
+        raise SettingError(
+            f"expected a path outside of {repository}, which holds no files, for the {name}; got one in it: name one"
+        )
+    check_branch(node)
+    if not node.path:
+        raise SettingError(f"expected a node for the {name}, as icechunk::{repository}@main/{name}; got none: name one")
+    if (folder := local_path(repository)) is not None:
+        check_folder(folder.parent)
+
+
 def check_writable(path: str) -> None:
     """Raise an error if a path or URL cannot be that of an output."""
-    if path.startswith(("http://", "https://")) or ("::" in path and "://" in path):
+    chained = "::" in path and "://" in path and revision_of(path) is None
+    if path.startswith(("http://", "https://")) or chained:
         raise SettingError(
             f"expected a path or the URL of a store that can be written to, as s3://; got {path}: name another output"
         )
@@ -236,6 +254,6 @@ def check_folder(folder: Path) -> None:
 
 def pure_path(path: str) -> PurePath:
     """Return a path with links resolved, or a URL as a path, to compare it with others."""
-    revision = revision_of(path)
-    path = path if revision is None else revision.repository
+    if (node := revision_of(path)) is not None:
+        return (local_path(node.repository) or PurePosixPath(node.repository)) / node.path
     return local_path(path) or PurePosixPath(path)

@@ -35,7 +35,7 @@ from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles
 from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
-from .facts import WIDEST, Facts, encoded, facts_of, mask_of, recorded
+from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of, recorded
 from .outputs import Outputs
 
 logger = logging.getLogger(__name__)
@@ -108,8 +108,8 @@ def segment_image(
         logger.info("snapshot %s", image.snapshot)
     started = perf_counter()
     every = all_rows(image, columns_of(options))
-    measured = telling_of_memory(every, estimator)
-    with cluster_for(cluster, every.nbytes) as where, recorded(outputs), measured, keeping_parameters(estimator):
+    written, measured = recorded(outputs, input_of(image.path, image.snapshot)), telling_of_memory(every, estimator)
+    with cluster_for(cluster, every.nbytes) as where, written, measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features, tiles = columns_of(options), None
         if options.dependence is None:

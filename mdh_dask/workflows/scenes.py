@@ -112,7 +112,7 @@ def segment_images(
 ) -> int:  # fmt: skip
     """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
     every = rows_of(images.values(), columns_of(options), counted=False)
-    with cluster_for(cluster, every.nbytes), recorded(outputs):
+    with cluster_for(cluster, every.nbytes), recorded(outputs, {"scenes": [*images]}):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
         if not held:

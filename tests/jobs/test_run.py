@@ -28,10 +28,11 @@ from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import CLASSIFIERS, all_methods, options_of
 from mdh_dask.io import open_rows, verify_rows, write_rows
+from mdh_dask.io.locks import locked
 from mdh_dask.io.staging import exchange
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.locks import Fence, locked, new_attempt
+from mdh_dask.jobs.locks import Fence, new_attempt
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.workflows import estimates
 
@@ -655,7 +656,7 @@ def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, mon
     "moment", ["manifest_of", "write_json", "FolderJournal", "Fence.claim"], ids=["end", "metrics", "fit", "start"]
 )
 def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here, undisturbed, monkeypatch):
-    monkeypatch.setattr("mdh_dask.jobs.locks.fcntl", None)
+    monkeypatch.setattr("mdh_dask.io.locks.fcntl", None)
     module, name = (Fence, "claim") if moment == "Fence.claim" else (sys.modules["mdh_dask.jobs._run"], moment)
     original, entered = getattr(module, name), []
 

@@ -350,7 +350,7 @@ def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path
             run(job)
         return found
 
-    monkeypatch.setattr("mdh_dask.jobs.locks.fcntl", None)
+    monkeypatch.setattr("mdh_dask.io.locks.fcntl", None)
     monkeypatch.setattr(night_module, step, overtaken)
     with pytest.raises(BlockingIOError, match="the job was taken over by attempt"):
         run(job)
