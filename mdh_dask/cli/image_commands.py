@@ -111,7 +111,11 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--connected", metavar="PATH", help="Path or URL of an image of the numbers of connected regions to write."
 )
-@click.option("--regions", metavar="PATH", help="Path or URL of a Parquet table of these regions to write.")
+@click.option(
+    "--regions",
+    metavar="PATH",
+    help="Path or URL of a Parquet table of these regions to write; ending in .geoparquet, with their polygons.",
+)
 @click.option(
     "--preview",
     metavar="PATH",

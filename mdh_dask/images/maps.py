@@ -15,9 +15,9 @@ import zarr
 from .._locations import hiding_credentials, name_of
 from .._packages import needed
 from .._typing import AnyArray, Integers
-from ..io.paths import Options, filesystem, naming
+from ..io.paths import Options, naming
 from ..io.repositories import revision_of
-from ..io.staging import remove_array, staged
+from ..io.staging import remove_array, staged_file
 from .georeference import CRS, after
 from .image import AS_STORED, Image, View
 
@@ -147,17 +147,14 @@ def write_map(
     The dtype is uint8 with 255 for pixels without data, uint16 with 65535, or, without a table of colours, int32 with
     -1. One pass over the labels, and one over the map for its overviews, in this process.
     """
+    about = {key.upper(): str(value) for key, value in (tags or {}).items()}
     with (
-        staged(path, overwrite, storage_options) as stage,
-        TemporaryDirectory(dir=stage.folder and stage.folder.parent, prefix=".map-") as folder,
+        staged_file(path, overwrite, storage_options) as final,
+        TemporaryDirectory(dir=final.parent, prefix=".map-") as folder,
     ):
-        plain, final = Path(folder, "plain.tif"), stage.folder or Path(folder, "map.tif")
-        about = {key.upper(): str(value) for key, value in (tags or {}).items()}
+        plain = Path(folder, "plain.tif")
         _write_plain(labels, plain, place, colours, names, about)
         _write_cog(plain, final)
-        if stage.folder is None:
-            fs, name = filesystem(path, storage_options)
-            fs.put_file(str(final), name)
 
 
 def dtype_of(n_labels: int) -> str:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -71,6 +72,17 @@ def staged(
             final.parent.mkdir(parents=True, exist_ok=True)
             with _beside(final, replace) as hidden:
                 yield Stage(hidden, False, None)
+
+
+@contextmanager
+def staged_file(path: str | os.PathLike[str], replace: bool, storage_options: Options = None) -> Iterator[Path]:
+    """Provide the path of a file to write, which appears at a path or URL when the block has ended well."""
+    with staged(path, replace, storage_options) as stage, TemporaryDirectory() as folder:
+        file = stage.folder or Path(folder, "file")
+        yield file
+        if stage.folder is None:
+            fs, name = filesystem(path, storage_options)
+            fs.put_file(str(file), name)
 
 
 @contextmanager

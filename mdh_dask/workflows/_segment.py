@@ -71,7 +71,8 @@ def segment(
         Path or URL of an image of numbers: every region of connected pixels of one segment has one, from 0, by its
         first pixel.
     regions : str, optional
-        Path or URL of a Parquet table of these: segment, area, bounding box, means of the bands.
+        Path or URL of a Parquet table of these: segment, area, bounding box, means of the bands; ending in
+        ``.geoparquet``, with the polygon of each.
     sieve : int, optional
         Merge regions of fewer pixels into the neighbour with which they share the longest border, the smallest first.
     report, performance_report : str, optional

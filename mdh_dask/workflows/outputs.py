@@ -80,6 +80,8 @@ class Outputs:
             require(*kind.package)
         if self.of_image and name == "report":
             require("PIL", "images")
+        if name == "regions":
+            _check_regions(path)
         if kind.form == "file":
             check_file_of(path, replace, kind.example)
         elif kind.form == "labels" and self.of_image:
@@ -125,6 +127,14 @@ def _check_label_image(path: str, overwrite: bool) -> None:
         check_file_of(path, overwrite, "labels.tif")
     else:
         check_place(path, overwrite, LABEL_IMAGE)
+
+
+def _check_regions(path: str) -> None:
+    """Raise an error if a package for the polygons of regions is missing."""
+    from ..images.polygons import holds_polygons
+
+    for package in ("rasterio", "shapely") if holds_polygons(path) else ():
+        require(package, "maps")
 
 
 def check_node(node: Revision, name: str, is_array: bool) -> None:

@@ -20,8 +20,7 @@ from test_images import beach
 from test_nodata import HOLES, bright
 
 from mdh_dask.cli import mdh
-from mdh_dask.images import components, open_image
-from mdh_dask.images import regions as regions_module
+from mdh_dask.images import components, open_image, region_tables
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.components import find_regions, sieved, write_regions
 from mdh_dask.images.regions import RegionPaths, write_segments
@@ -143,12 +142,12 @@ def test_labels_regions_and_table_agree(sieve, image, tmp_path):
         paths = RegionPaths(*(str(tmp_path / f"{block}{name}") for name in names))
         with dask.config.set({"mdh-dask.block-size": block}), pytest.MonkeyPatch.context() as patch:
             patch.setattr(components, "SIDE", block)
-            patch.setattr(regions_module, "SIDE", block)
+            patch.setattr(region_tables, "SIDE", block)
             seen = write_segments(bright, image, paths, sieve=sieve, n_labels=3)
         labels, regions = (zarr.open_array(path, mode="r")[:] for path in paths[:2])
-        results.append((labels, regions, Path(paths.regions).read_bytes()))
+        results.append((labels, regions, pyarrow.parquet.read_table(paths.regions)))
     assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
-    table = pyarrow.parquet.read_table(paths.regions).to_pydict()
+    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     np.testing.assert_array_equal(regions, named(labels.astype(int))[0])
     np.testing.assert_array_equal(labels == -1, HOLES)
     np.testing.assert_array_equal(seen.sizes, [(labels == i).sum() for i in range(3)])
@@ -172,7 +171,7 @@ def test_regions_have_coordinates_and_bands_have_their_names(tmp_path, registrat
     image = replace(open_image(tmp_path / "a.zarr", axes="yxc"), bands=("red", "nir"), georeference=place)
     paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
     write_segments(lambda rows: rows[:, 0], image, paths, sieve=None, n_labels=2)
-    table = pyarrow.parquet.read_table(paths.regions).to_pydict()
+    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     assert [name for name in table if "mean" in name] == ["mean_red", "mean_nir"]
     shift = 5.0 if registration == "pixel" else 0.0
     assert table["x"] == [505 + shift, 525 + shift]
@@ -185,15 +184,15 @@ def test_sums_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
     kinds[:, 0] = 5  # and one along all lines
     pixels = np.repeat(kinds[..., None], 2, axis=2) + np.array([0.5, 1e-30])
     array = zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(8, 60, 2))
-    kept, picked = [], regions_module._picked
-    monkeypatch.setattr(regions_module, "_picked", lambda sums, which: kept.append(which.sum()) or picked(sums, which))
-    monkeypatch.setattr(regions_module, "SIDE", 1)
+    kept, picked = [], region_tables._picked
+    monkeypatch.setattr(region_tables, "_picked", lambda sums, which: kept.append(which.sum()) or picked(sums, which))
+    monkeypatch.setattr(region_tables, "SIDE", 1)
     paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
         write_segments(
             lambda rows: rows[:, 0].astype(int), open_image(array.store_path.store.root), paths, sieve=None, n_labels=6
         )
-    table = pyarrow.parquet.read_table(paths.regions).to_pydict()
+    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.array(table["segment"]) + 0.5, rtol=1e-15)
     assert len(table["region"]) > 500 > 20 * max(kept[1::2])  # the second call of each band
 
@@ -204,13 +203,13 @@ def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, mon
     kinds = rng.integers(0, 3, (5, 90)).repeat(8, axis=0).repeat(50, axis=1)
     pixels = (kinds * 50 + rng.integers(0, 50, kinds.shape)).astype("u1")[..., None]
     zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(8, 1024, 1))
-    monkeypatch.setattr(regions_module, "SIDE", 16)
+    monkeypatch.setattr(region_tables, "SIDE", 16)
     paths = RegionPaths(connected=str(tmp_path / "c.zarr"), regions=str(tmp_path / "r.parquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
         image = open_image(tmp_path / "a.zarr", axes="yxc")
         write_segments(lambda rows: rows[:, 0] // 50, image, paths, sieve=None, n_labels=3)
     numbers = zarr.open_array(paths.connected, mode="r")[:].ravel()
-    table = pyarrow.parquet.read_table(paths.regions).to_pydict()
+    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.bincount(numbers, pixels.ravel()) / table["area"], rtol=1e-15)
 
 

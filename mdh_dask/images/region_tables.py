@@ -1,0 +1,185 @@
+"""The table of regions, written band by band: what each is, the means of its bands, and its polygon."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count, pairwise
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+
+from .._jit.rows import loop_ready
+from .._jit.sums import largest_deviations
+from .._packages import needed
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Progress, Statistic, reduce_rows
+from ..io.staging import staged_file
+from ..summaries.moments import MomentPass, SlicedSums, means_of, tops_of
+from .components import NONE, SIDE, Regions
+from .image import Image
+from .label_arrays import StoredLabels
+from .polygons import Polygons, holds_polygons
+from .rows import all_rows, marked_rows
+from .validity import MarkedRows
+
+Sums = tuple[Integers, SlicedSums] | None
+"""Numbers of regions and sums of their pixels; None without regions."""
+
+
+@dataclass(frozen=True)
+class LargestValues(Statistic):
+    """The largest absolute value of every band, from which all sums of regions have the same slices."""
+
+    n_bands: int
+
+    def chunk(self, start: int, *blocks: AnyArray) -> Floats:
+        """Return those of a block of labels and pixels."""
+        largest = np.zeros(self.n_bands)
+        largest_deviations(loop_ready(blocks[1][:, : self.n_bands]), np.zeros(self.n_bands), largest)
+        return largest
+
+    def combine(self, left: Floats, right: Floats) -> Floats:
+        """Return the larger of both."""
+        return np.maximum(left, right)
+
+
+@dataclass(frozen=True)
+class RegionSums(Statistic):
+    """Sums of the bands of every region; the rows are pixels of some blocks of an image."""
+
+    known: StoredLabels
+    starts: Mapping[int, int]
+    """First row in the image of each block, by its first row among those of this pass."""
+    top: Integers
+
+    # The regions are not in the journal.
+    journalled = False
+
+    # The places of blocks are known by their first rows.
+    keeps_blocks = True
+
+    def chunk(self, start: int, *blocks: Any) -> Sums:
+        """Sum the pixels of the regions in a block."""
+        pixels = blocks[0].rows if isinstance(blocks[0], MarkedRows) else blocks[0]
+        numbers = self.known(self.starts[start], len(pixels))
+        inside = numbers >= 0
+        if not inside.any():
+            return None
+        ids, labels = np.unique(numbers[inside], return_inverse=True)
+        n_bands = self.top.shape[1]
+        return ids, MomentPass(len(ids), np.zeros(n_bands), top=self.top).chunk(start, labels, pixels[inside])
+
+    def combine(self, left: Sums, right: Sums) -> Sums:
+        """Add the sums of the same regions."""
+        if left is None or right is None:
+            return right if left is None else left
+        ids = np.union1d(left[0], right[0])
+        return ids, MomentPass(len(ids), np.zeros(0)).combine(_spread(left, ids), _spread(right, ids))
+
+
+class _Band(NamedTuple):
+    """Blocks of rows of all columns of an image, between two lines."""
+
+    first: int
+    end: int
+    rows: da.Array
+    starts: dict[int, int]
+
+
+def write_table(
+    path: str, numbers: StoredLabels, image: Image, regions: Regions, largest: Floats,
+    bar: Callable[[str], Progress | None], overwrite: bool,
+) -> None:  # fmt: skip
+    """Write the table of regions as a Parquet file, in one pass over the image; those that end first come first.
+
+    Columns are ``region``, ``segment``, ``area`` in pixels, ``first_line``, ``last_line``, ``first_column``,
+    ``last_column``; ``x`` and ``y`` of the middle of this box, if the image has coordinates; and ``mean_`` with the
+    name or number of each band. Ending in ``.geoparquet``, also ``geometry``, the polygon, along the edges of pixels.
+
+    Sums and polygons are kept only for regions that go on below the lines that were read. `largest` is the value of
+    `LargestValues`; `bar` returns the progress bar for a text.
+    """
+    parquet = needed("pyarrow.parquet", "parquet")
+    polygons = Polygons.of(image) if holds_polygons(path) else None
+    schema = _rows(regions, NONE, np.zeros((0, image.shape[2])), image, polygons).schema
+    with staged_file(path, overwrite) as file, parquet.ParquetWriter(file, schema) as writer:
+        for band, ids, means in _measured(numbers, image, regions, largest, bar):
+            if polygons is not None:
+                polygons.add(numbers.array, band.first, band.end)
+            if len(ids):
+                writer.write_table(_rows(regions, ids, means, image, polygons))
+
+
+def _measured(
+    numbers: StoredLabels, image: Image, regions: Regions, largest: Floats, bar: Callable[[str], Progress | None]
+) -> Iterator[tuple[_Band, Integers, Floats]]:
+    """Yield the bands of an image with the regions that end in each and the means of their bands."""
+    top, going_on = tops_of(largest), None
+    for band in _bands(image):
+        sums = RegionSums(numbers, band.starts, top)
+        going_on = sums.combine(going_on, reduce_rows(sums, band.rows, progress=bar(f"measuring to line {band.end}")))
+        if going_on is None:
+            yield band, NONE, np.zeros((0, image.shape[2]))
+            continue
+        ids, state = going_on
+        last = regions.boxes[ids, 1]
+        done = np.flatnonzero(last < band.end)
+        done = done[np.lexsort((ids[done], last[done]))]  # whatever the bands are
+        yield band, ids[done], means_of(_picked(state, done))
+        rest = np.flatnonzero(last >= band.end)
+        going_on = ids[rest], _picked(state, rest)
+
+
+def _rows(regions: Regions, ids: Integers, means: Floats, image: Image, polygons: Polygons | None) -> Any:
+    pyarrow, boxes = needed("pyarrow", "parquet"), regions.boxes[ids]
+    ids = ids.astype(np.int64, copy=False)
+    columns: dict[str, Any] = {"region": ids, "segment": regions.classes[ids], "area": regions.areas[ids]}
+    columns |= dict(zip(("first_line", "last_line", "first_column", "last_column"), boxes.T))
+    columns |= dict(zip("xy", _middles(boxes, image)))
+    columns |= {f"mean_{name}": mean for name, mean in zip(image.bands or count(), means.T)}
+    columns = {name: np.ascontiguousarray(column) for name, column in columns.items()}
+    if polygons is None:
+        return pyarrow.table(columns)
+    columns["geometry"] = pyarrow.array(polygons.take(ids), pyarrow.binary())
+    return pyarrow.table(columns).replace_schema_metadata({"geo": json.dumps(polygons.about())})
+
+
+def _middles(boxes: Integers, image: Image) -> tuple[Floats, ...]:
+    """Return the coordinates of the middles of boxes, or nothing without any."""
+    if "spatial:transform" not in image.georeference:
+        return ()
+    a, b, c, d, e, f = image.georeference["spatial:transform"]
+    half = 0.0 if image.georeference.get("spatial:registration") == "node" else 0.5
+    line, column = boxes[:, :2].mean(axis=1) + half, boxes[:, 2:].mean(axis=1) + half
+    return a * column + b * line + c, d * column + e * line + f
+
+
+def _bands(image: Image) -> Iterator[_Band]:
+    """Yield the rows of an image in bands of about `SIDE` lines."""
+    rows = all_rows(image) if image.validity is None else marked_rows(image)  # known blocks without data are not read
+    ends = np.concatenate([[0], np.cumsum(rows.chunks[0])])
+    first_lines = np.array([image.order.block_of(int(a), int(b - a))[0].start for a, b in pairwise(ends)])
+    lines = np.unique(first_lines)
+    step = max(1, SIDE // (lines[1] - lines[0])) if len(lines) > 1 else 1
+    for i in range(0, len(lines), step):
+        own = np.flatnonzero(np.isin(first_lines, lines[i : i + step]))
+        part = rows.blocks[own.tolist()]
+        local = np.concatenate([[0], np.cumsum(part.chunks[0])])
+        end = int(lines[i + step]) if i + step < len(lines) else image.shape[0]
+        yield _Band(int(lines[i]), end, part, dict(zip(local.tolist(), ends[own].tolist())))
+
+
+def _picked(sums: SlicedSums, which: Integers) -> SlicedSums:
+    return SlicedSums(sums.n_rows[which], sums.top, sums.sums[which], sums.n_missing[which])
+
+
+def _spread(state: tuple[Integers, SlicedSums], ids: Integers) -> SlicedSums:
+    """Return sums of some regions as sums of more."""
+    own, sums = state
+    at, out = np.searchsorted(ids, own), []
+    for part in (sums.n_rows, sums.sums, sums.n_missing):
+        whole = np.zeros((len(ids), *part.shape[1:]), part.dtype)
+        whole[at] = part
+        out.append(whole)
+    return SlicedSums(out[0], sums.top, out[1], out[2])
