@@ -68,7 +68,7 @@ ASK = "Whether fits with other seeds find the same clusters: print(model.repeats
 
 
 def other_seeds(model: Any) -> list[str]:
-    """Return the sentence about fits with other seeds, if there were any."""
+    """Return the sentence about other fits, if there were any."""
     return [] if model._repeats is None else [str(model._repeats)]
 
 

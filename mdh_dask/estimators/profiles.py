@@ -139,9 +139,9 @@ def model_story(model: Any, rows: RowArray, *, progress: Progress | None = None)
 
 
 def why_one(model: Any) -> dict[str, str]:
-    """Return the fact why there is one cluster, if there is, and that of fits with other seeds."""
+    """Return the fact why there is one cluster, if there is, and that of other fits."""
     why = {"Why one cluster": model.why()} if model.n_clusters_ == 1 else {}
-    return why if model._repeats is None else why | {"Other seeds": str(model._repeats)}
+    return why if model._repeats is None else why | {model._repeats.name: str(model._repeats)}
 
 
 def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwrite: bool) -> Path | str:

@@ -1,31 +1,39 @@
-"""How alike the clusters of fits with other seeds are."""
+"""How alike the clusters of fits with other seeds, or to parts of the rows, are."""
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any, NamedTuple
 
 import numpy as np
+import zarr
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from .._random import generator
 from .._storable import storable
-from .._typing import Floats, Integers
-from .._words import full_count
+from .._typing import Booleans, Floats, Integers
+from .._words import full_count, percent
+from ..chunks import is_dask
+from ..io import open_rows
 from ..metrics import adjusted_rand_index
 from ..metrics.contingency import ContingencyTable, contingency_table
-from .frames import plain_labels
+from .frames import plain_labels, plain_rows
+from .groups import names_of
 
 ALIKE = 0.9
-"""Clusterings whose mean adjusted Rand index is lower depend on the seed."""
+"""Clusterings whose mean adjusted Rand index is lower depend on the seed, or on the rows that were drawn."""
 
 SAME = 0.75
 """Least Jaccard index of a cluster with one of another fit that is the same: C. Hennig, Cluster-wise assessment of
 cluster stability, Computational Statistics & Data Analysis 52, 2007."""
 
+MOST_NAMED = 20
+"""Most clusters that the sentence names."""
+
 
 @storable
 class Repeats(NamedTuple):
-    """What fits of the same rows with other seeds found."""
+    """What fits with other seeds, of the same rows or of parts of them, found."""
 
     agreement: Floats
     """Adjusted Rand indices of all pairs of fits, the model among them."""
@@ -33,15 +41,37 @@ class Repeats(NamedTuple):
     """Numbers of clusters of the other fits."""
     found: Integers
     """In how many of the other fits each cluster of the model was found again."""
+    share: float
+    """Share of the rows that each fit had."""
+
+    @property
+    def name(self) -> str:
+        """What the other fits are called in reports."""
+        return "Other seeds" if self.share == 1 else "Parts of the rows"
+
+    def unstable(self) -> list[int]:
+        """Return the clusters that were found again in under half of the other fits."""
+        few: list[int] = np.flatnonzero(2 * self.found < len(self.n_clusters)).tolist()
+        return few
 
     def __str__(self) -> str:
         """Return the sentence of `why` and reports."""
         least, most, mean = self.n_clusters.min(), self.n_clusters.max(), float(self.agreement.mean())
         number = f"{least}" if least == most else f"{least} to {most}"
-        verdict = "the clusters depend on the seed" if mean < ALIKE else "the clusters hardly depend on the seed"
+        fits, on = full_count(len(self.n_clusters), "fit"), "the seed"
+        if self.share == 1:
+            fits += " with other seeds"
+        else:
+            fits, on = f"{fits} to {percent(self.share)} of the rows each", "which rows are drawn"
+        verdict = "the clusters depend" if mean < ALIKE else "the clusters hardly depend"
+        few = self.unstable()
+        names = (
+            f"cluster{'s' * (len(few) > 1)} {', '.join(map(str, few[:MOST_NAMED]))}{' ...' * (len(few) > MOST_NAMED)}"
+        )
         return (
-            f"{full_count(len(self.n_clusters), 'fit')} with other seeds found {number} clusters, and labels agree by "
-            f"an adjusted Rand index of {mean:.2f} on average, {self.agreement.min():.2f} at least: {verdict}"
+            f"{fits} found {number} clusters, and labels agree by an adjusted Rand index of {mean:.2f} on average, "
+            f"{self.agreement.min():.2f} at least: {verdict} on {on}"
+            f"{f'; under half of them found {names}' if few else ''}"
         )
 
     def check(self) -> None:
@@ -51,19 +81,63 @@ class Repeats(NamedTuple):
             raise ValueError("expected the agreement of all pairs of some fits, and clusters found in some of them")
 
 
-def repeats_of(model: Any, X: Any, n: int, fit: Mapping[str, Any]) -> Repeats:
+def repeats_of(model: Any, X: Any, n: int, share: float, fit: Mapping[str, Any]) -> Repeats:
     """Return what fits with other seeds find; see `ClusterEstimator.repeats`."""
     if n < 1:
         raise ValueError(f"expected a positive number of fits for n; got {n}")
+    if not 0 < share <= 1:
+        raise ValueError(f"expected a share of the rows above 0, and up to 1; got {share}")
     if model.n_groups_ is not None and fit.get("groups") is None:
         raise ValueError(f"expected the {full_count(model.n_groups_, 'group')} of fit; got none: give groups=")
-    seeds = [int(generator(model._seed(), i).integers(2**31)) for i in range(1, n + 1)]
-    others = [clone(model).set_params(random_state=seed).fit(X, **fit) for seed in seeds]
-    labels = [plain_labels(each.cluster_labels(X)) for each in (model, *others)]
+    if share < 1 and get_tags(model).input_tags.pairwise:
+        raise ValueError("expected rows with a share of them; got a precomputed kernel: leave out share")
+    labels, others = [plain_labels(model.cluster_labels(X))], []
+    for rng in (generator(model._seed(), i) for i in range(1, n + 1)):
+        other = clone(model).set_params(random_state=int(rng.integers(2**31)))
+        if share < 1:
+            drawn = _drawn(rng, labels[0].shape[0], share, fit.get("groups"))
+            other.fit(_some(X, drawn), **{name: _some(value, drawn) for name, value in fit.items()})
+        else:
+            other.fit(X, **fit)
+        others.append(other)
+        labels.append(plain_labels(other.cluster_labels(X)))
     tables = {(i, j): contingency_table(labels[i], labels[j]) for i, j in combinations(range(n + 1), 2)}
     found = sum(_found_again(tables[0, j], model.n_clusters_) for j in range(1, n + 1))
     agreement = np.array([adjusted_rand_index(table) for table in tables.values()])
-    return Repeats(agreement, np.array([each.n_clusters_ for each in others]), np.asarray(found))
+    return Repeats(agreement, np.array([each.n_clusters_ for each in others]), np.asarray(found), float(share))
+
+
+def _drawn(rng: np.random.Generator, n_rows: int, share: float, groups: Any) -> Booleans:
+    """Return which rows are drawn: each by itself, or with its group."""
+    if groups is None:
+        return rng.random(n_rows) < share
+    groups = plain_labels(groups.compute() if hasattr(groups, "compute") else groups)
+    names, group = np.unique(names_of(np.ma.asarray(groups)), return_inverse=True)
+    chosen: Booleans = (rng.random(len(names)) < share)[group]
+    return chosen
+
+
+def _some(given: Any, drawn: Booleans) -> Any:
+    """Return the rows, or values of rows, that are drawn, in the form in which all are given."""
+    if given is None:
+        return None
+    given, _ = plain_rows(open_rows(given) if isinstance(given, zarr.Array) else given)
+    if hasattr(given, "to_dask_array"):
+        ends = np.cumsum([0, *given.map_partitions(len).compute()])
+        return given.map_partitions(_of_partition, drawn, ends, meta=given._meta)
+    if hasattr(given, "filter"):  # a frame or series of polars, or of pandas, whose method is another one
+        return given[drawn] if hasattr(given, "iloc") else given.filter(drawn)
+    if is_dask(given):
+        return given[np.flatnonzero(drawn)]
+    given = given.to_scipy_sparse() if hasattr(given, "to_scipy_sparse") else given
+    given = given.tocsr() if hasattr(given, "tocsr") else given
+    return list(compress(given, drawn)) if isinstance(given, list | tuple) else given[drawn]
+
+
+def _of_partition(part: Any, drawn: Booleans, ends: Integers, partition_info: Any = None) -> Any:
+    """Return the rows of a partition that are drawn; Dask says which partition it is."""
+    n = 0 if partition_info is None else partition_info["number"]
+    return part[drawn[ends[n] : ends[n + 1]]]
 
 
 def _found_again(table: ContingencyTable, n_clusters: int) -> Integers:

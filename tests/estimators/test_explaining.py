@@ -7,13 +7,16 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+import zarr
 from hypothesis import given
+from scipy.sparse import csr_array
 from sklearn.utils import estimator_html_repr
 from trees import random_tree, trees
 
 from mdh_dask import (
     DensityTree,
     DivisiveClustering,
+    HierarchicalKernelMDH,
     HierarchicalMDH,
     PCATree,
     RandomProjectionTree,
@@ -242,7 +245,7 @@ class TestRepeats:
         rows = np.random.default_rng(0).uniform(size=(400, 3))
         limits = {"stop_rule": "none", "min_relative_depth": 0.0, "max_clusters": 4, "n_projections": 2}
         model = DivisiveClustering(**limits).fit(rows)
-        assert str(model.repeats(rows)).endswith("the clusters depend on the seed")
+        assert ": the clusters depend on the seed; under half of them found cluster" in str(model.repeats(rows))
         assert model.repeats(rows).found.max() < 4
         with pytest.raises(ValueError, match="positive number of fits for n; got 0"):
             model.repeats(rows, 0)
@@ -254,6 +257,47 @@ class TestRepeats:
         with pytest.raises(ValueError, match="expected the 30 groups of fit; got none: give groups="):
             model.repeats(rows)
         assert model.repeats(rows, 1, groups=groups).found.tolist() == [1, 1, 1]
+        halves = model.repeats(rows, 2, share=0.5, groups=groups)
+        assert halves.found.tolist() == [2, 2, 2]
+
+    def test_parts_of_a_cluster_return_in_few_halves_and_a_clear_one_in_most(self, tmp_path):
+        rows = np.random.default_rng(0).normal(size=(400, 10)) + np.repeat([[0], [9]], [266, 134], axis=0)
+        cuts = {"stop_rule": "none", "min_relative_depth": 0.0, "max_clusters": 3, "min_cluster_size": 0.25}
+        model = DivisiveClustering(**cuts, n_projections=20).fit(rows)
+        found, clear = model.repeats(rows, 6, share=0.5), model.predict(rows[-1:])[0]
+        assert {*found.unstable()} == {0, 1, 2} - {clear}
+        last = f"under half of them found cluster.* {found.unstable()[-1]}$"
+        said = f"6 fits to 50.0 % of the rows each found 2 to 3 clusters, .*; {last}"
+        assert re.match(said, str(found))
+        model.save(tmp_path / "m.zarr")
+        assert str(found) in load_model(tmp_path / "m.zarr").why()
+        model.report(tmp_path / "r.html", rows)
+        assert "Parts of the rows" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+    def test_halves_are_the_same_in_any_form_of_the_rows(self, tmp_path):
+        pd, pl, xr = (pytest.importorskip(name) for name in ("pandas", "polars", "xarray"))
+        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
+        frame = pd.DataFrame(rows, columns=["a", "b"])
+        stored = zarr.create_array(tmp_path / "x.zarr", data=rows, chunks=(200, 2))
+        lazy = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=4)
+        forms = {
+            "array": rows, "list": rows.tolist(), "pandas": frame, "polars": pl.DataFrame(rows, schema=["a", "b"]),
+            "dask": da.from_array(rows, chunks=(200, 2)), "zarr": stored, "lazy frame": lazy,
+            "DataArray": xr.DataArray(rows, dims=["row", "column"]), "sparse": csr_array(rows),
+        }  # fmt: skip
+        found = {}
+        for name, form in forms.items():
+            again = RandomProjectionTree(n_projections=20, scale=False).fit(form).repeats(form, 2, share=0.5)
+            found[name] = again.agreement.tolist()
+        assert found == dict.fromkeys(forms, found["array"])
+
+    def test_a_share_of_the_rows_is_checked(self):
+        rows = np.random.default_rng(0).normal(size=(60, 2))
+        with pytest.raises(ValueError, match="a share of the rows above 0, and up to 1; got 0"):
+            RandomProjectionTree(n_projections=20).fit(rows).repeats(rows, share=0)
+        kernel = HierarchicalKernelMDH(feature_map="precomputed").fit(rows @ rows.T)
+        with pytest.raises(ValueError, match="expected rows with a share of them; got a precomputed kernel"):
+            kernel.repeats(rows @ rows.T, share=0.5)
 
 
 class TestOneCluster:
