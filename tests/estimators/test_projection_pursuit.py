@@ -55,6 +55,13 @@ class TestStopRules:
         assert accepts(name, two_modes(6.0))
         assert not accepts(name, smooth)
 
+    def test_a_density_of_one_mode_is_split_nowhere(self):
+        histogram = histogram_of(
+            np.quantile(np.random.default_rng(0).normal(size=10**5), np.linspace(0.001, 0.999, 999))
+        )
+        rule, rng = STOP_RULES["unimodal-density"](), np.random.default_rng(0)
+        assert not any(rule.accepts(histogram, histogram.bin_of(place, 0), 999, 1, rng) for place in (-1.0, 0.0, 1.0))
+
     @pytest.mark.parametrize("name", ["height-ratio", "integral-ratio"])
     def test_the_ratio_that_is_asked_for_decides(self, name):
         x = two_modes(3.4, 20_000)
