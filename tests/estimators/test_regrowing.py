@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, SemiSupervisedMDH, load_model
@@ -57,7 +58,7 @@ def test_a_leaf_is_split_further_and_all_other_rows_and_nodes_stay_as_they_are(r
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", [{}, {"sample_size": 300}, {"merge": True}, {"n_clusters": 3}])
+@pytest.mark.parametrize("parameters", at_night([{}, {"sample_size": 300}, {"merge": True}, {"n_clusters": 3}], 2))
 def test_the_tree_is_the_same_whatever_the_chunks(rows, coarse, parameters):
     trees = [
         coarse.regrow(largest(coarse), X, **{"max_levels": 4} | parameters).tree_

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 from hypothesis import given
 from scipy.optimize import linear_sum_assignment
 from trees import trees
@@ -57,7 +58,7 @@ def test_branches_of_a_tree_make_the_same_tree(tree):
 class TestStream:
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "model", [RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")]
+        "model", at_night([RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")], 1)
     )
     def test_ten_nights_of_a_stable_mixture_give_the_tree_of_all_rows_but_for_two_percent(self, model):
         X = gaussian_mixture(10_000, 6, 5, sd=1.8, random_state=2)[0].compute()
@@ -71,7 +72,7 @@ class TestStream:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "model", [RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")]
+        "model", at_night([RandomProjectionTree(n_projections=200), PCATree(), HierarchicalMDH(starts="pca2")], 1)
     )
     def test_a_cluster_that_appears_in_batch_six_is_found_by_batch_seven(self, model):
         found = after_nights(model, [night(i, 0, 1, 2) for i in range(5)] + [night(i, 0, 1, 2, 3) for i in (5, 6)])
@@ -120,7 +121,9 @@ class TestStream:
 
 class TestBatch:
     @pytest.mark.slow
-    @pytest.mark.parametrize("settings", [{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}])
+    @pytest.mark.parametrize(
+        "settings", at_night([{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}], 2)
+    )
     def test_a_batch_costs_one_pass(self, settings):
         read = []
         model = DivisiveClustering(n_projections=50, **settings).fit(FIRST)
@@ -130,7 +133,7 @@ class TestBatch:
         assert model.n_passes_ == 1
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("chunks", [1500, 700, 333])
+    @pytest.mark.parametrize("chunks", at_night([1500, 700, 333], 1))
     def test_chunks_do_not_change_a_bit(self, chunks):
         models = [RandomProjectionTree(n_projections=100).fit(FIRST) for _ in range(2)]
         models[0].partial_fit(SECOND)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import DEGENERATE_ROWS, best_separator, in_turns
+from helpers import DEGENERATE_ROWS, at_night, best_separator, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -290,14 +290,14 @@ class TestDescent:
 
 class TestPursuit:
     @pytest.mark.slow
-    @pytest.mark.parametrize("seed", range(6))
+    @pytest.mark.parametrize("seed", at_night(range(6), 3))
     def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed):
         index, lowest, _, V = brute_force(made_rows(seed, 200, 2, gap=5))
         ends = [index.descend(v, 0.9, 50, unit=1.0)[1].index for v in V[::5]]
         assert lowest * 0.995 <= min(ends) <= lowest
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", at_night(range(4), 2))
     def test_in_two_dimensions_clouds_that_lie_apart_are_parted_by_the_lowest_of_all_hyperplanes(self, seed):
         rows = np.random.default_rng(seed).normal(size=(300, 2)) * [1.0, 2.0]
         rows[:150, 0] += 5
@@ -474,7 +474,7 @@ class TestCandidates:
         assert success_ratio(np.arange(3000) < 1500, labels) > 0.9
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", at_night(range(4), 2))
     def test_show_a_valley_across_the_thin_side_of_a_branch_that_pursuits_leave(self, seed):
         rows = sheets(seed)
         across = np.array([-0.8, 0.6])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference_mdh
 import scipy
-from helpers import DEGENERATE_ROWS, in_turns
+from helpers import DEGENERATE_ROWS, at_night, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
@@ -154,7 +154,7 @@ class TestHyperplane:
                 assert near.min() >= near[1] * (1 - 1e-9)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("alpha", "seed"), in_turns([0.3, 0.9], range(4)))
+    @pytest.mark.parametrize(("alpha", "seed"), at_night(in_turns([0.3, 0.9], range(4)), 2))
     def test_in_two_dimensions_the_best_of_many_starts_is_the_lowest_of_all_hyperplanes(self, seed, alpha):
         rows = clouds(seed, 150, 2)
         ends = [
@@ -214,7 +214,7 @@ class TestHyperplane:
         assert left.relative_depth > 0
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("d", "seed"), in_turns([4, MOST_COMPONENTS + 10], range(3)))
+    @pytest.mark.parametrize(("d", "seed"), at_night(in_turns([4, MOST_COMPONENTS + 10], range(3)), 1))
     def test_rotating_moving_and_scaling_the_rows_does_the_same_to_the_hyperplane(self, seed, d):
         rows, random = clouds(seed + 10, 300, d), np.random.default_rng(seed)
         start, shift = random.normal(size=(2, d))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import in_turns
+from helpers import at_night, in_turns
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree
 from mdh_dask.metrics import adjusted_rand_index
@@ -56,10 +56,7 @@ def test_what_is_proposed_of_rows_that_are_not_thin_is_as_without_it(name, monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("n_clusters", "n"),
-    [(2, 600), (3, 600), (4, 1500)],
-)
+@pytest.mark.parametrize(("n_clusters", "n"), at_night([(2, 600), (3, 600), (4, 1500)], 1))
 def test_pursuits_find_clusters_across_a_thin_direction(n_clusters, n):
     rows, labels = thin_rows(n, n_clusters=n_clusters, seed=1)
     found = HierarchicalMDH().fit_predict(rows)
