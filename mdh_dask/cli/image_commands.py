@@ -91,6 +91,10 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "AlphaEarth embeddings.",
         ),
         click.option(
+            "--reproject", metavar="CRS",
+            help="Cluster GeoTIFFs in this coordinate system, as EPSG:32633, on one grid; needs mdh_dask[maps].",
+        ),
+        click.option(
             "--bands", callback=_names, metavar="NAMES",
             help="Bands to use, by name, as red,green,nir.",
         ),

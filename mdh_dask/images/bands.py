@@ -163,7 +163,10 @@ def stacked(images: Sequence[Image]) -> Image:
                 f"{image.path}: leave it out, or resample it"
             )
         if other := differing_place(first.georeference, image.georeference):
-            raise ValueError(f"expected bands of one place; got {other} in {first.path} and {image.path}: resample one")
+            raise ValueError(
+                f"expected bands of one place; got {other} in {first.path} and {image.path}: resample one, or use "
+                "reproject=..."
+            )
         values = values and image.quantisation and values.beside(image.quantisation)
     if first.validity is not None and (first.validity.alpha or first.validity.mask is not None):
         raise ValueError(f"expected bands without a mask or opacity of their own; got one in {first.path}: merge them")

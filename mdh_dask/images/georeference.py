@@ -60,6 +60,11 @@ def of_tags(tags: Mapping[str, Any], view: View = AS_STORED) -> dict[str, Any]:
     return moved({"geotiff": {name: _plain(value) for name, value in tags.items()}, **attributes}, view)
 
 
+def placed_by(transform: Sequence[float], wkt: str) -> dict[str, Any]:
+    """Return the attributes of an image by its transform and coordinate system."""
+    return _attributes(transform, {"proj:wkt2": wkt})
+
+
 def _attributes(transform: Sequence[float] | None, crs: Mapping[str, Any], is_node: bool = False) -> dict[str, Any]:
     place = {} if transform is None else {
         "spatial:dimensions": ["y", "x"],

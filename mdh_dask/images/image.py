@@ -93,7 +93,7 @@ MOST_LINES = 4096
 """Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
 
 
-MOST_BYTES = 2**26
+MOST_BYTES = 2**25
 """Bytes of a block of pixels where blocks need not be whole chunks: a chunk of many bands may not fit a worker as
 values, several times."""
 
@@ -258,8 +258,17 @@ class Kept:
         last = self.last
         if last is None or last[0] != around:
             last = self.last = None  # before the next are decoded
-            last = self.last = (around, np.asarray(self.source[around]))
+            last = self.last = (around, self._decoded(around))
         return last[1][lines.start - around[0].start : lines.stop - around[0].start]
+
+    def _decoded(self, around: Block) -> AnyArray:
+        """Decode one chunk after another, as several at once take twice the memory of what is kept."""
+        lines, columns = around
+        found = np.empty((lines.stop - lines.start, columns.stop - columns.start, self.shape[2]), self.dtype)
+        for first in range(columns.start, columns.stop, self.image.chunks[1]):
+            part = slice(first, min(first + self.image.chunks[1], columns.stop))
+            found[:, part.start - columns.start : part.stop - columns.start] = self.source[lines, part]
+        return found
 
     def with_left_out(self, block: Block) -> AnyArray:
         """Read a block with the bands that are left out otherwise."""

@@ -26,6 +26,7 @@ from .ome import multiscale_of
 from .quantisation import NAMED, Dequantise, quantisation_of
 from .tiff import open_tiff
 from .validity import Nodata, Validity, declared_by, validity_of
+from .warped import warped
 
 CHUNK = 512
 """Lines and columns of a chunk of labels; fewer lines for a low picture, so that it still has several blocks."""
@@ -125,6 +126,7 @@ def open_image(
     nodata: Nodata = None,
     mask: str | os.PathLike[str] | None = None,
     dequantise: Dequantise | None = None,
+    reproject: str | None = None,
     storage_options: Options = None,
 ) -> Image:
     """Open an image of any size without reading it.
@@ -158,6 +160,9 @@ def open_image(
         Values that stored numbers become, as float32: by the scale and offset that the file declares, or those of
         AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. By default
         pixels are the stored numbers.
+    reproject : str, optional
+        A coordinate system, such as ``"EPSG:32633"``, in which a GeoTIFF of another one is seen by rasterio, see
+        `mdh_dask.images.warped.warped`. By default an image stays in its own.
     storage_options : dict, optional
         Options of fsspec for URLs.
 
@@ -211,7 +216,8 @@ def open_image(
     if values is not None and values.name in NAMED and not about.get("declared"):
         about["declared"] = [NAMED[values.name].nodata]
     rule = validity_of(image.dtype, nodata=nodata, **about)
-    image = northward(_checked(replace(image, axes=axes, validity=rule, quantisation=values)))
+    image = _checked(replace(image, axes=axes, validity=rule, quantisation=values))
+    image = northward(image) if reproject is None else northward(warped(image, reproject, storage_options))
     return image if mask is None else masked(image, mask, storage_options)
 
 

@@ -181,6 +181,7 @@ def reading_of(given: Mapping[str, Any]) -> Reading:
         index=given["index"] or {},
         nodata=nodata,
         dequantise=given["dequantise"],
+        reproject=given["reproject"],
     )
 
 

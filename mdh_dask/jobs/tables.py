@@ -101,6 +101,7 @@ IMAGE = {
     "mask": text("a path or URL"),
     "sieve": whole(2),
     "bands": Field("an array of names", _are_names),
+    "reproject": text("a coordinate system, as EPSG:32633"),
     "dequantise": Field("'declared' or 'alphaearth'", lambda value: value in ("declared", "alphaearth")),
     "dependence": Field(
         "'auto', or the lines of a tile as an integer from 1",

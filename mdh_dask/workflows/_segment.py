@@ -43,6 +43,7 @@ def segment(
     bands: Sequence[str] | None = None,
     dependence: int | Literal["auto"] | None = None,
     dequantise: Dequantise | None = None,
+    reproject: str | None = None,
     overwrite: bool = False,
     cluster: Cluster | None = None,
 ) -> Any:
@@ -111,6 +112,9 @@ def segment(
         Cluster the values that stored numbers stand for, by the scale and offset that the image declares, or those of
         AlphaEarth embeddings, of which -128 is no data. The model keeps this for other images. See
         `mdh_dask.images.open_image`.
+    reproject : str, optional
+        A coordinate system, such as ``"EPSG:3035"``, in which GeoTIFFs are clustered and labelled, on one grid (extra
+        ``maps``). By default each scene stays in its own; the bands of one scene must be of one.
     overwrite : bool, default=False
         Whether to replace existing outputs.
     cluster : context manager, optional
@@ -171,18 +175,29 @@ def segment(
         dequantise,
     )
     if names_scenes(image):
-        reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, dequantise=dequantise)
+        reading = Reading(
+            missing_chunks, axes=axes, index=index or {}, nodata=nodata, dequantise=dequantise, reproject=reproject
+        )
         return segment_scenes(image, bands, mask, reading, estimator, options, outputs, cluster or current_cluster())
     if not is_node(image) and not isinstance(image, str | os.PathLike):
-        if axes is not None or mask is not None or dequantise is not None:
+        if any(one is not None for one in (axes, mask, dequantise, reproject)):
             raise SettingError(
-                "a DataArray has named axes, and NaN where there are no data: leave out axes, mask and dequantise"
+                "a DataArray has named axes, values and NaN where there are no data: leave out axes, mask, dequantise "
+                "and reproject"
             )
         if isinstance(image, Mapping):
             return segment_data_arrays(image, estimator, options, outputs, cluster or current_cluster(), index or {})
         return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
     outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
-    reading = Reading(missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask, dequantise=dequantise)
+    reading = Reading(
+        missing_chunks,
+        axes=axes,
+        index=index or {},
+        nodata=nodata,
+        mask=mask,
+        dequantise=dequantise,
+        reproject=reproject,
+    )
     opened = with_bands(reading.image(image), bands)
     return (
         f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"

@@ -41,6 +41,8 @@ class Reading:
     """Path or URL of a mask of an image."""
     dequantise: Dequantise | None = None
     """Values that stored numbers of an image become; see `open_image`."""
+    reproject: str | None = None
+    """A coordinate system in which an image is seen; see `open_image`."""
 
     @property
     def is_of_image(self) -> bool:
@@ -64,7 +66,7 @@ class Reading:
         return open_image(
             path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks,
             nodata=nodata if self.nodata is None else self.nodata, mask=self.mask,
-            dequantise=self.dequantise or dequantise,
+            dequantise=self.dequantise or dequantise, reproject=self.reproject,
         )  # fmt: skip
 
 
