@@ -11,6 +11,7 @@ from .._errors import ContentsError
 from .._locations import redacted
 from .._words import full_count
 from ..chunks import holds_compact
+from ..estimators.models import load_model
 from ..images import Image
 from ..images.bands import with_bands
 from ..images.rows import all_rows
@@ -68,6 +69,8 @@ class RowsInput:
     path: str
     table: Table | TypedTable
     beside: StoredBeside = field(default_factory=StoredBeside)
+    previous: str | None = None
+    """A model whose ids clusters keep."""
 
     @property
     def rows(self) -> da.Array:
@@ -86,17 +89,18 @@ class RowsInput:
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
         """Return the number of passes after the tree has grown: one if labels or profiles are written."""
-        return int(outputs.labels is not None or outputs.report is not None)
+        return int(outputs.labels is not None or outputs.report is not None) + (self.previous is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return the estimate of a fit."""
-        need = estimate(self.rows, estimator, labels=bool(self.n_passes_after(outputs)))
+        need = estimate(self.rows, estimator, labels=bool(outputs.labels or outputs.report))
         return replace(need, held_bytes=held_bytes(self.path))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""
         beside = self.beside.open(self.path, len(self.rows))
-        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, beside)
+        previous = None if self.previous is None else load_model(self.previous)
+        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, beside, previous)
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     path, missing = given["path"], given["missing_chunks"]
     beside = beside_of(given)
     table = Reading(missing, beside.clustered(path, use)).table(path, given.get("typed", False))
-    return RowsInput(path, table, beside)
+    return RowsInput(path, table, beside, given.get("previous"))
 
 
 def reading_of(given: Mapping[str, Any]) -> Reading:

@@ -21,10 +21,10 @@ from ..workflows.row_files import check_groups
 from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input
 from .methods import estimator_of
 from .notify import check_own
-from .outputs import JobOutputs, SceneOutputs
+from .outputs import JobOutputs, SceneOutputs, is_there
 from .tables import checked_tables, load_job
 
-BESIDE = ("labels", "weights", "mask")
+BESIDE = ("labels", "weights", "mask", "previous")
 """Keys of ``[input]`` with paths of what belongs to the input."""
 
 PATHS = {"input": ("path", *BESIDE), "run": ("work", "openmetrics")}
@@ -76,24 +76,31 @@ class Job:
         return estimator.set_params(column_types=kinds) if kinds else estimator
 
     def inputs(self) -> list[str]:
-        """Return the paths or URLs of the input, and of labels, weights and mask if there are any."""
-        given = [path for key in ("path", *BESIDE) if (path := self.input.get(key)) is not None]
+        """Return the paths or URLs of the input, and of what belongs to it."""
+        given = [self.input["path"], *self._beside().values()]
         return [path for one in given for path in ([one] if isinstance(one, str) else one)]
 
     def fingerprint(self) -> dict[str, Any]:
-        """Return the fingerprint of the input, with those of labels, weights and mask if there are any."""
-        beside = {key: fingerprint(path) for key in BESIDE if (path := self.input.get(key)) is not None}
-        return fingerprint(self.source) | beside
+        """Return the fingerprint of the input, with those of what belongs to it."""
+        return fingerprint(self.source) | {key: fingerprint(path) for key, path in self._beside().items()}
+
+    def _beside(self) -> dict[str, str]:
+        """Return what belongs to the input, but for the model that the job itself replaces every night."""
+        given = {key: path for key in BESIDE if (path := self.input.get(key)) is not None}
+        return {key: path for key, path in given.items() if key != "previous" or path != self.output.get("model")}
 
     def open_input(self) -> Input:
         """Open the input."""
-        return INPUTS[self.input["kind"]][0](
-            {**self.input, "path": self.source, "typed": takes_types(self.estimator())}
-        )
+        given = {**self.input, "path": self.source, "typed": takes_types(self.estimator())}
+        own = "previous" not in self._beside()
+        if own and given.get("previous") is not None and not is_there(given["previous"]):
+            given["previous"] = None  # in the first night
+        return INPUTS[self.input["kind"]][0](given)
 
     def outputs(self, **options: Any) -> JobOutputs:
         """Return the outputs."""
-        return INPUTS[self.input["kind"]][1](**self.output, **options, of_image=self.input["kind"] != "rows")
+        made, ids = INPUTS[self.input["kind"]][1], bool(self.input.get("ids"))
+        return made(**self.output, **options, ids=ids, of_image=self.input["kind"] != "rows")
 
     def start_cluster(self) -> AbstractContextManager[str]:
         """Return a context in which the cluster of the job is the current one."""

@@ -28,7 +28,7 @@ from ..io import codec
 from ..io.journal import FolderJournal
 from ..summaries.drift import novelty_of
 from ..workflows.estimates import Estimate, telling_of_memory
-from ..workflows.pixels import labelled, write_preview
+from ..workflows.pixels import labelled, sizes_of, write_preview
 from ..workflows.scenes import fit_scenes
 from .ledger import LEDGER, Ledger
 from .locks import now
@@ -249,12 +249,13 @@ class ScheduledRun(Run):
                 seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
                 write_preview(seen, growing)
                 self.opened.check_unchanged(name)
+            sizes = sizes_of(seen, model, outputs)
             found = {
                 "shape": list(image.shape), "crs": crs_of(image), "snapshot": image.snapshot or None,
-                "n_rows": int(seen.sizes.sum()), "n_without": seen.n_without or 0,
-                "sizes": seen.sizes.tolist(), "lowest": -int(model.noise),
+                "n_rows": int(sizes.sum()), "n_without": seen.n_without or 0,
+                "sizes": sizes.tolist(), "lowest": -int(model.noise),
                 "transform": image.georeference.get("spatial:transform"),
-                "moved": moved(model, seen.sizes, self.ledger.sizes_before(version)),
+                "moved": moved(model, sizes, self.ledger.sizes_before(version)),
                 "seconds": perf_counter() - started,
                 "outputs": {key: stored(path) for key, path in outputs.places().items()},
             }  # fmt: skip

@@ -145,7 +145,8 @@ class SceneOutputs(JobOutputs):
         return [(name, place) for name, place in self.places().items() if OUTPUTS[name].per == what]
 
     def _only(self, places: Mapping[str, str]) -> JobOutputs:
-        given: dict[str, Any] = {**places, "overwrite": self.overwrite, "own": self.own, "of_image": True}
+        own = {name: getattr(self, name) for name in ("overwrite", "own", "ids")}
+        given: dict[str, Any] = {**places, **own, "of_image": True}
         return JobOutputs(**given)
 
 

@@ -12,6 +12,7 @@ from .._fields import (
     checked_kind,
     checked_table,
     choice,
+    either,
     flag,
     positive,
     share,
@@ -73,6 +74,8 @@ ROWS = {
     "weights": text("a path or URL"),
     "weight_column": COLUMN,
     "groups": COLUMN,
+    "previous": text("a path or URL"),
+    "ids": flag(),
     "columns": Field(
         "an array of names, or of numbers from 0, or a table of such arrays with the keys use, continuous, ordinal and "
         "categorical",
@@ -115,13 +118,14 @@ SCENES = {
     ),
     **{key: field for key, field in IMAGE.items() if key not in ("path", "coordinates")},
     "mask": _pattern("scene"),
+    "ids": flag(),
 }
 """Keys of ``[input]`` for scenes."""
 
 PLACE = text("a path or URL")
 
-SIEVED = ("labels", "connected", "regions")
-"""Outputs without which nothing is sieved."""
+NEEDED = {"sieve": ("labels", "connected", "regions"), "ids": ("labels",)}
+"""Outputs of which keys of ``[input]`` need one to have an effect."""
 
 
 def _outputs(input_kind: str) -> Fields:
@@ -167,8 +171,9 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     outputs = checked_table("output", output, fields)
     if not any(outputs[key] for key in fields if not OUTPUTS[key].describes):
         raise JobError(f"[output] must name {wanted(kind)}; got none of them: nothing would be kept")
-    if values.get("sieve") is not None and not any(map(outputs.get, SIEVED)):
-        raise JobError("[output] must name labels, connected or regions with input.sieve; got none: leave it out")
+    for key, some in NEEDED.items():
+        if values.get(key) and not any(map(outputs.get, some)):
+            raise JobError(f"[output] must name {either(some)} with input.{key}; got none: leave it out")
     return values, outputs
 
 

@@ -4,15 +4,17 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, Literal
 
 import dask.array as da
+import numpy as np
 from sklearn.utils import check_random_state
 
 from .._errors import SettingError
 from .._locations import name_of
-from .._typing import AnyArray
+from .._typing import AnyArray, Integers
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, reduce_rows
 from ..clusters.current import cluster_for
@@ -22,6 +24,7 @@ from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
+from ..images.label_arrays import Label
 from ..images.labels import summarise
 from ..images.overview import SegmentSummary
 from ..images.quantisation import Dequantise
@@ -234,10 +237,12 @@ def labelled(
 ) -> SegmentSummary:
     """Label all pixels, write the labels and regions that have a path, and compute another statistic.
 
-    The labels have the number of clusters as an attribute, and those in `about`.
+    The labels have the number of clusters as an attribute, and those in `about`; they are ids if the outputs say so.
     """
     label, n_clusters, noise = estimator._block_labels(), int(estimator.n_clusters_), int(estimator.noise)
     attributes = {"n_clusters": n_clusters, **({"snapshot": image.snapshot} if image.snapshot else {}), **(about or {})}
+    if outputs.ids:
+        label, n_clusters = partial(_ids_of, label, np.append(estimator.ids_, -1)), estimator.history_.n_ids
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
     if sieve is not None or outputs.connected or outputs.regions:
         return write_segments(
@@ -254,6 +259,19 @@ def labelled(
     )  # fmt: skip
     logger.info("labels written")
     return seen
+
+
+def _ids_of(label: Label, ids: Integers, rows: AnyArray) -> Integers:
+    """Return the ids of the clusters of a block of rows."""
+    return np.take(ids.astype(np.int32), label(rows))
+
+
+def sizes_of(seen: SegmentSummary, estimator: Any, outputs: Outputs) -> Integers:
+    """Return the pixels of each label, of those in no segment first; what was seen may be of ids."""
+    if not outputs.ids:
+        return seen.sizes
+    noise = int(estimator.noise)
+    return seen.sizes[np.append(np.arange(noise), noise + estimator.ids_)]
 
 
 def write_preview(seen: SegmentSummary, outputs: Outputs) -> None:

@@ -119,11 +119,11 @@ def killed_after(n, folder):
 
 
 class Rows:
-    """A job on rows, other ones every night."""
+    """A job on rows, other ones every night, whose clusters keep the ids of the model that it replaces."""
 
     text = JOB.format(
         kind="rows", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", run="on_change = 'restart'"
-    )
+    ).replace("[method]", 'previous = "out/m.zarr"\nids = true\n[method]')
     between = ()
     """What may be shown besides yesterday's and tonight's output."""
     examples, nights = 2, 2
@@ -169,7 +169,7 @@ class Scenes(Rows):
     text = JOB.format(
         kind="scenes", path="scenes/*.tif", out="out", labels="{scene}.tif", model="m-{version}.zarr",
         run="on_drift = 'refit'",
-    )  # fmt: skip
+    ).replace("[method]", "ids = true\n[method]")  # fmt: skip
     examples, nights = 2, 3
 
     def make(self, night):

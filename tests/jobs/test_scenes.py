@@ -187,6 +187,21 @@ def test_labels_are_those_of_one_table_of_all_pixels(tmp_path):
         assert (labels[~there] == 255).all()
 
 
+def test_labels_of_nights_are_ids_on_request_and_sizes_stay_those_of_labels(tmp_path):
+    job = new_job(tmp_path, JOB.replace("[method]", "ids = true\n[method]"))
+    for night, shift in enumerate((0, 55), 1):
+        scene(tmp_path / f"scenes/{night}.tif", night, shift=shift)
+        run(job)
+        model = load_model(tmp_path / f"out/model-{night}.zarr")
+        rows = pixel_rows(open_image(tmp_path / f"scenes/{night}.tif")).compute()
+        np.testing.assert_array_equal(labels_of(job, str(night))[0].ravel(), model.ids_[model.predict(rows)])
+    assert model.history_.night == 1
+    assert model.ids_.tolist() != sorted(range(model.n_clusters_))
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert manifest["models"][-1]["ids"] == model.ids_.tolist()
+    assert manifest["scenes"]["2"]["sizes"] == np.bincount(model.predict(rows), minlength=model.n_clusters_).tolist()
+
+
 def test_windows_do_not_cross_from_one_scene_to_the_next(tmp_path):
     for number in range(2):
         scene(tmp_path / f"{number}.tif", number)

@@ -7,7 +7,8 @@ import pytest
 import zarr
 from click.testing import CliRunner
 
-from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask import RandomProjectionTree, jobs, load_model
+from mdh_dask._fields import JobError
 from mdh_dask.cli import mdh
 from mdh_dask.workflows import fit, predict
 
@@ -48,6 +49,43 @@ def test_predictions_are_ids_on_request(nights):
     labels = zarr.open_array("labels.zarr", mode="r")[:]
     np.testing.assert_array_equal(zarr.open_array("ids.zarr", mode="r")[:], load_model("two.zarr").ids_[labels])
     assert summary.startswith("1500 rows in 2 of 3 clusters")
+
+
+JOB = """
+[input]
+path = "night.npy"
+previous = "m.zarr"
+ids = true
+[method]
+n_projections = 50
+[cluster]
+kind = "threads"
+[output]
+labels = "l.zarr"
+model = "m.zarr"
+[run]
+on_change = "restart"
+"""
+
+
+def test_a_nightly_job_keeps_the_ids_of_the_model_that_it_replaces(nights):
+    Path("job.toml").write_text(JOB)
+    for night, ids in (("one", [0, 1]), ("two", [1, 2, 0])):
+        Path("night.npy").write_bytes(Path(f"{night}.npy").read_bytes())
+        jobs.run("job.toml")
+        written, model = zarr.open_array("l.zarr", mode="r")[:], load_model("m.zarr")
+        assert model.ids_.tolist() == ids
+        np.testing.assert_array_equal(written, model.ids_[model.predict(np.load(f"{night}.npy"))])
+        assert "nothing to do" in jobs.run("job.toml")
+
+
+def test_a_job_refuses_ids_without_labels_and_a_previous_model_that_is_missing(nights):
+    Path("job.toml").write_text(JOB.replace('labels = "l.zarr"', ""))
+    with pytest.raises(JobError, match=r"must name labels with input[.]ids"):
+        jobs.run("job.toml")
+    Path("job.toml").write_text(JOB.replace("m.zarr", "gone.zarr", 1).replace("night", "one"))
+    with pytest.raises(FileNotFoundError, match=r"gone.zarr"):
+        jobs.run("job.toml")
 
 
 def test_the_commands_write_ids_too(nights):
