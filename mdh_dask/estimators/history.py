@@ -7,17 +7,14 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._random import generator
-from .._typing import AnyArray, Booleans, Floats, Integers
+from .._typing import AnyArray, Floats, Integers
 from ..chunks import is_dask, merge_chunks, reduce_rows, run
 from ..growth.passes import draw
 from ..metrics.contingency import Contingency, ContingencyTable
 from ..summaries.evidence import evidence_of
 from ..summaries.history import REMEMBERED, History
+from .checks import rows_of_share
 from .frames import plain_labels
-
-LEAST = 5
-"""Rows that are remembered of every cluster, however seldom it is seen."""
 
 T = TypeVar("T")
 Labels = Callable[[AnyArray], AnyArray]
@@ -59,33 +56,18 @@ def follow(model: Any, history: History, old: Labels, new: Labels) -> None:
     model._history = history.followed(both, both, set_apart(model), known)
 
 
-def follow_update(
-    model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, share: float, seed: int
-) -> None:
-    """Continue a history in a model that was updated by rows, which are such a share of all that it counts.
+def follow_update(model: Any, history: History, old: Labels, new: Labels, rows: AnyArray) -> None:
+    """Continue a history in a model that was updated by rows.
 
-    Clusters stay that the model keeps from earlier nights, and end when it drops them. Features of rows are not
-    remembered, as another map makes others.
+    A model keeps places for some time after their rows have gone; clusters are those that a fit of the last rows, at
+    least a thousand, could have. Features of rows are not remembered, as another map makes others.
     """
     known, shape = history.remembered, (len(history.ids), model.n_clusters_)
-    now, before = crossed(old, new, rows, shape), crossed(old, new, known, shape)
-    if len(known):
-        n_new = round(share * min(REMEMBERED, len(known)))
-        ours = _first_of_each(new(rows), LEAST) | (np.arange(len(rows)) < n_new)
-        theirs = _first_of_each(old(known), LEAST) | (np.arange(len(known)) < REMEMBERED - n_new)
-        both = np.concatenate([known[theirs], rows[ours].astype(known.dtype)])
-        rows = both[generator(seed).permutation(len(both))]
-    kept = rows[: 0 if model.feature_map_ is not None else None]
-    model._history = history.followed(now, before, set_apart(model), kept, crossed(old, new, rows, shape))
-
-
-def _first_of_each(labels: Integers, n: int) -> Booleans:
-    """Return whether each label is among the first so many equal ones."""
-    order = np.argsort(labels, kind="stable")
-    _, start, counts = np.unique(labels[order], return_index=True, return_counts=True)
-    first = np.empty(len(labels), dtype=bool)
-    first[order] = np.arange(len(labels)) - np.repeat(start, counts) < n
-    return first
+    last = np.concatenate([rows, known[: max(REMEMBERED - len(rows), 0)].astype(rows.dtype)]) if len(known) else rows
+    now, before, counted = (crossed(old, new, some, shape) for some in (rows, known, last))
+    kept = last[: 0 if model.feature_map_ is not None else None]
+    least = max(rows_of_share(model.min_cluster_size, len(last)), 1)
+    model._history = history.followed(now, before, set_apart(model), kept, counted, least)
 
 
 def unite(model: Any, history: History, union: Integers, sizes: Integers) -> None:

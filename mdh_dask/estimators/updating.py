@@ -64,8 +64,8 @@ def update_by(model: Any, X: Any) -> None:
     before, history = model.tree_, model.history_
     same = np.array_equal(tree.left, before.left)
     model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
-    rows, share = grown.sample.in_random_order(len(grown.sample.rows)), shape[0] / (n_old + shape[0])
-    follow_update(model, history, before.labels, model.tree_.labels, rows, share, seed)
+    rows = grown.sample.in_random_order(len(grown.sample.rows))
+    follow_update(model, history, before.labels, model.tree_.labels, rows)
     model.n_batches_ = n_batches
     model.known_labels_ = model.label_counts_ = None  # of other clusters
     model._exemplars, model._repeats, model._words, model.merges_ = None, None, (), None

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._state import checked_array
 from .._storable import storable
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from .tables import Records
 
 KINDS = ("born", "stays", "split", "merged", "died")
@@ -16,7 +16,7 @@ KINDS = ("born", "stays", "split", "merged", "died")
 BORN, STAYS, SPLIT, MERGED, DIED = range(len(KINDS))
 
 REMEMBERED, MOST_VALUES = 1000, 2**15
-"""Most rows of a night that a history remembers, and most of their values; updates add a few of every cluster."""
+"""Most rows that a history remembers, the last ones, and most of their values."""
 
 MOST_CHANGE = 0.5
 """A place with at most this part of its present share of the rows was not there before: the majority is new."""
@@ -91,6 +91,7 @@ class History(Records):
         p_values: Floats,
         remembered: AnyArray,
         counted: Integers | None = None,
+        least: int = 0,
     ) -> Self:
         """Return the history with a further night.
 
@@ -105,14 +106,17 @@ class History(Records):
         remembered : array of shape (n_rows, n_features)
             Rows of the night.
         counted : array of shape (n_old, n_new), int, optional
-            The same of all rows that the model counts, if it keeps those of earlier nights.
+            The same of the rows that decide, if those of the night are too few: with some of the nights before.
+        least : int, default=0
+            New places with fewer of these rows are no clusters of the night, though the model keeps them.
 
         Notes
         -----
         An old and a new cluster are the same if each has its largest overlap with the other: the lesser of the shares
         of both nights, so that neither a new place nor an empty one counts. Another new cluster is born if its place
         had less than half of its present share, otherwise it split from the old one in which most of it lies; an old
-        one died if it has less than half of its share, otherwise it merged.
+        one died if it has less than half of its share, otherwise it merged. A place that is no cluster keeps the id of
+        one that has ended; if rows come back there, a cluster is born.
 
         Examples
         --------
@@ -123,17 +127,17 @@ class History(Records):
         ([0, 1, 2], 'born')
         """
         known = before is not None and before.any()
-        after, past = _shares(now), _shares(before if known and before is not None else now)
-        both = np.minimum(past, after if counted is None else _shares(counted))
+        counted = now if counted is None else counted
+        after, there = _shares(counted), counted.sum(axis=0) >= least
+        past, lived = _shares(before) if known and before is not None else _shares(now), self._lived()
+        both = np.where(lived[:, None] & there, np.minimum(past, after), 0.0)
         heir, origin = both.argmax(axis=1), both.argmax(axis=0)
         stays = {old: new for old, new in enumerate(heir.tolist()) if origin[new] == old and both[old, new] > 0}
         seen = past + after
-        # Of places where no row is, which a model may keep for a while, nothing else is known.
-        stays |= zip(np.flatnonzero(~seen.any(axis=1)).tolist(), np.flatnonzero(~seen.any(axis=0)).tolist())
         ids, n_ids, night = np.full(now.shape[1], -1), self.n_ids, self.night + 1
         ids[list(stays.values())] = self.ids[list(stays)]
         rows, total, events, shares = now.sum(axis=0), int(now.sum()), [], []
-        for new in range(now.shape[1]):
+        for new in np.flatnonzero(there).tolist():
             kind, other = STAYS, -1
             if ids[new] < 0:
                 kind = BORN if past[:, new].sum() <= MOST_CHANGE * after[:, new].sum() else SPLIT
@@ -141,16 +145,28 @@ class History(Records):
                 ids[new], n_ids = n_ids, n_ids + 1
             events.append((night, kind, ids[new], other, rows[new], total))
             shares.append((past[:, new].sum(), after[:, new].sum()))
-        for old in sorted(set(range(len(now))) - set(stays)):
+        for old in sorted({*np.flatnonzero(lived).tolist()} - stays.keys()):
             kind = DIED if after[old].sum() <= MOST_CHANGE * past[old].sum() else MERGED
-            other = -1 if kind == DIED else int(ids[seen[old].argmax()])
+            other = -1 if kind == DIED else int(ids[np.where(there, seen[old], -1).argmax()])
             events.append((night, kind, self.ids[old], other, now[old].sum(), total))
             shares.append((past[old].sum(), after[old].sum()))
-        table, ended = np.array(events, dtype=np.int64), np.full(len(events) - now.shape[1], np.nan)
-        new_alone = np.where(np.isin(table[: now.shape[1], 1], (BORN, SPLIT)), p_values, np.nan)
-        later = replace(self, ids=ids, n_ids=n_ids, remembered=remembered if counted is not None else _few(remembered))
-        told = np.array(shares) * [1.0 if known else np.nan, 1.0]
-        return later._with(table[:, :4], table[:, 4:], told, np.append(new_alone, ended))
+        ended = [old for old in range(len(now)) if old not in stays]
+        for new in np.flatnonzero(~there).tolist():
+            if ended:
+                ids[new] = self.ids[ended.pop(int(seen[ended, new].argmax()))]
+            else:
+                ids[new], n_ids = n_ids, n_ids + 1
+        table = np.array(events, dtype=np.int64).reshape(-1, 6)
+        tests = np.append(p_values[there], np.full(len(table) - there.sum(), np.nan))
+        tests[~np.isin(table[:, 1], (BORN, SPLIT))] = np.nan
+        told = np.array(shares).reshape(-1, 2) * [1.0 if known else np.nan, 1.0]
+        later = replace(self, ids=ids, n_ids=n_ids, remembered=_few(remembered))
+        return later._with(table[:, :4], table[:, 4:], told, tests)
+
+    def _lived(self) -> Booleans:
+        """Return which clusters were there in the last night; of a place without rows a model may keep the id."""
+        last = self.events[(self.events[:, 0] == self.night) & (self.events[:, 1] <= SPLIT), 2]
+        return np.isin(self.ids, last)
 
     def _with(self, events: Integers, counts: Integers, shares: Floats, p_values: Floats) -> Self:
         return replace(

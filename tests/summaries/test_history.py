@@ -107,6 +107,26 @@ class TestUpdatesAndOtherTrees:
         assert model.history_.night == 2
         assert model.n_passes_ == 1
 
+    def test_an_update_names_a_death_the_same_night_though_the_model_keeps_the_place(self):
+        model = fitted(night((0, 600), (9, 900), (18, 600)))
+        model.partial_fit(night((0, 600), (9, 900), seed=1))
+        assert model.n_clusters_ == 3
+        assert events(model) == [("died", gone := int(model.ids_[model.predict([[18, 0, 0]])[0]]), None)]
+        model.partial_fit(night((0, 600), (9, 900), seed=2))
+        assert events(model) == []
+        model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=3))
+        assert events(model) == [("born", 3, None)]
+        assert gone not in model.ids_
+
+    def test_clusters_that_small_batches_lack_by_chance_stay(self):
+        rows, rng = night((0, 900), (9, 600), (18, 100)), np.random.default_rng(0)
+        model, lacking = RandomProjectionTree(n_projections=50, decay=1).fit(rows), 0
+        for _ in range(12):
+            batch = rows[rng.choice(len(rows), 15, replace=False)]
+            lacking += len(np.unique(model.partial_fit(batch).labels_)) < 3
+            assert (sorted(model.ids_), events(model)) == ([0, 1, 2], [])
+        assert lacking > 2
+
     def test_fewer_clusters_are_merged_into_the_larger_and_a_branch_grown_again_keeps_the_others(self):
         rows = night((0, 900), (9, 600), (18, 500))
         model = fitted(rows)
