@@ -1,4 +1,4 @@
-"""Are the p-values of splits right: those of roots of clouds without clusters, and false discoveries in forests."""
+"""Are p-values right: of roots and merges of clouds without clusters, and false discoveries in forests of splits."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 
 import mdh_dask
+from mdh_dask.summaries.evidence import adjusted
 
 from .honesty import CLOUDS, OF_ANY_WIDTH
 from .kept import run_cells
@@ -19,6 +20,9 @@ SHAPES = ((300, 2), (1500, 5))
 """Rows and columns: divisions of few rows vote, of more rows one half tests the other."""
 
 METHODS = ("RandomProjectionTree", "HierarchicalMDH")
+
+MERGING = ("DensityTree", "HierarchicalKernelMDH")
+"""Methods that merge cells, or leaves."""
 
 RATES = (0.05, 0.1)
 
@@ -33,20 +37,23 @@ def run(
     n_seeds: int = 100,
     shapes: Sequence[tuple[int, int]] = SHAPES,
     methods: Sequence[str] = METHODS,
+    merging: Sequence[str] = MERGING,
     cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
     """Fit clouds of every kind, and forests of clouds and mixtures; see `run_cells` for `cells`."""
     clouds = [(kind, cloud) for kind in OF_ANY_WIDTH for cloud in CLOUDS[kind]]
-    for name in methods:
+    for name in [*methods, *merging]:
         keys = [(name, *draw, *size, seed) for draw in clouds for size in shapes for seed in range(n_seeds)]
-        found = np.array(run_cells(_root, keys, cells, n_jobs)).reshape(-1, n_seeds)
-        yield _uniform(name, [(cloud, *size) for _, cloud in clouds for size in shapes], found)
+        found = np.array(run_cells(_least if name in merging else _root, keys, cells, n_jobs)).reshape(-1, n_seeds)
+        what = "least family-wise p-values of merges" if name in merging else "p-values of roots"
+        yield _uniform(f"{name}: {what}", [(cloud, *size) for _, cloud in clouds for size in shapes], found)
+    for name in methods:
         trees = [(name, seed) for seed in range(TREES_A_SEED * n_seeds)]
         yield _discoveries(name, run_cells(_tree, trees, cells, n_jobs))
 
 
-def _uniform(name: str, drawn: list[tuple[str, int, int]], found: np.ndarray) -> Table:
+def _uniform(what: str, drawn: list[tuple[str, int, int]], found: np.ndarray) -> Table:
     """Return the distances of p-values from uniform ones on the side of p-values that are too small."""
     most = np.sqrt(-np.log(CHANCE / len(found)) / 2 / found.shape[1])
     far = [distance_above(p_values) for p_values in found]
@@ -57,7 +64,7 @@ def _uniform(name: str, drawn: list[tuple[str, int, int]], found: np.ndarray) ->
     every = distance_above(found.ravel())
     least = np.sqrt(-np.log(CHANCE) / 2 / found.size)
     rows.append(("all", found.size, every, *((found <= rate).mean() for rate in RATES), verdict(every < least)))
-    title = f"{name}: how far the p-values of roots without clusters are below uniform ones (Kolmogorov, one-sided)"
+    title = f"{what}: how far those of clouds without clusters are below uniform ones (Kolmogorov, one-sided)"
     return Table(f"{title}, at most {most:.3f}", ("cloud", "fits", "distance", *map(_up_to, RATES), "verdict"), rows)
 
 
@@ -88,9 +95,20 @@ def _discoveries(name: str, trees: list[list[list[float]]]) -> Table:
 
 def _root(name: str, kind: str, cloud: str, n: int, d: int, seed: int) -> float:
     """Return the p-value of the root; one if no valley was tested."""
-    rng = np.random.default_rng([seed, n, d, crc32(cloud.encode())])
-    p_value = _fitted(name, CLOUDS[kind][cloud](rng, n, d), seed).tree_.p_value[0]
+    p_value = _fitted(name, _cloud(kind, cloud, n, d, seed), seed).tree_.p_value[0]
     return 1.0 if np.isnan(p_value) else float(p_value)
+
+
+def _least(name: str, kind: str, cloud: str, n: int, d: int, seed: int) -> float:
+    """Return the least family-wise p-value of all merges of a cloud; one if there are none."""
+    table = _fitted(name, _cloud(kind, cloud, n, d, seed), seed).evidence()
+    of_merges = table["p_value"][table["kind"] == "merge"]
+    return float(min(adjusted(of_merges)[0], default=1.0))
+
+
+def _cloud(kind: str, cloud: str, n: int, d: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng([seed, n, d, crc32(cloud.encode())])
+    return np.asarray(CLOUDS[kind][cloud](rng, n, d))
 
 
 def _tree(name: str, seed: int) -> list[list[float]]:
