@@ -97,7 +97,8 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_pass
             if asked is None:
                 return Outcome(result, n_passes)
             n_passes += 1
-            value = reduce_rows(asked.statistic, *arrays, progress=announce(f"pass {n_passes}: {asked.verb}"))
+            name = f"pass {n_passes}: {asked.verb}"
+            value = reduce_rows(asked.statistic, *arrays, progress=announce(name), name=name)
     finally:
         plan.close()
 

@@ -22,6 +22,7 @@ from dask.utils import ensure_dict
 from .._journal import current_journal
 from .._sparse import parts_of
 from .._storable import storable
+from .._traces import in_dashboard, traced
 from .._typing import AnyArray, RowArray
 from .layout import check_lengths, follow_chunks, is_dask
 from .mapping import ROWS_OF_A_THREAD, as_node, work_through
@@ -113,7 +114,9 @@ class Together(Statistic):
         return tuple(p.finalise(s) for p, s in zip(self.parts, state))
 
 
-def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | None = None) -> Any:
+def reduce_rows(
+    statistic: Statistic, *arrays: RowArray, progress: Progress | None = None, name: str | None = None
+) -> Any:
     """Compute a statistic of row-aligned arrays in one pass.
 
     Parameters
@@ -125,6 +128,8 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
         Dask arrays have one block of columns.
     progress : callable, optional
         Returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy input.
+    name : str, optional
+        Name of the pass in the dashboard and in traces, see `mdh_dask._traces`; by default that of the statistic.
 
     Returns
     -------
@@ -146,10 +151,15 @@ def reduce_rows(statistic: Statistic, *arrays: RowArray, progress: Progress | No
     5
     """
     check_lengths(arrays)
+
+    def reduced() -> Any:
+        first = arrays[0]
+        counts = {"rows": first.shape[0], "chunks": first.numblocks[0] if is_dask(first) else 1}
+        with traced(name or type(statistic).__name__, **counts):
+            return _reduced(statistic, arrays, progress)
+
     journal = current_journal()
-    if journal is not None:
-        return journal.recall(statistic, arrays, lambda: _reduced(statistic, arrays, progress))
-    return _reduced(statistic, arrays, progress)
+    return reduced() if journal is None else journal.recall(statistic, arrays, reduced)
 
 
 def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progress | None) -> Any:
@@ -239,11 +249,12 @@ def _combine_states(statistic: Statistic, *states: Any) -> Any:
 
 
 def _compute(result: Delayed, states: list[Delayed], rows: Sequence[int], progress: Progress | None) -> Any:
-    if progress is None:
-        return result.compute()
     client = getattr(dask.base.get_scheduler(), "__self__", None)
+    if progress is None:
+        with in_dashboard(client):
+            return result.compute()
     rows_of = {state.key: n for state, n in zip(states, rows)}
-    with progress(sum(rows)) as bar:
+    with progress(sum(rows)) as bar, in_dashboard(client):
         if client is None:
             with Callback(posttask=lambda key, *_: bar.update(rows_of.get(key, 0))):
                 return result.compute()
