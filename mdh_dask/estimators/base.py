@@ -24,7 +24,7 @@ from ..images import PixelColumns
 from ..io.models import save_model
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from ..summaries.evidence import Evidence, evidence_of
-from ..summaries.history import History
+from ..summaries.history import REMEMBERED, History
 from .blocks import of_block, of_complete_rows
 from .explaining import next_steps, other_seeds
 from .frames import column_names, labels_like, plain_labels, sure_of, with_values
@@ -135,6 +135,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
                 self._keep_exemplars(learnt)
+                self._history = begun(self, None if self._seen is None else self._seen.in_random_order(REMEMBERED))
                 self._warn_of_fewer()
                 self._finish(rows, X)
                 feature_map: Any = getattr(self, "feature_map_", None)  # not all models have one
@@ -142,7 +143,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                     feature_map.landmarks_ = self._original(feature_map.landmarks_)
                 note(rows=rows.shape[0], columns=rows.shape[1], clusters=self.n_clusters_, passes=self.n_passes_)
             finally:
-                self._ends = self._parts = None
+                self._ends = self._parts = self._seen = None
         return self
 
     def _look_at_columns(self, rows: RowArray) -> None:

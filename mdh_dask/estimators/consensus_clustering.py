@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
-from ..chunks import Pass, Plan, Together, merge_chunks, run, run_together, together
+from ..chunks import Pass, Plan, Together, merge_chunks, run_together, together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import LabelMixture, found_by, mixture_of, most_tuples
 from ..ensembles.votes import TreeTuples, TreeVotes
@@ -221,7 +221,9 @@ class ConsensusClustering(ClusterEstimator):
             n_passes += own._learn(rows, s)
         trees = tuple(own.state_ for own, _ in members)
         plan = self._combined(trees, seed, shape, len(beside) or None)
-        state, n_passes = run(plan, merged, *beside, announce=self._bar, n_passes=n_passes)
+        both: list[Plan[Any]] = [plan, *self._seeing(rows, seed)]
+        (state, *drawn), n_passes = run_together(both, merged, *beside, announce=self._bar, n_passes=n_passes)
+        self._keep_seen(drawn)
         self._adopt(state)
         return n_passes
 

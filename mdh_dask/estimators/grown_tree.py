@@ -28,13 +28,11 @@ from ..projections import Projection
 from ..splits.stopping import STOP_RULES
 from ..summaries.columns import notes_on
 from ..summaries.evidence import restored_merges, stored_merges, table_of_cells
-from ..summaries.history import REMEMBERED
 from ..summaries.words import MOST_COLUMNS, clusters_in_words
 from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
-from .history import begun
 from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
@@ -148,8 +146,10 @@ class GrownTree(ClusterEstimator):
             parts = [] if self._parts is None else [self._parts]
             beside: list[Plan[Any]] = [merging_sample(shape, seed, len(parts) or None)] if samples else []
             counting = level_plans(self.columns, array=0)
-            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, *counting, beside=parts)
-            self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
+            beside += [*counting, *(seeing := self._seeing(rows, seed))]
+            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, beside=parts)
+            self._keep_seen(drawn[-1:] if seeing else [])
+            self.level_counts_ = counts_as_given(self, drawn[samples], rows.dtype) if counting else None
             n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
                 leaf_of, points = self.state_.labels, self.feature_map_.map_.points
@@ -220,7 +220,7 @@ class GrownTree(ClusterEstimator):
         if grown is None or grown.sample is None:
             return
         sample, mapped = grown.sample, self.feature_map_ is not None
-        self._history = begun(self, None if mapped else sample.in_random_order(REMEMBERED))
+        self._seen = self._seen if mapped else sample
         points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
         best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
         chosen = Exemplars.among(sample, best)

@@ -56,18 +56,17 @@ def follow(model: Any, history: History, old: Labels, new: Labels) -> None:
     model._history = history.followed(both, both, set_apart(model), known)
 
 
-def follow_update(model: Any, history: History, old: Labels, new: Labels, rows: AnyArray) -> None:
+def follow_update(model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, keep: bool) -> None:
     """Continue a history in a model that was updated by rows.
 
     A model keeps places for some time after their rows have gone; clusters are those that a fit of the last rows, at
-    least a thousand, could have. Features of rows are not remembered, as another map makes others.
+    least a thousand, could have. Features of rows are not kept, as another map makes others.
     """
     known, shape = history.remembered, (len(history.ids), model.n_clusters_)
     last = np.concatenate([rows, known[: max(REMEMBERED - len(rows), 0)].astype(rows.dtype)]) if len(known) else rows
     now, before, counted = (crossed(old, new, some, shape) for some in (rows, known, last))
-    kept = last[: 0 if model.feature_map_ is not None else None]
     least = max(rows_of_share(model.min_cluster_size, len(last)), 1)
-    model._history = history.followed(now, before, set_apart(model), kept, counted, least)
+    model._history = history.followed(now, before, set_apart(model), last[: None if keep else 0], counted, least)
 
 
 def unite(model: Any, history: History, union: Integers, sizes: Integers) -> None:
@@ -107,7 +106,8 @@ def continued(model: T, previous: Any, X: Any) -> T:
     One pass, which labels all rows by both models; one more to draw rows to remember if `model` keeps none. Two
     clusters are the same if each has its largest overlap with the other, in the rows of this night and in the 1000 rows
     that the previous model remembers: see `mdh_dask.summaries.history.History.followed`. If it remembers none, as a
-    model of features may, a cluster at a place that was empty is said to be split from the one of that place.
+    model of a kernel matrix or of other levels, a cluster at a place that was empty is said to be split from the one of
+    that place.
 
     Examples
     --------
@@ -136,7 +136,8 @@ def continued(model: T, previous: Any, X: Any) -> T:
     there = np.ix_(table.true_labels >= 0, table.predicted_labels >= 0)
     places = (part[part >= 0] for part in (table.true_labels, table.predicted_labels))
     now[np.ix_(*places)] = table.counts[there]
-    before = crossed(previous._block_labels(), other._block_labels(), history.remembered, shape)
+    known = history.remembered[: None if previous.columns == other.columns else 0]  # codes of levels
+    before = crossed(previous._block_labels(), other._block_labels(), known, shape)
     other._history = history.followed(now, before, set_apart(other), _remembered(other, X))
     return other
 

@@ -146,7 +146,9 @@ class KernelKMeans(ClusterEstimator):
     def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
         if not self._compares_features:
             return super()._fit_map(feature_map, rows, seed)
-        [sample] = feature_map._fit_beside(self._typed(rows), gap_sample((rows.shape[0], rows.shape[1]), seed))
+        plans = (gap_sample((rows.shape[0], rows.shape[1]), seed), *self._seeing(rows, seed))
+        sample, *drawn = feature_map._fit_beside(self._typed(rows), *plans)
+        self._keep_seen(drawn)
         categorical, most = categorical_columns(self.columns, rows.shape[1]), self.max_clusters
         self._number = gap_number_of_features(sample, categorical, partial(self._features, seed), most, seed)
         return None

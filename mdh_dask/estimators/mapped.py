@@ -11,11 +11,13 @@ from sklearn.utils import Tags, get_tags
 
 from .._state import FeatureMap
 from .._typing import RowArray
-from ..chunks import Announce, fit_chunks, is_dask, merge_chunks, run
+from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run_together
 from ..columns.coding import TypedRows
+from ..growth.passes import Sample, draw
 from ..io.keeping import Cache, kept
 from ..kernels import KERNELS
 from ..kernels.truncated_svd import TruncatedSVDMap
+from ..summaries.history import MOST_VALUES, REMEMBERED
 from .constraints import StrOptions
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
@@ -110,6 +112,8 @@ class Mapped(RowValues):
 
     feature_map: Any = None
     feature_map_: FeatureTransformer | None
+    _seen: Sample | None = None
+    """Rows that the history will remember, after they were drawn during a fit."""
     _parts: RowArray | None = None
     """The part of every row during a fit to groups of dependent rows."""
     cache: Cache | None = "auto"
@@ -136,13 +140,26 @@ class Mapped(RowValues):
 
     def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
         """Fit the feature map to rows."""
-        feature_map.fit(self._typed(rows))
+        self._keep_seen(feature_map._fit_beside(self._typed(rows), *self._seeing(rows, seed)))
+
+    def _seeing(self, rows: RowArray, seed: int, array: int = 0) -> list[Plan[Sample]]:
+        """Return the plan that draws rows to remember, of which there are none of kernel matrices or too wide rows."""
+        n_rows, n_columns = rows.shape
+        n_seen = 0 if get_tags(self).input_tags.pairwise else min(REMEMBERED, MOST_VALUES // n_columns)
+        return [draw(seed, n_seen, n_rows, array=array)] if n_seen else []
+
+    def _keep_seen(self, drawn: Sequence[Sample]) -> None:
+        self._seen = drawn[0] if drawn else None
 
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Set the state from rows or their features, and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         beside = [] if self._parts is None else [self._parts]
-        state, n_passes = run(plan, rows, *beside, announce=announce, n_passes=n_passes)
+        seeing = [] if self.feature_map_ is not None else self._seeing(rows, seed)
+        outcome = run_together([plan, *seeing], rows, *beside, announce=announce, n_passes=n_passes)
+        (state, *drawn), n_passes = outcome
+        if seeing:
+            self._keep_seen(drawn)
         self._adopt(state)
         return n_passes
 

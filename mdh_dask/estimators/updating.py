@@ -57,15 +57,19 @@ def update_by(model: Any, X: Any) -> None:
     shape = (there.shape[0], there.shape[1])
     plan = update(model.tree_, settings, shape, model.decay, check, merged=model._merges())
     plans = [plan, *level_plans(model.columns, array=1)]
-    arrays = (merge_chunks(there), rows_to_count(model, read.given, complete))
-    outcome = run_together(plans, *arrays[: len(plans)], announce=model._bar, n_passes=n_passes + read.n_passes)
+    arrays = [merge_chunks(there), rows_to_count(model, read.given, complete)][: len(plans)]
+    seeing = [] if model.feature_map_ is None else model._seeing(complete, seed, array=len(arrays))
+    plans, arrays = [*plans, *seeing], [*arrays, *[merge_chunks(complete)] * len(seeing)]
+    outcome = run_together(plans, *arrays, announce=model._bar, n_passes=n_passes + read.n_passes)
     (grown, *levels), model.n_passes_ = outcome
+    drawn = levels.pop() if seeing else grown.sample
     tree = grown.tree if (most := model._most_clusters()) is None else grown.tree.cut(most)
-    before, history = model.tree_, model.history_
+    before, history, labels = model.tree_, model.history_, model.state_.labels
     same = np.array_equal(tree.left, before.left)
     model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
-    rows = grown.sample.in_random_order(len(grown.sample.rows))
-    follow_update(model, history, before.labels, model.tree_.labels, rows)
+    rows, of_features = drawn.in_random_order(len(drawn.rows)), model.feature_map_ is not None and not seeing
+    old, new = (before.labels, model.tree_.labels) if of_features else (labels, model.state_.labels)
+    follow_update(model, history, old, new, rows, keep=not of_features)
     model.n_batches_ = n_batches
     model.known_labels_ = model.label_counts_ = None  # of other clusters
     model._exemplars, model._repeats, model._words, model.merges_ = None, None, (), None

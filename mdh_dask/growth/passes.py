@@ -199,9 +199,9 @@ def merge_columns(a: Columns, b: Columns) -> Columns:
     return Columns(n, mean, deviations, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
 
 
-def draw(seed: int, n_wanted: int, n_rows: int, parts_at: int | None = None) -> Plan[Sample]:
-    """Plan a pass that draws `n_wanted` of the rows, or all of fewer; see `hashes_of` for `parts_at`."""
-    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(n_wanted, n_rows), parts_at=parts_at))
+def draw(seed: int, n_wanted: int, n_rows: int, parts_at: int | None = None, array: int = 0) -> Plan[Sample]:
+    """Plan a pass that draws `n_wanted` rows of an array, or all of fewer; see `hashes_of` for `parts_at`."""
+    drawn: Sample = yield Pass("sampling", SamplePass(seed, sample_limit(n_wanted, n_rows), array, parts_at))
     return drawn.first(n_wanted)
 
 

@@ -7,7 +7,15 @@ import pytest
 from benchmarks import nights
 from dask.array import from_array
 
-from mdh_dask import DensityTree, HierarchicalKernelMDH, RandomProjectionTree, continued, load_model
+from mdh_dask import (
+    ConsensusClustering,
+    DensityTree,
+    HierarchicalKernelMDH,
+    KernelKMeans,
+    RandomProjectionTree,
+    continued,
+    load_model,
+)
 from mdh_dask.summaries.history import KINDS, History
 
 
@@ -53,6 +61,25 @@ class TestContinued:
         assert events(second) == found
         assert second.history_.n_ids == n_ids
         assert len(second.ids_) == second.n_clusters_
+
+    @pytest.mark.parametrize(
+        "first",
+        [DensityTree(), HierarchicalKernelMDH(), KernelKMeans(n_clusters=2), ConsensusClustering(n_trees=3)],
+        ids=lambda model: type(model).__name__,
+    )
+    @pytest.mark.parametrize("lazy", [False, True])
+    def test_models_without_a_tree_of_the_rows_remember_rows_too(self, first, lazy):
+        rows = from_array(FIRST, 500) if lazy else FIRST
+        alone = type(first)(**first.get_params()).fit(FIRST)
+        assert 300 < len(first.fit(rows).history_.remembered) <= 1000
+        np.testing.assert_array_equal(first.history_.remembered, alone.history_.remembered)
+        later = night((0, 600), (9, 600), (18, 500), seed=1)
+        assert events(continued(fitted(later), first, later)) == [("born", 2, None)]
+
+    def test_a_tree_of_features_names_a_birth_in_an_update(self):
+        model = HierarchicalKernelMDH().fit(FIRST)
+        model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=1))
+        assert events(model) == [("born", 2, None)]
 
     def test_no_id_is_given_twice_though_a_cluster_comes_back(self):
         model = fitted(FIRST)
