@@ -19,6 +19,7 @@ from ..workflows.facts import versions
 from .job import Job
 from .ledger import Ledger
 from .locks import now
+from .notify import OF_MANIFEST
 from .outputs import JobOutputs, checksum_of
 from .state import FORMAT, Work, wanted_of
 
@@ -35,7 +36,8 @@ def metrics_of(
     noise = int(estimator.noise)
     sizes = estimator.state_.sizes if counts is None else counts[noise:]
     outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
-    n_passes = estimator.n_passes_ + n_after
+    n_passes, history = estimator.n_passes_ + n_after, estimator.history_
+    changes = history.changes() if history.night else {}
     return {
         "n_rows": int(rows.shape[0]) - n_without,
         "n_without_data": n_without,
@@ -43,6 +45,8 @@ def metrics_of(
         "n_clusters": int(estimator.n_clusters_),
         "cluster_sizes": None if sizes is None else sizes.tolist(),
         **outside,
+        "ids": estimator.ids_.tolist(),
+        **{f"n_{kind}": n for kind, n in changes.items()},
         "passes": n_passes,
         "bytes_read": n_passes * int(rows.nbytes),
         "evidence": estimator.evidence().to_dict(),
@@ -68,11 +72,7 @@ def manifest_of(
         "input": {**about["input"], "chunks": list(rows.chunksize)},
         "parameters": json.loads(json.dumps(parameters, default=str)),
         "versions": versions(),
-        "n_rows": metrics["n_rows"],
-        "n_without_data": metrics["n_without_data"],
-        "n_clusters": metrics["n_clusters"],
-        "passes": metrics["passes"],
-        "seconds": metrics["seconds"],
+        **{key: value for key, value in metrics.items() if key in OF_MANIFEST.values()},
         "attempts": list(attempts),
         "outputs": outputs_made(outputs, growing),
         "finished": now(),

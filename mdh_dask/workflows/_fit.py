@@ -217,7 +217,7 @@ def fit_rows(
     with cluster_for(cluster, rows.nbytes) as where, written, memory:
         estimator.fit(table.source, beside.labels, **beside.for_fit())
         if previous is not None:
-            estimator = continued(estimator, previous, table.source)
+            estimator._history = continued(estimator, previous, table.source).history_
             logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
         estimator._name_columns(table.names)
         rows = estimator._read(table.source).array

@@ -119,6 +119,24 @@ def test_scenes_that_cannot_be_used_are_counted_in_a_warning_until_there_are_non
     labels = {"job_file": "night.toml", "namespace": "mdh-dask"}
     series = {'mdh_dask_job_scenes_damaged{job_file="night.toml", namespace="mdh-dask"}': {1: 0, 26: 3, 50: 0}}
     assert_up("MdhDaskScenesDamaged", series, range(26, 50), labels, "3")
-    rules = yaml.safe_load((DEPLOY / "kubernetes/components/metrics/alerts.yaml").read_text())["spec"]["groups"][0]
-    (rule,) = [one for one in rules["rules"] if one["alert"] == "MdhDaskScenesDamaged"]
-    assert rule["labels"]["severity"] == "warning"
+
+
+NIGHT = 'job_file="night.toml", job_name="night", namespace="mdh-dask"'
+
+OF_NIGHT = {"job_file": "night.toml", "job_name": "night", "namespace": "mdh-dask"}
+
+
+def test_clusters_that_come_and_go_are_told_until_a_night_without_changes(assert_up):
+    series = {
+        f"mdh_dask_job_clusters_{kind}{{{NIGHT}}}": {1: 0} | later
+        for kind, later in {"born": {26: 1, 50: 0}, "split": {}, "merged": {}, "died": {74: 2, 98: 0}}.items()
+    }
+    assert_up("MdhDaskClustersBorn", series, range(26, 50), OF_NIGHT, "1")
+    assert_up("MdhDaskClustersDied", series, range(74, 98), OF_NIGHT, "2")
+
+
+def test_a_job_is_late_26_hours_after_it_ended_well_and_has_failed_if_its_exit_code_says_so(assert_up):
+    ends = {f"mdh_dask_job_last_success_timestamp_seconds{{{NIGHT}}}": {h: h * HOUR for h in (2, 26, 74)}}
+    assert_up("MdhDaskJobLate", ends, [*range(26 + 27, 74), *range(74 + 27, HOURS + 1)], OF_NIGHT)
+    codes = {f"mdh_dask_job_exit_code{{{NIGHT}}}": {2: 0, 26: 75, 50: 0}}
+    assert_up("MdhDaskJobFailed", codes, range(26, 50), OF_NIGHT, "75")

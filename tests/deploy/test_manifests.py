@@ -511,8 +511,8 @@ def test_drift_runs_before_the_night_as_its_job_does(with_components):
 
 
 def test_alerts_name_metrics_and_jobs_that_there_are(with_components):
-    (group,) = of_kind(with_components, "PrometheusRule")["spec"]["groups"]
-    rules = {rule["alert"]: rule["expr"] for rule in group["rules"]}
+    groups = of_kind(with_components, "PrometheusRule")["spec"]["groups"]
+    rules = {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
     nightly = of_kind(with_components, "CronJob", "mdh-nightly")["metadata"]["name"]
     assert all(nightly in expr for name, expr in rules.items() if "Night" in name)
     assert rules["MdhDaskDrift"].split()[0].removeprefix("mdh_dask_drift_") in GAUGES

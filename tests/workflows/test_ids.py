@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from mdh_dask import RandomProjectionTree, jobs, load_model
 from mdh_dask._fields import JobError
 from mdh_dask.cli import mdh
+from mdh_dask.io.openmetrics import read_gauges
+from mdh_dask.jobs.notify import ABOUT, PREFIX
 from mdh_dask.workflows import fit, predict
 
 
@@ -65,6 +67,7 @@ labels = "l.zarr"
 model = "m.zarr"
 [run]
 on_change = "restart"
+openmetrics = "job.prom"
 """
 
 
@@ -77,6 +80,10 @@ def test_a_nightly_job_keeps_the_ids_of_the_model_that_it_replaces(nights):
         assert model.ids_.tolist() == ids
         np.testing.assert_array_equal(written, model.ids_[model.predict(np.load(f"{night}.npy"))])
         assert "nothing to do" in jobs.run("job.toml")
+    told = read_gauges(Path("job.prom").read_text(), ABOUT, PREFIX)[0]
+    assert {kind: told[f"clusters_{kind}"] for kind in ("born", "split", "merged", "died")} == {
+        "born": 1, "split": 0, "merged": 0, "died": 0,
+    }  # fmt: skip
 
 
 def test_a_job_refuses_ids_without_labels_and_a_previous_model_that_is_missing(nights):

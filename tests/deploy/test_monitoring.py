@@ -1,0 +1,80 @@
+"""Alerts and the dashboard name metrics that jobs write, and the component of Kubernetes has what all others get."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from mdh_dask.jobs.notify import ABOUT, PREFIX
+from mdh_dask.workflows._models import GAUGES
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, of_kind, rendered
+
+METRICS = DEPLOY / "kubernetes/components/metrics"
+
+WRITTEN = {f"{PREFIX}{name}" for name in ABOUT} | {f"mdh_dask_drift_{name}" for name in GAUGES}
+
+LABELS = {"job_file", "job_name", "features", "model"}
+"""Labels that jobs and comparisons give their metrics."""
+
+
+@pytest.fixture(scope="module")
+def group():
+    (group,) = yaml.safe_load((DEPLOY / "monitoring/rules.yaml").read_text())["groups"]
+    return group
+
+
+@pytest.fixture(scope="module")
+def dashboard():
+    return json.loads((METRICS / "dashboard.json").read_text())
+
+
+def queries(dashboard):
+    variables = [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
+    return variables + [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+
+
+def test_every_metric_of_alerts_and_of_the_dashboard_is_written_by_jobs(group, dashboard):
+    told = [rule["expr"] for rule in group["rules"]] + queries(dashboard)
+    found = [re.findall(r"mdh_dask_\w+", expr) for expr in told]
+    assert all(found)
+    assert {name for names in found for name in names} <= WRITTEN
+
+
+def test_events_of_histories_and_late_or_failed_jobs_have_alerts(group):
+    watched = " ".join(rule["expr"] for rule in group["rules"])
+    events = {f"clusters_{kind}" for kind in ("born", "split", "merged", "died")}
+    for name in (*events, "scenes_drifted", "scenes_damaged", "exit_code", "last_success_timestamp_seconds"):
+        assert re.search(rf"{PREFIX}{name}\b", watched)
+
+
+def test_every_alert_has_a_severity_and_texts_with_labels_that_there_are(group):
+    assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"])
+    for rule in group["rules"]:
+        assert rule["labels"]["severity"] in ("info", "warning", "critical")
+        for text in rule["annotations"].values():
+            assert {*re.findall(r"\$labels\.(\w+)", text)} <= LABELS
+
+
+def test_the_component_of_kubernetes_has_the_same_alerts(group):
+    alerts = yaml.safe_load((METRICS / "alerts.yaml").read_text())["spec"]["groups"]
+    assert alerts[-1] == group
+
+
+def test_panels_have_titles_and_numbers_of_their_own_and_do_not_overlap(dashboard):
+    panels, cells = dashboard["panels"], set()
+    assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
+    for panel in panels:
+        x, y, w, h = (panel["gridPos"][key] for key in "xywh")
+        own = {(i, j) for i in range(x, x + w) for j in range(y, y + h)}
+        assert x + w <= 24
+        assert not own & cells
+        cells |= own
+        assert panel["datasource"]["uid"] == "${source}"
+
+
+@pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
+def test_grafana_finds_the_dashboard_by_its_label(dashboard):
+    found = of_kind(rendered(METRICS), "ConfigMap", "mdh-dask-dashboard")
+    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert json.loads(found["data"]["dashboard.json"]) == dashboard
