@@ -37,7 +37,7 @@ ROOT = DEPLOY.parent
 
 PAGES = [
     "README.md", "CONTRIBUTING.md", "deploy/README.md", "deploy/jobs.md", "deploy/slurm/README.md",
-    "deploy/kubernetes/README.md", "notebooks/README.md", "tests/benchmarks/README.md",
+    "deploy/schedulers.md", "deploy/kubernetes/README.md", "notebooks/README.md", "tests/benchmarks/README.md",
 ]  # fmt: skip
 
 FENCED = re.compile(r"^( *)```(?:\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
@@ -55,6 +55,15 @@ ELSEWHERE = {
     ),
     ("deploy/jobs.md", "[input]                               # night.toml"): (
         "test_scenes.py", "test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model"
+    ),
+    ("deploy/schedulers.md", "apiVersion: argoproj.io"): (
+        "test_schedulers.py", "test_the_workflow_of_argo_has_keys_that_there_are_and_steps_with_templates"
+    ),
+    ("deploy/schedulers.md", "import subprocess\nfrom datetime"): (
+        "test_schedulers.py", "test_airflow_repeats_what_may_succeed_later_only"
+    ),
+    ("deploy/schedulers.md", "import subprocess\n\nfrom prefect"): (
+        "test_schedulers.py", "test_prefect_repeats_what_may_succeed_later_only"
     ),
     ("deploy/slurm/README.md", "for i in 0 1 2"): (
         "test_slurm.py", "test_every_task_of_an_array_runs_a_job_of_its_own"
