@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -200,6 +201,28 @@ def test_labels_of_nights_are_ids_on_request_and_sizes_stay_those_of_labels(tmp_
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert manifest["models"][-1]["ids"] == model.ids_.tolist()
     assert manifest["scenes"]["2"]["sizes"] == np.bincount(model.predict(rows), minlength=model.n_clusters_).tolist()
+
+
+def test_scenes_of_a_night_in_another_order_give_the_same_bits_and_the_same_ids(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = JOB.replace("scenes/*.tif", "items.json").replace("[method]", "ids = true\n[method]")
+    job, found = new_job(tmp_path, text), []
+    for number in range(6):
+        scene(tmp_path / f"scenes/{number}.tif", number, height=20 + number, shift=55 * (number > 2), bands=BANDS)
+    for nights in ((0, 1, 2), (3, 4, 5)), ((2, 0, 1), (4, 5, 3)):
+        there = []
+        for night in nights:
+            there += [item(f"s{number}", {"all": {"href": f"scenes/{number}.tif"}}) for number in night]
+            (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": there}))
+            run(job)
+        history = load_model("out/model-2.zarr").history_
+        found.append((contents(tmp_path / "out"), str(history.to_records())))
+        for left in ("out", "job.work"):
+            shutil.rmtree(left)
+        (tmp_path / "out").mkdir()
+    (files, events), (again, events_again) = found
+    assert events == events_again
+    assert {name: files[name] == again.get(name) for name in files} == dict.fromkeys(files, True)
 
 
 def test_windows_do_not_cross_from_one_scene_to_the_next(tmp_path):
