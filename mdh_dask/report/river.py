@@ -97,7 +97,7 @@ def _band(
     upper, lower = ([HEIGHT * point[side] for point in points] for side in (1, 2))
     path = f"M{x[0]:.1f} {upper[0]:.1f}{_curve(x, upper)}L{x[-1]:.1f} {lower[-1]:.1f}{_curve(x[::-1], lower[::-1])}Z"
     share = places[own, there[-1]]
-    summary = f"cluster {own}: nights {there[0]} to {there[-1]}, {share[1] - share[0]:.0%} of the last"
+    summary = f"cluster {own}: {share[1] - share[0]:.0%} of the rows, when it was last there"
     return Band(own, path, colours.get(own, ENDED), summary)
 
 
