@@ -1,6 +1,5 @@
 """The commands fit, predict, drift, run and methods."""
 
-import json
 import logging
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,9 +17,11 @@ from .options import (
     CONFIDENCE,
     IDS,
     KIND_NAMES,
+    NUMBERS,
     PERFORMANCE_REPORT,
     REPORT,
     SAVED_MODEL,
+    as_text,
     cluster_of,
     cluster_options,
     cluster_table,
@@ -28,6 +29,7 @@ from .options import (
     kind_options,
     output_options,
     reading_options,
+    say_fit,
     scheduler_options,
     wants_progress,
 )
@@ -98,8 +100,9 @@ def main() -> None:
 @PERFORMANCE_REPORT
 @output_options
 @cluster_options
+@NUMBERS
 @method_options
-def fit(features: str, progress: bool | None, **options: Any) -> None:
+def fit(features: str, progress: bool | None, as_json: bool, **options: Any) -> None:
     """Cluster the rows of FEATURES.
 
     FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy or .csv
@@ -111,7 +114,8 @@ def fit(features: str, progress: bool | None, **options: Any) -> None:
     cluster, estimator = cluster_of(options), estimator_of(options, wants_progress(progress))
     if kinds := {kind: columns for kind in KIND_NAMES if (columns := options.pop(kind))}:
         estimator.set_params(column_types=kinds)
-    say(workflows.fit(features, estimator, labels=options.pop("out"), **options, cluster=cluster))
+    said = workflows.fit(features, estimator, labels=options.pop("out"), **options, cluster=cluster)
+    say_fit(said, estimator, as_json)
 
 
 @mdh.command()
@@ -151,7 +155,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @SAVED_MODEL
 @REPORT
 @click.option("--openmetrics", metavar="PATH", help="File for Prometheus to replace, or http:// of a Pushgateway.")
-@click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of tables.")
+@NUMBERS
 @click.option("--threshold", **_share(0.1, 1, "Report drift if more than this share of rows has moved."))
 @click.option("--filled", **_share(0.5, 1, "Report drift if more than this share of a valley is filled in."))
 @click.option("--false-alarms", **_share(0.001, 0.5, "Probability of reporting drift where there is none."))
@@ -169,7 +173,7 @@ def drift(ctx: click.Context, features: str, model: str, as_json: bool, progress
 
     cluster = cluster_of(options)
     found = workflows.drift(features, model, **options, progress=wants_progress(progress), cluster=cluster)
-    say(json.dumps(found.to_dict(), indent=1, allow_nan=False) if as_json else found.to_text())
+    say(as_text(found.to_dict()) if as_json else found.to_text())
     if found.found:
         ctx.exit(DRIFT)
 

@@ -12,6 +12,7 @@ from ..clusters.current import local_cluster
 from .exits import say
 from .options import (
     MISSING_CHUNKS,
+    NUMBERS,
     PERFORMANCE_REPORT,
     REPORT,
     cluster_of,
@@ -20,6 +21,7 @@ from .options import (
     existing,
     output_options,
     reading_options,
+    say_fit,
     wants_progress,
 )
 from .parameters import FitCommand, estimator_of, method_options
@@ -36,10 +38,10 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 
 
 def _side(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
-    if value in (None, "auto"):
+    if value in (None, "auto", "none"):
         return value
     if not value.isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"expected auto or a number of pixels; got {value}")
+        raise click.BadParameter(f"expected auto, none or a number of pixels; got {value}")
     return int(value)
 
 
@@ -81,9 +83,10 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
         ),
         click.option(
-            "--dependence", callback=_side, metavar="auto|N",
+            "--dependence", callback=_side, metavar="auto|N|none",
             help="Test splits on tiles of N x N pixels, or as large as the patches of the image (auto), and not on "
-            "pixels, which depend on their neighbours. A single picture may then be one segment.",
+            "pixels, which depend on their neighbours. A single picture may then be one segment.  [default: auto for "
+            "several images, none for one]",
         ),
         click.option(
             "--dequantise", type=click.Choice(["declared", "alphaearth"]),
@@ -129,8 +132,9 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @PERFORMANCE_REPORT
 @output_options
 @cluster_options
+@NUMBERS
 @method_options
-def segment(image: str, progress: bool | None, **options: Any) -> None:
+def segment(image: str, progress: bool | None, as_json: bool, **options: Any) -> None:
     """Segment IMAGE: cluster its pixels by their bands.
 
     IMAGE is the path or URL of a picture as PNG or JPEG, a TIFF, an OME-Zarr group or a Zarr array of lines, columns
@@ -141,7 +145,8 @@ def segment(image: str, progress: bool | None, **options: Any) -> None:
     from .. import workflows
 
     cluster, estimator = cluster_of(options), estimator_of(options, wants_progress(progress))
-    say(workflows.segment(image, estimator, labels=options.pop("out"), **options, cluster=cluster))
+    said = workflows.segment(image, estimator, labels=options.pop("out"), **options, cluster=cluster)
+    say_fit(said, estimator, as_json)
 
 
 @click.command()

@@ -1,8 +1,9 @@
 """Options that commands share: inputs, outputs, parameters of methods, and where it runs."""
 
+import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from .._locations import missing
 from .._log import is_json
 from ..clusters import start_cluster
 from ..clusters.current import LOCAL_SCHEDULERS, AutoCluster, is_memory
+from .exits import say
 
 MISSING_CHUNKS = click.option(
     "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
@@ -28,6 +30,21 @@ CONFIDENCE = click.option(
 IDS = click.option(
     "--ids", is_flag=True, help="Write the ids of clusters, which stay from night to night, in place of their labels."
 )
+
+NUMBERS = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of text.")
+
+
+def as_text(numbers: Mapping[str, Any]) -> str:
+    """Return numbers as JSON."""
+    return json.dumps(numbers, indent=1, allow_nan=False)
+
+
+def say_fit(line: str, estimator: Any, as_json: bool) -> None:
+    """Print a line on a fit, or its numbers as JSON."""
+    from ..workflows.facts import numbers_of
+
+    say(as_text(numbers_of(estimator)) if as_json else line)
+
 
 REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
 

@@ -28,7 +28,7 @@ from ..summaries.history import REMEMBERED, History
 from .blocks import of_block, of_complete_rows
 from .explaining import next_steps, other_seeds
 from .frames import column_names, labels_like, plain_labels, sure_of, with_values
-from .groups import groups_in_words, parts_of_groups, weighted_rows
+from .groups import groups_in_words, on_pixels, parts_of_groups, weighted_rows, without_groups
 from .history import begun
 from .mapped import Mapped
 from .missing import without_missing
@@ -120,6 +120,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         self._check_parameters()
         if groups is not None:
             self._check_groups(weights)
+            X, groups = without_groups(X, groups)
         with one_bar(self.progress), traced(f"fit {type(self).__name__}") as note:
             read = self._read(X, fits=True)
             self._take_columns(read)
@@ -291,7 +292,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
         groups = "" if self.n_groups_ is None else f" in {groups_in_words(self)}"
         said = f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
-        said = "\n".join([said, *other_seeds(self)])
+        said = "\n".join([said, *on_pixels(self), *other_seeds(self)])
         return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
 
     def repeats(self, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> Repeats:

@@ -179,7 +179,7 @@ class ConsensusClustering(ClusterEstimator):
         X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
             As for `TreeEstimator.fit`.
         y : ignored
-        groups : array-like, series, or Dask array or series of shape (n_samples,), or None
+        groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
             Groups of rows that depend on each other, as for `TreeEstimator.fit`; all trees, and merging, compare these.
 
         Returns

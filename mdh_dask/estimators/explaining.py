@@ -20,7 +20,7 @@ from ..summaries.words import named
 from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
 from .frames import column_names
-from .groups import FEWEST_GROUPS, groups_in_words
+from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
 from .missing import complete_rows
 from .targets import encoded
 
@@ -61,7 +61,7 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     tested = table["p_family"][table["separates"] & ~np.isnan(table["p_value"])]
     if len(tested):
         said += f"; the least certain split has {p_text(tested.max())}, adjusted for all tests of the tree"
-    return "\n".join([said, *lines, *left_out(model), *(other_seeds(model) or [ASK])])
+    return "\n".join([said, *lines, *left_out(model), *on_pixels(model), *(other_seeds(model) or [ASK])])
 
 
 ASK = "Whether fits with other seeds find the same clusters: print(model.repeats(X))"
@@ -149,7 +149,7 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
         few = f": {full_count(model.n_groups_, 'group')} are too few to confirm any split"
         remedy = ", for which there may be too few groups"
         if model.pixel_columns_ is not None:
-            remedy += "; more scenes show more, and dependence=None describes the pixels of this one"
+            remedy += '; more scenes show more, and dependence="none" describes the pixels of these'
         return (
             f"{valley}, and a split needs a valley in the groups that did not choose it, with a p-value of at most "
             f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else remedy}"

@@ -64,6 +64,24 @@ class CountGroups(Statistic):
         return GroupSizes(names, np.bincount(place, np.concatenate([left.n_rows, right.n_rows])).astype(np.int64))
 
 
+def without_groups(X: Any, groups: Any) -> tuple[Any, Any]:
+    """Return a frame without the column that names its groups, and that column; other groups are returned as they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows, groups = without_groups(pd.DataFrame({"a": [1, 2], "donor": ["x", "y"]}), "donor")
+    >>> list(rows), list(groups)
+    (['a'], ['x', 'y'])
+    """
+    if not isinstance(groups, str):
+        return X, groups
+    names = list(getattr(X, "columns", ()))
+    if groups not in names:
+        raise ValueError(f"expected one of the columns of a frame for groups, or one for each row; got {groups!r}")
+    return X[[name for name in names if name != groups]], X[groups]
+
+
 def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
     """Deal groups to parts of about as many rows and return the part of every row; lazy groups are read once.
 
@@ -115,6 +133,26 @@ def dealt(sizes: Integers, seed: int) -> Integers:
     parts = np.empty(len(sizes), dtype=np.uint8)
     parts[order] = rng.permutation(N_PARTS)[np.resize(to_and_fro, len(sizes))]
     return parts
+
+
+ON_PIXELS = (
+    "pixels were compared as if they were independent, so that patches of smooth noise would be segments, too "
+    '(dependence="auto" compares tiles)'
+)
+"""What the tests of an image compared, if not its tiles."""
+
+
+def compared(model: Any) -> dict[str, str]:
+    """Return what the tests of a model compared, as a fact by its name: nothing for rows that are no pixels."""
+    if (groups := groups_in_words(model)) is not None:
+        return {"Groups of dependent rows": groups}
+    said = on_pixels(model)
+    return {"Compared": said[0]} if said else {}
+
+
+def on_pixels(model: Any) -> list[str]:
+    """Return the sentence about pixels that were compared as if they were independent, if they were."""
+    return [ON_PIXELS] * (model.pixel_columns_ is not None and model.n_groups_ is None)
 
 
 def groups_in_words(model: Any) -> str | None:

@@ -35,11 +35,12 @@ class TreeEstimator(GrownTree):
             should not follow what they are later compared with. At most 100,000 labelled rows are used.
         sample_weight : array-like or Dask array of shape (n_samples,), or None
             How many equal rows each row stands for: whole numbers from 0, also as floats. They are held in memory.
-        groups : array-like, series, or Dask array or series of shape (n_samples,), or None
+        groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
             Numbers or texts that name the group of each row, if rows of one group may depend on each other: the donor
             of a cell, the day of a measurement, the tile of a pixel. Splits are then tested on groups that did not
             choose them, and a valley must show between the groups, however many rows they have. At least eight groups
-            are needed to confirm a split. Lazy groups are read once more.
+            are needed to confirm a split. Lazy groups are read once more. A text is the column of a frame that names
+            them, which is then no feature.
 
         Returns
         -------

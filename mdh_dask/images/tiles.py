@@ -38,19 +38,26 @@ class Tiles(NamedTuple):
     """Lines and columns of a tile."""
     n_tiles: int
     """Tiles that hold data."""
-    n_independent: float
-    """Number of independent pixels whose sums in tiles would vary as much."""
+    n_pixels: int
+    """Pixels with data."""
+    design_effect: float
+    """How many times as much the sums of tiles vary as those of independent pixels."""
+
+    @property
+    def n_independent(self) -> float:
+        """Number of independent pixels whose sums in tiles would vary as much."""
+        return self.n_pixels / max(self.design_effect, 1.0)
 
     def __str__(self) -> str:
         """Return this in words."""
-        tiles = full_count(self.n_tiles, "tile")
+        tiles, n = full_count(self.n_tiles, "tile"), full_count(round(self.n_independent), "independent pixel")
         return (
-            f"{tiles} of {self.side} x {self.side} pixels, which vary as {self.n_independent:,.0f} independent pixels"
+            f"{tiles} of {self.side} x {self.side} pixels, which vary as {n} (design effect {self.design_effect:.3g})"
         )
 
     def check(self) -> None:
         """Raise an error for values that no image has."""
-        if self.side < 1 or self.n_tiles < 1 or not 0 <= self.n_independent < float("inf"):
+        if min(self.side, self.n_tiles, self.n_pixels) < 1 or not 0 <= self.design_effect < float("inf"):
             raise ValueError(f"expected sides and numbers of tiles from 1; got {tuple(self)}")
 
 
@@ -72,7 +79,7 @@ class TiledRows(NamedTuple):
     @property
     def summary(self) -> Tiles:
         """The tiles without their rows."""
-        return Tiles(self.side, len(self.names), float(self.n.sum()) / max(self.design_effect, 1.0))
+        return Tiles(self.side, len(self.names), int(self.n.sum()), self.design_effect)
 
 
 @storable

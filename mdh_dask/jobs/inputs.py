@@ -194,7 +194,7 @@ def options_of(given: Mapping[str, Any]) -> PixelOptions:
     bands = None if given["bands"] is None else tuple(given["bands"])
     return PixelOptions(
         given["window"], given.get("coordinates"), given["sample"], reading_of(given).nodata, tuple(given["features"]),
-        given["sieve"], bands, given.get("dependence"), given["dequantise"],
+        given["sieve"], bands, given["tiles"], given["dequantise"],
     )  # fmt: skip
 
 

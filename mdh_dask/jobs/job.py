@@ -16,8 +16,8 @@ from ..estimators.base import ClusterEstimator
 from ..io.fingerprints import fingerprint
 from ..io.repositories import pinned, revision_of
 from ..workflows.outputs import check_separate
+from ..workflows.pixels import side_of_tiles
 from ..workflows.reading import takes_types
-from ..workflows.row_files import check_groups
 from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input
 from .methods import estimator_of
 from .notify import check_own
@@ -91,7 +91,9 @@ class Job:
 
     def open_input(self) -> Input:
         """Open the input."""
-        given = {**self.input, "path": self.source, "typed": takes_types(self.estimator())}
+        estimator = self.estimator()
+        tiles = side_of_tiles(self.input.get("dependence"), estimator, self.input.get("coordinates"), by_default=True)
+        given = {**self.input, "path": self.source, "typed": takes_types(estimator), "tiles": tiles}
         own = "previous" not in self._beside()
         if own and given.get("previous") is not None and not is_there(given["previous"]):
             given["previous"] = None  # in the first night
@@ -159,7 +161,7 @@ def _check_method(estimator: ClusterEstimator, given: Mapping[str, Any], run: Ma
     try:
         beside_of(given).check(estimator)
         if given.get("dependence") is not None:
-            check_groups(estimator)
+            side_of_tiles(given["dependence"], estimator, given.get("coordinates"), by_default=True)
     except SettingError as error:
         raise JobError(str(error)) from error
     if run.get("on_drift") == "refit" and not issubclass(estimator.state_type, ComparedState):

@@ -11,11 +11,12 @@ import numpy as np
 from .._locations import all_redacted, name_of, redacted, stored
 from .._typing import Integers
 from .._words import full_count
+from ..estimators.groups import compared
 from ..images import Image
 from ..io.journal import Pass
 from ..io.staging import write_file
 from ..report import SceneTable, Sizes, write_report
-from ..workflows.facts import versions
+from ..workflows.facts import numbers_of, versions
 from .job import Job
 from .ledger import Ledger
 from .locks import now
@@ -38,18 +39,16 @@ def metrics_of(
     outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
     n_passes, history = estimator.n_passes_ + n_after, estimator.history_
     changes = history.changes() if history.night else {}
-    return {
+    return numbers_of(estimator) | {
         "n_rows": int(rows.shape[0]) - n_without,
         "n_without_data": n_without,
         "n_columns": int(rows.shape[1]),
-        "n_clusters": int(estimator.n_clusters_),
         "cluster_sizes": None if sizes is None else sizes.tolist(),
         **outside,
         "ids": estimator.ids_.tolist(),
         **{f"n_{kind}": n for kind, n in changes.items()},
         "passes": n_passes,
         "bytes_read": n_passes * int(rows.nbytes),
-        "evidence": estimator.evidence().to_dict(),
         "seconds": sum(made.seconds for made in passes),
         "each_pass": [vars(made) for made in passes],
     }
@@ -73,6 +72,7 @@ def manifest_of(
         "parameters": json.loads(json.dumps(parameters, default=str)),
         "versions": versions(),
         **{key: value for key, value in metrics.items() if key in OF_MANIFEST.values()},
+        **{key: metrics[key] for key in ("n_groups", "tiles", "compared")},
         "attempts": list(attempts),
         "outputs": outputs_made(outputs, growing),
         "finished": now(),
@@ -129,6 +129,7 @@ def write_night(
         "job": {"path": str(job.path), "sha256": digest_of(job.path), **wanted_of(job)},
         "versions": versions(),
         **{key: value for key, value in metrics.items() if key != "each_scene"},
+        "compared": compared(model[1]),
         "attempts": work.attempts(),
         "models": [{**one, "model": stored(str(one["model"]))} for one in ledger.versions],
         "scenes": ledger.scenes,
@@ -142,6 +143,7 @@ def write_night(
             **{f"Left out: {name}": why for name, why in metrics["damaged"].items()},
             "Model": f"version {metrics['model_version']} of {len(ledger.versions)}, {stored(str(model[0]))}",
             "Method": type(model[1]).__name__,
+            **compared(model[1]),
             "Ran on": where,
             "Versions": versions(),
         }

@@ -107,8 +107,8 @@ IMAGE = {
     "reproject": text("a coordinate system, as EPSG:32633"),
     "dequantise": Field("'declared' or 'alphaearth'", lambda value: value in ("declared", "alphaearth")),
     "dependence": Field(
-        "'auto', or the lines of a tile as an integer from 1",
-        lambda value: value == "auto" or (type(value) is int and value > 0),
+        "'auto', 'none', or the lines of a tile as an integer from 1",
+        lambda value: value in ("auto", "none") or (type(value) is int and value > 0),
     ),
 }
 

@@ -13,9 +13,9 @@ from ..images.validity import Nodata
 from ..io.nodes import is_node
 from ._fit import Cluster
 from .outputs import Outputs
-from .pixels import PixelOptions, segment_image
+from .pixels import PixelOptions, segment_image, side_of_tiles
 from .reading import MissingChunks, Reading
-from .row_files import check_groups, check_labels
+from .row_files import check_labels
 from .scenes import segment_data_array, segment_data_arrays, segment_scenes
 
 
@@ -41,7 +41,7 @@ def segment(
     nodata: Nodata = None,
     mask: str | None = None,
     bands: Sequence[str] | None = None,
-    dependence: int | Literal["auto"] | None = None,
+    dependence: int | Literal["auto", "none"] | None = None,
     dequantise: Dequantise | None = None,
     reproject: str | None = None,
     overwrite: bool = False,
@@ -101,13 +101,15 @@ def segment(
     bands : sequence of str, optional
         Names of the bands to use, in this order, by which `predict` then finds them, too. By default all; several
         images must have the same, in any order.
-    dependence : "auto" or int, optional
+    dependence : "auto", int or "none", optional
         Test splits on tiles of the images, and not on pixels, which depend on their neighbours: smooth fields without
         classes are then one segment. A number of lines and columns of a tile, or ``"auto"``: as many as the patches
-        need, which one pass measures. A single picture has few independent patches, so that a test may confirm none of
-        its segments: of nine photographs, seven were then one segment, and the mean adjusted Rand index with what
-        people draw fell from 0.41 to 0.07 (``python -m tests.benchmarks images``). None, the default, describes the
-        picture, as if its pixels were independent. See `groups` of `RandomProjectionTree.fit`.
+        need, which one pass measures; ``"none"`` describes the pixels, as if they were independent. By default a single
+        picture is described, as it has few independent patches, so that a test may confirm none of its segments: of
+        nine photographs, seven were then one segment, and the mean adjusted Rand index with what people draw fell from
+        0.29 to 0.07 (``python -m tests.benchmarks images``). Several images are tested by default, as their segments
+        are a claim about other scenes, too, if the method takes groups and there are no coordinates. Logs, reports
+        and `why` say which. See `groups` of `RandomProjectionTree.fit`.
     dequantise : {"declared", "alphaearth"}, optional
         Cluster the values that stored numbers stand for, by the scale and offset that the image declares, or those of
         AlphaEarth embeddings, of which -128 is no data. The model keeps this for other images. See
@@ -161,19 +163,11 @@ def segment(
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
-    if dependence is not None:
-        check_groups(estimator)
+    several = names_scenes(image) or isinstance(image, Mapping)
     options = PixelOptions(
-        window,
-        coordinates,
-        sample,
-        nodata,
-        tuple(features),
-        sieve,
-        None if bands is None else tuple(bands),
-        dependence,
-        dequantise,
-    )
+        window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands),
+        side_of_tiles(dependence, estimator, coordinates, by_default=several), dequantise,
+    )  # fmt: skip
     if names_scenes(image):
         reading = Reading(
             missing_chunks, axes=axes, index=index or {}, nodata=nodata, dequantise=dequantise, reproject=reproject

@@ -13,7 +13,7 @@ from typing import Any
 from .._errors import SettingError
 from .._typing import AnyArray, Integers
 from ..clusters.current import current_client
-from ..estimators.groups import groups_in_words
+from ..estimators.groups import compared
 from ..estimators.profiles import why_one
 from ..io.commits import together
 from ..io.repositories import revision_of, snapshot_of, store_of
@@ -46,11 +46,10 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
         parameters["missing"] += f": {n:,} values in {missing.n_incomplete:,} rows, {rule}"
     if parameters.get("feature_map", "None") != "None" and getattr(estimator, "feature_map_", estimator) is None:
         parameters["feature_map"] += ": its features show a single cluster, those of the rows themselves are shown"
-    groups = {"Groups of dependent rows": said} if (said := groups_in_words(estimator)) else {}
     return {
         "Method": type(estimator).__name__,
         "Parameters": parameters,
-        **groups,
+        **compared(estimator),
         **why_one(estimator),
         **labels,
         "Passes over the data": f"{passes}, the last of them for labels and profiles",
@@ -58,6 +57,22 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
         "Time": f"{seconds:.1f} s",
         "Ran on": where,
         "Versions": versions(),
+    }
+
+
+def numbers_of(estimator: Any) -> dict[str, Any]:
+    """Return the numbers of a fit for other programs, with the groups or tiles of dependent rows."""
+    sizes = estimator.state_.sizes
+    tiles = None if estimator.pixel_columns_ is None else estimator.pixel_columns_.tiles
+    return {
+        "method": type(estimator).__name__,
+        "n_clusters": int(estimator.n_clusters_),
+        "cluster_sizes": None if sizes is None else sizes.tolist(),
+        "passes": estimator.n_passes_,
+        "n_groups": estimator.n_groups_,
+        "tiles": None if tiles is None else tiles._asdict() | {"n_independent": tiles.n_independent},
+        "compared": compared(estimator),
+        "evidence": estimator.evidence().to_dict(),
     }
 
 

@@ -18,7 +18,7 @@ from .._typing import AnyArray, Integers
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, reduce_rows
 from ..clusters.current import cluster_for
-from ..estimators.groups import GroupSizes, parts_of
+from ..estimators.groups import GroupSizes, on_pixels, parts_of
 from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
@@ -40,6 +40,7 @@ from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
 from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of, recorded
 from .outputs import Outputs
+from .row_files import check_groups
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ class PixelOptions:
         """Raise an error for options that exclude each other."""
         side = self.dependence
         if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
-            raise SettingError(f"expected a number of pixels, 'auto' or None for dependence; got {side!r}")
+            raise SettingError(f"expected a number of pixels, 'auto' or 'none' for dependence; got {side!r}")
         if side is not None and self.coordinates is not None:
             raise SettingError(
                 "expected no coordinates with dependence, as they are the same in all tiles of a line; got some"
@@ -132,7 +133,7 @@ def segment_image(
         )
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
-        logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
+        log_segments(estimator)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
@@ -154,6 +155,31 @@ def segment_image(
 def snapshots_of(images: Iterable[Image]) -> tuple[str, ...] | None:
     """Return the snapshots at which images are read; None if they are in no repository."""
     return tuple(dict.fromkeys(image.snapshot for image in images if image.snapshot)) or None
+
+
+def log_segments(estimator: Any) -> None:
+    """Log how many segments were found in how many passes, and that pixels were compared, if they were."""
+    logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
+    for said in on_pixels(estimator):
+        logger.info("%s", said)
+
+
+def side_of_tiles(
+    asked: int | Literal["auto", "none"] | None, estimator: Any, coordinates: float | None, by_default: bool
+) -> int | Literal["auto"] | None:
+    """Return the side of the tiles that tests shall compare: as asked, else ``"auto"`` if they do so by default.
+
+    By default methods that take no groups, and columns that are the same in all tiles of a line, compare pixels.
+    """
+    if asked == "none" or (asked is None and not (by_default and coordinates is None)):
+        return None
+    try:
+        check_groups(estimator)
+    except SettingError:
+        if asked is None:
+            return None
+        raise
+    return "auto" if asked is None else asked
 
 
 def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> tuple[Tiles, int]:
@@ -335,9 +361,4 @@ def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
     if image.validity is not None:
         share = image.n_without / image.order.n_rows
         facts["Pixels without data"] = f"{image.n_without:,} of {image.order.n_rows:,}, {share:.1%}, with the label -1"
-    if options.dependence is None:
-        facts["Compared"] = (
-            "pixels, as if they were independent, so that patches of smooth noise would be segments, too "
-            '(dependence="auto" compares tiles)'
-        )
     return facts if options.sample is None else facts | {"Pixels that the tree is grown on": f"{options.sample:,}"}

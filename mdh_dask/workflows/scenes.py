@@ -23,7 +23,17 @@ from .estimates import telling_of_memory
 from .facts import recorded
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
-from .pixels import PixelOptions, columns_of, drawn, fit_tiles, labelled, segment_image, snapshots_of, write_preview
+from .pixels import (
+    PixelOptions,
+    columns_of,
+    drawn,
+    fit_tiles,
+    labelled,
+    log_segments,
+    segment_image,
+    snapshots_of,
+    write_preview,
+)
 from .reading import Reading
 
 logger = logging.getLogger(__name__)
@@ -64,7 +74,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
         options.dequantise,
         snapshots_of(images.values()),
     )
-    logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
+    log_segments(estimator)
 
 
 def segment_scenes(

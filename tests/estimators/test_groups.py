@@ -107,6 +107,19 @@ def test_groups_of_a_series_of_dask_and_of_pandas_are_taken():
     assert RandomProjectionTree().fit(da.from_array(X, chunks=(999, 4)), groups=frame["donor"]).n_clusters_ == 3
 
 
+def test_a_column_of_a_frame_that_names_the_groups_is_no_feature():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    X, groups = donors(0)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(donor=[f"d{g}" for g in groups])
+    expected = RandomProjectionTree().fit(X, groups=groups)
+    for given in (frame, dd.from_pandas(frame, npartitions=3)):
+        model = RandomProjectionTree().fit(given, groups="donor")
+        assert (model.n_groups_, list(model.feature_names_in_)) == (20, list("abcd"))
+        assert_array_equal(np.asarray(model.labels_), expected.labels_)
+    with pytest.raises(ValueError, match="expected one of the columns of a frame for groups, or one for each row; got"):
+        RandomProjectionTree().fit(frame, groups="day")
+
+
 def test_a_saved_model_knows_its_groups_and_why_says_how_many(tmp_path):
     X, groups = donors(0)
     model = RandomProjectionTree().fit(X, groups=groups)

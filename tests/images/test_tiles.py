@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import RandomProjectionTree, SupportVectorClustering, load_model
+from mdh_dask import KernelKMeans, RandomProjectionTree, SupportVectorClustering, load_model
 from mdh_dask.images import open_image, tiles
 from mdh_dask.images.rows import counted
 from mdh_dask.images.tiles import tiled_rows
@@ -95,10 +95,30 @@ def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
     )
     assert said in Path(report).read_text()
     assert said in load_model(place).why()
-    assert "dependence=None describes the pixels of this one" in model.why()
-    segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report, overwrite=True)
+    assert 'dependence="none" describes the pixels of these' in model.why()
+
+
+def test_a_picture_is_described_and_log_report_and_why_say_so(tmp_path, caplog):
+    model, report, place = RandomProjectionTree(min_relative_depth=0.0), f"{tmp_path}/r.html", f"{tmp_path}/m.zarr"
+    path = stored(tmp_path, smooth(0, 96, 12.0, 4))
+    with caplog.at_level("INFO"):
+        segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report)
     assert load_model(place).pixel_columns_.tiles is None
-    assert "patches of smooth noise would be segments, too" in Path(report).read_text()
+    for told in (Path(report).read_text(), caplog.text, load_model(place).why()):
+        assert "patches of smooth noise would be segments, too" in told
+        assert "compares tiles" in told
+
+
+def test_several_images_are_tested_on_tiles_unless_asked_otherwise_or_the_method_takes_none(tmp_path):
+    for seed in range(3):
+        zarr.create_array(f"{tmp_path}/{seed}.zarr", data=smooth(seed, 96, 12.0, 4).astype(np.float32))
+    scenes, out, found = [f"{tmp_path}/{seed}.zarr" for seed in range(3)], f"{tmp_path}/{{scene}}-l.zarr", []
+    for method, asked in ((RandomProjectionTree, None), (RandomProjectionTree, "none"), (KernelKMeans, None)):
+        model = method()
+        segment(scenes, model, labels=out, sample=1000, dependence=asked, overwrite=True)
+        found.append((model.n_clusters_, model.pixel_columns_.tiles is not None))
+    assert found[0] == (1, True)
+    assert [on_tiles for _, on_tiles in found[1:]] == [False, False]
 
 
 def test_classes_of_forty_patches_each_are_found_on_tiles(tmp_path):
@@ -127,7 +147,7 @@ def test_options_that_exclude_tiles_are_refused(tmp_path, monkeypatch):
     path, out = stored(tmp_path, smooth(0, 48)), f"{tmp_path}/l.zarr"
     with pytest.raises(ValueError, match="expected no coordinates with dependence"):
         segment(path, RandomProjectionTree(), labels=out, dependence="auto", coordinates=1.0)
-    with pytest.raises(ValueError, match="expected a number of pixels, 'auto' or None for dependence; got 0"):
+    with pytest.raises(ValueError, match="expected a number of pixels, 'auto' or 'none' for dependence; got 0"):
         segment(path, RandomProjectionTree(), labels=out, dependence=0)
     monkeypatch.setattr(tiles, "MOST_GIVEN", 4)
     with pytest.raises(ValueError, match="expected at most 4 tiles; got tiles of 16 pixels: at least 24 are needed"):

@@ -159,9 +159,10 @@ def test_labels_and_model_are_written_to_urls_too(images, here, tmp_path):
     ("changes", "passes"),
     [
         ({}, "about 4 to 6"),
-        ({"coordinates = 0.01\n": ""}, "about 3 to 5"),
+        ({"coordinates = 0.01\n": ""}, "about 4 to 6"),
+        ({"coordinates = 0.01\n": "dependence = 'none'\n"}, "about 3 to 5"),
         ({"window = 3\n": "sample = 500\n"}, "2"),
-        ({"coordinates = 0.01\n": "sample = 500\n"}, "2"),
+        ({"coordinates = 0.01\n": "sample = 500\n"}, "3"),
     ],
 )
 def test_check_tells_what_a_job_needs_and_computes_nothing(changes, passes, images, here, monkeypatch):

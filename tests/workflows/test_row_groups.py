@@ -1,5 +1,7 @@
 """Groups of dependent rows in commands and jobs: columns of files of every kind, and what is refused at once."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -56,8 +58,14 @@ def fit(path, *args):
 def test_commands_test_groups_as_the_estimator_does_and_do_not_cluster_their_column(store, tmp_path, name, column):
     folder, model = store
     out = ["--out", tmp_path / "l.zarr", "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html"]
-    found = fit(folder / name, "--groups", column, "--n-projections", 30, *out)
+    found = fit(folder / name, "--groups", column, "--n-projections", 30, "--json", *out)
     assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    assert (told["n_groups"], told["n_clusters"], told["compared"]) == (
+        20,
+        1,
+        {"Groups of dependent rows": "20 groups"},
+    )
     loaded = load_model(tmp_path / "m.zarr")
     assert (loaded.n_groups_, loaded.n_features_in_) == (20, 2)
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
