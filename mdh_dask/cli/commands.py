@@ -156,6 +156,9 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @REPORT
 @click.option("--openmetrics", metavar="PATH", help="File for Prometheus to replace, or http:// of a Pushgateway.")
 @NUMBERS
+@click.option(
+    "--groups", metavar="NAME", help="Column of FEATURES that names the group of each row, as for fit; one more pass."
+)
 @click.option("--threshold", **_share(0.1, 1, "Report drift if more than this share of rows has moved."))
 @click.option("--filled", **_share(0.5, 1, "Report drift if more than this share of a valley is filled in."))
 @click.option("--false-alarms", **_share(0.001, 0.5, "Probability of reporting drift where there is none."))

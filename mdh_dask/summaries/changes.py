@@ -50,7 +50,8 @@ def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
 
     Parameters
     ----------
-    old, new : integer arrays of shape (n_bins,)
+    old, new : arrays of shape (n_bins,)
+        Rows in each bin, of dependent rows divided by their design effect.
     chance : float
         Probability that `lower_bound` is positive by chance alone.
 
@@ -76,7 +77,8 @@ def total_variation(old: AnyArray, new: AnyArray, chance: float) -> Change:
 
     Parameters
     ----------
-    old, new : integer arrays of shape (n_clusters,)
+    old, new : arrays of shape (n_clusters,)
+        Rows of each, of dependent rows divided by their design effect.
     chance : float
         Probability that `lower_bound` is positive by chance alone.
 
@@ -106,7 +108,8 @@ def valley_change(
 
     Parameters
     ----------
-    old, new : integer arrays of shape (n_bins,)
+    old, new : arrays of shape (n_bins,)
+        Rows in each bin, of dependent rows divided by their design effect.
     position : array of shape (n_bins,)
         Centres of the bins.
     width, bandwidth : float
@@ -164,6 +167,8 @@ class LevelDrift:
         Other levels among the new rows and their numbers of rows; empty if their names are not known.
     chance : float
         Probability of a false alarm.
+    design_effect : float
+        As many fewer rows are taken for the bound of the distance.
 
     Examples
     --------
@@ -179,11 +184,12 @@ class LevelDrift:
     new: Integers
     unseen: tuple[tuple[str, int], ...] = field(default=())
     chance: float = 1e-3
+    design_effect: float = 1.0
 
     @cached_property
     def distance(self) -> Change:
         """Total variation distance of the shares of the levels, others and missing values among them."""
-        return total_variation(self.old, self.new, self.chance)
+        return total_variation(self.old / self.design_effect, self.new / self.design_effect, self.chance)
 
     @property
     def n_unseen(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._cached import cached_property
+from .._typing import Floats
 from ..tree.export import columns_of
 from ..tree.structure import NodeDensity, Tree
 from .changes import Change, LevelDrift, ValleyChange, distance, total_variation, valley_change
@@ -82,6 +83,9 @@ class Drift(Table):
         by its lower confidence bound.
     of_levels : tuple of LevelDrift
         The levels of every column that has some; see `levels`.
+    design_effect : float
+        How many times as much the counts of dependent rows vary as those of independent ones, from 1: bounds take as
+        many fewer rows.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class Drift(Table):
     filled: float = 0.5
     false_alarms: float = 1e-3
     of_levels: tuple[LevelDrift, ...] = ()
+    design_effect: float = 1.0
 
     def __post_init__(self) -> None:
         """Raise an error if a limit is out of its range."""
@@ -133,12 +138,15 @@ class Drift(Table):
     @cached_property
     def levels(self) -> tuple[LevelDrift, ...]:
         """The levels of every column that has some; empty for columns of numbers."""
-        return tuple(replace(of_column, chance=self._chance) for of_column in self.of_levels)
+        return tuple(
+            replace(of_column, chance=self._chance, design_effect=self.design_effect) for of_column in self.of_levels
+        )
 
     @cached_property
     def shares(self) -> Change:
         """Total variation distance between the shares of the clusters."""
-        return total_variation(self.old.cluster_rows, self.new.cluster_rows, self._chance)
+        old, new = (tree.cluster_rows / self.design_effect for tree in (self.old, self.new))
+        return total_variation(old, new, self._chance)
 
     @property
     def found(self) -> bool:
@@ -202,15 +210,20 @@ class Drift(Table):
         return self._shares(int(self.old.left[node]), node)
 
     def _distance(self, node: int) -> Change:
-        return distance(self.old.histogram(node), self.new.histogram(node), self._chance)
+        return distance(*self._histograms(node), self._chance)
+
+    def _histograms(self, node: int) -> tuple[Floats, Floats]:
+        """Return the counts of old and new rows, divided by the design effect."""
+        old, new = (tree.histogram(node) / self.design_effect for tree in (self.old, self.new))
+        return old, new
 
     def _valley(self, node: int) -> ValleyChange | None:
-        tree, counts = self.old, self.old.histogram(node)
-        if len(counts) == 0:
+        tree, (old, new) = self.old, self._histograms(node)
+        if len(old) == 0:
             return None
-        position = tree.origin[node] + tree.width[node] * (np.arange(len(counts)) + 0.5)
+        position = tree.origin[node] + tree.width[node] * (np.arange(len(old)) + 0.5)
         return valley_change(
-            counts, self.new.histogram(node), position, tree.width[node], self.bandwidth(node), tree.thresholds[node],
+            old, new, position, tree.width[node], self.bandwidth(node), tree.thresholds[node],
             self._chance,
         )  # fmt: skip
 
@@ -277,7 +290,8 @@ def novelty_of(found: Drift) -> Novelty:
         n_below = np.cumsum(old[order])
         sparse = around < around[order[np.searchsorted(n_below, SPARSE * n_below[-1], "right")]]
         share = float(new[sparse].sum()) / total
-        error = math.sqrt(math.log(found.old.n_nodes / found.false_alarms) / (2 * total))  # Hoeffding's bound
+        n = total / found.design_effect
+        error = math.sqrt(math.log(found.old.n_nodes / found.false_alarms) / (2 * n))  # Hoeffding's bound
         here = int(found.new.n_rows[node]) / n_rows
         most = max(most, Novelty(share * here, max(share - error, 0.0) * here, node), key=lambda one: one.bound)
     return most

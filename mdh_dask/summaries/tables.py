@@ -115,9 +115,9 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
     Returns
     -------
     dict
-        ``drift``, ``alarms``, ``rows``, the limits ``threshold``, ``filled`` and ``false_alarms``, ``shares`` (a
-        change), and ``splits``, ``clusters`` and, for columns with levels, ``levels``: lists of dicts. Values for old
-        and new rows are lists of two; a change has ``value`` and ``lower_bound``, its lower confidence bound. None
+        ``drift``, ``alarms``, ``rows``, ``design_effect``, the limits ``threshold``, ``filled`` and ``false_alarms``,
+        ``shares`` (a change), and ``splits``, ``clusters`` and, for columns with levels, ``levels``: lists of dicts.
+        Values for old and new rows are lists of two; a change has ``value`` and ``lower_bound``, by confidence. None
         replaces NaN and infinity.
     """
     splits = [
@@ -154,6 +154,7 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
     limits = {name: getattr(drift, name) for name in ("threshold", "filled", "false_alarms")}
     return {
         "drift": drift.found, "alarms": list(drift.alarms), "rows": list(drift.n_rows), **limits,
+        "design_effect": drift.design_effect,
         "shares": _change(drift.shares), "splits": splits, "clusters": clusters,
         **({"levels": levels} if levels else {}),
     }  # fmt: skip

@@ -29,6 +29,7 @@ from .facts import input_of, recorded
 from .outputs import Outputs, check_separate, check_writable
 from .pixels import labelled, write_preview
 from .reading import MissingChunks, Reading, image_for_model, opened_for_model, rows_for_model, source_for_model
+from .row_files import StoredBeside
 
 
 def predict(
@@ -174,6 +175,7 @@ def drift(
     threshold: float = 0.1,
     filled: float = 0.5,
     false_alarms: float = 0.001,
+    groups: str | int | None = None,
     columns: Sequence[str | int] | None = None,
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
@@ -200,6 +202,8 @@ def drift(
         Pushgateway: whether there is drift, and how many alarms and rows.
     threshold, filled, false_alarms : float
         As in `mdh_dask.drift`.
+    groups : str or int, optional
+        Column of `features` that names the group of each row, as in `fit`; one more pass.
     columns, axes, index, missing_chunks, nodata, mask : optional
         As in `predict`.
     overwrite : bool, default=False
@@ -249,7 +253,9 @@ def drift(
         rows = rows_of()
         with telling_of_memory(rows, estimator):
             there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
-            found = drift_of_rows(estimator, there, **limits, progress=announced("counting", progress))
+            known = StoredBeside(groups=groups, missing_chunks=missing_chunks).open(features, len(rows)).groups
+            bar = announced("counting", progress)
+            found = drift_of_rows(estimator, there, **limits, groups=known, progress=bar)
             if any(of_column.n_unseen for of_column in found.levels):
                 found = with_unseen_levels(found, estimator, source_for_model(estimator, features, reading).source)
     if openmetrics is not None:

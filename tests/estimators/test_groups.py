@@ -14,6 +14,7 @@ from mdh_dask import (
     HierarchicalKernelMDH,
     HierarchicalMDH,
     RandomProjectionTree,
+    drift,
     load_model,
 )
 from mdh_dask.estimators.groups import dealt
@@ -118,6 +119,31 @@ def test_a_column_of_a_frame_that_names_the_groups_is_no_feature():
         assert_array_equal(np.asarray(model.labels_), expected.labels_)
     with pytest.raises(ValueError, match="expected one of the columns of a frame for groups, or one for each row; got"):
         RandomProjectionTree().fit(frame, groups="day")
+
+
+def shares_of_donors(seed, shift=0.0, n=100, n_groups=100):
+    """Rows of two clusters in shares that differ from donor to donor, around one half and a shift."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_groups), n)
+    share = np.clip(rng.beta(0.7, 0.7, n_groups) + shift, 0, 1)
+    y = rng.random(n * n_groups) < share[groups]
+    return rng.normal(size=(n * n_groups, 3)) + 7 * y[:, None], groups
+
+
+def test_shares_that_differ_from_donor_to_donor_are_no_drift_between_groups_and_others_are():
+    model = RandomProjectionTree().fit(shares_of_donors(0)[0])
+    found = {}
+    for shift in (0.0, 0.6):
+        new = [shares_of_donors(seed, shift) for seed in range(1, 11)]
+        alone = sum(drift(model, rows, threshold=0.02).found for rows, _ in new)
+        grouped = [drift(model, rows, threshold=0.02, groups=groups) for rows, groups in new]
+        found[shift] = alone, sum(one.found for one in grouped)
+    assert found[0.0][0] >= 3
+    assert found[0.0][1] == 0
+    assert found[0.6] == (10, 10)
+    assert grouped[0].to_dict()["design_effect"] > 20
+    lazy = da.from_array(new[0][0], chunks=(999, 3))
+    assert drift(model, lazy, threshold=0.02, groups=new[0][1]).to_dict() == grouped[0].to_dict()
 
 
 def test_a_saved_model_knows_its_groups_and_why_says_how_many(tmp_path):
