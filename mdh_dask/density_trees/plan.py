@@ -16,7 +16,6 @@ from ..growth.discrete import Discrete, discrete_of
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..growth.ties import with_drawn_scales
-from ..splits.dependence import DEPENDENT_ROWS
 from ..valleys.balls import FEW_COLUMNS
 from .basins import with_basins
 from .clusters import clusters_of
@@ -79,15 +78,13 @@ def cluster(
     """
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)
-    if settings.parts_at is not None:
-        wanted = min(wanted, DEPENDENT_ROWS)
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
     sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
     more = settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
     near = sample._replace(rows=clipped(sample.rows, settings.scale))
     frame, discrete, points, structure = _sketch(settings, look, near, more)
     with one_blas_thread():
-        if more and len(structure.sides):
+        if (more or settings.parts_at is not None) and len(structure.sides):
             structure = with_basins(points, structure)
         chosen = points[: settings.n_landmarks]
         landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))

@@ -49,6 +49,11 @@ USUAL_LEVEL = 0.05
 
 MOST_EVIDENCE = 1e6
 
+CLEAR = 0.5
+"""Share of the threshold up to which dependent rows are merged in the order of cells. Parts of two clusters have little
+evidence as long as they are small, and were merged for good: with more, they wait until the pairs with less are merged
+(``python -m tests.benchmarks dependence``)."""
+
 SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows, as in `mdh_dask.valleys.merging`."""
 
@@ -135,7 +140,7 @@ def structure_of(
     if not in_groups:
         least = np.clip(EVIDENCE + BY_ROWS * np.log2(n / 200), LEAST_EVIDENCE, MOST_NEEDED)
     threshold = _at_level(least, level, len(merges.kept) * (len(RADII) + slabs * len(NEAREST)))
-    structure = _tested(cell, merges, halvings, threshold)
+    structure = _tested(cell, merges, halvings, threshold * CLEAR if in_groups else threshold)
     return structure._replace(threshold=threshold, reach=graph.reach)
 
 
@@ -218,7 +223,7 @@ def _sides(group: Integers, pair: tuple[int, int]) -> Integers:
 
 
 def _tested(cell: Integers, merges: Merges, halvings: list[list[Half]], threshold: float) -> Structure:
-    """Merge cells in their order, then the remaining groups, those with the least evidence first.
+    """Merge cells without so much evidence in their order, then the remaining groups, the least evidence first.
 
     In its order, a merge is tested between the two groups in closest contact. Two of the remaining groups may both be
     connected with a third one that came later, so these are tested again. When two of these are merged, all have at

@@ -183,7 +183,7 @@ class DensityTree(ClusterEstimator):
             How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
         groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
             Groups of rows that depend on each other, as for `TreeEstimator.fit`. Valleys between cells are then tested
-            on groups that did not choose the places, and the sample has at most 4000 rows.
+            on groups that did not choose the places.
 
         Returns
         -------

@@ -9,7 +9,6 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
-from ..splits.dependence import DEPENDENT_ROWS
 from ..tree.structure import Tree
 from ..valleys.merging import Merged, merge_cells
 from .bounds import clipped
@@ -20,6 +19,9 @@ logger = logging.getLogger(__name__)
 
 SAMPLE_ROWS = 10_000
 """Number of sampled rows on which merging is based; fewer with many columns."""
+
+DEPENDENT_ROWS = 4000
+"""Most sample rows that depend on each other: of more, few rows of each part are in a ball."""
 
 MERGING = 3
 """Key of the random stream of the hashes, so that the halves differ from those that tested the splits."""

@@ -19,11 +19,6 @@ N_PARTS = 32
 LEAST_PARTS = 4
 """Fewest parts with rows that a test compares: three degrees of freedom of its t-distribution."""
 
-DEPENDENT_ROWS = 4000
-"""Most sample rows in which balls are compared: the number of groups limits what more of them show. The balls of
-10,000 rows are so small that few rows of each part are in them, and clusters of mosaics were merged:
-``python -m tests.benchmarks dependence`` shows them."""
-
 MOST_ERRORS = 30.0
 """Standard errors of the least p-value that numbers of 64 bits hold, about."""
 
