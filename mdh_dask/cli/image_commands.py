@@ -123,6 +123,7 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="PATH",
     help="Path or URL of a Parquet table of these regions to write; ending in .geoparquet, with their polygons.",
 )
+@click.option("--item", metavar="PATH", help="Path or URL of a STAC item of the labels to write, as JSON.")
 @click.option(
     "--preview",
     metavar="PATH",

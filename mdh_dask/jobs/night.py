@@ -29,7 +29,7 @@ from ..io import codec
 from ..io.journal import FolderJournal
 from ..summaries.drift import novelty_of
 from ..workflows.estimates import Estimate, telling_of_memory
-from ..workflows.pixels import labelled, sizes_of, write_preview
+from ..workflows.pixels import describe, labelled, sizes_of
 from ..workflows.scenes import fit_scenes
 from .ledger import LEDGER, Ledger
 from .locks import now
@@ -248,7 +248,7 @@ class ScheduledRun(Run):
             memory = telling_of_memory(all_rows(image), model)
             with self._published(outputs, job, told) as growing, keeping(journal), memory:
                 seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
-                write_preview(seen, growing)
+                describe(seen, image, model, growing, name)
                 self.opened.check_unchanged(name)
             sizes = sizes_of(seen, model, outputs)
             found = {

@@ -33,12 +33,6 @@ class JobOutputs(Outputs):
 
     own: tuple[str, ...] = field(default=(), kw_only=True)
     """Stored paths of outputs that the job has made itself, which may be replaced."""
-    linked: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
-    """Links of the report, if not to outputs beside it: while staged, these are elsewhere."""
-
-    def links(self) -> dict[str, str]:
-        """Return the links of the report."""
-        return dict(self.linked) or super().links()
 
     def may_replace(self, path: str) -> bool:
         """Return whether an output may replace what exists at its path or URL."""
@@ -89,7 +83,7 @@ class JobOutputs(Outputs):
             one.take_over()
         places: dict[str, Any] = {key: str(one.path) for key, one in staged.items()}
         try:
-            yield replace(self, **places, overwrite=True, own=(), linked=tuple(self.links().items()))
+            yield replace(self, **places, overwrite=True, own=(), final=tuple(self.places().items()))
         except Exception:
             if fence.is_lost():
                 for one in staged.values():

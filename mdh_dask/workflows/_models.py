@@ -27,7 +27,7 @@ from ._fit import Cluster, check_confidence, write_labels
 from .estimates import telling_of_memory
 from .facts import input_of, recorded
 from .outputs import Outputs, check_separate, check_writable
-from .pixels import labelled, write_preview
+from .pixels import describe, labelled
 from .reading import MissingChunks, Reading, image_for_model, opened_for_model, rows_for_model, source_for_model
 from .row_files import StoredBeside
 
@@ -147,7 +147,7 @@ def _image(
     rows = all_rows(image, features)
     with cluster_for(cluster, rows.nbytes), recorded(outputs, input_of(path)), telling_of_memory(rows, estimator):
         seen = labelled(image, features, estimator, outputs, progress)
-    write_preview(seen, outputs)
+    describe(seen, image, estimator, outputs)
     found = _found(seen.sizes, estimator, "segments")
     if seen.n_without:
         found += f", {seen.n_without} without data"

@@ -28,6 +28,7 @@ def segment(
     preview: str | None = None,
     connected: str | None = None,
     regions: str | None = None,
+    item: str | None = None,
     sieve: int | None = None,
     report: str | None = None,
     performance_report: str | None = None,
@@ -74,6 +75,8 @@ def segment(
     regions : str, optional
         Path or URL of a Parquet table of these: segment, area, bounding box, means of the bands; ending in
         ``.geoparquet``, with the polygon of each.
+    item : str, optional
+        Path or URL of a STAC item of the labels as JSON: where they lie, and the names, colours and sizes of segments.
     sieve : int, optional
         Merge regions of fewer pixels into the neighbour with which they share the longest border, the smallest first.
     report, performance_report : str, optional
@@ -157,6 +160,7 @@ def segment(
         preview=preview,
         connected=connected,
         regions=regions,
+        item=item,
         performance_report=performance_report,
         of_image=True,
     )

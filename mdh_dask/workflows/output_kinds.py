@@ -29,6 +29,7 @@ OUTPUTS = {
     "preview": OutputKind("file", "preview.png", ("PIL", "images"), IMAGES, per="scene"),
     "connected": OutputKind("labels", of=IMAGES, per="scene"),
     "regions": OutputKind("file", "regions.parquet", ("pyarrow", "parquet"), IMAGES, per="scene"),
+    "item": OutputKind("file", "labels.json", ("rasterio", "maps"), IMAGES, per="scene", describes=True),
     "report": OutputKind("file", "report.html", ("jinja2", "report")),
     "metrics": OutputKind("file", "metrics.json", describes=True),
     "performance_report": OutputKind(

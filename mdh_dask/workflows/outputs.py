@@ -43,6 +43,8 @@ class Outputs:
     connected: str | None = field(default=None, kw_only=True)
     regions: str | None = field(default=None, kw_only=True)
     """Of an image: a picture of the segments, the numbers of connected regions, and a table of these."""
+    item: str | None = field(default=None, kw_only=True)
+    """A STAC item of the labels of an image."""
     metrics: str | None = field(default=None, kw_only=True)
     manifest: str | None = field(default=None, kw_only=True)
     """Files of a job."""
@@ -50,6 +52,8 @@ class Outputs:
     """Dask's performance report."""
     of_image: bool = field(default=False, kw_only=True)
     """Whether they are those of an image."""
+    final: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    """Names and places at which outputs that are staged will be."""
 
     def check(self, *inputs: str) -> None:
         """Raise an error if an output cannot be written, before any work is done.
@@ -68,6 +72,8 @@ class Outputs:
             check_separate(path, *given[:i], *inputs)
         if self.confidence is not None and self.labels is None:
             raise SettingError("expected labels beside the confidence, as both are written in one pass; got none")
+        if self.item is not None and self.labels is None:
+            raise SettingError("expected labels beside the item, which describes them; got none")
         for name, path in places.items():
             self._check_place(name, path)
 
@@ -106,7 +112,12 @@ class Outputs:
         """Return the links of the report, with addresses relative to it."""
         if self.report is None or self.performance_report is None:
             return {}
-        return {PERFORMANCE: link_between(self.report, self.performance_report)}
+        return {PERFORMANCE: self.link("report", "performance_report")}
+
+    def link(self, page: str, other: str) -> str:
+        """Return the address of an output relative to another, where both will be."""
+        places = dict(self.final) or self.places()
+        return link_between(places[page], places[other])
 
     def given(self) -> list[str]:
         """Return the paths or URLs of all outputs."""
@@ -242,7 +253,7 @@ def link_between(page: str, other: str) -> str:
     >>> link_between("r.html", "s3://b/p.html")
     's3://b/p.html'
     """
-    here, there = (local_path(place) or PurePosixPath(place) for place in (page, other))
+    here, there = pure_path(page), pure_path(other)
     if (isinstance(here, Path) and isinstance(there, Path)) or here.parts[:2] == there.parts[:2]:
         return quote(PurePath(os.path.relpath(there, here.parent)).as_posix())
     return there.as_uri() if isinstance(there, Path) else other

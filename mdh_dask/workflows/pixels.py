@@ -1,10 +1,12 @@
 """Segmentation of an open image into labels, model, preview and report."""
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import PurePosixPath
 from time import perf_counter
 from typing import Any, Literal
 
@@ -13,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._errors import SettingError
-from .._locations import name_of
+from .._locations import name_of, redacted
 from .._typing import AnyArray, Integers
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, reduce_rows
@@ -24,6 +26,7 @@ from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
+from ..images.items import item_of
 from ..images.label_arrays import Label
 from ..images.labels import summarise
 from ..images.overview import SegmentSummary
@@ -32,6 +35,7 @@ from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
 from ..images.tiles import Tiles, tiled_rows
 from ..images.validity import Nodata
+from ..io.repositories import revision_of
 from ..io.staging import write_file
 from ..report import Segments, write_report
 from ..report.page import MAX_LIT
@@ -39,7 +43,7 @@ from ..summaries.profiles import Profiles
 from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
 from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of, recorded
-from .outputs import Outputs
+from .outputs import Outputs, link_between
 from .row_files import check_groups
 
 logger = logging.getLogger(__name__)
@@ -145,7 +149,7 @@ def segment_image(
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
         facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=image.nbytes)
         title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
-        write_preview(seen, outputs)
+        describe(seen, image, estimator, outputs)
         _write_report(seen, features, estimator, outputs, title, facts, image.bands)
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
@@ -300,11 +304,22 @@ def sizes_of(seen: SegmentSummary, estimator: Any, outputs: Outputs) -> Integers
     return seen.sizes[np.append(np.arange(noise), noise + estimator.ids_)]
 
 
-def write_preview(seen: SegmentSummary, outputs: Outputs) -> None:
-    """Write the segments in their mean colours, if a preview is requested."""
+def describe(seen: SegmentSummary, image: Image, estimator: Any, outputs: Outputs, name: str = "") -> None:
+    """Write the segments in their mean colours and the STAC item of the labels, if these are requested.
+
+    The item has the name of the image, or another `name`.
+    """
     if outputs.preview:
         write_file(outputs.preview, encoded(seen.segmented()), outputs.overwrite)
         logger.info("preview written")
+    if outputs.item:
+        place = dict(outputs.final).get("item", outputs.item)
+        in_memory = image.kind == "DataArray" or (image.snapshot and revision_of(image.path) is None)  # or a session
+        source = None if in_memory else redacted(link_between(place, image.path))
+        name, labels = name or PurePosixPath(name_of(image.path)).stem, redacted(outputs.link("item", "labels"))
+        item = item_of(image, seen, name, labels, source, -int(estimator.noise))
+        write_file(outputs.item, json.dumps(item, indent=1), outputs.overwrite)
+        logger.info("item written")
 
 
 def _write_report(

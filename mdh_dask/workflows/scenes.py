@@ -26,13 +26,13 @@ from .outputs import Outputs, Taken
 from .pixels import (
     PixelOptions,
     columns_of,
+    describe,
     drawn,
     fit_tiles,
     labelled,
     log_segments,
     segment_image,
     snapshots_of,
-    write_preview,
 )
 from .reading import Reading
 
@@ -137,7 +137,7 @@ def segment_images(
                 seen = labelled(
                     image, features, estimator, own[name], estimator.progress, sieve=options.sieve, about=about
                 )
-                write_preview(seen, own[name])
+                describe(seen, image, estimator, own[name], name)
     return len(images) - len(held)
 
 

@@ -340,7 +340,7 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
     with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(night_module, "write_preview", kill)
+        patch.setattr(night_module, "describe", kill)
         run(job)
     for number in (1, 2):
         scene(tmp_path / f"scenes/b{number}.tif", number, shift=-28)
