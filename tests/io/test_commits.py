@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import boto3
 import numpy as np
 import pytest
 import zarr
@@ -21,6 +22,7 @@ from mdh_dask.io.repositories import open_repository, pinned
 from mdh_dask.io.rows import open_array
 from mdh_dask.workflows import segment
 from mdh_dask.workflows.outputs import Outputs
+from tests.s3 import ENVIRONMENT, s3_server
 
 pytest.importorskip("icechunk", reason="needs the extra icechunk")
 
@@ -142,6 +144,19 @@ def test_a_snapshot_that_is_not_there_is_named():
         open_rows("icechunk::r@nowhere/a", ndim=1)
     with pytest.raises(FileNotFoundError):
         open_rows("icechunk::r@main/b", ndim=1)
+
+
+@pytest.mark.slow
+def test_a_repository_in_a_bucket_is_committed_to_with_the_credentials_of_the_environment(monkeypatch):
+    with s3_server() as server:
+        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server}.items():
+            monkeypatch.setenv(name, value)
+        boto3.client("s3").create_bucket(Bucket="bucket")
+        for n in (10, 12):
+            write_rows(np.arange(n), "icechunk::s3://bucket/r@main/labels", chunk_rows=3, overwrite=True)
+        assert rows("icechunk::s3://bucket/r@main/labels") == [*range(12)]
+        names = boto3.client("s3").list_objects_v2(Bucket="bucket")["Contents"]
+        assert {found["Key"].partition("/")[0] for found in names} == {"r"}
 
 
 JOB = """
