@@ -99,35 +99,6 @@ def rows_by_radius(squares, core, ends, apart, radii, sums):
 
 
 @jit
-def rows_in_core_and_cut(squares, core, ends, apart, radius, sums):
-    """Add to `sums` how many balls around core landmarks, and around cut places, hold each row.
-
-    Parameters are those of `rows_by_radius`, with one radius. Distances are compared in 32 bits.
-
-    Parameters
-    ----------
-    sums : array of shape (5,), int64
-        Sums over rows of the balls of the core, those of the cut, the squares of the former, their products, and the
-        squares of the latter.
-    """
-    n_rows = squares.shape[1]
-    in_core, in_cut = np.zeros(n_rows, np.int32), np.zeros(n_rows, np.int32)
-    for i in range(core.shape[0]):
-        own, one, other = squares[core[i]], squares[ends[0, i]], squares[ends[1, i]]
-        quarter = apart[i] * np.float32(0.25)
-        for x in range(n_rows):
-            in_core[x] += own[x] <= radius
-            in_cut[x] += (one[x] + other[x]) * np.float32(0.5) - quarter <= radius
-    for x in range(n_rows):
-        a, b = np.int64(in_core[x]), np.int64(in_cut[x])
-        sums[0] += a
-        sums[1] += b
-        sums[2] += a * a
-        sums[3] += a * b
-        sums[4] += b * b
-
-
-@jit
 def rows_in_balls(rows, nearest, balls, sums, counts):
     """Add to `sums` what each row's weighted number of balls in the core exceeds that on the cut, by test and radius.
 

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from .._storable import storable
 from .._typing import Booleans, Floats, Integers
-from .evidence import PLACES, Balls, Half
+from .cuts import PLACES, Balls, Cuts
 from .graph import nearest_others
 from .structure import Structure, spanned
 
@@ -85,7 +85,7 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
     if len(structure.sides) == 0:
         return None
     shown = structure.evidence >= structure.threshold
-    every = Half(spanned(points), np.ones(len(points), dtype=bool), LANDMARKS)
+    every = Cuts(spanned(points), LANDMARKS)
     smooth = every.ranked_by(SMOOTH)
     near = nearest_others(points, min(VOTES, len(points) - 1))[0]
     groups = [sides[structure.cell] for sides in structure.sides]
@@ -116,7 +116,7 @@ def _smoothed(group: Integers, near: Integers) -> Integers:
     return group
 
 
-def _paths(at: Floats, cut: Floats, landmarks: Half, group: Integers, balls: Balls) -> tuple[Floats, Integers]:
+def _paths(at: Floats, cut: Floats, landmarks: Cuts, group: Integers, balls: Balls) -> tuple[Floats, Integers]:
     """Return places on paths from group 0 to group 1, at most a ball's radius apart, and the path of each.
 
     Somewhere on any path, rows are as sparse as at the densest place between both groups, or sparser. A place on the

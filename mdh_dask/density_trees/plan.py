@@ -16,7 +16,7 @@ from ..growth.discrete import Discrete, discrete_of
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..growth.ties import with_drawn_scales
-from ..valleys.balls import FEW_COLUMNS
+from ..valleys.lines import FEW_COLUMNS
 from .basins import with_basins
 from .clusters import clusters_of
 from .model import DensityModel, counts_in_cells

@@ -5,7 +5,7 @@ from statistics import NormalDist
 import numpy as np
 
 from .._typing import Floats, Integers
-from .evidence import RADII
+from ..valleys.landmarks import RADII
 from .places import NO_PATH, Places
 from .structure import Structure
 

@@ -10,7 +10,8 @@ from scipy.special import ndtr
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import ROUGHNESS
 from ..tree.structure import Tree
-from ..valleys.merging import KINDS, LEVEL, Merged
+from ..valleys.merging import LEVEL, Merged
+from ..valleys.pair_tests import N_KINDS
 from .tables import Records
 
 COLUMNS = {
@@ -132,7 +133,7 @@ def table_of_cells(found: Merged, rows: Integers) -> AnyArray:
     pairs = np.array([*found.pairs, *(pair for pair, _ in found.apart)], dtype=np.int64).reshape(-1, 2)
     evidence = np.array([*found.evidence, *(left for _, left in found.apart)], dtype=np.float64)
     sides = rows_of_sides(pairs, rows, len(found.pairs))
-    p_values = p_values_of_merges(evidence, found.threshold, LEVEL, KINDS)
+    p_values = p_values_of_merges(evidence, found.threshold, LEVEL, N_KINDS)
     table = np.zeros(len(pairs), dtype=MERGES_DTYPE)
     for name, values in zip(("first", "second", "rows_first", "rows_second"), (*pairs.T, *sides.T)):
         table[name] = values

@@ -7,7 +7,7 @@ chance as often as in a sign test. The balls between clusters are of two kinds: 
 which follow the shape of a cluster, and on straight paths. In a cloud whose sets of high density are convex, the
 density on the straight path between two points is never lower than at both.
 
-The test of `mdh_dask.valleys.balls` compares cells that touch, on links between neighbouring rows of both. Clusters of
+The test of `mdh_dask.valleys` compares cells that touch, on links between neighbouring rows of both. Clusters of
 contours are apart, so the paths between them lead through rows outside; and as a sweep tries many contours, the
 straight paths must bound the error for any number of trials, which links between neighbours cannot.
 """

@@ -1,28 +1,38 @@
 """Lines between two groups, and slabs on them: between groups of a unimodal density, rows are not fewer than in both.
 
-In many columns, balls hold too few rows to show valleys between groups of few rows. Along a line that joins two groups,
-all rows near it count. There are two lines for each pair: one through the rows that are nearest to the contact of both,
-and one in the few combinations of columns in which cells differ most, in comparison with how their rows differ: nearly
-all rows of two groups are near the line through their means there, and most rows of other groups are not.
+Balls count few of the rows along a cut. Slabs count all rows around it, which shows valleys between groups of fewer
+than a hundred rows, and in many columns, where balls hold too few rows. Lines go through the rows of either group that
+are nearest to the contact of both. In many columns they are drawn in the few combinations in which cells differ most,
+in comparison with how their rows differ: nearly all rows of two groups are near the line through their means there, and
+most rows of other groups are not.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from .._jit.pairs import Lines, count_in_slabs, draw_contact_lines, draw_fisher_lines, place_slabs
-from .._typing import Booleans, Floats, Integers
+from .._jit.pairs import Guards, Lines, Listed, count_on_lines, draw_lines, place_by_counted
+from .._typing import Floats, Integers
 from ..splits.dependence import errors_of_parts
-from .balls import ELSEWHERE, Landmarks, has_many_columns, listed
+from .landmarks import ELSEWHERE, Landmarks, listed
 
-NEAREST = 24
-"""Rows of each group, nearest to the contact, that choose a line. With many more, the line leaves the contact."""
+LADDER = (12, 24, 48, 96, 192, 384, 768, 1536)
+"""Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
+not reach the sides of a wide valley: clusters that overlap were merged, the sooner the more rows they had."""
 
 WITHIN = 0.9
 """Share of the rows that place slabs within their radius, so that few rows of other groups are counted."""
 
-FEWEST = 3
-"""With fewer rows in a group there is no line."""
+LEAST_SPREAD = 0.6
+"""Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are
+divided without this limit."""
+
+BESIDE = 3.5
+"""The contact is beside a line if it is farther from it than so many standard errors of the mean of a group's rows."""
+
+FEW_COLUMNS = 8
+"""In more columns, lines are drawn in the combinations of columns that tell cells apart. Lines through two curved
+groups in the plane leave them, and the limits against this know too little of many columns."""
 
 NEGLIGIBLE = 1e-10
 """Combinations in which cells differ by a smaller share of their largest difference are rounding errors."""
@@ -30,15 +40,12 @@ NEGLIGIBLE = 1e-10
 LEAST_SHRINKAGE = 1e-6
 """With less, the covariance of rows of which some column is constant could not be inverted."""
 
-N_KINDS = 2
-"""Number of lines for each pair."""
-
 BLOCK = 2**22
-"""Number of values of one kind that are held at once, such as places on lines."""
+"""Number of values of one kind that are held at once, such as directions of lines."""
 
 
 class Slabs:
-    """Rows of one half, which choose lines in many columns, and of the other half, which are counted along them.
+    """Rows of one half, which choose lines, and of the other half, which are counted in slabs along them.
 
     Parameters
     ----------
@@ -47,13 +54,12 @@ class Slabs:
         Indices of the rows of both halves.
     cell : array of shape (n_rows,), int
         Rows of `ELSEWHERE` choose nothing, but are counted.
-    n_cells : int
     landmarks : Landmarks
         Of the same half.
     normal : array of shape (n_rows,)
         A random number of each row, normal with variance one.
     parts : array of shape (n_rows,), int, optional
-        Parts of dependent rows: then rows are counted by their parts, and not by their cells.
+        Parts of dependent rows, whose counts are compared.
     """
 
     def __init__(
@@ -62,168 +68,113 @@ class Slabs:
         choosing: Integers,
         counted: Integers,
         cell: Integers,
-        n_cells: int,
         landmarks: Landmarks,
         normal: Floats,
         parts: Integers | None = None,
     ) -> None:
-        ours = cell[choosing] != ELSEWHERE
-        self.choosing, self.own = rows[choosing[ours]], cell[choosing[ours]]
-        self.counted, self.normal, self.n_cells = rows[counted], normal[counted], n_cells
-        self.cell = np.where(cell[counted] == ELSEWHERE, n_cells, cell[counted])
-        self.kind, self.n_kinds, self.by_parts = self.cell, n_cells + 1, parts is not None
-        if parts is not None:
-            found, self.kind = np.unique(parts[counted], return_inverse=True)
-            self.n_kinds = len(found)
-        self.squares = np.square(self.counted).sum(axis=1)
-        self.landmarks, self.to_choosing = landmarks, landmarks.to_choosing[:, ours]
-        self.combinations = combinations_apart(self.choosing, self.own)
+        ours = choosing[cell[choosing] != ELSEWHERE]
+        self.choosing, self.own, self.counted = rows[ours], cell[ours], rows[counted]
+        self.cell, self.normal, self.landmarks, self.by_parts = (
+            cell[counted],
+            normal[counted],
+            landmarks,
+            parts is not None,
+        )
+        self.part = (
+            np.zeros(len(counted), np.int64) if parts is None else np.unique(parts[counted], return_inverse=True)[1]
+        )
+        self.few_columns = not has_many_columns(rows)
+        self.combinations = None if self.few_columns else combinations_apart(self.choosing, self.own)
         if self.combinations is not None:
-            self.chosen_coordinates = self.choosing @ self.combinations
-            self.coordinates = self.counted @ self.combinations
-        self.moments: tuple[Integers, Floats, Floats, Floats] | None = None
+            self.choosing, self.counted = self.choosing @ self.combinations, self.counted @ self.combinations
 
-    def counts(self, group: Integers, pairs: Integers, bandwidth: Callable[[Floats], float] | None = None) -> Integers:
-        """Return the rows in slabs along both lines of each pair of groups, shape (n_pairs, 2, 2, 3, n_cells + 1).
+    def errors(
+        self, group: Integers, pairs: Integers, cuts: Listed, bandwidth: Callable[[Floats], float] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return by how many standard errors the slab in each group holds more rows than that between, and the rows.
 
-        The second axis is the line, the third is 1 for places that are displaced by the bandwidth along a direction of
-        shape (n_columns,), the fourth the slab. Rows of `ELSEWHERE` are those of the last cell. Of dependent rows, the
-        last axis are the parts that are counted.
+        Parameters
+        ----------
+        group : array of shape (n_cells,), int
+        pairs : array of shape (n_pairs, 2), int
+        cuts : Listed
+            Links of `landmarks`.
+        bandwidth : callable, optional
+            Returns how far rows are displaced along a direction of shape (n_columns,).
+
+        Returns
+        -------
+        errors : array of shape (n_pairs, n_lines, 2 with and without displacements, 2 groups)
+            Zero without a line, NaN without a cut.
+        rows : array of shape (n_pairs, n_lines, 2, 2)
+            The rows in the slab of the group, and in that between.
         """
-        few = len(self.counted) < 2**15  # of hundreds of cells, there are thousands of pairs
-        counts = np.zeros((len(pairs), N_KINDS, 2, 3, self.n_kinds), dtype=np.int16 if few else np.int32)
-        n_coordinates = 0 if self.combinations is None else self.combinations.shape[1]
-        size = max(BLOCK // max(len(self.counted), n_coordinates**2, self.choosing.shape[1], 1), 1)
-        for i in range(0, len(pairs), size):
-            own, contacts = pairs[i : i + size], self.landmarks.contacts(group, pairs[i : i + size])
-            counts[i : i + size, 0] = self._near_contacts(group, own, contacts, bandwidth)
-            if self.combinations is not None:
-                # Levels of a category may be so far apart that groups have no link.
-                needed = np.flatnonzero((contacts[:, 0] >= 0) | (bandwidth is not None))
-                counts[i + needed, 1] = self._apart(group, own[needed], self.combinations, bandwidth)
-        return counts
+        if not self.few_columns and self.combinations is None:
+            return _no_evidence(cuts)
+        size = max(BLOCK // (len(LADDER) * self.choosing.shape[1]), 1)
+        contacts = self.landmarks.contacts(cuts)
+        if self.combinations is not None:
+            contacts = contacts @ self.combinations
+        own = np.append(group, ELSEWHERE)[self.cell]
+        members, of_counted = (listed(cells, np.arange(len(group))) for cells in (group[self.own], own))
+        guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, self.few_columns)
+        counts = []
+        for i in range(0, max(len(pairs), 1), size):
+            pair = pairs[i : i + size]
+            lines = _no_lines(len(pair), self.choosing.shape[1])
+            draw_lines(self.choosing, contacts[i : i + size], members, pair, np.array(LADDER), guards, lines)
+            if not self.few_columns and not self.by_parts:  # a few groups can be told apart along some line
+                place_by_counted(self.counted, of_counted, pair, WITHIN, lines)
+            found = np.zeros((len(pair), len(LADDER), 2, int(self.part.max()) + 1, 3), dtype=np.int64)
+            shifts = self._widths(lines.direction, bandwidth), self.normal
+            count_on_lines(self.counted, own, self.part, pair, lines, shifts, found)
+            counts.append(found)
+        return self._errors(np.concatenate(counts), cuts)
 
-    def _near_contacts(
-        self, group: Integers, pairs: Integers, contacts: Integers, bandwidth: Callable[[Floats], float] | None
-    ) -> Integers:
-        """Return the counts along lines through the rows nearest to contacts."""
-        lines, members = _no_lines(pairs, self.choosing.shape[1]), listed(group[self.own], np.arange(len(group)))
-        draw_contact_lines(self.choosing, self.to_choosing, contacts, members, pairs, NEAREST, WITHIN, lines)
-        along = _places(self.counted, lines)
-        beside = self.squares - 2 * (lines.middle @ self.counted.T) + np.square(lines.middle).sum(axis=1)[:, None]
-        return self._counted(along, beside - np.square(along), lines, _widths(lines.direction, bandwidth))
-
-    def _apart(
-        self, group: Integers, pairs: Integers, combinations: Floats, bandwidth: Callable[[Floats], float] | None
-    ) -> Integers:
-        """Return the counts along lines that all rows of both groups choose in coordinates that tell cells apart.
-
-        These tell apart better the rows that chose them than others, so slabs are placed by those that are counted. But
-        a few groups of dependent rows can be told apart along some line, so those that choose it place its slabs, too.
-        """
-        members = listed(np.append(group, len(group))[self.cell], np.arange(len(group)))
-        n_rows = np.bincount(group[self.own], minlength=len(group))
-        drawn = np.flatnonzero((np.minimum(n_rows, np.diff(members.start)) >= FEWEST)[pairs].all(axis=1))
-        lines, d = _no_lines(pairs[drawn], combinations.shape[1]), combinations.shape[1]
-        roots = np.empty((len(drawn), d, d))
-        draw_fisher_lines(self._moments(group, n_rows), pairs[drawn], lines, roots)
-        along = _places(self.coordinates, lines)
-        beside = np.full(along.shape, np.inf)
-        columns = np.ascontiguousarray(self.coordinates.T)
-        widths = _widths(lines.direction @ combinations.T, bandwidth)
-        reach = WITHIN, widths * np.abs(self.normal).max(initial=0.0)
-        placed = lines
+    def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
+        """Return the standard errors of counts of shape (n_pairs, n_lines, 2, n_parts, 3)."""
+        sides, between = counts[..., [0, 2]], counts[..., [1]]
         if self.by_parts:
-            placed, reach = _copied(lines), (WITHIN, np.full(len(drawn), np.inf))  # of all rows counted
-            chosen = listed(group[self.own], np.arange(len(group)))
-            own = _places(self.chosen_coordinates, lines)
-            of_chosen = np.ascontiguousarray(self.chosen_coordinates.T)
-            place_slabs(of_chosen, own, roots, chosen, pairs[drawn], reach, lines, np.full(own.shape, np.inf))
-        place_slabs(columns, along, roots, members, pairs[drawn], reach, placed, beside)
-        counts = np.zeros((len(pairs), 2, 3, self.n_kinds), dtype=np.int32)
-        counts[drawn] = self._counted(along, beside, lines, widths)
-        return counts
+            errors = errors_of_parts(np.moveaxis((sides - between).astype(np.float64), -2, 0))
+        else:
+            errors = errors_in_slabs(counts.sum(axis=-2))
+        errors[np.diff(cuts.start) == 0] = np.nan
+        rows = np.stack(np.broadcast_arrays(sides, between), axis=-1)[:, :, 0].sum(axis=2)
+        return errors, rows.astype(np.float64)
 
-    def _counted(self, along: Floats, beside: Floats, lines: Lines, widths: Floats) -> Integers:
-        """Return the counts in slabs of places on lines, displaced by `widths`, and distances from the lines."""
-        counts = np.zeros((len(along), 2, 3, self.n_kinds), dtype=np.int32)
-        count_in_slabs(along, beside, lines, (widths, self.normal), self.kind, counts)
-        return counts
-
-    def _moments(self, group: Integers, n_rows: Integers) -> tuple[Integers, Floats, Floats, Floats]:
-        """Return the moments of groups that `draw_fisher_lines` takes; those of the last call are kept."""
-        if self.moments is None:
-            n, d = len(group), self.chosen_coordinates.shape[1]
-            self.moments = np.full(n, ELSEWHERE), np.zeros((n, d)), np.zeros((n, d, d)), np.zeros(n)
-        last, means, scatter, fourth = self.moments
-        own = group[self.own]
-        for k in np.flatnonzero(n_rows).tolist():
-            if not np.array_equal(group == k, last == k):
-                rows = self.chosen_coordinates[own == k]
-                means[k] = rows.mean(axis=0)
-                centred = rows - means[k]
-                scatter[k] = centred.T @ centred
-                fourth[k] = np.square(np.square(centred).sum(axis=1)).sum()
-        last[:] = group
-        return n_rows, means, scatter, fourth
+    def _widths(self, directions: Floats, bandwidth: Callable[[Floats], float] | None) -> Floats:
+        """Return the standard deviations of displacements along lines, shape (n_pairs, n_lines)."""
+        if bandwidth is None:
+            return np.zeros(directions.shape[:2])
+        in_columns = directions if self.combinations is None else directions @ self.combinations.T
+        widths = [bandwidth(direction) for of_pair in in_columns for direction in of_pair]
+        return np.array(widths, dtype=np.float64).reshape(directions.shape[:2])
 
 
-def slabs(
-    rows: Floats,
-    choosing: Integers,
-    counted: Integers,
-    cell: Integers,
-    n_cells: int,
-    landmarks: Landmarks,
-    normal: Floats,
-    parts: Integers | None = None,
-) -> Slabs | None:
-    """Return the halves of rows in many columns, or None with few columns, constant ones aside."""
-    return Slabs(rows, choosing, counted, cell, n_cells, landmarks, normal, parts) if has_many_columns(rows) else None
+def has_many_columns(rows: Floats) -> bool:
+    """Return whether there are more than `FEW_COLUMNS`, constant ones aside."""
+    return bool(np.count_nonzero(np.ptp(rows, axis=0)) > FEW_COLUMNS)
 
 
-def _no_lines(pairs: Integers, n_columns: int) -> Lines:
-    """Return lines that are still to be drawn."""
-    n = len(pairs)
-    return Lines(np.zeros((n, n_columns)), np.zeros((n, n_columns)), np.zeros((n, 2)), np.zeros(n))
+def errors_in_slabs(counts: Integers) -> Floats:
+    """Return by how many standard errors the slabs of groups hold more rows than those between, shape (..., 2).
 
-
-def _copied(lines: Lines) -> Lines:
-    return Lines(*(part.copy() for part in lines))
-
-
-def _widths(directions: Floats, bandwidth: Callable[[Floats], float] | None) -> Floats:
-    """Return the standard deviations of displacements along directions, shape (n_pairs,)."""
-    return np.array([0.0 if bandwidth is None else bandwidth(direction) for direction in directions])
-
-
-def _places(rows: Floats, lines: Lines) -> Floats:
-    """Return the places of rows on lines, shape (n_pairs, n_rows)."""
-    return lines.direction @ rows.T - np.einsum("ij,ij->i", lines.direction, lines.middle)[:, None]
-
-
-def errors_in_slabs(counts: Integers, kept: Booleans) -> Floats:
-    """Return by how many standard errors the slab through each group holds more rows than that between both.
-
-    Parameters
-    ----------
-    counts : array of shape (..., 3, n_cells), int
-    kept : array of shape (..., n_cells), bool
-        Cells whose rows are counted.
-
-    Returns
-    -------
-    array of shape (..., 2)
+    The last axis of `counts` are the slab of one group, that between and that of the other group.
     """
-    left, between, right = np.moveaxis((counts * kept[..., None, :]).sum(axis=-1), -1, 0)
-    sides = np.stack([left, right], axis=-1)
-    return np.asarray((sides - between[..., None]) / np.sqrt(np.maximum(sides + between[..., None], 1)))
+    sides, between = counts[..., [0, 2]], counts[..., [1]]
+    return np.asarray((sides - between) / np.sqrt(np.maximum(sides + between, 1)))
 
 
-def errors_among_parts(counts: Integers) -> Floats:
-    """Return what `errors_in_slabs` does for dependent rows, whose parts are the last axis."""
-    left, between, right = np.moveaxis(counts.astype(np.float64), -2, 0)
-    return errors_of_parts(np.moveaxis(np.stack([left - between, right - between], axis=-1), -2, 0))
+def _no_lines(n: int, n_columns: int) -> Lines:
+    """Return lines of pairs that are still to be drawn."""
+    shape = n, len(LADDER)
+    directions, middles = np.zeros((2, *shape, n_columns))
+    return Lines(directions, middles, np.zeros((*shape, 2)), np.zeros(shape), np.zeros(shape, dtype=np.bool_))
+
+
+def _no_evidence(cuts: Listed) -> tuple[Floats, Floats]:
+    shape = len(cuts.start) - 1, len(LADDER), 2, 2
+    return np.where((np.diff(cuts.start) == 0)[:, None, None, None], np.nan, np.zeros(shape)), np.zeros(shape)
 
 
 def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:

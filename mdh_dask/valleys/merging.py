@@ -1,4 +1,4 @@
-"""The plan of merging: cells of any partition, the weakest pair first, until a valley separates all neighbours."""
+"""The plan of merging: cells of any partition are merged until a valley separates all neighbours."""
 
 from collections.abc import Callable, Collection
 from itertools import combinations
@@ -10,15 +10,30 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
 from .factors import Factors, factors_of, no_factors
+from .lines import has_many_columns
+from .linkage import Merges, closest
 from .neighbours import smoothed_cells
-from .pair_tests import Pair, PairTests
+from .pair_tests import N_KINDS, Pair, PairTests, Values
 
 LEVEL = 0.05
-"""Probability that two cells without a valley between them are kept apart, shared among all neighbouring pairs."""
+"""Probability that a cloud without clusters is divided."""
 
-KINDS = 2
-"""Kinds of evidence that share the level: balls, and slabs. Those of small and large balls and of two kinds of slabs
-rise and fall together, and each is the smaller of two. ``python -m tests.benchmarks honesty`` checks it."""
+EVIDENCE, BY_ROWS, LEAST_EVIDENCE, MOST_NEEDED = 2.1, 0.37, 2.3, 3.8
+"""Evidence that separates clusters of 200 rows, its increase with each doubling of the rows, its minimum and maximum.
+
+Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In clouds without
+clusters in two columns, one in twenty had evidence above 2.1 (200 rows), 2.4 (500) and 2.8 (1000); without slabs, above
+2.7 (2000) and 3.5 (5000). The minimum is for thin curves of few rows, of which ``python -m tests.benchmarks honesty
+--kind "thin curves"`` shows how many are divided: with 3.0 for balls, clusters of 240 rows are merged."""
+
+LEAST_OF_OTHERS = 3.0
+"""The minimum in many columns, where less guards lines against leaving thin curves, and for leaves of trees, whose
+borders were sought where rows are sparse: with 2.3, two of twelve bananas of 200 rows were divided."""
+
+CLEAR = 0.5
+"""Share of the evidence needed up to which dependent rows are merged in the order of contact. Parts of two clusters
+have little evidence as long as they are small, and were merged for good: with more, they wait until the pairs with less
+are merged (``python -m tests.benchmarks dependence``)."""
 
 FEWEST = 30
 """With fewer rows, cells are not merged."""
@@ -34,6 +49,8 @@ class Merged(NamedTuple):
     without landmarks, which joins another one first."""
     pairs: tuple[Pair, ...]
     """The groups of each merge, of which the first gives its name to both; cells are the first groups."""
+    rows: tuple[tuple[float, float], ...]
+    """The rows in the less dense core and on the cut of each merge, zero where they are not known."""
     threshold: float
     """Evidence that keeps groups apart."""
     apart: tuple[tuple[Pair, float], ...] = ()
@@ -52,18 +69,22 @@ def merge_cells(
     smooth: bool = True,
     bandwidth: Callable[[Floats], float] | None = None,
     in_groups: bool = False,
+    slabs: bool = True,
+    order: Merges | None = None,
+    level: float = LEVEL,
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
-    The pair with the least evidence of a valley is merged first. Two groups have a valley between them if balls around
-    the densest points of each group hold more rows than as many balls around the densest points of their border; the
-    difference in standard errors must be larger than chance makes it in all but `LEVEL` of cases. Half of the rows
-    choose the points, the other half is counted, and vice versa. In many columns, slabs between and through the groups
-    are compared in the same way and are enough, in all columns or in the combinations that tell the cells apart; balls
-    are if slabs agree or the difference is clear. Slabs of two groups do not count the rows of a third one that is
-    apart from both. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
+    Two groups have a valley between them if balls around the densest points of each group hold more rows than balls
+    around the densest points of their border, or if slabs in both groups hold more than that between. The difference in
+    standard errors must be larger than chance makes it. Half of the rows choose the places, the other half is counted,
+    and vice versa. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
     two-valued columns, or of categories with indicators, the valley must also be there without these columns, which is
     looked at where a merge would otherwise end.
+
+    Cells are merged in the order of their contact in a neighbour graph, if that is known: small cells of different
+    clusters have little evidence between them, as they have few rows. The remaining groups, two of which may both be in
+    contact with a third one that came later, are merged next, the pair with the least evidence first.
 
     Parameters
     ----------
@@ -87,6 +108,12 @@ def merge_cells(
     in_groups : bool, default=False
         Whether rows depend on each other, and the last bits of the hashes are their parts, which are halved and
         compared; see `mdh_dask.splits.dependence`.
+    slabs : bool, default=True
+        Whether rows are also counted in slabs along lines.
+    order : Merges, optional
+        The cells in the order of their contact.
+    level : float, default=0.05
+        Probability that a cloud without clusters is divided.
 
     Returns
     -------
@@ -107,13 +134,28 @@ def merge_cells(
     """
     if n_cells == 1 or (len(rows) < FEWEST and most_groups is None):
         return _numbered(np.arange(n_cells), {}, np.inf)
-    order = np.argsort(hashes, kind="stable")
-    rows, hashes, cell = rows[order], hashes[order], cell[order]
-    smoothed = smoothed_cells(rows, cell, n_cells)
-    tests = PairTests(rows, hashes, smoothed if smooth else cell, n_cells, bandwidth, in_groups=in_groups)
+    ranks = np.argsort(hashes, kind="stable")
+    rows, hashes, cell = rows[ranks], hashes[ranks], cell[ranks]
+    smoothed = smoothed_cells(rows, cell, n_cells) if smooth else cell
+    tests = PairTests(rows, hashes, smoothed, bandwidth, in_groups, slabs)
     factors = factors_of(rows, cell, n_cells) if bandwidth is None else no_factors(n_cells)
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
-    return _merged(tests, factors, group, most_groups, fewest_groups, apart)
+    lost = np.flatnonzero(group != np.arange(n_cells)).tolist()
+    merged: dict[Pair, Values] = {(int(group[cell]), cell): (0.0, 0.0, 0.0) for cell in lost}
+    least = LEAST_OF_OTHERS if smooth or has_many_columns(rows) else LEAST_EVIDENCE
+    enough = evidence_needed(len(rows), least, level, n_cells - 1, in_groups)
+    if order is not None:
+        merged |= _merged_in_order(tests, group, order, enough * CLEAR if in_groups else enough)
+    known = _known(tests, factors, group, {*apart}, enough)
+    merged |= _merged_least_first(known, most_groups, fewest_groups)
+    return _numbered(group, merged, enough)._replace(apart=known.left())
+
+
+def evidence_needed(n_rows: int, least: float, level: float, n_merges: int, in_groups: bool = False) -> float:
+    """Return the evidence that keeps groups of rows apart if a share of clouds without clusters may be divided."""
+    needed = least if in_groups else np.clip(EVIDENCE + BY_ROWS * np.log2(n_rows / 200), least, MOST_NEEDED)
+    usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * N_KINDS)) for share in (LEVEL, level))
+    return float(max(needed * wanted / usual, 1e-3))
 
 
 def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers) -> Integers:
@@ -126,33 +168,44 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
     return group
 
 
-def _merged(
-    tests: PairTests,
-    factors: Factors,
-    group: Integers,
-    most_groups: int | None,
-    fewest_groups: int,
-    apart: Collection[Pair],
-) -> Merged:
-    """Merge groups, the pair with the least evidence first, until all that are neighbours have enough."""
-    meeting = tests.meeting(group)
-    enough = NormalDist().inv_cdf(1 - LEVEL / KINDS / max(len(meeting), 2))
+def _merged_in_order(tests: PairTests, group: Integers, order: Merges, enough: float) -> dict[Pair, Values]:
+    """Merge groups in the order of their contact unless they have so much evidence; return the merges."""
+    merged = dict[Pair, Values]()
+    members = [np.array([cell]) for cell in range(len(group))]
+    for kept, gone in zip(order.kept.tolist(), order.gone.tolist()):
+        # In its order, a merge is tested between the two groups in closest contact.
+        first, second = sorted(group[[*closest(order.contact, members[kept], members[gone])]].tolist())
+        if first != second:
+            values = tests.counted(group, np.array([[first, second]])).values(0)
+            if values[0] < enough:
+                merged[first, second] = values
+                group[group == second] = first
+        members[kept] = np.concatenate([members[kept], members[gone]])
+    return merged
+
+
+def _known(tests: PairTests, factors: Factors, group: Integers, apart: Collection[Pair], enough: float) -> "Known":
+    """Return what is known of the groups that may be merged: neighbours, or all groups if levels may part them."""
     every = bool(factors) or tests.bandwidth is not None  # levels of a category may be far from each other
-    pairs = np.array([*combinations(np.unique(group).tolist(), 2)], dtype=np.int64) if every else meeting
-    known = Known(tests, factors, group, pairs.reshape(-1, 2), {*apart}, enough)
-    merged = {(int(group[lost]), lost): 0.0 for lost in np.flatnonzero(group != np.arange(len(group))).tolist()}
-    while (n_groups := len(np.unique(group))) > fewest_groups:
+    pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
+    return Known(tests, factors, group, pairs.reshape(-1, 2).astype(np.int64), apart, enough)
+
+
+def _merged_least_first(known: "Known", most_groups: int | None, fewest_groups: int) -> dict[Pair, Values]:
+    """Merge groups, the pair with the least evidence first, until all that are neighbours have enough."""
+    merged = dict[Pair, Values]()
+    while (n_groups := len(np.unique(known.group))) > fewest_groups:
         too_many = most_groups is not None and n_groups > most_groups
         if not len(known.pairs) and too_many:  # no two groups are neighbours
-            known.keep(np.array([*combinations(np.unique(group).tolist(), 2)]))
+            known.keep(np.array([*combinations(np.unique(known.group).tolist(), 2)]))
         if not len(known.pairs):
             break
-        pair, strength = known.weakest()
-        if strength >= enough and not too_many:
+        pair, values = known.weakest()
+        if values[0] >= known.enough and not too_many:
             break
-        merged[pair] = strength
+        merged[pair] = values
         known.merge(pair)
-    return _numbered(group, merged, enough)._replace(apart=known.left())
+    return merged
 
 
 class Known:
@@ -206,23 +259,23 @@ class Known:
         """Return the pairs that are left with their evidence, without those whose evidence does not count."""
         if not len(self.pairs):
             return ()
-        evidence = np.fmin(self._without_third_groups(), self.most)
+        evidence = np.fmin(self.counted.evidence, self.most)
         counts = np.isfinite(evidence) & ~np.isinf(self.most)
         return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
 
-    def weakest(self) -> tuple[Pair, float]:
+    def weakest(self) -> tuple[Pair, Values]:
         """Return the pair with the least evidence, and this; the first of several.
 
         Where all have enough, they must have it without the columns of a category by which they may differ, too.
         """
-        shown = np.where(np.isinf(self.most), np.inf, self._without_third_groups())
+        shown = np.where(np.isinf(self.most), np.inf, self.counted.evidence)
         while True:
             evidence = np.fmin(shown, self.most)
             order = np.lexsort((*self.pairs.T[::-1], evidence))
             unknown = order[np.isnan(self.most[order])]
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
-                return (first, second), float(evidence[order[0]])
+                return (first, second), (float(evidence[order[0]]), *self.counted.values(order[0])[1:])
             self._limit(unknown[0])
 
     def _most(self, pairs: Integers) -> Floats:
@@ -241,29 +294,9 @@ class Known:
         found = np.inf if columns is None else self.tests.without(columns, self.group, (first, second))
         self.most[which] = found
 
-    def _without_third_groups(self) -> Floats:
-        """Return the evidence of pairs without the rows of groups that are apart from both, where it is more.
 
-        The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from
-        others.
-        """
-        evidence = self.counted.evidence()
-        if not self.tests.have_slabs_of_cells():
-            return evidence
-        while True:
-            apart = np.zeros((len(self.group), len(self.group)), dtype=bool)
-            # Most pairs without links are of one cloud.
-            first, second = self.pairs[(evidence >= self.enough) & np.isfinite(evidence)].T
-            apart[first, second] = apart[second, first] = True
-            third = apart[self.pairs[:, 0]] & apart[self.pairs[:, 1]]
-            weak = np.flatnonzero((evidence < self.enough) & third.any(axis=1))
-            more = evidence.copy()
-            more[weak] = np.fmax(evidence[weak], self.counted.of(weak).evidence(~third[weak][:, self.group]))
-            if (more == evidence).all():
-                return evidence
-            evidence = more
-
-
-def _numbered(group: Integers, merged: dict[Pair, float], threshold: float) -> Merged:
+def _numbered(group: Integers, merged: dict[Pair, Values], threshold: float) -> Merged:
     _, first, number = np.unique(group, return_index=True, return_inverse=True)
-    return Merged(np.argsort(np.argsort(first))[number], tuple(merged.values()), tuple(merged), threshold)
+    evidence = tuple(value for value, *_ in merged.values())
+    rows = tuple((core, cut) for _, core, cut in merged.values())
+    return Merged(np.argsort(np.argsort(first))[number], evidence, tuple(merged), rows, threshold)

@@ -11,22 +11,27 @@ import numpy as np
 
 from .._jit.hashing import hash_again
 from .._random import normal_of
-from .._typing import AnyArray, Booleans, Floats, Integers
+from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import halves_of_parts, parts_in
-from .balls import ELSEWHERE, Landmarks
-from .lines import N_KINDS, Slabs, errors_among_parts, errors_in_slabs, slabs
+from .landmarks import ELSEWHERE, RADII, Landmarks
+from .lines import LADDER, Slabs
 
 Pair = tuple[int, int]
 
-AGREEING = 1.0
-"""Least evidence of slabs between two groups for that of balls to count in many columns, unless these
-hold clearly more rows. ``python -m tests.benchmarks honesty --cloud "common factor"`` checks it."""
+Values = tuple[float, float, float]
+"""Evidence, rows in the core and rows on the cut."""
 
 LEVELS = 2
-"""Key of the hashes of the rows' displacements, as their own bits divide the rows into halves."""
+"""Key of the hashes of the rows' displacements, as others divide the rows into halves."""
 
-ROWS_OF_SPLITS = 20_000
-"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all."""
+HALVES = 1
+"""Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
+
+ROWS_OF_SPLITS = 24_000
+"""Fewer rows are halved repeatedly, at most `MOST_SPLITS` times, until about this many are compared in all.
+
+The evidence of valleys grows with the halvings, that of clouds without clusters does not: of 5000 rows, it was a fifth
+larger with four than with one. With more rows, each halving takes longer and adds less."""
 
 MOST_SPLITS = 6
 
@@ -34,47 +39,34 @@ SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows: the mean of several is
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
+N_KINDS = len(RADII) + len(LADDER)
+"""Kinds of evidence, of which the largest counts."""
+
 
 class Counted(NamedTuple):
     """What the rows show of pairs of groups."""
 
-    balls: Floats
-    """Evidence of balls, and of balls that clearly more rows are in, shape (n_pairs, n_times); infinite for groups that
-    are no neighbours."""
-    slabs: AnyArray
-    """Rows of each cell in the slabs of each halving, shape (n_pairs, N_KINDS, n_splits, 2, 3, n_cells + 1), int; of
-    dependent rows, the standard errors, shape (n_pairs, N_KINDS, n_splits, 2, 2), float64."""
-    met: Booleans
-    """Whether each half found a cut, shape (n_pairs, n_splits, 2)."""
+    evidence: Floats
+    """By how many standard errors the cut has fewer rows than either core, in balls or slabs, shape (n_pairs,);
+    infinite for groups that are no neighbours."""
+    core_rows: Floats
+    """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
+    cut_rows: Floats
+    """Rows in as many balls, or in the slab, on the cut."""
     smoothed: Floats
-    """Evidence of slabs where the levels of single columns are smoothed out, shape (n_pairs,)."""
+    """Evidence of slabs where the levels of single columns are smoothed out."""
+
+    def values(self, which: int) -> Values:
+        """Return what is known of one pair."""
+        return float(self.evidence[which]), float(self.core_rows[which]), float(self.cut_rows[which])
 
     def of(self, which: Integers | Booleans) -> "Counted":
         """Return what is known of some of the pairs."""
-        return Counted(self.balls[which], self.slabs[which], self.met[which], self.smoothed[which])
+        return Counted(*(values[which] for values in self))
 
     def and_of(self, other: "Counted") -> "Counted":
         """Return what is known of these pairs and of others."""
         return Counted(*(np.concatenate(both) for both in zip(self, other)))
-
-    def evidence(self, kept: Booleans | None = None) -> Floats:
-        """Return the evidence of each pair, shape (n_pairs,).
-
-        `kept` are the cells whose rows are counted in slabs, by default all, shape (n_pairs, n_cells).
-        """
-        in_slabs = self._in_slabs(kept)
-        # In few columns there are no slabs to agree. In many, what is clearly more is evidence without them.
-        balls = np.where(in_slabs >= AGREEING, self.balls[:, 0], self.balls[:, -1])
-        return np.fmax(balls, in_slabs)
-
-    def _in_slabs(self, kept: Booleans | None) -> Floats:
-        """Return the evidence of slabs."""
-        if self.slabs.dtype.kind == "f":
-            return pooled(np.where(self.met[:, None, ..., None], self.slabs, np.nan)).max(axis=1)
-        if kept is None:
-            kept = np.ones((len(self.slabs), self.slabs.shape[-1] - 1), dtype=bool)
-        kept = np.pad(kept, ((0, 0), (0, 1)), constant_values=True)[:, None, None, None]
-        return pooled(np.where(self.met[:, None, ..., None], errors_in_slabs(self.slabs, kept), np.nan)).max(axis=1)
 
 
 class PairTests:
@@ -88,13 +80,12 @@ class PairTests:
         Their bits are the halves.
     cell : array of shape (n_rows,), int
         Rows of `ELSEWHERE` are in no group.
-    n_cells : int
     bandwidth : callable, optional
         As for `mdh_dask.valleys.merging.merge_cells`.
-    n_splits : int, optional
-        Number of ways to halve the rows.
     in_groups : bool, default=False
         As for `mdh_dask.valleys.merging.merge_cells`.
+    slabs : bool, default=True
+        Whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many clouds.
     """
 
     def __init__(
@@ -102,74 +93,82 @@ class PairTests:
         rows: Floats,
         hashes: Integers,
         cell: Integers,
-        n_cells: int,
         bandwidth: Callable[[Floats], float] | None = None,
-        n_splits: int | None = None,
         in_groups: bool = False,
+        slabs: bool = True,
     ) -> None:
-        self.rows, self.hashes, self.cell, self.n_cells, self.bandwidth = rows, hashes, cell, n_cells, bandwidth
-        self.in_groups = in_groups
+        self.rows, self.hashes, self.cell, self.bandwidth, self.in_groups = rows, hashes, cell, bandwidth, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
+        slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         self.splits: list[list[tuple[Landmarks, Slabs | None]]] = []
-        for bit in range(n_splits or max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)):
-            first = (hashes >> np.uint64(bit)) & np.uint64(1) == 0 if parts is None else halves_of_parts(bit)[parts]
+        for number in range(max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)):
+            first = _first_half(hashes, number, parts)
             halves = np.flatnonzero(first), np.flatnonzero(~first)
             ways = (rows, *halves, cell), (rows, *halves[::-1], cell)
             chosen = [(way, Landmarks(*way, parts)) for way in ways]
-            self.splits.append([(marks, slabs(*way, n_cells, marks, normal, parts)) for way, marks in chosen])
+            self.splits.append([(marks, Slabs(*way, marks, normal, parts) if slabs else None) for way, marks in chosen])
 
     def counted(self, group: Integers, pairs: Integers) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first."""
-        balls = np.array([[landmarks.errors(group, pairs) for landmarks, _ in split] for split in self.splits])
-        rows = np.array([[self._in_slabs(on_lines, group, pairs) for _, on_lines in split] for split in self.splits])
-        of_sizes = np.moveaxis(balls, (2, 3, 4), (0, 1, 2))  # (n_pairs, 2 sizes, n_times, n_splits, 2 halves, 2 groups)
-        of_kinds = np.moveaxis(rows, (2, 3), (0, 1))
-        met = ~np.isnan(of_sizes[:, 0, 0, ..., 0])
-        # Independent rows that are no neighbours are apart; groups of dependent rows are so without being clusters.
-        best = np.nan_to_num(pooled(of_sizes).max(axis=1), nan=0.0 if self.in_groups else np.inf)
-        if self.in_groups:
-            return Counted(best, of_kinds[..., 0, :], met, pooled(of_kinds[..., 1, :]).max(axis=1))
-        errors = errors_in_slabs(of_kinds[..., 1, :, :], np.ones(self.n_cells + 1, dtype=bool))
-        return Counted(best, of_kinds[..., 0, :, :].copy(), met, pooled(errors).max(axis=1))
+        pairs = np.ascontiguousarray(pairs)
+        of_halves = [[self._of_half(half, group, pairs) for half in split] for split in self.splits]
+        errors, smoothed, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(4))
+        # From (n_splits, 2 halves, n_pairs, n_kinds, 2 groups) to (n_pairs, n_kinds, n_splits, 2 halves, 2 groups).
+        of_kinds, smoothed = (np.moveaxis(values, (2, 3), (0, 1)) for values in (errors, smoothed))
+        by_side = pooled(of_kinds)
+        weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
+        best, each = weaker.argmax(axis=1), np.arange(len(pairs))
+        side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
+        in_core, in_cut = np.moveaxis(rows, (2, 3), (0, 1))[each, best][each, :, :, side].mean(axis=(1, 2)).T
+        met = np.isfinite(weaker[each, best])
+        if not self.in_groups:  # groups of dependent rows are no neighbours without being clusters
+            met &= touching.any(axis=(0, 1))
+        nothing = 0.0 if self.in_groups else np.inf
+        without_levels = pooled(smoothed).min(axis=-1).max(axis=1) if smoothed.size else np.full(len(pairs), np.inf)
+        return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut, without_levels)
 
-    def _in_slabs(self, on_lines: Slabs | None, group: Integers, pairs: Integers) -> AnyArray:
-        """Return the counts in slabs, or their standard errors for dependent rows; zeros in few columns."""
-        if on_lines is None:
-            none = (2,) if self.in_groups else (3, self.n_cells + 1)
-            return np.zeros((len(pairs), N_KINDS, 2, *none), dtype=np.float64 if self.in_groups else np.int32)
-        counts = on_lines.counts(group, pairs, self.bandwidth)
-        return errors_among_parts(counts) if self.in_groups else counts
+    def _of_half(
+        self, half: tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers
+    ) -> tuple[Floats, Floats, Floats, Booleans]:
+        """Return the standard errors of all kinds, those of displaced rows, the rows, and which pairs meet."""
+        landmarks, slabs = half
+        cuts = landmarks.cuts(group, pairs)
+        errors, rows = landmarks.errors(group, pairs, cuts)
+        if slabs is None:
+            return errors, errors[:, :0], rows, landmarks.touching(cuts)
+        on_lines, along = slabs.errors(group, pairs, cuts, self.bandwidth)
+        kinds = np.concatenate([errors, on_lines[:, :, 0]], axis=1), np.concatenate([rows, along], axis=1)
+        return kinds[0], on_lines[:, :, 1], kinds[1], landmarks.touching(cuts)
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
-        """Return the evidence of a pair without some columns, that of the first halving if it shows no valley."""
+        """Return the evidence of a pair without some columns."""
         rows = np.delete(self.rows, columns, axis=1)
         if not np.ptp(rows, axis=0).any():
             return np.inf
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
-        for n_splits in sorted({1, len(self.splits)}):
-            tests = PairTests(rows, self.hashes, sides[self.cell], 2, n_splits=n_splits, in_groups=self.in_groups)
-            evidence = float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence()[0])
-            if evidence <= 0:
-                break
-        return evidence
-
-    def have_slabs_of_cells(self) -> bool:
-        """Return whether rows of each cell are compared in slabs."""
-        return self.splits[0][0][1] is not None and not self.in_groups
+        tests = PairTests(rows, self.hashes, sides[self.cell], in_groups=self.in_groups)
+        return float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
 
     def seen(self) -> Integers:
         """Return the cells with landmarks."""
         return np.unique(np.concatenate([landmarks.cell for split in self.splits for landmarks, _ in split]))
 
     def meeting(self, group: Integers) -> Integers:
-        """Return the pairs of groups that have a link, shape (n_pairs, 2)."""
-        links = [landmarks.links(group) for split in self.splits for landmarks, _ in split]
+        """Return the pairs of groups with neighbouring landmarks, shape (n_pairs, 2)."""
+        links = [landmarks.meeting(group) for split in self.splits for landmarks, _ in split]
         return np.unique(np.concatenate(links), axis=0)
 
 
+def _first_half(hashes: Integers, number: int, parts: Integers | None) -> Booleans:
+    """Return the rows of the first half in one of several ways to halve rows, or the parts of dependent rows."""
+    if parts is not None:
+        return halves_of_parts(number)[parts]
+    return np.asarray((hash_again(hashes, HALVES) >> np.uint64(number)) & np.uint64(1) == 0)
+
+
 def pooled(errors: Floats) -> Floats:
-    """Return the evidence for the group where it is less: the mean of all halvings, NaN if none found a cut.
+    """Return the evidence for each group: the mean of all halvings, NaN if none found a cut, shape (..., 2 groups).
 
     `errors` of both groups have shape (..., n_splits, 2 halves, 2 groups) and are NaN without a cut.
     """
@@ -177,7 +176,5 @@ def pooled(errors: Floats) -> Floats:
     n_halves = found.sum(axis=-2)
     of_split = np.where(found, errors, 0).sum(axis=-2) / np.sqrt(np.maximum(n_halves, 1))
     n_splits = (n_halves > 0).sum(axis=-2)
-    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / errors.shape[-3]) ** 0.5
-    # Both groups must be denser than what lies between them.
-    weaker = of_split.sum(axis=-2).min(axis=-1) / np.maximum(n_splits.min(axis=-1), 1) / standard_error
-    return np.where(n_splits.min(axis=-1) > 0, weaker, np.nan)
+    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / np.maximum(n_splits, 1)) ** 0.5
+    return np.where(n_splits > 0, of_split.sum(axis=-2) / np.maximum(n_splits, 1) / standard_error, np.nan)

@@ -19,7 +19,7 @@ from mdh_dask import DensityTree, DivisiveClustering, HierarchicalKernelMDH, Ran
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import run
 from mdh_dask.density_trees import plan
-from mdh_dask.growth.merging import merged, merging_sample
+from mdh_dask.growth.merging import merged, merged_cells, merging_sample
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.ties import without_ties
 from mdh_dask.io.journal import FolderJournal
@@ -208,7 +208,8 @@ def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
     rng = np.random.default_rng(5)
     rows = rng.poisson(2, size=(2000, 2)).astype(float)
     cell = (rows[:, 0] > 2) + 2 * (rows[:, 1] > 2)
-    assert merge_cells(rows, hashes(2000), cell, 4).group.max() == 0
+    sample = Sample(rows, hashes(2000), np.arange(2000))
+    assert merged_cells(cell, 4, lambda rows: rows, sample).group.max() == 0
 
 
 @pytest.mark.slow

@@ -69,3 +69,9 @@ def linkage(graph: csr_array, cell: Integers) -> Merges:
         score[:, a] = score[a]
         score[b], score[:, b] = -1, -1
     return Merges(kept, gone, contact)
+
+
+def closest(contact: Floats, one: Integers, other: Integers) -> tuple[int, int]:
+    """Return the two cells in closest contact, one of each group."""
+    i, j = np.unravel_index(contact[np.ix_(one, other)].argmax(), (len(one), len(other)))
+    return int(one[i]), int(other[j])

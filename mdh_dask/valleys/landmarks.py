@@ -1,0 +1,242 @@
+"""Balls that compare the density of rows on the cut between two groups of cells with that in the core of either.
+
+One half of the rows chooses landmarks, and by them the densest places of each group and of the cut between two. The
+other half is counted in balls around these places, so they are not tested on the rows that chose them. Groups may have
+any shape.
+"""
+
+import sys
+
+import numpy as np
+
+from .._jit.pairs import Limits, Links, Listed, Marks, count_in_balls, find_bottlenecks
+from .._typing import Booleans, Floats, Integers
+from ..splits.dependence import errors_of_parts
+from .neighbours import TIES, distinct, nearest, squared_distances
+
+LANDMARKS = 1500
+"""Largest number of rows of one half that may be centres of balls."""
+
+NEIGHBOURS = 10
+"""Number of other landmarks that each landmark is linked to."""
+
+RANKED_BY = 3
+"""Places are ranked by the distance to this neighbour. With the fifth, the sparsest place between thin curves is seldom
+that in the gap."""
+
+RADII = (2, 5, 10, 20)
+"""Balls in the core hold about these numbers of choosing rows. The smallest fit into narrow gaps, the largest count the
+most rows."""
+
+PLACES = 40
+"""Largest number of balls on a cut and in a core."""
+
+ROWS_OF_PLACE, LEAST_PLACES = 3, 5
+"""Landmarks of the smaller group for each place, and least number of places."""
+
+SPREAD = 8.0
+"""Largest ratio of the squared distances to the neighbours of places on a cut."""
+
+WIDTH = 3
+"""Landmarks around the densest one of a group for each ball of its core. The balls of neighbouring landmarks would hold
+the same rows."""
+
+SHARE_OF_GROUP = 0.7
+"""Share of the landmarks of a group around its densest one that have balls in its core, where a cut has few places: at
+least `WIDTH` times as many as these, at most `PLACES`. As few balls in a core would be as uncertain: many clusters of
+less than a hundred rows were merged."""
+
+ELSEWHERE = -1
+"""Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
+
+
+class Landmarks:
+    """Landmarks chosen from one half of the rows, with their distances to the rows of the other half.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns), float64
+        In the order of their hashes.
+    choosing, counted : arrays of int
+        Indices of the rows of both halves; the landmarks are the first distinct rows of `choosing`.
+    cell : array of shape (n_rows,), int
+        Rows of `ELSEWHERE` are no landmarks.
+    parts : array of shape (n_rows,), int, optional
+        Parts of dependent rows, whose counts are compared; see `mdh_dask.splits.dependence`.
+    n_landmarks : int, default=1500
+    ranked_by : int, default=3
+        Neighbour by whose distance places are ranked.
+    """
+
+    def __init__(
+        self,
+        rows: Floats,
+        choosing: Integers,
+        counted: Integers,
+        cell: Integers,
+        parts: Integers | None = None,
+        n_landmarks: int = LANDMARKS,
+        ranked_by: int = RANKED_BY,
+    ) -> None:
+        drawn = choosing[distinct(rows[choosing])[:n_landmarks]]
+        self.index = drawn[cell[drawn] != ELSEWHERE]
+        self.places, self.cell, self.by_parts = rows[self.index], cell[self.index], parts is not None
+        if parts is not None:
+            counted = counted[np.argsort(parts[counted], kind="stable")]
+        starts = [0] if parts is None else np.unique(parts[counted], return_index=True)[1].tolist()
+        self.starts = np.array([*starts, len(counted)], dtype=np.int64)
+        self.to_counted = squared_distances(self.places, rows[counted])
+        self.n_rows = np.bincount(cell[choosing[cell[choosing] != ELSEWHERE]])
+        self.marks, self.near = self._marks(rows[choosing], ranked_by)
+        d = rows.shape[1]
+        fair = d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
+        self.limits = Limits(ROWS_OF_PLACE, LEAST_PLACES, PLACES, SPREAD, WIDTH, SHARE_OF_GROUP, fair, TIES)
+
+    def _marks(self, choosing: Floats, ranked_by: int) -> tuple[Marks, Booleans]:
+        """Return the landmarks with their links, and whether each link joins neighbours."""
+        apart, to_choosing = squared_distances(self.places, self.places), squared_distances(self.places, choosing)
+        k, sizes = min(ranked_by, len(choosing) - 1), np.minimum(RADII, len(choosing) - 1)
+        reached = np.partition(to_choosing, sorted({k, *sizes.tolist()}), axis=1)
+        reach = np.ascontiguousarray(reached[:, k])
+        first, second, near = _pairs(apart, self.cell)
+        halfway, meets = np.empty(len(first)), np.zeros(len(first), dtype=np.bool_)
+        find_bottlenecks(to_choosing, apart, first, second, k, TIES, halfway, meets)
+        candidates = np.stack([reach[first], halfway.astype(np.float32), reach[second]])
+        sparsest, reaches = candidates.argmax(axis=0), candidates.max(axis=0).astype(np.float64)
+        ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
+        between = np.where(sparsest == 1, apart[first, second], 0).astype(np.float64)
+        order = np.lexsort((second, first, reaches, ~meets))
+        links = Links(
+            first[order], second[order], ends[:, order].copy(), between[order], reaches[order], meets[order]
+        )  # fmt: skip
+        return Marks(apart, reach, np.ascontiguousarray(reached[:, sizes]), np.array(RADII), links), near[order]
+
+    def meeting(self, group: Integers) -> Integers:
+        """Return the pairs of groups with neighbouring landmarks, the smaller group first, shape (n_links, 2)."""
+        links = self.marks.links
+        ends = np.sort(group[self.cell[np.stack([links.first, links.second])[:, self.near]]], axis=0)
+        return ends[:, ends[0] < ends[1]].T
+
+    def cuts(self, group: Integers, pairs: Integers) -> Listed:
+        """Return the links between the groups of each pair, the densest first."""
+        one, other = group[self.cell[self.marks.links.first]], group[self.cell[self.marks.links.second]]
+        numbers = np.minimum(one, other) * len(group) + np.maximum(one, other)
+        return listed(numbers, pairs[:, 0] * len(group) + pairs[:, 1])
+
+    def touching(self, cuts: Listed) -> Booleans:
+        """Return whether the groups of each pair have neighbouring landmarks, shape (n_pairs,)."""
+        near = np.concatenate([[0], np.cumsum(self.near[cuts.items])])
+        return np.asarray(near[cuts.start[1:]] > near[cuts.start[:-1]])
+
+    def contacts(self, cuts: Listed) -> Floats:
+        """Return the densest place on the cut of each pair, NaN without a cut, shape (n_pairs, n_columns)."""
+        places, met = np.full((len(cuts.start) - 1, self.places.shape[1]), np.nan), np.diff(cuts.start) > 0
+        places[met] = self.places[self.marks.links.ends[:, cuts.items[cuts.start[:-1][met]]]].mean(axis=0)
+        return places
+
+    def members(self, group: Integers) -> Listed:
+        """Return the landmarks of each group."""
+        return listed(group[self.cell], np.arange(len(group)))
+
+    def errors(self, group: Integers, pairs: Integers, cuts: Listed) -> tuple[Floats, Floats]:
+        """Return by how many standard errors balls of each core hold more rows than those on the cut, and the rows.
+
+        Parameters
+        ----------
+        group : array of shape (n_cells,), int
+            Group of each cell.
+        pairs : array of shape (n_pairs, 2), int
+            The smaller group first.
+        cuts : Listed
+
+        Returns
+        -------
+        errors : array of shape (n_pairs, n_radii, 2)
+            NaN without a cut.
+        rows : array of shape (n_pairs, n_radii, 2, 2)
+            The rows in as many balls of the core as are on the cut, and those on the cut.
+        """
+        sums = np.zeros((len(pairs), 2, len(self.starts) - 1, len(RADII), 5), dtype=np.int64)
+        n_balls = np.ones((len(pairs), 2, 2), dtype=np.int64)
+        n_rows = np.zeros(len(group), dtype=np.int64)
+        np.add.at(n_rows, group[: len(self.n_rows)], self.n_rows)
+        members, limits = self.members(group), self.limits
+        count_in_balls(self.to_counted, self.starts, self.marks, members, n_rows, cuts, pairs, limits, sums, n_balls)
+        n_core, n_cut = np.moveaxis(np.maximum(n_balls, 1)[..., None, :], -1, 0)  # (n_pairs, 2, 1) each
+        total = sums.sum(axis=2)
+        core, cut = total[..., 0] * (n_cut / n_core), total[..., 1].astype(np.float64)
+        if self.by_parts:
+            of_parts = np.moveaxis(sums, 2, 0)
+            errors = errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut)
+        else:
+            errors = errors_in_balls(total, n_core, n_cut)
+        errors[np.diff(cuts.start) == 0] = np.nan
+        return np.moveaxis(errors, 1, 2), np.moveaxis(np.stack([core, cut], axis=-1), 1, 2)
+
+
+def errors_in_balls(sums: Integers, n_core: Integers | int, n_cut: Integers | int) -> Floats:
+    """Return by how many standard errors a ball of the core holds more rows than one on the cut.
+
+    Parameters
+    ----------
+    sums : array of shape (..., 5), int
+        Sums of `mdh_dask._jit.communities.rows_by_radius`.
+    n_core, n_cut : int or arrays
+        Numbers of balls.
+
+    Returns
+    -------
+    array of shape (...)
+
+    Notes
+    -----
+    The standard error is that of equal densities: a cut without rows would seem certain of them. A row in several balls
+    counts once for each, by which the variance of a sum exceeds that of a Poisson distribution; if a row is in balls of
+    both, the difference is the more certain.
+
+    Examples
+    --------
+    >>> errors_in_balls(np.array([[12, 4, 12, 0, 4]]), n_core=1, n_cut=1)
+    array([2.])
+    """
+    core, cut, core_squares, both, cut_squares = np.moveaxis(sums.astype(np.float64), -1, 0)
+    of_ball = (core + cut) / (n_core + n_cut)
+    repeated = core_squares / np.maximum(core, 1), np.maximum(cut_squares / np.maximum(cut, 1), 1)
+    variance = of_ball * (repeated[0] / n_core + repeated[1] / n_cut) - 2 * both / (n_core * n_cut)
+    # One row in one ball is the least difference.
+    least = 1 / np.square(np.float64(n_core) * n_cut)
+    return np.asarray((core / n_core - cut / n_cut) / np.sqrt(np.maximum(variance, least)))
+
+
+def listed(numbers: Integers, wanted: Integers) -> Listed:
+    """Return the places of each wanted number in ascending order."""
+    if len(wanted) == 1:
+        order = np.flatnonzero(numbers == wanted)
+        return Listed(order, np.array([0, len(order)]))
+    order = np.argsort(numbers, kind="stable")
+    first, last = (np.searchsorted(numbers[order], wanted, side=side) for side in ("left", "right"))
+    items = [order[a:b] for a, b in zip(first, last)]
+    return Listed(np.concatenate([order[:0], *items]), np.concatenate([[0], np.cumsum(last - first)]))
+
+
+def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]:
+    """Return the pairs of landmarks in different cells that are neighbours, or the closest of two cells.
+
+    The smaller landmark of each pair is first; the third array says which pairs are neighbours. The closest landmarks
+    of two cells are a cut in those halves of the rows in which the cells have no neighbours.
+    """
+    n = len(apart)
+    others = apart.copy()
+    np.fill_diagonal(others, np.inf)
+    k = min(NEIGHBOURS, n - 1)
+    first, second = np.repeat(np.arange(n), k), nearest(others, k).ravel()
+    found = [np.minimum(first, second) * n + np.maximum(first, second)]
+    for other in np.unique(cell).tolist():
+        ours = np.flatnonzero(cell == other)
+        to = ours[apart[:, ours].argmin(axis=1)]
+        order = np.lexsort((apart[np.arange(n), to], cell))
+        one = order[np.unique(cell[order], return_index=True)[1]]
+        found.append(np.minimum(one, to[one]) * n + np.maximum(one, to[one]))
+    pairs = np.unique(np.concatenate(found))
+    pairs = pairs[cell[pairs // n] != cell[pairs % n]]
+    return pairs // n, pairs % n, np.isin(pairs, found[0])
