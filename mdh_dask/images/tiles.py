@@ -159,9 +159,9 @@ def tiles_of(rows: AnyArray, side: int) -> Integers:
 
 
 def wider(sums: TileSums) -> Iterator[TileSums]:
-    """Yield the sums of tiles, of tiles of twice the side, and so on, as long as there are four."""
+    """Yield the sums of tiles, of tiles of twice the side, and so on, as long as there are four parts of images."""
     yield sums
-    while len(sums.tiles) >= 4:
+    while len(sums.tiles) >= 4 and (sums.tiles & 0xFFFFFFFFFFF).any():
         image, line, column = sums.tiles >> 44, (sums.tiles >> 22) & 0x3FFFFF, sums.tiles & 0x3FFFFF
         sums = _merged(sums, (image << 44) | ((line >> 1) << 22) | (column >> 1))
         if len(sums.tiles) >= 4:

@@ -59,6 +59,11 @@ def test_tiles_of_pixels_with_data_and_of_several_images_are_told_apart(tmp_path
     assert_array_equal(n, found.n)
 
 
+def test_tiles_of_many_images_are_no_larger_than_an_image(tmp_path):
+    images = [open_image(stored(tmp_path, smooth(seed, 48, 9), name=f"{seed}.zarr")) for seed in range(5)]
+    assert tiled_rows(images).summary.side <= 64
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", [None, 5000])
 def test_smooth_fields_are_one_segment_on_tiles_and_many_on_pixels(tmp_path, sample):

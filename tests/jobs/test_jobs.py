@@ -57,7 +57,7 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
     assert read.input == {
         "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
         "coordinates": 0.5, "sample": 1000, "features": ["lab"], "missing_chunks": "error", "nodata": None,
-        "mask": None, "sieve": None, "bands": None, "dependence": None, "dequantise": None,
+        "mask": None, "sieve": None, "bands": None, "dependence": None, "dequantise": None, "reproject": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
