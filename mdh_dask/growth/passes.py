@@ -8,6 +8,7 @@ import numpy as np
 
 from .._jit.hashing import hash_rows
 from .._jit.rows import column_moments, loop_ready
+from .._sparse import SparseRows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan, Statistic
@@ -125,12 +126,17 @@ class SamplePass(Statistic):
     array: int = 0
     parts_at: int | None = None
 
+    @property
+    def takes_sparse(self) -> bool:
+        """True, as only sampled rows become dense."""
+        return True
+
     def chunk(self, start: int, *blocks: AnyArray) -> Sample:
         """Return the sampled rows of a block."""
-        rows = blocks[self.array]
         hashes = hashes_of(self.seed, start, blocks, self.parts_at)
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
-        return Sample(rows[chosen], hashes[chosen], start + chosen)
+        rows: Any = blocks[self.array][chosen]
+        return Sample(rows.dense() if isinstance(rows, SparseRows) else rows, hashes[chosen], start + chosen)
 
     def combine(self, left: Sample, right: Sample) -> Sample:
         """Concatenate two samples."""

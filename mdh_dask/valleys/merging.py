@@ -26,9 +26,12 @@ clusters in two columns, one in twenty had evidence above 2.1 (200 rows), 2.4 (5
 2.7 (2000) and 3.5 (5000). The minimum is for thin curves of few rows, of which ``python -m tests.benchmarks honesty
 --kind "thin curves"`` shows how many are divided: with 3.0 for balls, clusters of 240 rows are merged."""
 
-LEAST_OF_OTHERS = 3.0
-"""The minimum in many columns, where less guards lines against leaving thin curves, and for leaves of trees, whose
-borders were sought where rows are sparse: with 2.3, two of twelve bananas of 200 rows were divided."""
+LEAST_IN_MANY_COLUMNS = 3.0
+"""The minimum in many columns, where less guards lines against leaving thin curves."""
+
+KINDS = 4
+"""Kinds of evidence that share the level of leaves: balls of several radii rise and fall together, and so do slabs. Of
+24 bananas of 200 rows, one had leaves with more evidence, and three with two kinds."""
 
 CLEAR = 0.5
 """Share of the evidence needed up to which dependent rows are merged in the order of contact. Parts of two clusters
@@ -142,8 +145,10 @@ def merge_cells(
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     lost = np.flatnonzero(group != np.arange(n_cells)).tolist()
     merged: dict[Pair, Values] = {(int(group[cell]), cell): (0.0, 0.0, 0.0) for cell in lost}
-    least = LEAST_OF_OTHERS if smooth or has_many_columns(rows) else LEAST_EVIDENCE
-    enough = evidence_needed(len(rows), least, level, n_cells - 1, in_groups)
+    if order is None:  # of leaves, few meet
+        enough = NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2)))
+    else:
+        enough = evidence_needed(rows, level, n_cells - 1, in_groups)
     if order is not None:
         merged |= _merged_in_order(tests, group, order, enough * CLEAR if in_groups else enough)
     known = _known(tests, factors, group, {*apart}, enough)
@@ -151,9 +156,10 @@ def merge_cells(
     return _numbered(group, merged, enough)._replace(apart=known.left())
 
 
-def evidence_needed(n_rows: int, least: float, level: float, n_merges: int, in_groups: bool = False) -> float:
-    """Return the evidence that keeps groups of rows apart if a share of clouds without clusters may be divided."""
-    needed = least if in_groups else np.clip(EVIDENCE + BY_ROWS * np.log2(n_rows / 200), least, MOST_NEEDED)
+def evidence_needed(rows: Floats, level: float, n_merges: int, in_groups: bool = False) -> float:
+    """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
+    least = LEAST_IN_MANY_COLUMNS if has_many_columns(rows) else LEAST_EVIDENCE
+    needed = least if in_groups else np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), least, MOST_NEEDED)
     usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * N_KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))
 
@@ -260,7 +266,7 @@ class Known:
         if not len(self.pairs):
             return ()
         evidence = np.fmin(self.counted.evidence, self.most)
-        counts = np.isfinite(evidence) & ~np.isinf(self.most)
+        counts = np.isfinite(evidence) & ~np.isinf(self._most(self.pairs))
         return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
 
     def weakest(self) -> tuple[Pair, Values]:

@@ -257,7 +257,7 @@ def test_what_is_no_data_array_of_numbers_is_refused(array):
         segment(array.astype(str), PCATree())
     with pytest.raises(ValueError, match=r"expected pixels; got a DataArray of shape \(3, 60, 0\)"):
         segment(array[:, :, :0], PCATree())
-    with pytest.raises(ValueError, match="leave out axes and mask"):
+    with pytest.raises(ValueError, match="leave out axes, mask, dequantise and reproject"):
         segment(array, PCATree(), mask="mask.tif")
     with pytest.raises(ValueError, match="expected names that differ as texts; got 1, '1'"):
         segment({1: array, "1": array}, PCATree())
