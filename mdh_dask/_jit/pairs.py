@@ -319,7 +319,8 @@ def on_line(rows, direction, middle):
             centred = rows[i, j] - middle[j]
             along[i] += centred * direction[j]
             beside[i] += centred * centred
-        beside[i] -= along[i] * along[i]
+        away = beside[i] - along[i] * along[i]
+        beside[i] = away if away > 1e-9 * beside[i] else 0.0  # the rest is rounding errors, as in one combination
     return along, beside
 
 
@@ -395,8 +396,8 @@ def place_by_counted(rows, members, pairs, within, lines):
 
 
 @jit
-def count_on_lines(rows, own, part, pairs, lines, shifts, counts):
-    """Count the rows of either group around the ends of each line, and all rows half way between.
+def count_on_lines(rows, own, part, pairs, left_out, lines, shifts, counts):
+    """Count the rows of either group around the ends of each line, and all rows but some half way between.
 
     Parameters
     ----------
@@ -404,6 +405,8 @@ def count_on_lines(rows, own, part, pairs, lines, shifts, counts):
     own, part : arrays of shape (n_rows,), int
         Group and part of each row.
     pairs : array of shape (n_pairs, 2), int
+    left_out : array of shape (n_pairs, n_groups + 1), bool
+        Groups whose rows are not counted between those of each pair.
     lines : Lines
     shifts : tuple of arrays of shape (n_pairs, n_lines) and (n_rows,)
         Products of both are the displacements of the rows along the lines.
@@ -424,7 +427,7 @@ def count_on_lines(rows, own, part, pairs, lines, shifts, counts):
                 for shown in range(2 if shifts[0][p, k] > 0 else 1):
                     at, found = along[x] + shown * shifts[0][p, k] * shifts[1][x], counts[p, k, shown, part[x]]
                     found[0] += own[x] == pairs[p, 0] and low - half < at <= low + half
-                    found[1] += centre - half < at <= centre + half
+                    found[1] += centre - half < at <= centre + half and not left_out[p, own[x]]
                     found[2] += own[x] == pairs[p, 1] and high - half < at <= high + half
 
 

@@ -12,9 +12,11 @@ from collections.abc import Callable
 import numpy as np
 
 from .._jit.pairs import Guards, Lines, Listed, count_on_lines, draw_lines, place_by_counted
-from .._typing import Floats, Integers
+from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
 from .landmarks import ELSEWHERE, Landmarks, listed
+
+Bandwidth = Callable[[Floats], float]
 
 LADDER = (12, 24, 48, 96, 192, 384, 768, 1536)
 """Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
@@ -89,7 +91,7 @@ class Slabs:
             self.choosing, self.counted = self.choosing @ self.combinations, self.counted @ self.combinations
 
     def errors(
-        self, group: Integers, pairs: Integers, cuts: Listed, bandwidth: Callable[[Floats], float] | None = None
+        self, group: Integers, pairs: Integers, cuts: Listed, left_out: Booleans, bandwidth: Bandwidth | None = None
     ) -> tuple[Floats, Floats]:
         """Return by how many standard errors the slab in each group holds more rows than that between, and the rows.
 
@@ -99,6 +101,8 @@ class Slabs:
         pairs : array of shape (n_pairs, 2), int
         cuts : Listed
             Links of `landmarks`.
+        left_out : array of shape (n_pairs, n_cells), bool
+            Groups whose rows are not counted between those of each pair.
         bandwidth : callable, optional
             Returns how far rows are displaced along a direction of shape (n_columns,).
 
@@ -118,6 +122,7 @@ class Slabs:
         own = np.append(group, ELSEWHERE)[self.cell]
         members, of_counted = (listed(cells, np.arange(len(group))) for cells in (group[self.own], own))
         guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, self.few_columns)
+        of_others = np.pad(left_out, ((0, 0), (0, 1)))  # rows elsewhere are counted
         counts = []
         for i in range(0, max(len(pairs), 1), size):
             pair = pairs[i : i + size]
@@ -127,7 +132,7 @@ class Slabs:
                 place_by_counted(self.counted, of_counted, pair, WITHIN, lines)
             found = np.zeros((len(pair), len(LADDER), 2, int(self.part.max()) + 1, 3), dtype=np.int64)
             shifts = self._widths(lines.direction, bandwidth), self.normal
-            count_on_lines(self.counted, own, self.part, pair, lines, shifts, found)
+            count_on_lines(self.counted, own, self.part, pair, of_others[i : i + size], lines, shifts, found)
             counts.append(found)
         return self._errors(np.concatenate(counts), cuts)
 
@@ -142,7 +147,7 @@ class Slabs:
         rows = np.stack(np.broadcast_arrays(sides, between), axis=-1)[:, :, 0].sum(axis=2)
         return errors, rows.astype(np.float64)
 
-    def _widths(self, directions: Floats, bandwidth: Callable[[Floats], float] | None) -> Floats:
+    def _widths(self, directions: Floats, bandwidth: Bandwidth | None) -> Floats:
         """Return the standard deviations of displacements along lines, shape (n_pairs, n_lines)."""
         if bandwidth is None:
             return np.zeros(directions.shape[:2])

@@ -265,7 +265,7 @@ class Known:
         """Return the pairs that are left with their evidence, without those whose evidence does not count."""
         if not len(self.pairs):
             return ()
-        evidence = np.fmin(self.counted.evidence, self.most)
+        evidence = np.fmin(self._without_third_groups(), self.most)
         counts = np.isfinite(evidence) & ~np.isinf(self._most(self.pairs))
         return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
 
@@ -274,7 +274,7 @@ class Known:
 
         Where all have enough, they must have it without the columns of a category by which they may differ, too.
         """
-        shown = np.where(np.isinf(self.most), np.inf, self.counted.evidence)
+        shown = np.where(np.isinf(self.most), np.inf, self._without_third_groups())
         while True:
             evidence = np.fmin(shown, self.most)
             order = np.lexsort((*self.pairs.T[::-1], evidence))
@@ -299,6 +299,29 @@ class Known:
         columns = self.factors.between(self.group, (first, second))
         found = np.inf if columns is None else self.tests.without(columns, self.group, (first, second))
         self.most[which] = found
+
+    def _without_third_groups(self) -> Floats:
+        """Return the evidence of pairs without the rows of groups that are apart from both, where it is more.
+
+        The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from
+        others.
+        """
+        evidence = self.counted.evidence
+        while True:
+            apart = np.zeros((len(self.group), len(self.group)), dtype=np.bool_)
+            # Most pairs without links are of one cloud.
+            first, second = self.pairs[(evidence >= self.enough) & np.isfinite(evidence)].T
+            apart[first, second] = apart[second, first] = True
+            third = apart[self.pairs[:, 0]] & apart[self.pairs[:, 1]]
+            weak = np.flatnonzero((evidence < self.enough) & third.any(axis=1))
+            more = evidence.copy()
+            if len(weak):
+                more[weak] = np.fmax(
+                    evidence[weak], self.tests.counted(self.group, self.pairs[weak], third[weak]).evidence
+                )
+            if (more == evidence).all():
+                return evidence
+            evidence = more
 
 
 def _numbered(group: Integers, merged: dict[Pair, Values], threshold: float) -> Merged:

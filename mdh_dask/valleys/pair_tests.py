@@ -109,10 +109,14 @@ class PairTests:
             chosen = [(way, Landmarks(*way, parts)) for way in ways]
             self.splits.append([(marks, Slabs(*way, marks, normal, parts) if slabs else None) for way, marks in chosen])
 
-    def counted(self, group: Integers, pairs: Integers) -> Counted:
-        """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first."""
+    def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
+        """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
+
+        Rows of groups that are left out are not counted in the slab between a pair, shape (n_pairs, n_cells).
+        """
         pairs = np.ascontiguousarray(pairs)
-        of_halves = [[self._of_half(half, group, pairs) for half in split] for split in self.splits]
+        none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
+        of_halves = [[self._of_half(half, group, pairs, none) for half in split] for split in self.splits]
         errors, smoothed, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(4))
         # From (n_splits, 2 halves, n_pairs, n_kinds, 2 groups) to (n_pairs, n_kinds, n_splits, 2 halves, 2 groups).
         of_kinds, smoothed = (np.moveaxis(values, (2, 3), (0, 1)) for values in (errors, smoothed))
@@ -129,7 +133,7 @@ class PairTests:
         return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut, without_levels)
 
     def _of_half(
-        self, half: tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers
+        self, half: tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers, left_out: Booleans
     ) -> tuple[Floats, Floats, Floats, Booleans]:
         """Return the standard errors of all kinds, those of displaced rows, the rows, and which pairs meet."""
         landmarks, slabs = half
@@ -137,7 +141,7 @@ class PairTests:
         errors, rows = landmarks.errors(group, pairs, cuts)
         if slabs is None:
             return errors, errors[:, :0], rows, landmarks.touching(cuts)
-        on_lines, along = slabs.errors(group, pairs, cuts, self.bandwidth)
+        on_lines, along = slabs.errors(group, pairs, cuts, left_out, self.bandwidth)
         kinds = np.concatenate([errors, on_lines[:, :, 0]], axis=1), np.concatenate([rows, along], axis=1)
         return kinds[0], on_lines[:, :, 1], kinds[1], landmarks.touching(cuts)
 

@@ -188,7 +188,8 @@ def drawn(rows, choosing, counted, group, contact, few_columns=True):
     counts = np.zeros((1, len(LADDER), 2, 1, 3), dtype=np.int64)
     n = len(counted)
     shifts = np.zeros((1, len(LADDER))), np.zeros(n)
-    count_on_lines(rows[counted], group[counted], np.zeros(n, dtype=np.int64), PAIR, lines, shifts, counts)
+    nobody = np.zeros((1, 4), dtype=np.bool_)
+    count_on_lines(rows[counted], group[counted], np.zeros(n, dtype=np.int64), PAIR, nobody, lines, shifts, counts)
     return lines, counts[0, :, 0, 0]
 
 
@@ -278,7 +279,7 @@ def on_lines(rows, choosing, counted, cell, parts=None):
     """Standard errors along the lines between two cells, and the rows in the slabs."""
     landmarks = Landmarks(rows, choosing, counted, cell)
     slabs = Slabs(rows, choosing, counted, cell, landmarks, np.zeros(len(rows)), parts)
-    errors, in_slabs = slabs.errors(TWO, PAIR, landmarks.cuts(TWO, PAIR))
+    errors, in_slabs = slabs.errors(TWO, PAIR, landmarks.cuts(TWO, PAIR), np.zeros((1, 2), dtype=np.bool_))
     return errors[0, :, 0], in_slabs[0]
 
 
@@ -321,6 +322,22 @@ def test_groups_of_few_rows_stay_apart_though_common_factors_hide_them(seed):
     one = with_factors(np.zeros(200), 0, 15, seed)
     halves = (one @ np.linalg.svd(one)[2][0] > 0).astype(int)
     assert_array_equal(merge_cells(one, hashes(200, seed), halves, 2).group, [0, 0])
+
+
+@pytest.mark.slow
+def test_a_third_group_between_two_is_not_counted_between_them():
+    labels = np.random.default_rng(2).permutation(np.arange(600) % 3)
+    rows = with_factors(labels, 7, 15, seed=2)
+    tests, group, pair = PairTests(rows, hashes(600), labels), np.arange(3), np.array([[0, 2]])
+    slabs, landmarks = tests.splits[0][0][1], tests.splits[0][0][0]
+    cuts = landmarks.cuts(group, pair)
+    among, without = (
+        slabs.errors(group, pair, cuts, np.array([[False, out, False]]))[0][0, :, 0].min(axis=-1).max()
+        for out in (False, True)
+    )
+    assert among < 1  # as many rows between as in either
+    assert without > 3
+    assert_array_equal(merge_cells(rows, hashes(600), labels, 3, smooth=False).group, [0, 1, 2])
 
 
 @pytest.mark.parametrize("far", [1e80, 1e140])
