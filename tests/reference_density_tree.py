@@ -36,8 +36,8 @@ def sums_in_balls(rows, balls):
     return sums, counts
 
 
-def rows_in_slabs(chosen, counted, group, pair):
-    """Rows in the slab of either group, and in that between, for the line that some rows of both groups choose."""
+def rows_in_slabs(chosen, counted):
+    """Rows in the slab through either group, and in that between, for the line that some rows of both groups choose."""
     means = [rows.mean(axis=0) for rows in chosen]
     direction = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
     middle = (means[0] + means[1]) / 2
@@ -49,8 +49,8 @@ def rows_in_slabs(chosen, counted, group, pair):
     low, high = (np.median([place(row)[0] for row in rows]) for rows in chosen)
     radius = np.sqrt(np.quantile([place(row)[1] ** 2 for rows in chosen for row in rows], 0.9))
     counts = [0, 0, 0]
-    for row, own in zip(counted, group):
+    for row in counted:
         along, away = place(row)
-        for slab, (at, side) in enumerate(((low, pair[0]), (high, pair[1]), ((low + high) / 2, own))):
-            counts[slab] += away <= radius and abs(along - at) <= (high - low) / 4 and own == side
+        for slab, at in enumerate((low, high, (low + high) / 2)):
+            counts[slab] += away <= radius and abs(along - at) <= (high - low) / 4
     return counts

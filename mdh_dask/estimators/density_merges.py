@@ -8,7 +8,6 @@ import numpy as np
 from .._typing import AnyArray
 from ..density_trees.model import DensityModel
 from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
-from ..valleys.pair_tests import N_KINDS
 from .editing import check_fewer, renamed
 from .history import unite
 
@@ -17,7 +16,7 @@ def table_of(model: DensityModel, level: float) -> AnyArray:
     """Return the merges of a model as an array of `MERGES_DTYPE`; `level` is that of its threshold."""
     columns = (*model.links.T, model.evidence, model.core_rows, model.cut_rows, model.separates)
     sides = rows_of_sides(model.links, model.cell_rows, len(model.links))
-    p_values = p_values_of_merges(model.evidence, model.threshold, level, N_KINDS)
+    p_values = p_values_of_merges(model.evidence, model.threshold, level)
     return np.array(list(zip(*columns, *sides.T, p_values)), dtype=MERGES_DTYPE)
 
 

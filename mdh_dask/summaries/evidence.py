@@ -10,8 +10,7 @@ from scipy.special import ndtr
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import ROUGHNESS
 from ..tree.structure import Tree
-from ..valleys.merging import LEVEL, Merged
-from ..valleys.pair_tests import N_KINDS
+from ..valleys.merging import KINDS, LEVEL, Merged
 from .tables import Records
 
 COLUMNS = {
@@ -110,7 +109,7 @@ def adjusted(p_values: Floats) -> tuple[Floats, Floats]:
     return family, discoveries
 
 
-def p_values_of_merges(evidence: Floats, threshold: float, level: float, n_kinds: int) -> Floats:
+def p_values_of_merges(evidence: Floats, threshold: float, level: float) -> Floats:
     """Return the p-values of merges from their evidence, of which the threshold is significant among all at a level.
 
     Evidence is the largest of several kinds. In proportion to the threshold it is that of a normal distribution, as
@@ -118,14 +117,14 @@ def p_values_of_merges(evidence: Floats, threshold: float, level: float, n_kinds
 
     Examples
     --------
-    >>> p_values = p_values_of_merges(np.array([1.0, 3.5]), threshold=3.5, level=0.05, n_kinds=4)
+    >>> p_values = p_values_of_merges(np.array([1.0, 3.5]), threshold=3.5, level=0.05)
     >>> bool(p_values[0] > 0.2), round(float(adjusted(p_values)[0][1]), 3)
     (True, 0.05)
     """
     if not len(evidence):
         return np.empty(0)
-    needed = NormalDist().inv_cdf(1 - level / (len(evidence) * n_kinds))
-    return np.asarray(np.minimum(n_kinds * ndtr(-np.clip(evidence * needed / threshold, 0, CERTAIN)), 1.0))
+    needed = NormalDist().inv_cdf(1 - level / (len(evidence) * KINDS))
+    return np.asarray(np.minimum(KINDS * ndtr(-np.clip(evidence * needed / threshold, 0, CERTAIN)), 1.0))
 
 
 def table_of_cells(found: Merged, rows: Integers) -> AnyArray:
@@ -133,7 +132,7 @@ def table_of_cells(found: Merged, rows: Integers) -> AnyArray:
     pairs = np.array([*found.pairs, *(pair for pair, _ in found.apart)], dtype=np.int64).reshape(-1, 2)
     evidence = np.array([*found.evidence, *(left for _, left in found.apart)], dtype=np.float64)
     sides = rows_of_sides(pairs, rows, len(found.pairs))
-    p_values = p_values_of_merges(evidence, found.threshold, LEVEL, N_KINDS)
+    p_values = p_values_of_merges(evidence, found.threshold, LEVEL)
     table = np.zeros(len(pairs), dtype=MERGES_DTYPE)
     for name, values in zip(("first", "second", "rows_first", "rows_second"), (*pairs.T, *sides.T)):
         table[name] = values

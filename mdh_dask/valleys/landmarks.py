@@ -6,6 +6,7 @@ any shape.
 """
 
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,52 +51,42 @@ ELSEWHERE = -1
 """Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
 
 
+class Half(NamedTuple):
+    """One half of the rows, which chooses places, and the other half, which is counted."""
+
+    rows: Floats
+    """All rows in the order of their hashes, shape (n_rows, n_columns)."""
+    choosing: Integers
+    counted: Integers
+    cell: Integers
+    """Cell of each row; rows of `ELSEWHERE` choose nothing, but are counted."""
+    parts: Integers | None = None
+    """Parts of dependent rows, whose counts are compared; see `mdh_dask.splits.dependence`."""
+
+
 class Landmarks:
-    """Landmarks chosen from one half of the rows, with their distances to the rows of the other half.
+    """Landmarks chosen from one half of the rows, its first distinct ones, with their distances to the other half."""
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns), float64
-        In the order of their hashes.
-    choosing, counted : arrays of int
-        Indices of the rows of both halves; the landmarks are the first distinct rows of `choosing`.
-    cell : array of shape (n_rows,), int
-        Rows of `ELSEWHERE` are no landmarks.
-    parts : array of shape (n_rows,), int, optional
-        Parts of dependent rows, whose counts are compared; see `mdh_dask.splits.dependence`.
-    n_landmarks : int, default=1500
-    ranked_by : int, default=3
-        Neighbour by whose distance places are ranked.
-    """
-
-    def __init__(
-        self,
-        rows: Floats,
-        choosing: Integers,
-        counted: Integers,
-        cell: Integers,
-        parts: Integers | None = None,
-        n_landmarks: int = LANDMARKS,
-        ranked_by: int = RANKED_BY,
-    ) -> None:
-        drawn = choosing[distinct(rows[choosing])[:n_landmarks]]
-        self.index = drawn[cell[drawn] != ELSEWHERE]
-        self.places, self.cell, self.by_parts = rows[self.index], cell[self.index], parts is not None
+    def __init__(self, half: Half) -> None:
+        rows, choosing, counted, cell, parts = half
+        drawn = choosing[distinct(rows[choosing])[:LANDMARKS]]
+        drawn = drawn[cell[drawn] != ELSEWHERE]
+        self.places, self.cell, self.by_parts = rows[drawn], cell[drawn], parts is not None
         if parts is not None:
             counted = counted[np.argsort(parts[counted], kind="stable")]
         starts = [0] if parts is None else np.unique(parts[counted], return_index=True)[1].tolist()
         self.starts = np.array([*starts, len(counted)], dtype=np.int64)
         self.to_counted = squared_distances(self.places, rows[counted])
         self.n_rows = np.bincount(cell[choosing[cell[choosing] != ELSEWHERE]])
-        self.marks, self.near = self._marks(rows[choosing], ranked_by)
+        self.marks, self.near = self._marks(rows[choosing])
         d = rows.shape[1]
         fair = d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
         self.limits = Limits(ROWS_OF_PLACE, LEAST_PLACES, PLACES, SPREAD, WIDTH, SHARE_OF_GROUP, fair, TIES)
 
-    def _marks(self, choosing: Floats, ranked_by: int) -> tuple[Marks, Booleans]:
+    def _marks(self, choosing: Floats) -> tuple[Marks, Booleans]:
         """Return the landmarks with their links, and whether each link joins neighbours."""
         apart, to_choosing = squared_distances(self.places, self.places), squared_distances(self.places, choosing)
-        k, sizes = min(ranked_by, len(choosing) - 1), np.minimum(RADII, len(choosing) - 1)
+        k, sizes = min(RANKED_BY, len(choosing) - 1), np.minimum(RADII, len(choosing) - 1)
         reached = np.partition(to_choosing, sorted({k, *sizes.tolist()}), axis=1)
         reach = np.ascontiguousarray(reached[:, k])
         first, second, near = _pairs(apart, self.cell)

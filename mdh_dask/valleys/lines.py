@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._jit.pairs import Guards, Lines, Listed, count_on_lines, draw_lines, place_by_counted
+from .._jit.lines import Guards, Lines, count_on_lines, draw_lines, place_by_counted
+from .._jit.pairs import Listed
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
-from .landmarks import ELSEWHERE, Landmarks, listed
+from .landmarks import ELSEWHERE, Half, Landmarks, listed
 
 Bandwidth = Callable[[Floats], float]
 
@@ -51,40 +52,20 @@ class Slabs:
 
     Parameters
     ----------
-    rows : array of shape (n_rows, n_columns), float64
-    choosing, counted : arrays of int
-        Indices of the rows of both halves.
-    cell : array of shape (n_rows,), int
-        Rows of `ELSEWHERE` choose nothing, but are counted.
+    half : Half
     landmarks : Landmarks
-        Of the same half.
+        Of this half.
     normal : array of shape (n_rows,)
         A random number of each row, normal with variance one.
-    parts : array of shape (n_rows,), int, optional
-        Parts of dependent rows, whose counts are compared.
     """
 
-    def __init__(
-        self,
-        rows: Floats,
-        choosing: Integers,
-        counted: Integers,
-        cell: Integers,
-        landmarks: Landmarks,
-        normal: Floats,
-        parts: Integers | None = None,
-    ) -> None:
+    def __init__(self, half: Half, landmarks: Landmarks, normal: Floats) -> None:
+        rows, choosing, counted, cell, parts = half
         ours = choosing[cell[choosing] != ELSEWHERE]
         self.choosing, self.own, self.counted = rows[ours], cell[ours], rows[counted]
-        self.cell, self.normal, self.landmarks, self.by_parts = (
-            cell[counted],
-            normal[counted],
-            landmarks,
-            parts is not None,
-        )
-        self.part = (
-            np.zeros(len(counted), np.int64) if parts is None else np.unique(parts[counted], return_inverse=True)[1]
-        )
+        self.cell, self.normal, self.landmarks = cell[counted], normal[counted], landmarks
+        of_one = np.zeros(len(counted), dtype=np.int64)
+        self.part = of_one if parts is None else np.unique(parts[counted], return_inverse=True)[1]
         self.few_columns = not has_many_columns(rows)
         self.combinations = None if self.few_columns else combinations_apart(self.choosing, self.own)
         if self.combinations is not None:
@@ -93,7 +74,7 @@ class Slabs:
     def errors(
         self, group: Integers, pairs: Integers, cuts: Listed, left_out: Booleans, bandwidth: Bandwidth | None = None
     ) -> tuple[Floats, Floats]:
-        """Return by how many standard errors the slab in each group holds more rows than that between, and the rows.
+        """Return by how many standard errors slabs through groups hold more rows than those between, and the rows.
 
         Parameters
         ----------
@@ -102,16 +83,16 @@ class Slabs:
         cuts : Listed
             Links of `landmarks`.
         left_out : array of shape (n_pairs, n_cells), bool
-            Groups whose rows are not counted between those of each pair.
+            Groups whose rows are not counted.
         bandwidth : callable, optional
             Returns how far rows are displaced along a direction of shape (n_columns,).
 
         Returns
         -------
-        errors : array of shape (n_pairs, n_lines, 2 with and without displacements, 2 groups)
-            Zero without a line, NaN without a cut.
+        errors : array of shape (n_pairs, n_lines, 1 or 2, 2 groups)
+            With a bandwidth, those of displaced rows, too. Zero without a line, NaN without a cut.
         rows : array of shape (n_pairs, n_lines, 2, 2)
-            The rows in the slab of the group, and in that between.
+            The rows in the slab through the group, and in that between.
         """
         if not self.few_columns and self.combinations is None:
             return _no_evidence(cuts)
@@ -123,23 +104,23 @@ class Slabs:
         members, of_counted = (listed(cells, np.arange(len(group))) for cells in (group[self.own], own))
         guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, self.few_columns)
         of_others = np.pad(left_out, ((0, 0), (0, 1)))  # rows elsewhere are counted
-        counts = []
+        counts, n_shown = [], 1 if bandwidth is None else 2
         for i in range(0, max(len(pairs), 1), size):
             pair = pairs[i : i + size]
             lines = _no_lines(len(pair), self.choosing.shape[1])
             draw_lines(self.choosing, contacts[i : i + size], members, pair, np.array(LADDER), guards, lines)
-            if not self.few_columns and not self.by_parts:  # a few groups can be told apart along some line
+            if not self.few_columns and not self.landmarks.by_parts:  # a few groups can be told apart along some line
                 place_by_counted(self.counted, of_counted, pair, WITHIN, lines)
-            found = np.zeros((len(pair), len(LADDER), 2, int(self.part.max()) + 1, 3), dtype=np.int64)
+            found = np.zeros((len(pair), len(LADDER), n_shown, int(self.part.max()) + 1, 3), dtype=np.int64)
             shifts = self._widths(lines.direction, bandwidth), self.normal
-            count_on_lines(self.counted, own, self.part, pair, of_others[i : i + size], lines, shifts, found)
+            count_on_lines(self.counted, own, self.part, of_others[i : i + size], lines, shifts, found)
             counts.append(found)
         return self._errors(np.concatenate(counts), cuts)
 
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
-        """Return the standard errors of counts of shape (n_pairs, n_lines, 2, n_parts, 3)."""
+        """Return the standard errors of counts of shape (n_pairs, n_lines, 1 or 2, n_parts, 3), and the rows."""
         sides, between = counts[..., [0, 2]], counts[..., [1]]
-        if self.by_parts:
+        if self.landmarks.by_parts:
             errors = errors_of_parts(np.moveaxis((sides - between).astype(np.float64), -2, 0))
         else:
             errors = errors_in_slabs(counts.sum(axis=-2))
@@ -162,7 +143,7 @@ def has_many_columns(rows: Floats) -> bool:
 
 
 def errors_in_slabs(counts: Integers) -> Floats:
-    """Return by how many standard errors the slabs of groups hold more rows than those between, shape (..., 2).
+    """Return by how many standard errors the slabs through groups hold more rows than those between, shape (..., 2).
 
     The last axis of `counts` are the slab of one group, that between and that of the other group.
     """

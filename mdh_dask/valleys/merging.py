@@ -10,10 +10,11 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
 from .factors import Factors, factors_of, no_factors
+from .known import Known
 from .lines import has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
-from .pair_tests import N_KINDS, Pair, PairTests, Values
+from .pair_tests import Pair, PairTests, Values
 
 LEVEL = 0.05
 """Probability that a cloud without clusters is divided."""
@@ -160,7 +161,7 @@ def evidence_needed(rows: Floats, level: float, n_merges: int, in_groups: bool =
     """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
     least = LEAST_IN_MANY_COLUMNS if has_many_columns(rows) else LEAST_EVIDENCE
     needed = least if in_groups else np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), least, MOST_NEEDED)
-    usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * N_KINDS)) for share in (LEVEL, level))
+    usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))
 
 
@@ -190,14 +191,14 @@ def _merged_in_order(tests: PairTests, group: Integers, order: Merges, enough: f
     return merged
 
 
-def _known(tests: PairTests, factors: Factors, group: Integers, apart: Collection[Pair], enough: float) -> "Known":
+def _known(tests: PairTests, factors: Factors, group: Integers, apart: Collection[Pair], enough: float) -> Known:
     """Return what is known of the groups that may be merged: neighbours, or all groups if levels may part them."""
     every = bool(factors) or tests.bandwidth is not None  # levels of a category may be far from each other
     pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
     return Known(tests, factors, group, pairs.reshape(-1, 2).astype(np.int64), apart, enough)
 
 
-def _merged_least_first(known: "Known", most_groups: int | None, fewest_groups: int) -> dict[Pair, Values]:
+def _merged_least_first(known: Known, most_groups: int | None, fewest_groups: int) -> dict[Pair, Values]:
     """Merge groups, the pair with the least evidence first, until all that are neighbours have enough."""
     merged = dict[Pair, Values]()
     while (n_groups := len(np.unique(known.group))) > fewest_groups:
@@ -212,116 +213,6 @@ def _merged_least_first(known: "Known", most_groups: int | None, fewest_groups: 
         merged[pair] = values
         known.merge(pair)
     return merged
-
-
-class Known:
-    """What is known of the pairs of groups that may be merged.
-
-    Parameters
-    ----------
-    tests : PairTests
-    factors : Factors
-    group : array of shape (n_cells,), int
-        Group of each cell, which merges change.
-    pairs : array of shape (n_pairs, 2), int
-    apart : set of pairs of cells
-        Their groups are kept apart whatever the evidence.
-    enough : float
-        Evidence that keeps groups apart.
-    """
-
-    def __init__(
-        self,
-        tests: PairTests,
-        factors: Factors,
-        group: Integers,
-        pairs: Integers,
-        apart: Collection[Pair],
-        enough: float,
-    ) -> None:
-        self.tests, self.factors, self.group, self.enough = tests, factors, group, enough
-        self.apart = np.array([*apart], dtype=np.int64).reshape(-1, 2)
-        self.pairs, self.counted = pairs, tests.counted(group, pairs)
-        self.most = self._most(pairs)
-
-    def keep(self, pairs: Integers) -> None:
-        """Add pairs that are no neighbours."""
-        self.pairs, self.counted = pairs, self.tests.counted(self.group, pairs)
-        self.most = np.full(len(pairs), np.inf)
-
-    def merge(self, pair: Pair) -> None:
-        """Merge two groups, and test their neighbours again."""
-        changed = np.isin(self.pairs, pair)
-        others = np.setdiff1d(self.pairs[changed.any(axis=1)], pair)
-        left = np.all(~changed, axis=1)
-        kept, gone = pair
-        self.group[self.group == gone] = kept
-        new = np.sort(np.column_stack([np.full(len(others), kept), others]), axis=1)
-        self.pairs = np.concatenate([self.pairs[left], new])
-        self.counted = self.counted.of(left).and_of(self.tests.counted(self.group, new))
-        self.most = np.concatenate([self.most[left], self._most(new)])
-
-    def left(self) -> tuple[tuple[Pair, float], ...]:
-        """Return the pairs that are left with their evidence, without those whose evidence does not count."""
-        if not len(self.pairs):
-            return ()
-        evidence = np.fmin(self._without_third_groups(), self.most)
-        counts = np.isfinite(evidence) & ~np.isinf(self._most(self.pairs))
-        return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
-
-    def weakest(self) -> tuple[Pair, Values]:
-        """Return the pair with the least evidence, and this; the first of several.
-
-        Where all have enough, they must have it without the columns of a category by which they may differ, too.
-        """
-        shown = np.where(np.isinf(self.most), np.inf, self._without_third_groups())
-        while True:
-            evidence = np.fmin(shown, self.most)
-            order = np.lexsort((*self.pairs.T[::-1], evidence))
-            unknown = order[np.isnan(self.most[order])]
-            if evidence[order[0]] < self.enough or not len(unknown):
-                first, second = self.pairs[order[0]].tolist()
-                return (first, second), (float(evidence[order[0]]), *self.counted.values(order[0])[1:])
-            self._limit(unknown[0])
-
-    def _most(self, pairs: Integers) -> Floats:
-        """Return an upper bound of the evidence: infinite for groups that are kept apart, NaN where it is not known."""
-        kept = np.sort(self.group[self.apart], axis=1)
-        n = len(self.group)
-        return np.where(np.isin(pairs @ [n, 1], kept @ [n, 1]), np.inf, np.nan)
-
-    def _limit(self, which: int) -> None:
-        """Limit the evidence of a pair to that without the levels of single columns, if it may rest on them."""
-        if self.tests.bandwidth is not None:
-            self.most = np.where(np.isnan(self.most), np.nan_to_num(self.counted.smoothed), self.most)
-            return
-        first, second = self.pairs[which].tolist()
-        columns = self.factors.between(self.group, (first, second))
-        found = np.inf if columns is None else self.tests.without(columns, self.group, (first, second))
-        self.most[which] = found
-
-    def _without_third_groups(self) -> Floats:
-        """Return the evidence of pairs without the rows of groups that are apart from both, where it is more.
-
-        The slab between two groups may be full of a third one. As pairs become stronger, more groups are apart from
-        others.
-        """
-        evidence = self.counted.evidence
-        while True:
-            apart = np.zeros((len(self.group), len(self.group)), dtype=np.bool_)
-            # Most pairs without links are of one cloud.
-            first, second = self.pairs[(evidence >= self.enough) & np.isfinite(evidence)].T
-            apart[first, second] = apart[second, first] = True
-            third = apart[self.pairs[:, 0]] & apart[self.pairs[:, 1]]
-            weak = np.flatnonzero((evidence < self.enough) & third.any(axis=1))
-            more = evidence.copy()
-            if len(weak):
-                more[weak] = np.fmax(
-                    evidence[weak], self.tests.counted(self.group, self.pairs[weak], third[weak]).evidence
-                )
-            if (more == evidence).all():
-                return evidence
-            evidence = more
 
 
 def _numbered(group: Integers, merged: dict[Pair, Values], threshold: float) -> Merged:

@@ -13,8 +13,8 @@ from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import halves_of_parts, parts_in
-from .landmarks import ELSEWHERE, RADII, Landmarks
-from .lines import LADDER, Slabs
+from .landmarks import ELSEWHERE, Half, Landmarks
+from .lines import Slabs
 
 Pair = tuple[int, int]
 
@@ -39,9 +39,6 @@ SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows: the mean of several is
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
-N_KINDS = len(RADII) + len(LADDER)
-"""Kinds of evidence, of which the largest counts."""
-
 
 class Counted(NamedTuple):
     """What the rows show of pairs of groups."""
@@ -54,7 +51,7 @@ class Counted(NamedTuple):
     cut_rows: Floats
     """Rows in as many balls, or in the slab, on the cut."""
     smoothed: Floats
-    """Evidence of slabs where the levels of single columns are smoothed out."""
+    """Evidence of slabs, with a bandwidth where the levels of single columns are smoothed out."""
 
     def values(self, which: int) -> Values:
         """Return what is known of one pair."""
@@ -104,15 +101,15 @@ class PairTests:
         self.splits: list[list[tuple[Landmarks, Slabs | None]]] = []
         for number in range(max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)):
             first = _first_half(hashes, number, parts)
-            halves = np.flatnonzero(first), np.flatnonzero(~first)
-            ways = (rows, *halves, cell), (rows, *halves[::-1], cell)
-            chosen = [(way, Landmarks(*way, parts)) for way in ways]
-            self.splits.append([(marks, Slabs(*way, marks, normal, parts) if slabs else None) for way, marks in chosen])
+            one, other = np.flatnonzero(first), np.flatnonzero(~first)
+            halves = Half(rows, one, other, cell, parts), Half(rows, other, one, cell, parts)
+            chosen = [(half, Landmarks(half)) for half in halves]
+            self.splits.append([(marks, Slabs(half, marks, normal) if slabs else None) for half, marks in chosen])
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
 
-        Rows of groups that are left out are not counted in the slab between a pair, shape (n_pairs, n_cells).
+        Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells).
         """
         pairs = np.ascontiguousarray(pairs)
         none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
@@ -143,7 +140,7 @@ class PairTests:
             return errors, errors[:, :0], rows, landmarks.touching(cuts)
         on_lines, along = slabs.errors(group, pairs, cuts, left_out, self.bandwidth)
         kinds = np.concatenate([errors, on_lines[:, :, 0]], axis=1), np.concatenate([rows, along], axis=1)
-        return kinds[0], on_lines[:, :, 1], kinds[1], landmarks.touching(cuts)
+        return kinds[0], on_lines[:, :, -1], kinds[1], landmarks.touching(cuts)
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns."""

@@ -135,7 +135,7 @@ def test_adjusted_p_values_are_those_of_their_definitions():
 
 def test_a_threshold_is_as_significant_as_its_level_says():
     for level in (0.01, 0.05, 0.2):
-        p_values = p_values_of_merges(np.array([0.0, 3.3, 1.0]), 3.3, level, 4)
+        p_values = p_values_of_merges(np.array([0.0, 3.3, 1.0]), 3.3, level)
         assert adjusted(p_values)[0][1] == pytest.approx(level)
 
 

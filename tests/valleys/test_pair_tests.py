@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
 
-from mdh_dask._jit.pairs import Guards
+from mdh_dask._jit.lines import Guards
 from mdh_dask.valleys.landmarks import (
     ELSEWHERE,
     LEAST_PLACES,
@@ -20,6 +20,7 @@ from mdh_dask.valleys.landmarks import (
     SPREAD,
     TIES,
     WIDTH,
+    Half,
     Landmarks,
     errors_in_balls,
 )
@@ -72,7 +73,7 @@ class TestLinks:
     def test_they_join_neighbours_and_the_closest_landmarks_of_two_cells_by_their_sparsest_place(self):
         rows, cell = stripes(160, 1.2, seed=1)
         cell = np.where(rows[:, 0] > 6, 2, cell)
-        landmarks = Landmarks(rows, np.arange(0, 160, 2), np.arange(1, 160, 2), cell)
+        landmarks = Landmarks(Half(rows, np.arange(0, 160, 2), np.arange(1, 160, 2), cell))
         links, places, choosing = landmarks.marks.links, landmarks.places, rows[::2]
         apart, own = squares(places, places), landmarks.cell
         np.fill_diagonal(apart, np.inf)
@@ -106,7 +107,7 @@ class TestLinks:
         cell = np.arange(600) // 300
         rows = rng.normal(size=(600, 2)) + 12.0 * cell[:, None]
         rows[:6] = rows[0]
-        found = Landmarks(rows, np.arange(0, 600, 2), np.arange(1, 600, 2), cell)
+        found = Landmarks(Half(rows, np.arange(0, 600, 2), np.arange(1, 600, 2), cell))
         assert not found.near.any()
         assert len(found.meeting(TWO)) == 0
 
@@ -116,7 +117,7 @@ class TestBalls:
     def test_evidence_is_that_of_rows_counted_one_by_one(self, gap, n):
         rows, cell = stripes(n, gap, seed=2)
         choosing, counted = np.arange(0, n, 2), np.arange(1, n, 2)
-        landmarks = Landmarks(rows, choosing, counted, cell)
+        landmarks = Landmarks(Half(rows, choosing, counted, cell))
         errors, in_balls = landmarks.errors(TWO, PAIR, landmarks.cuts(TWO, PAIR))
         expected = naive_errors(rows, choosing, counted, cell, landmarks.marks.links)
         assert_allclose(errors[0], expected, atol=1e-6)
@@ -127,11 +128,11 @@ class TestBalls:
         rows, cell = groups_of_few_rows(150, max(n_columns, 4))
         halves = np.arange(0, 600, 2), np.arange(1, 600, 2)
         parts = np.random.default_rng(1).integers(8, size=600)
-        by_part, group = Landmarks(rows, *halves, cell, parts), np.arange(4)
+        by_part, group = Landmarks(Half(rows, *halves, cell, parts)), np.arange(4)
         found = by_part.errors(group, PAIR, by_part.cuts(group, PAIR))[0]
         differences = []
         for part in range(8):
-            own = Landmarks(rows, halves[0], halves[1][parts[halves[1]] == part], cell)
+            own = Landmarks(Half(rows, halves[0], halves[1][parts[halves[1]] == part], cell))
             in_balls = own.errors(group, PAIR, own.cuts(group, PAIR))[1]
             differences.append(in_balls[0, ..., 0] - in_balls[0, ..., 1])  # for as many balls
         expected = norm.isf(ttest_1samp(differences, 0, alternative="greater").pvalue)
@@ -185,16 +186,16 @@ def drawn(rows, choosing, counted, group, contact, few_columns=True):
     lines, members = _no_lines(1, rows.shape[1]), listed(group[choosing], TWO)
     guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
     draw_lines(rows[choosing], contact[None], members, PAIR, np.array(LADDER), guards, lines)
-    counts = np.zeros((1, len(LADDER), 2, 1, 3), dtype=np.int64)
+    counts = np.zeros((1, len(LADDER), 1, 1, 3), dtype=np.int64)
     n = len(counted)
     shifts = np.zeros((1, len(LADDER))), np.zeros(n)
     nobody = np.zeros((1, 4), dtype=np.bool_)
-    count_on_lines(rows[counted], group[counted], np.zeros(n, dtype=np.int64), PAIR, nobody, lines, shifts, counts)
+    count_on_lines(rows[counted], group[counted], np.zeros(n, dtype=np.int64), nobody, lines, shifts, counts)
     return lines, counts[0, :, 0, 0]
 
 
 class TestLines:
-    def test_slabs_hold_rows_of_their_own_group_and_the_one_between_those_of_all(self):
+    def test_slabs_hold_the_rows_around_three_places_on_a_line_through_both_groups(self):
         rng = np.random.default_rng(0)
         group = np.repeat([0, 1, 2], [150, 150, 60])
         points = rng.normal(size=(360, 2)) + np.array([[0, 0], [3, 0], [1.5, 1]])[group]
@@ -204,7 +205,7 @@ class TestLines:
         for k, n in enumerate(LADDER[:3]):
             rows = [points[choosing][group[choosing] == side] for side in (0, 1)]
             rows = [own[np.argsort(((own - contact) ** 2).sum(axis=1))[:n]] for own in rows]
-            low, high, between = reference_density_tree.rows_in_slabs(rows, points[counted], group[counted], (0, 1))
+            low, high, between = reference_density_tree.rows_in_slabs(rows, points[counted])
             assert found[k].tolist() == [low, between, high]
         assert found[:, 1].max() > 0
         assert not found[3:].any()  # neither group has as many rows
@@ -254,8 +255,7 @@ class TestLines:
         along = placing[:, 0] * np.sign(own[1].mean() - own[0].mean())  # two cells differ in one combination
         low, high = (np.median(along[labels[counted] == side]) for side in (0, 1))
         at = (along - low) / (high - low)
-        n = [np.sum((np.abs(at - point) <= 0.25) & ((labels[counted] == side) | (side == 2)))
-             for point, side in ((0, 0), (0.5, 2), (1, 1))]  # fmt: skip
+        n = [np.sum(np.abs(at - point) <= 0.25) for point in (0, 0.5, 1)]
         assert_array_equal(in_slabs[whole], [[n[0], n[1]], [n[2], n[1]]])
         assert found[whole] == pytest.approx([(n[i] - n[1]) / np.sqrt(n[i] + n[1]) for i in (0, 2)])
         assert found[whole].min() > 3
@@ -277,8 +277,9 @@ class TestLines:
 
 def on_lines(rows, choosing, counted, cell, parts=None):
     """Standard errors along the lines between two cells, and the rows in the slabs."""
-    landmarks = Landmarks(rows, choosing, counted, cell)
-    slabs = Slabs(rows, choosing, counted, cell, landmarks, np.zeros(len(rows)), parts)
+    half = Half(rows, choosing, counted, cell, parts)
+    landmarks = Landmarks(half)
+    slabs = Slabs(half, landmarks, np.zeros(len(rows)))
     errors, in_slabs = slabs.errors(TWO, PAIR, landmarks.cuts(TWO, PAIR), np.zeros((1, 2), dtype=np.bool_))
     return errors[0, :, 0], in_slabs[0]
 

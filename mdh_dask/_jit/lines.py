@@ -1,0 +1,234 @@
+"""Counts of rows that compare pairs of groups in slabs along lines between both."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._numba import jit
+from .._typing import Booleans, Floats
+from .pairs import quantile_of
+
+
+class Lines(NamedTuple):
+    """Lines between the groups of each pair, and three slabs of one width and radius that lie side by side on each."""
+
+    direction: Floats
+    """Shape (n_pairs, n_lines, n_columns)."""
+    middle: Floats
+    """The point that is 0 on the line, shape (n_pairs, n_lines, n_columns)."""
+    ends: Floats
+    """Middles of the outer slabs, shape (n_pairs, n_lines, 2); there is no line unless the first is the lower one."""
+    radius: Floats
+    """Largest squared distance of rows from the line, shape (n_pairs, n_lines)."""
+    whole: Booleans
+    """Whether all rows of the smaller group have chosen the line, shape (n_pairs, n_lines)."""
+
+
+class Guards(NamedTuple):
+    """Which lines are drawn; see `mdh_dask.valleys.lines`."""
+
+    within: float
+    least_spread: float
+    beside: float
+    few_columns: bool
+
+
+@jit
+def draw_lines(rows, contacts, members, pairs, ladder, guards, lines):
+    """Draw lines through the means of the rows of both groups that are nearest to their contact.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+        Rows that choose lines.
+    contacts : array of shape (n_pairs, n_columns)
+        The densest place between both groups; NaN without any.
+    members : Listed
+        The rows of each group.
+    pairs : array of shape (n_pairs, 2), int
+    ladder : array of shape (n_lines,), int
+        Numbers of rows of each group.
+    guards : Guards
+    lines : Lines
+        They are written.
+    """
+    for p in range(pairs.shape[0]):
+        if np.isnan(contacts[p, 0]):
+            continue
+        one = nearest_rows(rows, members, pairs[p, 0], contacts[p])
+        other = nearest_rows(rows, members, pairs[p, 1], contacts[p])
+        fewest = min(one.shape[0], other.shape[0])
+        if fewest < 3:
+            continue
+        for k in range(ladder.shape[0]):
+            n = min(ladder[k], fewest)
+            if (guards.few_columns and n < ladder[k]) or (k > 0 and ladder[k - 1] >= fewest):
+                break
+            lines.whole[p, k] = n == fewest or k + 1 == ladder.shape[0]
+            if not draw_line(rows[one[:n]], rows[other[:n]], contacts[p], guards, p, k, lines):
+                break
+
+
+@jit
+def nearest_rows(rows, members, group, place):
+    """Return the rows of a group, those nearest to a place first."""
+    own = members.items[members.start[group] : members.start[group + 1]]
+    away = np.zeros(own.shape[0])
+    for i in range(own.shape[0]):
+        for j in range(rows.shape[1]):
+            away[i] += (rows[own[i], j] - place[j]) ** 2
+    return own[np.argsort(away, kind="mergesort")]
+
+
+@jit
+def draw_line(one, other, contact, guards, p, k, lines):
+    """Draw the line through the means of rows of two groups; return whether lines through more rows may be drawn.
+
+    There is no line if the medians on it are not in order or, in few columns, if the contact is not in the slab
+    between. None is drawn, nor one through more rows, if it may leave the groups.
+    """
+    direction, middle = lines.direction[p, k], lines.middle[p, k]
+    for j in range(one.shape[1]):
+        low, high = one[:, j].mean(), other[:, j].mean()
+        direction[j], middle[j] = high - low, (low + high) / 2
+    length = np.sqrt((direction * direction).sum())
+    if length == 0:
+        return True
+    direction /= length
+    along_one, beside_one = on_line(one, direction, middle)
+    along_other, beside_other = on_line(other, direction, middle)
+    low, high = quantile_of(along_one, 0.5), quantile_of(along_other, 0.5)
+    radius = quantile_of(np.concatenate((beside_one, beside_other)), guards.within)
+    if not low < high:
+        return True
+    half = (high - low) / 4
+    at, beside = on_line(contact.reshape(1, -1), direction, middle)
+    if guards.few_columns and not (beside[0] <= radius and abs(at[0] - (low + high) / 2) <= half):
+        return True
+    own = slab_at(one, along_one, low, half), slab_at(other, along_other, high, half)
+    if guards.few_columns and is_thin(own, direction, guards.least_spread, (along_one.var() + along_other.var()) / 2):
+        return False
+    if is_bent(own, direction, contact - middle, half, guards.beside / np.sqrt(one.shape[0])):
+        return False
+    lines.ends[p, k, 0], lines.ends[p, k, 1], lines.radius[p, k] = low, high, radius
+    return True
+
+
+@jit
+def on_line(rows, direction, middle):
+    """Return the places of rows on a line, and their squared distances from it."""
+    along, beside = np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            centred = rows[i, j] - middle[j]
+            along[i] += centred * direction[j]
+            beside[i] += centred * centred
+        away = beside[i] - along[i] * along[i]
+        beside[i] = away if away > 1e-9 * beside[i] else 0.0  # the rest is rounding errors, as in one combination
+    return along, beside
+
+
+@jit
+def slab_at(rows, along, place, half):
+    """Return the rows in a slab, centred on their mean; all rows if none is in it."""
+    inside = np.abs(along - place) <= half
+    own = rows[inside] if inside.any() else rows.copy()
+    for j in range(own.shape[1]):
+        own[:, j] -= own[:, j].mean()
+    return own
+
+
+@jit
+def is_thin(slabs, direction, least_spread, variance):
+    """Return whether the rows in two slabs spread less across a line than a share of the `variance` along it."""
+    n, d = 0, direction.shape[0]
+    covariance = np.zeros((d, d))
+    for own in slabs:
+        n += own.shape[0]
+        along = own @ direction
+        for i in range(own.shape[0]):
+            across = own[i] - along[i] * direction
+            for j in range(d):
+                covariance[j] += across[j] * across
+    # In ascending order; the first is zero, along the line.
+    return np.linalg.eigvalsh(covariance)[1] / max(n - 2, 1) < least_spread**2 * variance
+
+
+@jit
+def is_bent(slabs, direction, contact, half, beside):
+    """Return whether groups turn away from a line beside which the contact is, the more the farther from the contact.
+
+    The contact is beside the line if it is farther from it than `beside` standard deviations of the rows across it.
+    The projection of a curve on its chord is densest at both ends. Two straight bars at an angle do not turn.
+    """
+    away = contact - (contact * direction).sum() * direction
+    height = np.sqrt((away * away).sum())
+    if height == 0:
+        return False
+    n, squares, slopes = 0, 0.0, np.zeros(2)
+    for s in range(2):
+        own = slabs[s]
+        along = own @ direction
+        total = (along * along).sum()
+        n += own.shape[0]
+        squares += (own * own).sum() - total
+        slopes[s] = ((own @ away) * along).sum() / height / max(total, 1e-300)
+    across = np.sqrt(max(squares, 0.0) / max(n - 2, 1))
+    return height > beside * across and slopes[0] - slopes[1] > height / half
+
+
+@jit
+def place_by_counted(rows, members, pairs, within, lines):
+    """Place the slabs of lines that whole groups have chosen by the medians of the rows that are counted.
+
+    A line tells apart better the rows that chose it than others. Parameters are those of `draw_lines` for counted rows.
+    """
+    for p in range(pairs.shape[0]):
+        one = members.items[members.start[pairs[p, 0]] : members.start[pairs[p, 0] + 1]]
+        other = members.items[members.start[pairs[p, 1]] : members.start[pairs[p, 1] + 1]]
+        for k in range(lines.radius.shape[1]):
+            if not lines.whole[p, k]:
+                continue
+            lines.whole[p, k] = False
+            if min(one.shape[0], other.shape[0]) == 0:
+                lines.ends[p, k] = 0
+                continue
+            along_one, beside_one = on_line(rows[one], lines.direction[p, k], lines.middle[p, k])
+            along_other, beside_other = on_line(rows[other], lines.direction[p, k], lines.middle[p, k])
+            lines.ends[p, k, 0], lines.ends[p, k, 1] = quantile_of(along_one, 0.5), quantile_of(along_other, 0.5)
+            lines.radius[p, k] = quantile_of(np.concatenate((beside_one, beside_other)), within)
+
+
+@jit
+def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
+    """Count the rows around both ends of each line and half way between, without those of some groups.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns)
+    own, part : arrays of shape (n_rows,), int
+        Group and part of each row.
+    left_out : array of shape (n_pairs, n_groups + 1), bool
+        Groups whose rows are not counted on the lines of each pair.
+    lines : Lines
+    shifts : tuple of arrays of shape (n_pairs, n_lines) and (n_rows,)
+        Products of both are the displacements of the rows along the lines.
+    counts : array of shape (n_pairs, n_lines, 1 or 2, n_parts, 3), int64
+        They are added to, first by the places, then by the displaced ones: around the lower end, between, around the
+        other end.
+    """
+    for p in range(left_out.shape[0]):
+        for k in range(lines.radius.shape[1]):
+            low, high = lines.ends[p, k]
+            if not low < high:
+                continue
+            half, centre = (high - low) / 4, (low + high) / 2
+            along, beside = on_line(rows, lines.direction[p, k], lines.middle[p, k])
+            for x in range(rows.shape[0]):
+                if beside[x] > lines.radius[p, k] or left_out[p, own[x]]:
+                    continue
+                for shown in range(counts.shape[2]):
+                    at, found = along[x] + shown * shifts[0][p, k] * shifts[1][x], counts[p, k, shown, part[x]]
+                    found[0] += low - half < at <= low + half
+                    found[1] += centre - half < at <= centre + half
+                    found[2] += high - half < at <= high + half
