@@ -6,6 +6,9 @@ import time
 from contextlib import contextmanager
 from urllib.request import urlopen
 
+import pytest
+import s3fs
+
 from tests.pods import free_ports
 
 ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -36,6 +39,17 @@ def s3_server():
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def s3_in_environment():
+    """Run a server and name it, with credentials, in the environment; yield its address."""
+    with s3_server() as address, pytest.MonkeyPatch.context() as patch:
+        for name, value in (ENVIRONMENT | {"AWS_ENDPOINT_URL": address}).items():
+            patch.setenv(name, value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        yield address
+        s3fs.S3FileSystem.clear_instance_cache()
 
 
 def wait_for(url, process, seconds=300):

@@ -22,7 +22,7 @@ from mdh_dask.io.repositories import open_repository, pinned
 from mdh_dask.io.rows import open_array
 from mdh_dask.workflows import segment
 from mdh_dask.workflows.outputs import Outputs
-from tests.s3 import ENVIRONMENT, s3_server
+from tests.s3 import s3_in_environment
 
 pytest.importorskip("icechunk", reason="needs the extra icechunk")
 
@@ -147,10 +147,8 @@ def test_a_snapshot_that_is_not_there_is_named():
 
 
 @pytest.mark.slow
-def test_a_repository_in_a_bucket_is_committed_to_with_the_credentials_of_the_environment(monkeypatch):
-    with s3_server() as server:
-        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server}.items():
-            monkeypatch.setenv(name, value)
+def test_a_repository_in_a_bucket_is_committed_to_with_the_credentials_of_the_environment():
+    with s3_in_environment():
         boto3.client("s3").create_bucket(Bucket="bucket")
         for n in (10, 12):
             write_rows(np.arange(n), "icechunk::s3://bucket/r@main/labels", chunk_rows=3, overwrite=True)

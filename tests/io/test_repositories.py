@@ -17,7 +17,7 @@ from mdh_dask.io import open_features, open_rows
 from mdh_dask.io.fingerprints import fingerprint
 from mdh_dask.io.repositories import pinned, snapshot_of
 from mdh_dask.workflows import segment
-from tests.s3 import ENVIRONMENT, s3_server
+from tests.s3 import s3_in_environment
 
 icechunk = pytest.importorskip(
     "icechunk", reason="reading of repositories needs icechunk: pip install mdh_dask[icechunk]"
@@ -177,12 +177,10 @@ def test_no_output_lies_in_the_repository(repository, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_repository_in_a_bucket_is_read_with_the_credentials_of_the_environment(monkeypatch):
+def test_a_repository_in_a_bucket_is_read_with_the_credentials_of_the_environment():
     import boto3
 
-    with s3_server() as server:
-        for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": server}.items():
-            monkeypatch.setenv(name, value)
+    with s3_in_environment() as server:
         boto3.client("s3").create_bucket(Bucket="bucket")
         storage = icechunk.s3_storage(
             bucket="bucket", prefix="repo", endpoint_url=server, allow_http=True, force_path_style=True, from_env=True,

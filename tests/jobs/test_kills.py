@@ -26,7 +26,7 @@ from test_scenes import scene
 
 from mdh_dask import jobs
 from mdh_dask.io import write_rows
-from tests.s3 import ENVIRONMENT, s3_server
+from tests.s3 import s3_in_environment
 
 pytestmark = [
     pytest.mark.slow,
@@ -298,12 +298,8 @@ def small_blocks():
 
 @pytest.fixture(scope="module")
 def bucket():
-    with s3_server() as address, pytest.MonkeyPatch.context() as patch:
-        for name, value in (ENVIRONMENT | {"AWS_ENDPOINT_URL": address}).items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with s3_in_environment():
         yield
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture(params=KINDS)

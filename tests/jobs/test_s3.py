@@ -30,7 +30,7 @@ from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.locks import Fence, new_attempt
 from mdh_dask.jobs.staging import StagedFile, StagedUrl
-from tests.s3 import ENVIRONMENT, s3_server
+from tests.s3 import s3_in_environment
 
 THREADS = ("--scheduler", "threads")
 
@@ -45,12 +45,8 @@ ROWS = rows_of_blobs()
 
 @pytest.fixture(scope="module")
 def server():
-    with s3_server() as address, pytest.MonkeyPatch.context() as patch:
-        for name, value in (ENVIRONMENT | {"AWS_ENDPOINT_URL": address}).items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with s3_in_environment() as address:
         yield address
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture
