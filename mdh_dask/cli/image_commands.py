@@ -89,9 +89,9 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "several images, none for one]",
         ),
         click.option(
-            "--dequantise", type=click.Choice(["declared", "alphaearth"]),
-            help="Cluster the values that stored numbers stand for: by scale and offset that the image declares, or as "
-            "AlphaEarth embeddings.",
+            "--dequantise", type=click.Choice(["declared", "alphaearth", "tessera"]),
+            help="Cluster the values that stored numbers stand for: by scale and offset that the image declares, as "
+            "AlphaEarth embeddings, or by the scale of every pixel beside TESSERA embeddings.",
         ),
         click.option(
             "--reproject", metavar="CRS",

@@ -1,7 +1,7 @@
 """Views of arrays as lines, columns and bands by their axes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,23 @@ class AxesView:
         left = left if "c" in left else [*left, "c"]
         values = values.transpose([left.index(axis) for axis in "yxc"]).astype(self.dtype, copy=False)
         return values[::-1] if self.flipped else values
+
+
+@dataclass(frozen=True)
+class ScaledView(AxesView):
+    """A view of stored numbers as float32 values: those of every pixel times its scale, NaN without a finite one."""
+
+    scales: AxesView = field(kw_only=True)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Return the dtype of values."""
+        return np.dtype(np.float32)
+
+    def _read(self, block: Block, n_bands: int) -> AnyArray:
+        scales = replace(self.scales, flipped=self.flipped)[block].astype(np.float32)
+        values = super()._read(block, n_bands) if np.isfinite(scales).any() else np.zeros(1, np.float32)
+        return values * np.where(np.isfinite(scales), scales, np.float32(np.nan))
 
 
 def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, index: Mapping[str, int]) -> AxesView:

@@ -18,10 +18,10 @@ from ..io.paths import Options, local_path, naming, open_parts, refuse_streams
 from ..io.repositories import revision_of, snapshot_of
 from ..io.rows import StoredArray, as_array, check_chunks, check_complete
 from ..io.tables import MOST_BLOCKS
-from .axes import AxesView, view_of
+from .axes import AxesView, ScaledView, view_of
 from .bands import names_in, names_in_gdal, scales_in, scales_in_gdal
 from .georeference import flipped, image_in, in_attributes, in_group, names_of_bands, northward
-from .image import Image
+from .image import MOST_BYTES, PANEL, Image
 from .ome import multiscale_of
 from .quantisation import NAMED, Dequantise, quantisation_of
 from .tiff import open_tiff
@@ -156,10 +156,11 @@ def open_image(
     mask : path or URL, optional
         An image with one band and as many lines and columns, zero where there are no data, in place of a mask in the
         file. Without coordinates its lines are in the order of the file.
-    dequantise : {"declared", "alphaearth"}, optional
+    dequantise : {"declared", "alphaearth", "tessera"}, optional
         Values that stored numbers become, as float32: by the scale and offset that the file declares, or those of
-        AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. By default
-        pixels are the stored numbers.
+        AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. With
+        ``"tessera"`` the numbers of every pixel times its scale in the Zarr array ``scales`` beside them; a pixel
+        without a finite one holds no data. By default pixels are the stored numbers.
     reproject : str, optional
         A coordinate system, such as ``"EPSG:32633"``, in which a GeoTIFF of another one is seen by rasterio, see
         `mdh_dask.images.warped.warped`. By default an image stays in its own.
@@ -212,6 +213,9 @@ def open_image(
     else:
         node = find_node(where, storage_options) if node is None else node
         image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks, storage_options)
+    group = about.pop("group", None)
+    if dequantise == "tessera":
+        image, about["declared"] = _scaled(image, group), []
     values = quantisation_of(dequantise, image.dtype, image.shape[2], about.pop("scales", {}), where)
     if values is not None and values.name in NAMED and not about.get("declared"):
         about["declared"] = [NAMED[values.name].nodata]
@@ -298,7 +302,7 @@ def _zarr_image(
     names: Any = multiscale.names if multiscale else dimensions_of(array)
     view = _view(path, StoredArray(array, path), names, axes, index)
     check_chunks(path, array.chunks, view.dtype)
-    chunks = _chunks_of(view, array.shards or array.chunks)
+    chunks = _decoded(view, _chunks_of(view, array.chunks), _chunks_of(view, array.shards or array.chunks))
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
     group = None if multiscale or not names else group_of(array, path, storage_options)
@@ -310,8 +314,23 @@ def _zarr_image(
     fill = array.fill_value if array.metadata.zarr_format == 2 and names else None
     if fill:  # which xarray writes there in place of _FillValue; zero is also the default of others
         attributes.setdefault("_FillValue", fill.item())
-    about = {"declared": declared_by(attributes), "scales": scales_in(attributes)}
+    about = {"declared": declared_by(attributes), "scales": scales_in(attributes), "group": group}
     return replace(image, bands=bands, snapshot=snapshot_of(array.store)), about
+
+
+def _scaled(image: Image, group: zarr.Group | None) -> Image:
+    """Return an image of stored numbers with the values of each pixel, by its scale in the array beside it."""
+    scales, view = None if group is None else array_in(group, "scales"), image.source
+    if scales is None or image.dtype != np.int8 or not isinstance(view, AxesView):
+        got = f"{image.dtype} pixels and {'no such array' if scales is None else scales}"
+        raise ValueError(
+            f"expected int8 pixels and an array 'scales' beside them for dequantise='tessera'; got {got} at "
+            f"{image.path}: give the array of embeddings in its group"
+        )
+    own = _view(image.path, StoredArray(scales, image.path), dimensions_of(scales), None, view.index)
+    if own.shape != (*view.shape[:2], 1):
+        raise ValueError(f"expected a scale for each of {view.shape[:2]} pixels of {image.path}; got {own.shape}")
+    return replace(image, source=ScaledView(view.array, view.axes, view.index, scales=own))
 
 
 def _view(path: str, *about: Any) -> AxesView:
@@ -324,6 +343,18 @@ def _view(path: str, *about: Any) -> AxesView:
 def _chunks_of(view: AxesView, chunks: tuple[int, ...]) -> tuple[int, int]:
     sizes = dict(zip(view.axes, chunks))
     return sizes["y"], sizes["x"]
+
+
+def _decoded(view: AxesView, chunks: tuple[int, int], stored: tuple[int, int]) -> tuple[int, int]:
+    """Return lines and columns to read together: all that is stored so, or fewer chunks of a shard too large for that.
+
+    A shard is decoded chunk by chunk, so that a worker need not hold the whole of one.
+    """
+    line_bytes = (
+        min(PANEL, view.shape[1]) * view.shape[2] * max(view.dtype.itemsize, 4)
+    )  # as values, if they become some
+    most = max(1, MOST_BYTES // (line_bytes * chunks[0]))
+    return min(stored[0], chunks[0] * 2 ** (most.bit_length() - 1)), stored[1]
 
 
 def _refuse_axes(path: str, axes: str | None, index: Mapping[str, int] | None) -> None:

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from .._typing import AnyArray
 
-Dequantise = Literal["declared", "alphaearth"]
-"""Which values stored numbers become: those that the file declares, or those of `NAMED`."""
+Dequantise = Literal["declared", "alphaearth", "tessera"]
+"""Which values stored numbers become: those that the file declares, those of `NAMED`, or by a scale of every pixel."""
 
 CHOICES = get_args(Dequantise)
 
@@ -84,7 +84,7 @@ class Quantisation:
 def quantisation_of(
     name: Dequantise | None, dtype: np.dtype, n_bands: int, declared: Mapping[str, Sequence[float]], path: str
 ) -> Quantisation | None:
-    """Return how the numbers of an image become values, or None if they stay as they are stored.
+    """Return how the numbers of an image become values, or None if they stay as they are read.
 
     `declared` has the keys ``"scale"`` and ``"offset"`` with one number for each band or for all, as the file gives
     them.
@@ -95,6 +95,8 @@ def quantisation_of(
         return None
     if name not in CHOICES:
         raise ValueError(f"expected {', '.join(map(repr, CHOICES))} or None for dequantise; got {name!r}")
+    if name == "tessera":
+        return None
     if name in NAMED:
         if dtype != NAMED[name].dtype:
             raise ValueError(

@@ -105,7 +105,9 @@ IMAGE = {
     "sieve": whole(2),
     "bands": Field("an array of names", _are_names),
     "reproject": text("a coordinate system, as EPSG:32633"),
-    "dequantise": Field("'declared' or 'alphaearth'", lambda value: value in ("declared", "alphaearth")),
+    "dequantise": Field(
+        "'declared', 'alphaearth' or 'tessera'", lambda value: value in ("declared", "alphaearth", "tessera")
+    ),
     "dependence": Field(
         "'auto', 'none', or the lines of a tile as an integer from 1",
         lambda value: value in ("auto", "none") or (type(value) is int and value > 0),

@@ -113,10 +113,10 @@ def segment(
         0.29 to 0.07 (``python -m tests.benchmarks images``). Several images are tested by default, as their segments
         are a claim about other scenes, too, if the method takes groups and there are no coordinates. Logs, reports
         and `why` say which. See `groups` of `RandomProjectionTree.fit`.
-    dequantise : {"declared", "alphaearth"}, optional
-        Cluster the values that stored numbers stand for, by the scale and offset that the image declares, or those of
-        AlphaEarth embeddings, of which -128 is no data. The model keeps this for other images. See
-        `mdh_dask.images.open_image`.
+    dequantise : {"declared", "alphaearth", "tessera"}, optional
+        Cluster the values that stored numbers stand for, by the scale and offset that the image declares, those of
+        AlphaEarth embeddings, of which -128 is no data, or by the scale of every pixel beside TESSERA embeddings. The
+        model keeps this for other images. See `mdh_dask.images.open_image`.
     reproject : str, optional
         A coordinate system, such as ``"EPSG:3035"``, in which GeoTIFFs are clustered and labelled, on one grid (extra
         ``maps``). By default each scene stays in its own; the bands of one scene must be of one.

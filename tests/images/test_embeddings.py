@@ -14,7 +14,7 @@ from mdh_dask import PCATree, load_model
 from mdh_dask.cli import mdh
 from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
 from mdh_dask.images.axes import AxesView
-from mdh_dask.images.bands import stacked, with_bands
+from mdh_dask.images.bands import SelectedBands, stacked, with_bands
 from mdh_dask.images.maps import place_of
 from mdh_dask.images.rows import counted
 from mdh_dask.workflows import predict, segment
@@ -140,6 +140,19 @@ def test_chunks_that_would_not_fit_are_read_in_parts_and_seldom_decoded_again(fr
         np.testing.assert_array_equal(pixel_rows(image, features), pixel_rows(image, features, lines=96))
 
 
+def test_a_shard_that_would_not_fit_is_read_in_parts_of_whole_chunks_each_once(tmp_path, monkeypatch):
+    stored, read, own = embeddings()[0], [], AxesView.__getitem__
+    zarr.create_array(tmp_path / "a.zarr", data=stored, chunks=(8, 8, BANDS), shards=(32, 64, BANDS))
+    assert open_image(tmp_path / "a.zarr", axes="yxc").chunks == (32, 64)
+    for module in ("image", "opening"):
+        monkeypatch.setattr(f"mdh_dask.images.{module}.MOST_BYTES", 16 * WIDTH * BANDS * 4)
+    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: (read.append(block), own(self, block))[1])
+    image = open_image(tmp_path / "a.zarr", axes="yxc")
+    with dask.config.set({"scheduler": "synchronous", "mdh-dask.block-size": 1}):
+        np.testing.assert_array_equal(pixel_rows(image), stored.reshape(-1, BANDS))
+    assert sorted(lines.start for lines, _ in read) == [0, 16, 32, 48]
+
+
 @pytest.mark.parametrize("point", ["Area", "Point"])
 def test_an_overview_and_a_mask_of_a_tile_stored_from_the_south_lie_where_they_do_in_the_file(point, tmp_path):
     stored = np.tile(embeddings()[0][..., :3], (8, 8, 1))
@@ -199,8 +212,52 @@ def test_values_that_a_file_does_not_have_are_refused(tmp_path):
         open_image(path, dequantise="declared")
     with pytest.raises(ValueError, match=r"expected int8 pixels for dequantise='alphaearth'; got int16 in .*a.tif"):
         open_image(path, dequantise="alphaearth")
-    with pytest.raises(ValueError, match="expected 'declared', 'alphaearth' or None for dequantise; got 'tessera'"):
-        open_image(path, dequantise="tessera")
+    with pytest.raises(ValueError, match=r"expected 'declared', 'alphaearth', 'tessera' or None .*; got 'sqrt'"):
+        open_image(path, dequantise="sqrt")
+    for name, other in {"a.tif": path, "a.zarr": group_of(tmp_path / "a.zarr", embeddings()[0]) / "embeddings"}.items():
+        with pytest.raises(
+            ValueError, match=f"expected int8 pixels and an array 'scales' .* no such array at .*{name}"
+        ):
+            open_image(other, dequantise="tessera")
+    zarr.open_group(tmp_path / "a.zarr").create_array("scales", data=np.ones(HEIGHT, "f4"), dimension_names=("y",))
+    with pytest.raises(ValueError, match="expected one axis y, one axis x"):
+        open_image(other, dequantise="tessera")
+
+
+def tessera(folder, stored, scales, from_south=False):
+    """A zone of TESSERA embeddings: years, bands, lines and columns in shards, and a scale for every pixel."""
+    lines = slice(None, None, -1 if from_south else 1)
+    transform = list(turned(NORTH_UP, HEIGHT) if from_south else NORTH_UP)[:6]
+    root = zarr.create_group(folder, attributes={"proj:code": UTM, "spatial:transform": transform})
+    for name, values, sizes in (("embeddings", stored.transpose(2, 0, 1), (BANDS,)), ("scales", scales, ())):
+        root.create_array(
+            name, data=np.stack([np.ones_like(values), values[..., lines, :]]), chunks=(1, *sizes, 8, 8),
+            shards=(1, *sizes, 32, 32), dimension_names=("time", *["band"][: len(sizes)], "y", "x"),
+        )  # fmt: skip
+    return f"{folder}/embeddings"
+
+
+@pytest.mark.parametrize("from_south", [False, True])
+def test_tessera_numbers_times_the_scale_of_their_pixel_are_values_where_it_is_finite(from_south, tmp_path):
+    stored, ground, _ = embeddings()
+    scales = np.random.default_rng(1).uniform(0.005, 0.01, (HEIGHT, WIDTH)).astype("f4")
+    scales[HOLES], scales[20] = np.nan, np.inf  # water, and a year that is not there yet
+    without = ~np.isfinite(scales)
+    path = tessera(tmp_path / "a.zarr", stored, scales, from_south)
+    image = open_image(path, index={"time": 1}, dequantise="tessera")
+    expected = stored * np.where(without, np.nan, scales)[..., None]
+    assert (image.dtype, image.shape) == ("f4", stored.shape)
+    np.testing.assert_array_equal(pixel_rows(image), expected[~without].astype("f4"))
+    chosen = SelectedBands((image.source,), ((5, 0),))
+    np.testing.assert_array_equal(chosen.open()[slice(10, 21), slice(3, 9)], expected[10:21, 3:9, [5, 0]].astype("f4"))
+    about = {"index": {"time": 1}, "dequantise": "tessera"}
+    segment(path, PCATree(random_state=0), labels=str(tmp_path / "l.tif"), model=str(tmp_path / "m.zarr"), **about)
+    found, transform, crs, _ = labels_at(tmp_path / "l.tif")
+    assert (transform, crs) == (NORTH_UP, UTM)
+    np.testing.assert_array_equal(found == 255, without)
+    assert (found == ground)[~without].all() or (found == ~ground)[~without].all()
+    predict(path, str(tmp_path / "m.zarr"), labels=str(tmp_path / "again.tif"), index={"time": 1})
+    np.testing.assert_array_equal(labels_at(tmp_path / "again.tif")[0], found)
 
 
 def test_a_model_of_values_finds_them_in_other_tiles(tmp_path):
