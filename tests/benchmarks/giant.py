@@ -1,8 +1,9 @@
 """What it takes to segment an image far larger than all workers together, beside reading it once."""
 
+import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +33,9 @@ COLOURS = np.array(
 
 NOISE = 24
 
+REPEAT = 4
+"""Chunks after which the ground repeats."""
+
 EMBEDDINGS = {
     "spatial:transform": [10.0, 0.0, 4e5, 0.0, 10.0, 5e6], "proj:code": "EPSG:32633", "nodata": -128
 }  # fmt: skip
@@ -45,34 +49,31 @@ def run(side: int = 40_000, bands: int = N_BANDS) -> Iterator[Table]:
 
     Four bands are colours as uint8; any other number, such as 64, are embeddings as int8 in the form of AlphaEarth.
     """
+    table, attributes = ground(bands), {} if bands == N_BANDS else EMBEDDINGS
     with TemporaryDirectory() as name:
         folder = Path(name)
-        size = side * side * bands
-        check_space(folder, size)
+        check_space(folder, space_of(side, bands))
         with workers():
-            _store_image(folder / "image.zarr", side, bands)
-            _store_image(folder / "warm.zarr", CHUNK, bands)
-        stored = sum(file.stat().st_size for file in (folder / "image.zarr").rglob("*") if file.is_file())
+            store_scene(folder / "image.zarr", side, table, attributes)
+            store_scene(folder / "warm.zarr", CHUNK, table, attributes)
         lines: list[tuple[Any, ...]] = []
         with workers() as client, Peaks(client) as peaks:
             for name, options in (("a", PixelOptions()), ("b", PixelOptions(sample=5000))):  # compiles on all sides
                 _segmented(folder / "warm.zarr", folder / name, options)
             reading = _seconds(lambda: da.from_zarr(folder / "image.zarr").sum(dtype=np.int64).compute())
-            lines.append(("read once", reading, 1.0, round(1e-6 * peaks.largest_worker()), "-"))
+            lines.append(_line("read once", reading, side, reading, peaks, "-"))
             for what, options in (
                 (f"tree grown on {SAMPLE:,} pixels, all labelled", PixelOptions(sample=SAMPLE)),
                 ("tree grown on all pixels, all labelled", PixelOptions()),
             ):
                 start = time.perf_counter()
-                summary = _segmented(folder / "image.zarr", folder / f"{len(lines)}", options)
-                seconds = time.perf_counter() - start
-                largest = round(1e-6 * peaks.largest_worker())
-                lines.append((what, seconds, seconds / reading, largest, summary.split(" segments")[0]))
+                found = _segmented(folder / "image.zarr", folder / f"{len(lines)}", options)
+                lines.append(_line(what, time.perf_counter() - start, side, reading, peaks, found))
             trouble = trouble_of(client)
         complete = all(open_image(folder / f"{i}.zarr").shape[:2] == (side, side) for i in (1, 2))
-    dtype = ground(bands).dtype
-    title = f"{side} x {side} x {bands} {dtype} ({size / 1e9:.3g} GB, stored {stored / 1e9:.3g}), {N_WORKERS} workers"
-    yield Table(title, ("work", "s", "times reading", "largest worker so far, MB", "segments"), lines)
+    size = f"{side**2 * bands / 1e9:.3g} GB, of {REPEAT**2} different chunks"
+    columns = ("work", "s", "times reading", "million pixels / s", "largest worker so far, MB", "segments, passes")
+    yield Table(f"{side} x {side} x {bands} {table.dtype} ({size}), {N_WORKERS} workers", columns, lines)
     yield Table("Largest resident sets", ("process", "before, MB", "peak, MB", "required", "verdict"), peaks.lines())
     events = [(what, trouble[what], "none", verdict(trouble[what] == 0)) for what in ("paused", "removed", "restarted")]
     yield Table("Events", ("event", "count", "required", "verdict"), [
@@ -80,13 +81,19 @@ def run(side: int = 40_000, bands: int = N_BANDS) -> Iterator[Table]:
     ])  # fmt: skip
 
 
+def _line(what: str, seconds: float, side: int, reading: float, peaks: Peaks, found: str) -> tuple[Any, ...]:
+    return what, seconds, seconds / reading, side**2 / seconds / 1e6, round(peaks.largest_worker() / 1e6), found
+
+
 def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
-    """Segment an image on the current cluster; return the summary."""
+    """Segment an image on the current cluster; return the numbers of segments and of passes over the pixels."""
     outputs = Outputs(f"{out}.zarr", of_image=True, preview=f"{out}.png")
     image = open_image(path)
     if image.dtype == np.int8:
         image = open_image(path, dequantise="alphaearth")
-    return segment_image(image, RandomProjectionTree(), options, outputs, nullcontext("workers")).summary
+    model = RandomProjectionTree()
+    segment_image(image, model, options, outputs, nullcontext("workers"))
+    return f"{model.n_clusters_}, {model.n_passes_ + 1}"
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -96,13 +103,18 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def check_space(folder: Path, size: int) -> None:
-    """Raise an error unless a folder has room for an image of `size` bytes and its labels."""
+    """Raise an error unless a folder has room for `size` bytes."""
     free = shutil.disk_usage(folder).free
-    if free < 1.6 * size:
+    if free < size:
         raise OSError(
-            f"the image and its labels take up to {1.6 * size / 1e9:.3g} GB, and {folder} has {free / 1e9:.3g} GB "
-            "free: set TMPDIR to a folder with more room"
+            f"the ground and the labels take up to {size / 1e9:.3g} GB, and {folder} has {free / 1e9:.3g} GB free: set "
+            "TMPDIR to a folder with more room"
         )
+
+
+def space_of(side: int, bands: int) -> int:
+    """Return the most bytes of the ground of a scene, its holes left aside, and of its labels."""
+    return min(REPEAT * CHUNK, side + CHUNK) ** 2 * bands + 3 * side**2
 
 
 def ground(bands: int) -> np.ndarray:
@@ -114,25 +126,63 @@ def ground(bands: int) -> np.ndarray:
     return np.rint(np.sign(vectors) * np.sqrt(np.abs(vectors)) * 127.5).clip(-100, 100).astype(np.int8)
 
 
-def _store_image(path: Path, side: int, bands: int) -> None:
-    """Write an image of six kinds of ground in winding bands, with noise, chunk by chunk."""
+Outside = Callable[[tuple[slice, slice]], np.ndarray]
+"""Returns where lines and columns of a scene hold no data."""
+
+
+def store_scene(
+    path: Path, side: int, table: np.ndarray, attributes: Mapping[str, Any], outside: Outside | None = None
+) -> None:
+    """Write a square scene of six kinds of ground in winding bands, with noise, chunk by chunk; 0 is no data.
+
+    The ground repeats after `REPEAT` chunks in both directions. Their files are linked, not copied: a scene of any size
+    is whole for those who read it, and takes little time and space to write.
+    """
+    about: dict[str, Any] = {"chunks": (CHUNK, CHUNK, table.shape[1]), "dtype": table.dtype, "attributes": attributes}
+    repeated = REPEAT * CHUNK
+    first = zarr.create_array(path.with_suffix(".ground"), shape=(repeated, repeated, table.shape[1]), **about)
     array = zarr.create_array(
-        path, shape=(side, side, bands), chunks=(CHUNK, CHUNK, bands), dtype=ground(bands).dtype,
-        dimension_names=("y", "x", "band"), attributes=EMBEDDINGS if bands != N_BANDS else {},
-    )  # fmt: skip
-    blocks = da.core.normalize_chunks((CHUNK, CHUNK), (side, side))
-    written = da.map_blocks(_write_chunk, chunks=((1,) * len(blocks[0]), (1,) * len(blocks[1])), dtype=bool,
-                            target=array, meta=np.empty((0, 0), bool))  # fmt: skip
-    assert written.all().compute()
+        path, shape=(side, side, table.shape[1]), dimension_names=("y", "x", "band"), overwrite=True, **about
+    )
+    n_chunks = -(-side // CHUNK)
+    for n, write, options in (
+        (min(REPEAT, n_chunks), _write_ground, {"target": first, "table": table}),
+        (n_chunks, _link_chunk, {"target": array, "ground": first, "outside": outside}),
+    ):
+        ones = ((1,) * n, (1,) * n)
+        written = da.map_blocks(write, chunks=ones, dtype=bool, meta=np.empty((0, 0), bool), **options)
+        assert written.all().compute()
+    shutil.rmtree(path.with_suffix(".ground"))
 
 
-def _write_chunk(target: zarr.Array, block_id: tuple[int, int]) -> np.ndarray:
-    y, x = (slice(CHUNK * i, min(CHUNK * (i + 1), n)) for i, n in zip(block_id, target.shape))
+def _place(block_id: tuple[int, int], shape: tuple[int, ...]) -> tuple[slice, slice]:
+    y, x = (slice(CHUNK * i, min(CHUNK * (i + 1), n)) for i, n in zip(block_id, shape))
+    return y, x
+
+
+def _write_ground(target: zarr.Array, table: np.ndarray, block_id: tuple[int, int]) -> np.ndarray:
+    y, x = _place(block_id, target.shape)
     rng = np.random.default_rng(block_id)
     lines, columns = np.arange(y.start, y.stop)[:, None], np.arange(x.start, x.stop)[None]
     waves = np.sin(lines / 700 + np.sin(columns / 900)) + np.sin(columns / 1100 + np.cos(lines / 400))
     kind = ((waves + 2) * (len(COLOURS) / 4 - 1e-6)).astype(np.intp)
-    table = ground(target.shape[2])
     noise = rng.integers(0, NOISE, (2, *kind.shape, table.shape[1]), dtype=np.uint8).sum(axis=0, dtype=np.uint8)
     target[y, x] = table[kind] + (noise - np.uint8(NOISE) if table.dtype == np.int8 else noise).view(table.dtype)
+    return np.ones((1, 1), bool)
+
+
+def _link_chunk(
+    target: zarr.Array, ground: zarr.Array, outside: Outside | None, block_id: tuple[int, int]
+) -> np.ndarray:
+    place, own = _place(block_id, target.shape), (block_id[0] % REPEAT, block_id[1] % REPEAT)
+    without = None if outside is None else outside(place)
+    if without is None or not without.any():
+        file, source = (
+            Path(a.store.root, a.path, "c", *map(str, i), "0") for a, i in ((target, block_id), (ground, own))
+        )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        os.link(source, file)
+    elif not without.all():
+        pixels = np.asarray(ground[_place(own, ground.shape)])[: without.shape[0], : without.shape[1]]
+        target[place] = np.where(without[..., None], pixels.dtype.type(0), pixels)
     return np.ones((1, 1), bool)

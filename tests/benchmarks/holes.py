@@ -1,33 +1,28 @@
 """What holes cost: a scene of six bands with 30 % without data beside one without holes, on two workers of 1 GB."""
 
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import dask.array as da
 import numpy as np
-import zarr
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.images import open_image
 from mdh_dask.workflows.outputs import Outputs
 from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
-from .giant import CHUNK, COLOURS, NOISE, check_space
+from .giant import CHUNK, COLOURS, check_space, space_of, store_scene
 from .memory import N_WORKERS, Peaks, trouble_of, workers
 from .shared import Table, verdict
 
 SHORT: dict[str, Any] = {"side": 3000}
 
 BANDS = [0, 1, 2, 3, 0, 2]
-
-REPEAT = 8
-"""Chunks after which the ground repeats, but not the holes."""
 
 EDGE = 8
 """Lines and columns of a step in the edges of holes."""
@@ -61,7 +56,7 @@ def run(side: int = 20_000, repeats: int = 1, alone: bool = False) -> Iterator[T
     kinds = {what: holes for what, holes in KINDS.items() if holes or not alone}
     with TemporaryDirectory() as name:
         folder = Path(name)
-        check_space(folder, len(kinds) * side * side * len(BANDS))
+        check_space(folder, len(kinds) * (space_of(side, len(BANDS)) + SHARE * side**2 * len(BANDS)))
         with workers():
             for what, holes in kinds.items():
                 _store_scene(folder / f"{what}.zarr", side, holes)
@@ -130,31 +125,11 @@ def _processor_seconds(client: Any) -> float:
 
 
 def _store_scene(path: Path, side: int, holes: bool) -> None:
-    """Write a scene of six kinds of ground, chunk by chunk; where there are no data it is 0.
-
-    The ground repeats after `REPEAT` chunks, whose files are copied: a large scene takes little time to write.
-    """
-    chunks = (CHUNK, CHUNK, len(BANDS))
-    declared = {"_FillValue": 0} if holes else {}
-    ground = zarr.create_array(
-        path.with_suffix(".ground"), shape=(REPEAT * CHUNK, REPEAT * CHUNK, len(BANDS)), chunks=chunks, dtype="u1",
-        overwrite=True,
-    )  # fmt: skip
-    array = zarr.create_array(
-        path, shape=(side, side, len(BANDS)), chunks=chunks, dtype="u1", attributes=declared, overwrite=True
-    )
+    """Write a scene, in which it is 0 where there are no data."""
     coarse = np.linspace(0, side, 200)
-    limit = float(np.quantile(_shape(coarse[:, None], coarse[None], side), SHARE)) if holes else -np.inf
-    n_chunks = -(-side // CHUNK)
-    n_ground = min(REPEAT, n_chunks)
-    for n, write, options in (
-        (n_ground, _write_ground, {"target": ground}),
-        (n_chunks, _write_chunk, {"target": array, "ground": ground, "limit": limit}),
-    ):
-        ones = ((1,) * n, (1,) * n)
-        written = da.map_blocks(write, chunks=ones, dtype=bool, meta=np.empty((0, 0), bool), **options)
-        assert written.all().compute()
-    shutil.rmtree(path.with_suffix(".ground"))
+    limit = float(np.quantile(_shape(coarse[:, None], coarse[None], side), SHARE))
+    outside = partial(_outside, side=side, limit=limit) if holes else None
+    store_scene(path, side, COLOURS[:, BANDS], {"_FillValue": 0} if holes else {}, outside)
 
 
 def _shape(lines: np.ndarray, columns: np.ndarray, side: int) -> np.ndarray:
@@ -165,35 +140,7 @@ def _shape(lines: np.ndarray, columns: np.ndarray, side: int) -> np.ndarray:
     return np.minimum(4 * swath, 1.2 + 0.5 * clouds)
 
 
-def _place(block_id: tuple[int, int], shape: tuple[int, ...]) -> tuple[slice, slice]:
-    y, x = (slice(CHUNK * i, min(CHUNK * (i + 1), n)) for i, n in zip(block_id, shape))
-    return y, x
-
-
-def _write_ground(target: zarr.Array, block_id: tuple[int, int]) -> np.ndarray:
-    y, x = _place(block_id, target.shape)
-    rng = np.random.default_rng(block_id)
-    lines, columns = np.arange(y.start, y.stop)[:, None], np.arange(x.start, x.stop)[None]
-    waves = np.sin(lines / 700 + np.sin(columns / 900)) + np.sin(columns / 1100 + np.cos(lines / 400))
-    kind = ((waves + 2) * (len(COLOURS) / 4 - 1e-6)).astype(np.intp)
-    noise = rng.integers(0, NOISE, (2, *kind.shape, len(BANDS)), dtype=np.uint8).sum(axis=0, dtype=np.uint8)
-    target[y, x] = (COLOURS[kind][..., BANDS] + noise).clip(1)
-    return np.ones((1, 1), bool)
-
-
-def _write_chunk(target: zarr.Array, ground: zarr.Array, limit: float, block_id: tuple[int, int]) -> np.ndarray:
-    y, x = _place(block_id, target.shape)
-    lines, columns = np.arange(y.start, y.stop, EDGE)[:, None], np.arange(x.start, x.stop, EDGE)[None]
-    outside = _shape(lines, columns, target.shape[0]) < limit
-    own = (block_id[0] % REPEAT, block_id[1] % REPEAT)
-    if not outside.any():
-        file, source = (
-            Path(a.store.root, a.path, "c", *map(str, i), "0") for a, i in ((target, block_id), (ground, own))
-        )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, file)
-    elif not outside.all():
-        outside = outside.repeat(EDGE, axis=0).repeat(EDGE, axis=1)[: y.stop - y.start, : x.stop - x.start]
-        pixels = np.asarray(ground[_place(own, ground.shape)])[: outside.shape[0], : outside.shape[1]]
-        target[y, x] = np.where(outside[..., None], np.uint8(0), pixels)
-    return np.ones((1, 1), bool)
+def _outside(place: tuple[slice, slice], side: int, limit: float) -> np.ndarray:
+    """Return where there are no data, in steps of `EDGE`."""
+    lines, columns = (np.arange(one.start, one.stop) // EDGE * EDGE for one in place)
+    return _shape(lines[:, None], columns[None], side) < limit
