@@ -272,10 +272,16 @@ class Coder:
 
     def __call__(self, table: Any) -> Floats:
         """Return the codes of a table, shape (n_rows, n_columns)."""
-        columns = [self._codes(column_of(table, key), j) for j, key in enumerate(self.keys)]
-        out = np.empty((len(columns[0]), len(columns)), self.dtype)
-        for j, codes in enumerate(columns):
-            out[:, j] = codes
+        lists = table.joined(self.keys) if hasattr(table, "joined") else ()
+        parts = [(own, values) for own, values in lists if not any(self.types.levels[own])]
+        copied = {j for own, _ in parts for j in range(own.start, own.stop)}
+        parts += [
+            (slice(j, j + 1), self._codes(column_of(table, key), j)[:, None])
+            for j, key in enumerate(self.keys) if j not in copied
+        ]  # fmt: skip
+        out = np.empty((len(parts[0][1]), len(self.keys)), self.dtype)
+        for own, values in parts:
+            out[:, own] = values
         return out
 
     def _codes(self, column: Any, j: int) -> AnyArray:

@@ -32,6 +32,7 @@ from .rows import MAP
 from .spectral_features import AffinityFeatures as AffinityFeatures
 from .spectral_features import SpectralFeatures as SpectralFeatures
 from .truncated_svd_features import TruncatedSVDFeatures as TruncatedSVDFeatures
+from .unit_length_features import UnitLengthFeatures as UnitLengthFeatures
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "products": QuadraticFeatures,
@@ -41,6 +42,7 @@ FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "spectral": SpectralFeatures,
     "affinities": AffinityFeatures,
     "truncated_svd": TruncatedSVDFeatures,
+    "unit_length": UnitLengthFeatures,
 }
 """Transformers by name, without those of kernels."""
 
@@ -94,10 +96,11 @@ class Mapped(RowValues):
         ``"precomputed"``; ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables;
         ``"scaling"``: multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities;
         ``"affinities"``: features whose inner products are affinities; ``"truncated_svd"``: products with singular
-        vectors, for texts; ``"products"``: at most 60 columns and the products of two of them; or a transformer, such
-        as `KernelPCAFeatures`, `GowerFeatures` or `QuadraticFeatures`, which is cloned. Features are not scaled;
-        `scale` applies to the columns that a named map uses. For sparse rows of more than 1000 columns, None is
-        ``"truncated_svd"``: their samples would be too large as dense rows.
+        vectors, for texts; ``"unit_length"``: rows of length one, for embeddings; ``"products"``: at most 60 columns
+        and the products of two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or
+        `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns that a named map
+        uses. For sparse rows of more than 1000 columns, None is ``"truncated_svd"``: their samples would be too large
+        as dense rows.
     cache : {"auto", "memory", "disk"} or None
         Cache for the features of lazy rows between passes: the memory of the workers, or a scratch array in
         Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter

@@ -20,7 +20,7 @@ from ..columns.drafts import is_table, not_numbers
 from ..io import open_rows
 from .frames import package_of, plain_rows
 from .missing import MissingValues, filled, with_nan
-from .tables import is_typed, typed_rows
+from .tables import is_typed, plain_table, typed_rows
 
 MOST_COLUMNS = 1000
 """Most columns of sparse rows of which samples may become dense."""
@@ -85,7 +85,7 @@ def read_rows(X: Any, spec: RowSpec) -> Rows:
     A ValueError or TypeError says what was expected, what was got, and what to do.
     """
     X, names = plain_rows(_opened(X))
-    X = with_nan(X)
+    X = plain_table(with_nan(X))
     if is_compact(X._meta if is_dask(X) else X):
         read = _sparse(X, spec)
     elif is_typed(X, spec):

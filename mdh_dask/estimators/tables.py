@@ -10,6 +10,7 @@ from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, Found, TypedRows, array_of_table, dtype_of, is_categorical, is_single, kind_of
 from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
+from ..columns.lists import with_lists
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def is_typed(X: Any, spec: "RowSpec") -> bool:
     """Return whether rows are read by their types of columns, and not as an array of numbers."""
-    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names") or is_polars(X):
+    if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names"):
         return True
     if not spec.fits:
         return spec.types is not None
@@ -27,9 +28,13 @@ def is_typed(X: Any, spec: "RowSpec") -> bool:
     return is_table(X) and any(not _is_number(X[key], spec.uses_types) for key in keys_of(X))
 
 
-def is_polars(X: Any) -> bool:
-    """Return whether an object is a table of polars, which becomes one of Arrow."""
-    return hasattr(X, "to_arrow") and not hasattr(X, "iloc")
+def plain_table(X: Any) -> Any:
+    """Return a table in memory with the values of lists in columns of their own, and one of polars as one of Arrow.
+
+    Raises a ValueError for columns of the same name.
+    """
+    X = X.to_arrow() if hasattr(X, "to_arrow") and not hasattr(X, "iloc") else X  # of polars
+    return with_lists(X, keys_of(X)) if is_table(X) and not is_lazy_table(X) else X
 
 
 def _is_number(column: Any, uses_types: bool) -> bool:
@@ -51,7 +56,6 @@ def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
     if isinstance(X, TypedRows):
         return X, 0
     keys_of(X)  # raises the error for columns of the same name
-    X = X.to_arrow() if is_polars(X) else X
     X = lazy_table(X) if is_lazy_table(X) else X
     if spec.fits:
         booleans: Any = "categorical" if spec.uses_types else "continuous"

@@ -1,7 +1,7 @@
 """Rows of numeric columns in Parquet files, in blocks of whole row groups."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dask.array as da
@@ -10,9 +10,10 @@ from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials
 from ..chunks import default_block_bytes
+from ..columns.lists import Element, sources_of, value_type
 from .parquet_files import Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
 from .paths import Options
-from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows
+from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows, with_elements
 
 
 @hiding_credentials()
@@ -38,12 +39,13 @@ def open_parquet(
     is missing.
     """
     fs, footers = footers_of(path, storage_options)
-    names = _chosen(footers[0], columns, path)
-    _check_numeric(footers[0], names, path)
-    types = {_type(footer, name) for footer in footers for name in _checked(footer, names)}
-    dtype = _common(_dtype(footer, name) for footer in footers for name in names)
+    elements = _chosen(footers[0], columns, path)
+    names, sources = tuple(elements), sources_of(tuple(elements), elements)
+    _check_numeric(footers[0], sources, path)
+    types = {_type(footer, name) for footer in footers for name in _checked(footer, sources, footers[0].widths)}
+    dtype = _common(_dtype(footer, name) for footer in footers for name in sources)
     blocks, rows = _blocks(footers, dtype.itemsize * len(names), path, block_bytes)
-    reader = ParquetReader(fs, names, dtype, exact=all(kind.kind in "biu" for kind in types))
+    reader = ParquetReader(fs, elements, dtype, exact=all(kind.kind in "biu" for kind in types))
     return lazy_rows(reader, blocks, rows, len(names), dtype, _version(footers, names)), names
 
 
@@ -57,11 +59,14 @@ def open_parquet_table(
 ) -> LazyTable:
     """Open columns of any type of a Parquet table lazily; parameters and errors are those of `open_parquet`."""
     fs, footers = footers_of(path, storage_options)
-    names = _chosen(footers[0], columns, path)
-    _check_flat(footers[0], names, path)
-    there = {name: LazyColumn(_common_type(footers, name)) for name in names}
+    elements = _chosen(footers[0], columns, path)
+    names, sources = tuple(elements), sources_of(tuple(elements), elements)
+    _check_flat(footers[0], sources, path)
+    types = {name: _common_type(footers, name) for name in sources}
+    there = {name: LazyColumn(types[element.source]) for name, element in elements.items()}
     blocks, rows = _blocks(footers, 8 * len(names), path, block_bytes)
-    return LazyTable(there, tuple(blocks), ParquetTables(fs), tuple(rows), _version(footers, names))
+    read = with_elements(ParquetTables(fs), elements)
+    return LazyTable(there, tuple(blocks), read, tuple(rows), _version(footers, names))
 
 
 def _blocks(
@@ -91,6 +96,11 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
                 f"expected a column {name} in every file of the table; got none in {footer.file}: name columns that "
                 "all files have with columns=..., or fewer files"
             )
+        if footer.widths[name] != footers[0].widths[name]:
+            raise ValueError(
+                f"expected lists of one length in column {name} of every file of the table; got "
+                f"{_described(footers[0], name)} and {_described(footer, name)} in {footer.file}: leave it out"
+            )
     first, *others = found = [footer.types[name] for footer in footers]
     if all(kind == first for kind in others):
         return first
@@ -100,12 +110,14 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
     return pa.float64() if all(numeric) else pa.string()
 
 
-def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> tuple[str, ...]:
-    return chosen_columns(footer.names, columns, path, [name for name in footer.names if name not in footer.of_index])
+def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> dict[str, Element]:
+    """Return the columns to take, those of lists as columns of their values."""
+    elements, own = footer.elements, [name for name in footer.names if name not in footer.of_index]
+    return {name: elements[name] for name in chosen_columns(footer.names, columns, path, own, elements)}
 
 
 def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
-    if bad := [f"{name} ({footer.types[name]})" for name in names if not _is_numeric(footer.types[name])]:
+    if bad := [_described(footer, name) for name in names if not _is_numeric(footer.types[name])]:
         others = [name for name in footer.names if name not in footer.of_index]
         numeric = ",".join(name for name in others if _is_numeric(footer.types[name]))
         remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
@@ -114,21 +126,27 @@ def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
         )
 
 
+def _described(footer: Footer, name: str) -> str:
+    kind, width = footer.types[name], footer.widths[name]
+    several = " of several lengths, or some are missing" if value_type(kind) is not None else ""
+    return f"{name} (lists of {width} values, {kind})" if width else f"{name} ({kind}{several})"
+
+
 def _check_flat(footer: Footer, names: tuple[str, ...], path: Any) -> None:
     from pyarrow.types import is_nested
 
-    if nested := [f"{name} ({footer.types[name]})" for name in names if is_nested(footer.types[name])]:
+    if nested := [_described(footer, name) for name in names if is_nested(footer.types[name])]:
         raise ValueError(
             f"expected columns with one value in every row; got {', '.join(nested)} in {path}: name other columns with "
             "columns=..., or store the values in columns of their own"
         )
 
 
-def _checked(footer: Footer, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns after checking that a file of the table has them, too."""
+def _checked(footer: Footer, names: tuple[str, ...], widths: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the columns after checking that a file of the table has them, too, with lists of the same lengths."""
     for name in names:
-        if name not in footer.types or not _is_numeric(footer.types[name]):
-            found = footer.types.get(name, "none")
+        if footer.widths.get(name) != widths[name] or not _is_numeric(footer.types[name]):
+            found = f"{_described(footer, name)}" if name in footer.types else "none"
             raise ValueError(
                 f"expected a numeric column {name} in every file of the table; got {found} in {footer.file}: name "
                 "columns that all files have with columns=..., or fewer files"

@@ -1,7 +1,7 @@
 """The files of Parquet tables: the metadata in their footers, and row groups as blocks of rows."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from dask.utils import natural_sort_key
 from .._locations import hiding_credentials, without_query
 from .._packages import needed
 from .._typing import AnyArray
+from ..columns.lists import Element, Expanded, elements_of, sources_of, value_type
 from .paths import Options, about_file, filesystem, is_damage, naming, refuse_streams, version_of
 
 PieceOfFile = tuple[str, tuple[int, ...]]
@@ -26,7 +27,8 @@ class ParquetReader:
     """Reader of row groups into an array of rows; `exact`: an integer that the dtype cannot represent is an error."""
 
     fs: Any
-    names: tuple[str, ...]
+    elements: Mapping[str, Element]
+    """The columns to read, which may be values of lists."""
     dtype: np.dtype
     exact: bool
 
@@ -36,16 +38,22 @@ class ParquetReader:
         return np.concatenate([self._read(file, groups) for file, groups in pieces])
 
     def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
+        names = tuple(self.elements)
         with opened(self.fs, file) as parquet:
-            table = table_of(parquet, self.names, file, groups)
-        rows = np.empty((table.num_rows, len(self.names)), self.dtype)
-        for j, name in enumerate(self.names):
-            rows[:, j] = self._numbers(table.column(name), file, name)
+            table = table_of(parquet, sources_of(names, self.elements), file, groups)
+        rows = np.empty((table.num_rows, len(names)), self.dtype)
+        for own, values in Expanded(table, self.elements).joined(names):
+            rows[:, own] = self._held(values, file, self.elements[names[own.start]].source)
+        for j, name in enumerate(names):
+            if not self.elements[name].width:
+                rows[:, j] = self._numbers(table.column(name), file, name)
         return rows
 
     def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
         if self.exact and column.type != "bool":
-            self._check_held(column, file, name)
+            from pyarrow.compute import min_max
+
+            self._check_held(min_max(column).as_py().values(), file, name)
         if column.null_count:
             if self.dtype.kind != "f":
                 raise ValueError(f"{file}: column {name} has missing values that its footer does not report")
@@ -53,13 +61,19 @@ class ParquetReader:
             column = column.cast("float64", safe=False)
         return column.to_numpy()
 
-    def _check_held(self, column: Any, file: str, name: str) -> None:
-        """Raise an error if a column holds an integer that the common dtype cannot represent."""
-        from pyarrow.compute import min_max
+    def _held(self, values: AnyArray, file: str, name: str) -> AnyArray:
+        """Return the values of lists after checking that the common dtype represents them."""
+        if self.dtype.kind != "f" and values.dtype.kind == "f":
+            raise ValueError(f"{file}: column {name} has missing values that its footer does not report")
+        if self.exact and values.dtype.kind in "iu":
+            self._check_held((int(values.min()), int(values.max())), file, name)
+        return values
 
+    def _check_held(self, extremes: Iterable[int | None], file: str, name: str) -> None:
+        """Raise an error if a column holds an integer that the common dtype cannot represent."""
         is_float = self.dtype.kind == "f"
         most = 2 ** (np.finfo(self.dtype).nmant + 1) if is_float else np.iinfo(self.dtype).max
-        for value in min_max(column).as_py().values():
+        for value in extremes:
             if value is not None and (value > most or (is_float and value < -most)):
                 raise ValueError(
                     f"expected integers that {self.dtype}, the common dtype of all columns, represents exactly; "
@@ -90,7 +104,7 @@ class ParquetTables:
 def _decoded(table: Any) -> Any:
     """Return a table with texts and numbers in place of dictionaries of them."""
     for j, kind in enumerate(table.schema.types):
-        if hasattr(kind, "value_type"):
+        if hasattr(kind, "ordered"):
             table = table.set_column(j, table.column_names[j], table.column(j).cast(kind.value_type))
     return table
 
@@ -142,13 +156,20 @@ class Footer(NamedTuple):
     """A version that changes with the contents."""
     names: tuple[str, ...]
     types: dict[str, Any]
-    """The Arrow types of the columns by their names."""
+    """The Arrow types of the columns by their names, of lists of one length those of their values."""
+    widths: dict[str, int]
+    """Lengths of lists, zero for other columns and for lists of several lengths."""
     of_index: tuple[str, ...]
     """Columns that hold the index of pandas."""
     rows: tuple[int, ...]
     """Number of rows of every row group."""
     may_lack: frozenset[str]
     """Columns that may have missing values."""
+
+    @property
+    def elements(self) -> dict[str, Element]:
+        """The columns by their names, with those of values in lists."""
+        return elements_of(self.widths)
 
 
 def footers_of(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, list[Footer]]:
@@ -188,15 +209,37 @@ def _footer(fs: Any, file: str) -> Footer:
     with naming(f"{file} is not Parquet, or is damaged", "write it again"), opened(fs, file) as parquet:
         metadata, schema = parquet.metadata, parquet.schema_arrow
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        types = dict(zip(schema.names, schema.types))
+        widths = {name: 0 if value_type(kind) is None else _width(name, kind, groups) for name, kind in types.items()}
     if any(group.num_rows < 0 for group in groups):
         raise ValueError(f"{file} is damaged: it has row groups with a negative number of rows; write it again")
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     lacks = (c.path_in_schema for g in groups for c in map(g.column, range(g.num_columns)) if not _is_full(c))
+    types |= {name: value_type(types[name]) for name, width in widths.items() if width}
     return Footer(
-        file, version_of(fs, file), tuple(schema.names), dict(zip(schema.names, schema.types)),
+        file, version_of(fs, file), tuple(schema.names), types, widths,
         tuple(name for name in index if isinstance(name, str)), tuple(group.num_rows for group in groups),
-        frozenset(lacks),
+        frozenset(_column_of(path, widths) for path in lacks),
     )  # fmt: skip
+
+
+def _column_of(path: str, widths: Mapping[str, int]) -> str:
+    """Return the column of the schema with the values at a path in the schema of Parquet."""
+    return next((name for name, width in widths.items() if width and path.startswith(f"{name}.")), path)
+
+
+def _width(name: str, kind: Any, groups: Sequence[Any]) -> int:
+    """Return the length of all lists in a column, which Parquet stores one after the other, or zero if they differ.
+
+    Missing lists count as one value each, so they must be those of a type with a length.
+    """
+    if hasattr(kind, "list_size"):
+        return int(kind.list_size)
+    own = [(g.num_rows, c.num_values) for g in groups for c in map(g.column, range(g.num_columns))
+           if c.path_in_schema.startswith(f"{name}.") and g.num_rows]  # fmt: skip
+    found = {divmod(n_values, n_rows) for n_rows, n_values in own}
+    width, rest = found.pop() if len(found) == 1 else (0, 1)
+    return 0 if rest else width
 
 
 def _is_full(chunk: Any) -> bool:

@@ -18,6 +18,16 @@ from dask.base import tokenize
 from .._typing import AnyArray
 from ..columns.coding import array_of_table
 from ..columns.drafts import repeated
+from ..columns.lists import (
+    Element,
+    Expanded,
+    ExpandedReader,
+    elements_of,
+    expanded_names,
+    may_hold_lists,
+    sources_of,
+    widths_of,
+)
 
 MOST_BLOCKS = 10**7
 """With blocks of the default size this is about 300 TB."""
@@ -77,14 +87,24 @@ def check_blocks(n_rows: int, step: int, where: object) -> None:
 
 
 def chosen_columns(
-    there: Sequence[str], columns: Sequence[str] | None, path: Any, default: Sequence[str] | None = None
+    there: Sequence[str],
+    columns: Sequence[str] | None,
+    path: Any,
+    default: Sequence[str] | None = None,
+    elements: Mapping[str, Element] | None = None,
 ) -> tuple[str, ...]:
-    """Return the requested columns of a table, or the default ones, after checking that each is there once."""
+    """Return the requested columns of a table, or the default ones, after checking that each is there once.
+
+    With its elements, the name of a column of lists stands for all their values.
+    """
     names = tuple((there if default is None else default) if columns is None else columns)
+    ambiguous = repeated(there)
+    if elements is not None:
+        names, there = tuple(expanded_names(names, elements)), tuple(elements)
     known = set(there)
     if missing := [name for name in names if name not in known]:
         raise ValueError(f"{path} has no column {', '.join(missing)}; its columns are {', '.join(there)}")
-    if twice := sorted(repeated(names) | repeated(there) & set(names)):
+    if twice := sorted(repeated(names) | ambiguous & set(names)):
         raise ValueError(f"{path}: expected every column once; got {', '.join(twice)} twice: name others")
     if not names:
         raise ValueError(f"{path}: expected at least one column, got none")
@@ -111,6 +131,9 @@ def grouped(sizes: Iterable[int], most: int) -> list[list[int]]:
 Code = Callable[[Any], AnyArray]
 """A function from a table to an array of its rows."""
 
+Reader = Callable[[Any, tuple[str, ...]], Any]
+"""A function that reads columns of a block of a table."""
+
 
 @dataclass(frozen=True)
 class LazyColumn:
@@ -129,7 +152,7 @@ class LazyTable:
 
     columns_there: Mapping[str, LazyColumn]
     blocks: tuple[Any, ...]
-    read: Callable[[Any, tuple[str, ...]], Any]
+    read: Reader
     n_rows: tuple[int, ...] | None
     version: Any
     graph: Mapping[Any, Any] = field(default_factory=dict, repr=False)
@@ -185,18 +208,31 @@ def is_lazy_table(X: object) -> bool:
 
 
 def lazy_table(X: Any) -> LazyTable:
-    """Return a Dask DataFrame as a table that is read block by block; such a table is returned as it is."""
+    """Return a Dask DataFrame as a table that is read block by block; such a table is returned as it is.
+
+    The first row says how long the lists in columns of objects are: its partition is computed if there are any.
+    """
     if isinstance(X, LazyTable):
         return X
-    columns = {key: _column_of_frame(X, key) for key in X.columns}
-    blocks = tuple(range(X.npartitions))
-    return LazyTable(columns, blocks, _selected, None, None, narrowed=lambda names: _of_frame(X[list(names)]))
+    objects = [key for key, dtype in X.dtypes.items() if may_hold_lists(dtype)]
+    widths = dict.fromkeys(X.columns, 0)
+    first = X[objects].head(1) if objects else None
+    widths |= widths_of(first, objects)
+    elements = elements_of(widths)
+    own = {key: Expanded(first, elements)[key].dtype for key, element in elements.items() if element.width}
+    columns = {key: LazyColumn(own[key]) if key in own else _column_of_frame(X, key) for key in elements}
+
+    def narrowed(names: tuple[str, ...]) -> LazyTable:
+        frame = X[list(sources_of(names, elements))].optimize()
+        graph, keys = dict(frame.__dask_graph__()), tuple(frame.__dask_keys__())
+        return LazyTable({}, keys, with_elements(_selected, elements), None, tokenize(frame), graph)
+
+    return LazyTable(columns, tuple(range(X.npartitions)), _selected, None, None, narrowed=narrowed)
 
 
-def _of_frame(frame: Any) -> LazyTable:
-    frame = frame.optimize()
-    graph, keys = dict(frame.__dask_graph__()), tuple(frame.__dask_keys__())
-    return LazyTable({}, keys, _selected, None, tokenize(frame), graph)
+def with_elements(read: Reader, elements: Mapping[Any, Element]) -> Reader:
+    """Return a function that reads the columns of blocks by the names of values in lists, if there are any."""
+    return ExpandedReader(read, elements) if any(element.width for element in elements.values()) else read
 
 
 def _column_of_frame(frame: Any, key: Any) -> LazyColumn:
@@ -209,5 +245,5 @@ def _selected(partition: Any, names: tuple[str, ...]) -> Any:
     return partition[list(names)]
 
 
-def _coded(read: Callable[[Any, tuple[str, ...]], Any], names: tuple[str, ...], code: Code, block: Any) -> AnyArray:
+def _coded(read: Reader, names: tuple[str, ...], code: Code, block: Any) -> AnyArray:
     return code(read(block, names))

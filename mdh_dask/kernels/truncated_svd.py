@@ -16,6 +16,7 @@ from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from .unit_length import of_unit_length
 
 SAMPLED_VALUES = 2**25
 """Most stored values of a sample, which takes 400 MiB then."""
@@ -56,10 +57,7 @@ class TruncatedSVDMap(FeatureMap):
         """Return the features of rows, dense or sparse, shape (n, n_components), float32; zeros for rows of zeros."""
         out = np.zeros((len(rows), self.n_components))
         project_sparse(*sparse_rows(rows).loop_ready(), self.components, out)
-        if self.unit_length:
-            lengths = np.sqrt(np.square(out).sum(axis=1, keepdims=True))
-            np.divide(out, lengths, out=out, where=lengths > 0)
-        return out.astype(np.float32)
+        return of_unit_length(out) if self.unit_length else out.astype(np.float32)
 
     @property
     def points(self) -> Callable[[AnyArray], Floats]:

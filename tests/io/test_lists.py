@@ -1,0 +1,167 @@
+"""Embeddings as they are stored: lists of one length in a column, float16, files mapped into memory, unit length."""
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+
+from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask.io.inputs import open_features, open_typed
+from mdh_dask.workflows import fit, predict
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask's read_parquet, from pandas
+
+N, D = 600, 12
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    return (4 * rng.normal(size=(4, D))[rng.integers(4, size=N)] + rng.normal(size=(N, D))).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    return RandomProjectionTree().fit(rows)
+
+
+def fixed(rows):
+    return pa.table({"e": pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])})
+
+
+def varying(rows):
+    return pa.table({"e": pa.array([*rows])})
+
+
+def write(table, folder):
+    pq.write_table(table, folder / "e.parquet", row_group_size=100)
+    return folder / "e.parquet"
+
+
+FRAMES = {
+    "Arrow, fixed size": fixed,
+    "Arrow": varying,
+    "pandas": lambda rows: pd.DataFrame({"e": [*rows]}),
+    "pandas of Arrow": lambda rows: varying(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    "polars, lists": lambda rows: pl.DataFrame({"e": [*rows]}),
+    "polars, arrays": lambda rows: pl.DataFrame({"e": rows}),
+    "polars, lazy": lambda rows: pl.LazyFrame({"e": rows}),
+}  # fmt: skip
+
+FILES = {
+    "numbers": lambda path: open_features(path, block_bytes=5000).rows,
+    "typed": lambda path: open_typed(path, block_bytes=5000).source,
+    "Dask": dd.read_parquet,
+}
+
+
+def assert_same(form, rows, model):
+    found = RandomProjectionTree().fit(form)
+    assert found.tree_ == model.tree_
+    np.testing.assert_array_equal(np.asarray(found.labels_), model.labels_)
+    np.testing.assert_array_equal(np.asarray(found.predict(form)), model.labels_)
+    return found
+
+
+@pytest.mark.parametrize("form", FRAMES)
+def test_lists_in_frames_are_columns_named_by_their_places(form, rows, model):
+    found = assert_same(FRAMES[form](rows), rows, model)
+    assert found.feature_names_in_.tolist() == [f"e_{i}" for i in range(D)]
+
+
+@pytest.mark.parametrize("form", FILES)
+@pytest.mark.parametrize("lists", [fixed, varying], ids=["fixed", "varying"])
+def test_lists_in_parquet_are_columns(form, lists, rows, model, tmp_path):
+    assert_same(FILES[form](write(lists(rows), tmp_path)), rows, model)
+
+
+def test_lists_in_dask_frames_made_of_pandas_are_columns(rows, model):
+    with dask.config.set({"dataframe.convert-string": False}):  # which would make texts of lists
+        assert_same(dd.from_pandas(FRAMES["pandas"](rows), npartitions=3), rows, model)
+
+
+def test_lists_beside_other_columns_are_chosen_by_their_name_or_that_of_a_value(rows, tmp_path):
+    path = write(fixed(rows).append_column("age", pa.array(np.arange(N))), tmp_path)
+    table = open_features(path)
+    assert table.names == (*(f"e_{i}" for i in range(D)), "age")
+    np.testing.assert_array_equal(table.rows, np.column_stack([rows, np.arange(N)]))
+    np.testing.assert_array_equal(open_features(path, ["age", "e"]).rows[:, 1:], rows)
+    np.testing.assert_array_equal(open_features(path, ["e_3", "age", "e_1"]).rows[:, ::2], rows[:, [3, 1]])
+
+
+def test_missing_values_and_missing_lists_of_fixed_size_are_nan(rows, tmp_path):
+    cells = rows.tolist()
+    cells[3], cells[5][2] = None, None
+    table = pa.table({"e": pa.array(cells, pa.list_(pa.float32(), D))})
+    expected = rows.copy()
+    expected[3], expected[5, 2] = np.nan, np.nan
+    np.testing.assert_array_equal(open_features(write(table, tmp_path)).rows, expected)
+    tree = RandomProjectionTree(missing="drop").fit(table)
+    assert tree.missing_values_.n_incomplete == 2
+
+
+def test_integers_in_lists_lose_no_bits(tmp_path):
+    cells = np.arange(40).reshape(10, 4) + 2**60
+    found = open_features(write(varying(cells), tmp_path)).rows
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, cells)
+
+
+def test_lists_of_several_lengths_are_errors_that_name_their_column(tmp_path):
+    ragged = pa.table({"e": pa.array([[1.0, 2.0], [1.0, 2.0, 3.0], [1.0]] * 30)})  # with whole lengths on average
+    with pytest.raises(ValueError, match=r"lists of 2 numbers in column 'e'.*got 3 in row 1"):
+        RandomProjectionTree().fit(ragged)
+    path = write(ragged, tmp_path)
+    for source in (open_features(path).rows, open_typed(path).source, dd.read_parquet(path)):
+        with pytest.raises(ValueError, match="lists of 2 numbers in column 'e'"):
+            RandomProjectionTree().fit(source)
+    path = write(pa.table({"e": pa.array([[1.0], [1.0, 2.0]] * 30)}), tmp_path)
+    for opening in (open_features, open_typed):
+        with pytest.raises(ValueError, match=r"e \(list<element: double> of several lengths"):
+            opening(path)
+    texts = pa.table({"e": pa.array([["a", "b"]] * 9)})
+    with pytest.raises(ValueError, match="expected numbers in the lists of column 'e'"):
+        RandomProjectionTree().fit(texts)
+
+
+def test_lists_of_other_lengths_in_another_file_are_an_error(rows, tmp_path):
+    for i, d in enumerate((D, D - 1)):
+        pq.write_table(varying(rows[:, :d]), tmp_path / f"{i}.parquet")
+    for opening in (open_features, open_typed):
+        with pytest.raises(ValueError, match="lists of 11 values"):
+            opening(tmp_path)
+
+
+def test_commands_fit_to_lists_and_predict_by_them(rows, model, tmp_path):
+    path = str(write(varying(rows), tmp_path))
+    fit(path, RandomProjectionTree(), labels=str(tmp_path / "l.zarr"), model=str(tmp_path / "m.zarr"))
+    predict(path, str(tmp_path / "m.zarr"), str(tmp_path / "p.zarr"))
+    for name in "lp":
+        np.testing.assert_array_equal(zarr.open(tmp_path / f"{name}.zarr")[:], model.labels_)
+
+
+def test_half_precision_and_mapped_files_are_their_rows(rows, tmp_path):
+    half = rows.astype(np.float16)
+    np.save(tmp_path / "x.npy", half)
+    expected = RandomProjectionTree().fit(half.astype(np.float32))
+    lists = pa.table({"e": pa.array([*half], pa.list_(pa.float16()))})
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for form in (half, mapped, da.from_array(half, chunks=(99, -1)), open_features(tmp_path / "x.npy").rows, lists):
+        assert_same(form, half, expected)
+
+
+@pytest.mark.parametrize("of_dask", [False, True])
+def test_lengths_of_rows_change_no_label_of_rows_of_unit_length(rows, of_dask, tmp_path):
+    lengths = np.exp2(np.random.default_rng(1).integers(-20, 20, size=(N, 1)))
+    forms = [da.from_array(own, chunks=(99, -1)) if of_dask else own for own in (rows, rows * lengths)]
+    first, second = (HierarchicalMDH(feature_map="unit_length", starts="pca2").fit(form) for form in forms)
+    np.testing.assert_array_equal(np.asarray(first.labels_), np.asarray(second.labels_))
+    assert first.n_clusters_ > 1
+    second.save(tmp_path / "m.zarr")
+    np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(3 * rows), np.asarray(first.labels_))
