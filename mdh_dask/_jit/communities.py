@@ -62,20 +62,13 @@ def best_community(i, start, other, weight, community, cost, total, towards):
 def rows_by_radius(squares, core, ends, apart, radii, sums):
     """Add to `sums` how many balls around core landmarks, and around cut places, hold each row, by radius.
 
-    Parameters
-    ----------
-    squares : array of shape (n_landmarks, n_rows)
-        Squared distances.
-    core : array of shape (n_core,)
-    ends : array of shape (2, n_places)
-        A place on the cut is in the middle of two landmarks, which may be equal.
-    apart : array of shape (n_places,)
-        Squared distances of the ends.
-    radii : array of shape (n_radii,)
-        Squared radii.
-    sums : array of shape (n_radii, 5), int64
-        Sums over rows of the balls of the core, those of the cut, the squares of the former, their products, and the
-        squares of the latter.
+    squares (n_landmarks, n_rows): squared distances.
+    core (n_core,).
+    ends (2, n_places): a place on the cut is in the middle of two landmarks, which may be equal.
+    apart (n_places,): squared distances of the ends.
+    radii (n_radii,): squared radii.
+    sums (n_radii, 5) int64: sums over rows of the balls of the core, those of the cut, the squares of the former, their
+        products, and the squares of the latter.
     """
     n_rows = squares.shape[1]
     in_core, in_cut = np.zeros((radii.shape[0], n_rows), np.int64), np.zeros((radii.shape[0], n_rows), np.int64)
@@ -102,16 +95,10 @@ def rows_by_radius(squares, core, ends, apart, radii, sums):
 def rows_in_balls(rows, nearest, balls, sums, counts):
     """Add to `sums` what each row's weighted number of balls in the core exceeds that on the cut, by test and radius.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns), float64
-    nearest : array of shape (n_rows,)
-        The landmark nearest to each row.
-    balls : mdh_dask.density_trees.places.Places
-    sums : array of shape (n_tests, n_radii, 2), int64
-        Sum of the excess, and sum of its squares.
-    counts : array of shape (n_balls, n_radii), int64
-        The rows in each ball are added to it.
+    rows (n_rows, n_columns) float64.
+    nearest (n_rows,): the landmark nearest to each row.
+    sums (n_tests, n_radii, 2) int64: sum of the excess, and sum of its squares.
+    counts (n_balls, n_radii) int64: the rows in each ball are added to it.
     """
     excess = np.zeros(balls.radii.shape[1], np.int64)
     for i in range(rows.shape[0]):

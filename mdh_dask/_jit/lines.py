@@ -37,20 +37,12 @@ class Guards(NamedTuple):
 def draw_lines(rows, contacts, members, pairs, ladder, guards, lines):
     """Draw lines through the means of the rows of both groups that are nearest to their contact.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns)
-        Rows that choose lines.
-    contacts : array of shape (n_pairs, n_columns)
-        The densest place between both groups; NaN without any.
-    members : Listed
-        The rows of each group.
-    pairs : array of shape (n_pairs, 2), int
-    ladder : array of shape (n_lines,), int
-        Numbers of rows of each group.
-    guards : Guards
-    lines : Lines
-        They are written.
+    rows (n_rows, n_columns): rows that choose lines.
+    contacts (n_pairs, n_columns): the densest place between both groups; NaN without any.
+    members: the rows of each group.
+    pairs (n_pairs, 2) int.
+    ladder (n_lines,) int: numbers of rows of each group.
+    lines: they are written.
     """
     for p in range(pairs.shape[0]):
         if np.isnan(contacts[p, 0]):
@@ -203,19 +195,13 @@ def place_by_counted(rows, members, pairs, within, lines):
 def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
     """Count the rows around both ends of each line and half way between, without those of some groups.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns)
-    own, part : arrays of shape (n_rows,), int
-        Group and part of each row.
-    left_out : array of shape (n_pairs, n_groups + 1), bool
-        Groups whose rows are not counted on the lines of each pair.
-    lines : Lines
-    shifts : tuple of arrays of shape (n_pairs, n_lines) and (n_rows,)
-        Products of both are the displacements of the rows along the lines.
-    counts : array of shape (n_pairs, n_lines, 1 or 2, n_parts, 3), int64
-        They are added to, first by the places, then by the displaced ones: around the lower end, between, around the
-        other end.
+    rows (n_rows, n_columns).
+    own, part (n_rows,) int: group and part of each row.
+    left_out (n_pairs, n_groups + 1) bool: groups whose rows are not counted on the lines of each pair.
+    shifts, (n_pairs, n_lines) and (n_rows,): products of both are the displacements of the rows along
+        the lines.
+    counts (n_pairs, n_lines, 1 or 2, n_parts, 3) int64: they are added to, first by the places, then by the displaced
+        ones: around the lower end, between, around the other end.
     """
     for p in range(left_out.shape[0]):
         for k in range(lines.radius.shape[1]):

@@ -77,19 +77,12 @@ def kth_from_middle(one, other, between, k):
 def find_bottlenecks(squares, apart, first, second, k, ties, halfway, meets):
     """Measure the middles of links.
 
-    Parameters
-    ----------
-    squares : array of shape (n_landmarks, n_rows)
-        Squared distances.
-    apart : array of shape (n_landmarks, n_landmarks)
-    first, second : arrays of shape (n_links,), int
-    k : int
-    ties : float
-        Relative difference up to which distances are equal.
-    halfway : array of shape (n_links,)
-        Written: squared distances of the middles to their k-th nearest row.
-    meets : array of shape (n_links,), bool
-        Written: whether no landmark is nearer to the middle than both ends.
+    squares (n_landmarks, n_rows): squared distances.
+    apart (n_landmarks, n_landmarks).
+    first, second (n_links,) int.
+    ties: relative difference up to which distances are equal.
+    halfway (n_links,), written: squared distances of the middles to their k-th nearest row.
+    meets (n_links,) bool, written: whether no landmark is nearer to the middle than both ends.
     """
     for e in range(first.shape[0]):
         a, b = first[e], second[e]
@@ -169,22 +162,14 @@ def balls_of_group(side, n_rows, cut, marks, limits):
 def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, limits, sums, n_balls):
     """Count the rows in balls in the core of either group of each pair, and in those on the cut between both.
 
-    Parameters
-    ----------
-    squares : array of shape (n_landmarks, n_rows), float32
-        Squared distances of the rows, which are in the order of their parts.
-    starts : array of shape (n_parts + 1,), int
-        First row of each part.
-    marks : Marks
-    members, cuts : Listed
-        The landmarks of each group, and the links of each pair in descending order of density.
-    n_rows : array of shape (n_groups,), int
-    pairs : array of shape (n_pairs, 2), int
-    limits : Limits
-    sums : array of shape (n_pairs, 2, n_parts, n_radii, 5), int64
-        For each group, those of `mdh_dask._jit.communities.rows_by_radius` are added.
-    n_balls : array of shape (n_pairs, 2, 2), int64
-        Written: the numbers of balls in the core and on the cut.
+    squares (n_landmarks, n_rows) float32: squared distances of the rows, which are in the order of their parts.
+    starts (n_parts + 1,) int: first row of each part.
+    members, cuts: the landmarks of each group, and the links of each pair in descending order of density.
+    n_rows (n_groups,) int.
+    pairs (n_pairs, 2) int.
+    sums (n_pairs, 2, n_parts, n_radii, 5) int64: for each group, those of `mdh_dask._jit.communities.rows_by_radius`
+        are added.
+    n_balls (n_pairs, 2, 2) int64, written: the numbers of balls in the core and on the cut.
     """
     used = np.zeros(squares.shape[0], np.bool_)
     for p in range(pairs.shape[0]):

@@ -109,20 +109,12 @@ def k_means(
 ) -> Plan[Centroids]:
     """Plan the k-means of rows.
 
-    Parameters
-    ----------
-    settings : CentroidSettings
-    shape : (n_rows, n_features)
-        Shape of the rows that the passes will read.
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
-    found : Number or None
-        The number of clusters and its gaps, if features of a sample gave it.
-
-    Notes
-    -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise from one to `MOST_PASSES` passes of
     Lloyd's algorithm over all rows.
+
+    shape: shape of the rows that the passes will read.
+    check: raises an error if the first pass shows that the rows cannot be clustered.
+    found: the number of clusters and its gaps, if features of a sample gave it.
     """
     look = yield from first_read(settings.seed, settings.sample_size, shape[0], check)
     sample, d = look.sample, shape[1]
@@ -174,20 +166,13 @@ def gap_number(points: Floats, most: int, seed: int, references: Sequence[Floats
     The least k whose gap is at least that of k + 1 less a standard error of it; the gap is the mean logarithm of the
     sum of squares within k clusters of rows without clusters, less that of the rows.
 
-    Parameters
-    ----------
-    points : array of shape (n, n_features)
-        Rows in random order; the first `ROWS` are used.
-    most : int
-        Largest number to return.
-    seed : int
-    references : sequence of arrays of shape (n, n_features)
-        Rows without clusters to compare with; none for uniform ones in the box of the principal components of `points`.
-
-    Notes
-    -----
     R. Tibshirani, G. Walther and T. Hastie, Estimating the number of clusters in a data set via the gap statistic,
     Journal of the Royal Statistical Society B 63, 2001. Thesis section 2.2.3.
+
+    points (n, n_features): rows in random order; the first `ROWS` are used.
+    most: largest number to return.
+    references, each (n, n_features): rows without clusters to compare with; none for uniform ones in the
+        box of the principal components of `points`.
 
     Examples
     --------
@@ -223,15 +208,9 @@ def gap_number_of_features(
     components. Of mixed columns, or if values are missing, they are uniform in each column, and categories and missing
     values are those of random rows. Integers of few values are spread over their steps, which would be clusters.
 
-    Parameters
-    ----------
-    sample : Sample
-    categorical : array of shape (n_columns,), bool
-    features_of : callable
-        Fits a map to rows and returns their features.
-    most : int
-        Largest number to return.
-    seed : int
+    categorical (n_columns,) bool.
+    features_of: fits a map to rows and returns their features.
+    most: largest number to return.
     """
     rng, rows = generator(seed, ROWS), np.asarray(sample.rows, dtype=np.float64)
     if categorical.any() or np.isnan(rows).any():

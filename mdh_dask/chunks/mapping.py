@@ -31,24 +31,13 @@ def map_rows(
 ) -> RowArray:
     """Apply ``function(shared, *blocks)`` to every chunk and return the row-aligned result, lazy for Dask input.
 
-    Parameters
-    ----------
-    function : callable
-        Returns one row (or one number, when `n_columns` is None) for each row of its blocks.
-    *arrays : NumPy arrays or Dask arrays, row-aligned
-        As for `reduce_rows`.
-    dtype : dtype of the result
-    n_columns : int, optional
-        Columns of the result; None for a one-dimensional result.
-    shared : object
-        A parameter that enters the graph only once, for any number of chunks. Blocks of sparse rows are given to
+    function: returns one row (or one number, when `n_columns` is None) for each row of its blocks.
+    arrays: as for `reduce_rows`.
+    n_columns: columns of the result; None for a one-dimensional result.
+    shared: a parameter that enters the graph only once, for any number of chunks. Blocks of sparse rows are given to
         `function` a few dense rows at a time, unless it has an attribute `takes_sparse` that is True.
-
-    Returns
-    -------
-    ndarray or dask Array of shape (n_rows,) or (n_rows, n_columns)
-        NumPy for NumPy input, which `function` also sees in blocks, on the threads of this process. Computing it is one
-        pass.
+    Returns (n_rows,) or (n_rows, n_columns): NumPy for NumPy input, which `function` also sees in blocks,
+        on the threads of this process. Computing it is one pass.
 
     Examples
     --------

@@ -24,12 +24,8 @@ Announce = Callable[[str], Progress | None]
 class Pass:
     """A request of a plan: a statistic to compute from all rows.
 
-    Parameters
-    ----------
-    verb : str
-        What the pass does, for the label of its progress bar.
-    statistic : Statistic
-        The statistic whose value is sent to the plan.
+    verb: what the pass does, for the label of its progress bar.
+    statistic: the statistic whose value is sent to the plan.
     """
 
     verb: str
@@ -55,25 +51,13 @@ def _silent(description: str) -> None:
 def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_passes: int = 0) -> Outcome:
     """Make the passes over rows that a plan asks for.
 
-    Parameters
-    ----------
-    plan : generator
-        See `Plan`.
-    *arrays : NumPy arrays or Dask arrays, row-aligned
-        As for `reduce_rows`.
-    announce : callable, optional
-        Return the progress bar of a pass, or None, from its description.
-    n_passes : int, default=0
-        Earlier passes over the same rows; the numbers in the descriptions continue from it.
-
-    Returns
-    -------
-    Outcome
-        The result of the plan, and the number of passes.
-
-    Notes
-    -----
     Every pass goes through `reduce_rows`, and so through the current journal.
+
+    plan: see `Plan`.
+    arrays: as for `reduce_rows`.
+    announce: return the progress bar of a pass, or None, from its description.
+    n_passes: earlier passes over the same rows; the numbers in the descriptions continue from it.
+    Returns the result of the plan, and the number of passes.
 
     Examples
     --------
@@ -108,16 +92,9 @@ def run_together(
 ) -> Outcome:
     """Run several plans on the same rows; every pass serves all plans that have not ended.
 
-    Parameters
-    ----------
-    plans : sequence of generators
-    *arrays, announce, n_passes
-        As for `run`.
-
-    Returns
-    -------
-    Outcome
-        A list of the results, in the order of the plans, and the number of passes: as many as the longest plan takes.
+    arrays, announce, n_passes: as for `run`.
+    Returns a list of the results, in the order of the plans, and the number of passes: as many as the longest plan
+        takes.
     """
     return run(together(plans), *arrays, announce=announce, n_passes=n_passes)
 
@@ -125,14 +102,7 @@ def run_together(
 def together(plans: Sequence[Plan[Any]]) -> Plan[list[Any]]:
     """Advance several plans in step, as one plan: every pass serves all plans that have not ended.
 
-    Parameters
-    ----------
-    plans : sequence of generators
-
-    Returns
-    -------
-    generator
-        A plan whose result is the list of their results, with as many passes as the longest of them.
+    Returns a plan whose result is the list of their results, with as many passes as the longest of them.
 
     Examples
     --------

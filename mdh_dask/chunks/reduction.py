@@ -119,27 +119,16 @@ def reduce_rows(
 ) -> Any:
     """Compute a statistic of row-aligned arrays in one pass.
 
-    Parameters
-    ----------
-    statistic : Statistic
-        What to compute.
-    *arrays : NumPy arrays or Dask arrays, row-aligned
-        All NumPy, or at least one Dask array with known chunks; the others follow its row chunks. Two-dimensional
-        Dask arrays have one block of columns.
-    progress : callable, optional
-        Returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy input.
-    name : str, optional
-        Name of the pass in the dashboard and in traces, see `mdh_dask._traces`; by default that of the statistic.
-
-    Returns
-    -------
-    object
-        ``statistic.finalise`` of the state of all rows, computed by the current Dask scheduler.
-
-    Notes
-    -----
     One pass; none if the current journal holds the value. States are combined in a fixed tree by position,
     `COMBINE_EVERY` at a time.
+
+    statistic: what to compute.
+    arrays: all NumPy, or at least one Dask array with known chunks; the others follow its row chunks. Two-dimensional
+        Dask arrays have one block of columns.
+    progress: returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy
+        input.
+    name: name of the pass in the dashboard and in traces, see `mdh_dask._traces`; by default that of the statistic.
+    Returns ``statistic.finalise`` of the state of all rows, computed by the current Dask scheduler.
 
     Examples
     --------

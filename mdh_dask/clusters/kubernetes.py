@@ -81,33 +81,18 @@ def kubernetes_cluster(
     Nothing is made before it is entered, and everything is removed at the end, or by the operator after an idle hour if
     this process cannot.
 
-    Parameters
-    ----------
-    image : str
-        Image of all pods.
-    namespace, name : str or None
-        By default the namespace of the context (in a pod, of its service account) and a unique name.
-    workers : int or None
-        Number of workers; 2 if neither this nor `maximum` is given.
-    minimum, maximum : int or None
-        Instead of `workers`: limits between which the operator adapts to the work; `minimum` is 1 by default.
-    threads_per_worker : int
-        Threads of each worker, and processors of its pod.
-    memory_limit : str
-        Memory of a worker and of its pod.
-    service_account : str or None
-        Service account of the pods, which do not get its token.
-    secrets : sequence of str
-        Secrets whose keys become environment variables of the workers, such as credentials of an object store.
-    timeout : float
-        Seconds to wait for the scheduler, and then for the first worker.
-
-    Raises
-    ------
-    SettingError
-        If the numbers of workers are inconsistent.
-    ImportError
-        If a package is missing.
+    image: image of all pods.
+    namespace, name: by default the namespace of the context (in a pod, of its service account) and a unique name.
+    workers: number of workers; 2 if neither this nor `maximum` is given.
+    minimum, maximum: instead of `workers`: limits between which the operator adapts to the work; `minimum` is 1 by
+        default.
+    threads_per_worker: threads of each worker, and processors of its pod.
+    memory_limit: memory of a worker and of its pod.
+    service_account: service account of the pods, which do not get its token.
+    secrets: secrets whose keys become environment variables of the workers, such as credentials of an object store.
+    timeout: seconds to wait for the scheduler, and then for the first worker.
+    Raises SettingError if the numbers of workers are inconsistent.
+    Raises ImportError if a package is missing.
     """
     require("dask_kubernetes", "kubernetes")
     if (minimum is not None and maximum is None) or (workers is not None and maximum is not None):

@@ -308,10 +308,6 @@ def codes_of(column: Coded, levels: tuple[str, ...]) -> Floats:
 def decoded(rows: AnyArray, numbers: Integers, types: ColumnTypes, names: Sequence[str]) -> Any:
     """Return the values behind rows of codes, None where they are missing or `numbers` is -1.
 
-    Returns
-    -------
-    frame of pandas, or array of objects if pandas is missing
-
     Examples
     --------
     >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))

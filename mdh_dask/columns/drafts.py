@@ -81,21 +81,12 @@ def coded_dtype(dtype: np.dtype, types: ColumnTypes) -> np.dtype:
 def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draft:
     """Return the types of a table before its levels are known.
 
-    Parameters
-    ----------
-    table : frame of pandas, Dask or Arrow, or matrix
-        Only the dtypes are used, and the values of columns of objects in memory.
-    asked : "auto" or mapping
-        Lists of columns, by names or numbers, for some of `KINDS`. For ``"ordinal"`` also a mapping from columns to
+    table: only the dtypes are used, and the values of columns of objects in memory.
+    asked: lists of columns, by names or numbers, for some of `KINDS`. For ``"ordinal"`` also a mapping from columns to
         their levels in order, or to None for numbers. The kinds of other columns follow from their dtypes: ordered
         categories are ordinal; other categories, texts and booleans categorical; numbers continuous.
-    booleans : str
-        The kind of booleans that are not asked for.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `asked` does not fit the table, or a column holds neither numbers nor texts.
+    booleans: the kind of booleans that are not asked for.
+    Raises ValueError, TypeError if `asked` does not fit the table, or a column holds neither numbers nor texts.
     """
     keys = keys_of(table)
     is_of_columns = is_table(table)  # asked once: Arrow makes a list of all names for the answer

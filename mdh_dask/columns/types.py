@@ -19,20 +19,11 @@ PIXEL_KINDS = ("lab", "smooth", "texture", "gradient")
 class ColumnTypes:
     """The kind of every column, with its levels.
 
-    Parameters
-    ----------
-    kinds : tuple of str
-        One of `KINDS` for each column, in the order of the columns.
-    levels : tuple of (tuple of str or None)
-        Levels of each column: of categorical columns sorted, of ordinal columns in their order. None if the values of
-        the column are numbers. A value is coded by the index of its level, and any other value by `n_levels`.
-    names : tuple of str, optional
-        Names of the columns.
-
-    Raises
-    ------
-    ValueError
-        If these do not belong together.
+    kinds: one of `KINDS` for each column, in the order of the columns.
+    levels: levels of each column: of categorical columns sorted, of ordinal columns in their order. None if the values
+        of the column are numbers. A value is coded by the index of its level, and any other value by `n_levels`.
+    names: names of the columns.
+    Raises ValueError if these do not belong together.
 
     Examples
     --------

@@ -78,16 +78,9 @@ def resolve_bandwidth(rule: "str | float | Bandwidth") -> Bandwidth:
 def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats, Floats]:
     """Return number of rows, standard deviation and interquartile range of stacked histograms.
 
-    Parameters
-    ----------
-    counts : array of shape (..., n_bins)
-        The outermost bins count the rows outside the range and are ignored.
-    width : array of shape (...)
-        Width of a bin.
-
-    Returns
-    -------
-    n, sd, quartiles : arrays of shape (...), float64
+    counts (..., n_bins): the outermost bins count the rows outside the range and are ignored.
+    width (...): width of a bin.
+    Returns n, sd, quartiles (...) float64.
     """
     inner = np.asarray(counts)[..., 1:-1]
     bins = np.arange(inner.shape[-1])

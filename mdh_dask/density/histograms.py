@@ -18,12 +18,8 @@ SLACK = 1e-6
 class Extents:
     """Ranges of groups of rows along directions.
 
-    Parameters
-    ----------
-    low, high : arrays of shape (n_directions, n_groups)
-        Smallest and largest projection of the rows of each group.
-    apart : integer array of shape (n_pairs, 2), optional
-        Pairs of groups that should be separated; by default, all.
+    low, high (n_directions, n_groups): smallest and largest projection of the rows of each group.
+    apart (n_pairs, 2) int: pairs of groups that should be separated; by default, all.
     """
 
     low: Floats
@@ -37,14 +33,8 @@ class Extents:
     def on(self, origin: Floats, width: Floats, n_bins: int) -> tuple[Booleans, Booleans]:
         """Return which splits after bins cut a group, and which of the others separate two.
 
-        Parameters
-        ----------
-        origin, width : arrays of shape (n_directions,)
-        n_bins : int
-
-        Returns
-        -------
-        cut, separating : arrays of shape (n_directions, n_bins)
+        origin, width (n_directions,).
+        Returns cut, separating (n_directions, n_bins).
 
         Examples
         --------
@@ -83,33 +73,23 @@ class Histograms:
 
     A candidate for a split is such a histogram before any row is counted.
 
-    Parameters
-    ----------
-    counts : integer array of shape (n_directions, n_bins)
-        Rows per bin. Bin ``k`` spans ``[origin + k * width, origin + (k + 1) * width)``; the first and the last also
-        count everything beyond the range, and are left out of the densities.
-    origin, width : arrays of shape (n_directions,)
-        Lower end of the first bin and width of a bin, in units of the projection.
-    bandwidth_rule : Bandwidth
-        The rule that computes the bandwidth of each density from its histogram.
-    resolution : array of shape (n_directions,), optional
-        Least bandwidth that smooths out the rounding of the values; see `Standardiser.resolution_of`.
-    extremes : array of shape (n_directions, 2, n_bins), optional
-        Smallest and largest projection in every bin; infinity and minus infinity in an empty bin.
-    suggested : array of shape (n_directions,), optional
-        The threshold that was proposed together with the direction.
-    length : array of shape (n_directions,), optional
-        Length of each direction. Spreads along different directions are divided by it before they are compared.
-    known_bandwidth : array of shape (n_directions,), optional
-        Bandwidths to use instead of the rule, for example those of a finished tree.
-    routed : integer array of shape (n_directions, n_bins), optional
-        Rows per bin by the values that splits see, where those that are counted are spread; see `Jitter`.
-    extents : Extents, optional
-        Ranges of groups of labelled rows, which splits should not cut.
-    directions : array of shape (n_directions, n_features), optional
-        The directions, for raw rows.
-    share : float
-        Share of the branch's rows that are counted, less than one for a sample.
+    counts (n_directions, n_bins) int: rows per bin. Bin ``k`` spans ``[origin + k * width, origin + (k + 1) * width)``;
+        the first and the last also count everything beyond the range, and are left out of the densities.
+    origin, width (n_directions,): lower end of the first bin and width of a bin, in units of the projection.
+    bandwidth_rule: the rule that computes the bandwidth of each density from its histogram.
+    resolution (n_directions,): least bandwidth that smooths out the rounding of the values; see
+        `Standardiser.resolution_of`.
+    extremes (n_directions, 2, n_bins): smallest and largest projection in every bin; infinity and minus infinity in an
+        empty bin.
+    suggested (n_directions,): the threshold that was proposed together with the direction.
+    length (n_directions,): length of each direction. Spreads along different directions are divided by it before they
+        are compared.
+    known_bandwidth (n_directions,): bandwidths to use instead of the rule, for example those of a finished tree.
+    routed (n_directions, n_bins) int: rows per bin by the values that splits see, where those that are counted are
+        spread; see `Jitter`.
+    extents: ranges of groups of labelled rows, which splits should not cut.
+    directions (n_directions, n_features): the directions, for raw rows.
+    share: share of the branch's rows that are counted, less than one for a sample.
     """
 
     counts: AnyArray

@@ -21,27 +21,14 @@ WITHIN_A_BIN = 1 / 12
 def dip_of_counts(counts: AnyArray) -> Floats:
     """Return the dip of each of a stack of histograms.
 
-    Parameters
-    ----------
-    counts : array of shape (..., n_bins)
-        Integer or float counts in bins of equal width, finite and non-negative. Leave out outermost bins that count
-        all rows beyond the range: a tail squeezed into one bin looks like a mode.
-
-    Returns
-    -------
-    array of shape (...), float64
-        The dip of the distribution with the histogram as its density, from 0 (unimodal, or empty) to 1/4. It does
-        not depend on the bin width or the unit of the counts. It never exceeds the dip of the rows themselves,
-        and falls short of it by at most the largest bin's share of the rows.
-
-    Raises
-    ------
-    ValueError
-        If there is no bin, or a count is negative or not finite.
-
-    References
-    ----------
     J. A. Hartigan, P. M. Hartigan: The dip test of unimodality. Annals of Statistics 13 (1985), 70-84.
+
+    counts (..., n_bins): integer or float counts in bins of equal width, finite and non-negative. Leave out outermost
+        bins that count all rows beyond the range: a tail squeezed into one bin looks like a mode.
+    Returns (...) float64: the dip of the distribution with the histogram as its density, from 0 (unimodal, or empty) to
+        1/4. It does not depend on the bin width or the unit of the counts. It never exceeds the dip of the rows
+        themselves, and falls short of it by at most the largest bin's share of the rows.
+    Raises ValueError if there is no bin, or a count is negative or not finite.
 
     Examples
     --------
@@ -174,17 +161,10 @@ def two_means(counts: AnyArray) -> TwoMeans:
 def cuts_of(counts: AnyArray, reach: Floats) -> Floats:
     """Return the normalised cut after every bin, for the affinity ``exp(-distance / reach)``.
 
-    Parameters
-    ----------
-    counts : array of shape (n_directions, n_bins)
-    reach : array of shape (n_directions,)
-        Scale of the affinity in bins.
-
-    Returns
-    -------
-    ndarray of shape (n_directions, n_bins)
-        Sum of the affinities between both sides, divided by that between one side and all rows, for either side; less
-        than 2, infinite where a side has no rows.
+    counts (n_directions, n_bins).
+    reach (n_directions,): scale of the affinity in bins.
+    Returns (n_directions, n_bins): sum of the affinities between both sides, divided by that between one side and all
+        rows, for either side; less than 2, infinite where a side has no rows.
 
     Examples
     --------

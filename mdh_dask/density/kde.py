@@ -31,22 +31,13 @@ FINE = 8
 def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Floats:
     """Estimate densities with a Gaussian kernel from histograms, at the centres of their bins.
 
-    Parameters
-    ----------
-    counts : array of shape (..., n_bins)
-        Rows per bin; the outermost bins, which count the rows outside the range, are left out of the density.
-    width, bandwidth : arrays of shape (...)
-        Width of a bin and standard deviation of the kernel, in the units of the projection.
+    Convolution by FFT, padded with zeros so that nothing wraps around. Negative noise of the transform, about 1e-16 of
+    the highest density, is set to zero. Thesis (Yates 2017) section 6.2.7 estimates the same density.
 
-    Returns
-    -------
-    ndarray of shape (..., n_bins), float64
-        Non-negative; integrates to one up to the mass that the kernel spreads over the ends.
-
-    Notes
-    -----
-    Convolution by FFT, padded with zeros so that nothing wraps around. Negative noise of the transform, about
-    1e-16 of the highest density, is set to zero. Thesis (Yates 2017) section 6.2.7 estimates the same density.
+    counts (..., n_bins): rows per bin; the outermost bins, which count the rows outside the range, are left out of the
+        density.
+    width, bandwidth (...): width of a bin and standard deviation of the kernel, in the units of the projection.
+    Returns (..., n_bins) float64: non-negative; integrates to one up to the mass that the kernel spreads over the ends.
 
     Examples
     --------
@@ -82,19 +73,11 @@ def kernel_height(n: AnyArray, bandwidth: AnyArray) -> Floats:
 def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     """Return the relative depth of a split at every grid point.
 
-    Parameters
-    ----------
-    density : array of shape (..., n_bins)
-        Densities on a grid.
-    floor : array of shape (...), optional
-        Added to the density in the denominator. With the height of one row's kernel (`kernel_height`) the depth is
-        finite in an empty gap and still reflects the modes on both sides.
-
-    Returns
-    -------
-    ndarray of shape (..., n_bins), float64
-        ``(min(highest density on the left, highest on the right) - p) / (p + floor)``: JMLR 17(156), eq. 30; thesis,
-        eq. 6.8. Zero where one side has no mode.
+    density (..., n_bins): densities on a grid.
+    floor (...): added to the density in the denominator. With the height of one row's kernel (`kernel_height`) the
+        depth is finite in an empty gap and still reflects the modes on both sides.
+    Returns (..., n_bins) float64: ``(min(highest density on the left, highest on the right) - p) / (p + floor)``: JMLR
+        17(156), eq. 30; thesis, eq. 6.8. Zero where one side has no mode.
 
     Examples
     --------
@@ -125,19 +108,10 @@ def lower_ratio(density: AnyArray, floor: AnyArray, doubt: float) -> Floats:
     Valleys of a sample are compared by them. A gap before three rows is as deep as a valley before a hundred, and the
     tails of many columns are full of such gaps, but all rows rarely have them.
 
-    Parameters
-    ----------
-    density : array of shape (..., n_bins)
-        Densities of a sample.
-    floor : array of shape (...)
-        As for `relative_depth`.
-    doubt : float
-        By how much the square roots of densities may be wrong, in square roots of the floor; see `doubt_of`.
-
-    Returns
-    -------
-    ndarray of shape (..., n_bins), float64
-        Not negative; without doubt one more than the relative depth.
+    density (..., n_bins): densities of a sample.
+    floor (...): as for `relative_depth`.
+    doubt: by how much the square roots of densities may be wrong, in square roots of the floor; see `doubt_of`.
+    Returns (..., n_bins) float64: not negative; without doubt one more than the relative depth.
 
     Examples
     --------
@@ -197,23 +171,14 @@ def deepest_valleys(
 ) -> Valleys:
     """Return the deepest valley of each histogram that leaves enough rows on both sides, by its `lower_ratio`.
 
-    Parameters
-    ----------
-    counts : integer array of shape (n_directions, n_bins)
-        Rows per bin; the outermost bins, which count the rows outside the range, are left out of the density.
-    bins_per_bandwidth : float
-        Standard deviation of the kernel, in bins.
-    min_rows : float
-        Fewest rows on each side.
-    allowed : integer array of shape (2, n_directions), optional
-        First and last bin that may be returned.
-    share : float
-        Share of all rows that are counted.
-
-    Returns
-    -------
-    Valleys
-        The relative depths are those of `Histograms` with this bandwidth; of several that are equal the first counts.
+    counts (n_directions, n_bins) int: rows per bin; the outermost bins, which count the rows outside the range, are
+        left out of the density.
+    bins_per_bandwidth: standard deviation of the kernel, in bins.
+    min_rows: fewest rows on each side.
+    allowed (2, n_directions) int: first and last bin that may be returned.
+    share: share of all rows that are counted.
+    Returns the relative depths are those of `Histograms` with this bandwidth; of several that are equal the first
+        counts.
 
     Examples
     --------
@@ -257,15 +222,10 @@ def threshold_error(position: Floats, density: Floats, threshold: float, n_rows:
     It is half of the interval around the threshold in which the slope of the density does not exceed its own standard
     error: in a smooth valley the standard error of the minimum, across an empty gap half of its width.
 
-    Parameters
-    ----------
-    position, density : arrays of shape (n_bins,)
-        Kernel density of `n_rows` rows with a Gaussian kernel of this bandwidth, in the units of `position`.
-    threshold, n_rows, bandwidth : float
-
-    Notes
-    -----
     The variance of the slope is about ``density / (4 sqrt(pi) n h^3)``.
+
+    position, density (n_bins,): kernel density of `n_rows` rows with a Gaussian kernel of this bandwidth, in the units
+        of `position`.
 
     Examples
     --------

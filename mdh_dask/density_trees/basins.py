@@ -37,12 +37,8 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
     such a cut is in one of the clusters. The borders of basins are where rows are sparse. Links that the sample shows
     stay, between the basins that have most of their rows in common with either side.
 
-    Parameters
-    ----------
-    points : array of shape (n_rows, n_columns), float64
-        The sample.
-    structure : Structure
-        Its cells are communities.
+    points (n_rows, n_columns) float64: the sample.
+    structure: its cells are communities.
     """
     near, reach = nearest_others(points, min(SMOOTH, len(points) - 1))
     near = near[:, :NEIGHBOURS]
@@ -75,12 +71,9 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
 def basins_of(near: Integers, reach: Floats) -> Integers:
     """Return the basin of each row, numbered from 0: that of its densest neighbour, if this is denser.
 
-    Parameters
-    ----------
-    near : array of shape (n_rows, n_neighbours), int
-        Neighbours of each row.
-    reach : array of shape (n_rows,)
-        Distances to a further neighbour, small where rows are dense; of equal ones, the first row is the denser.
+    near (n_rows, n_neighbours) int: neighbours of each row.
+    reach (n_rows,): distances to a further neighbour, small where rows are dense; of equal ones, the first row is the
+        denser.
 
     Examples
     --------

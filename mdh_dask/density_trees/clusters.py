@@ -11,18 +11,12 @@ def clusters_of(
 ) -> Integers:
     """Return the cluster of each cell, the largest first.
 
-    Parameters
-    ----------
-    links : array of shape (n_cells - 1, 2), int
-    evidence : array of shape (n_cells - 1,)
-    rows : array of shape (n_cells,), int
-        Rows in each cell.
-    threshold : float
-        Links with less evidence join their cells.
-    least : float
-        Clusters of fewer rows are joined to others along the link of least evidence.
-    most : int, optional
-        If there are more clusters, the links of least evidence join some of them.
+    links (n_cells - 1, 2) int.
+    evidence (n_cells - 1,).
+    rows (n_cells,) int: rows in each cell.
+    threshold: links with less evidence join their cells.
+    least: clusters of fewer rows are joined to others along the link of least evidence.
+    most: if there are more clusters, the links of least evidence join some of them.
 
     Examples
     --------

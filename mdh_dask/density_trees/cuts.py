@@ -32,11 +32,8 @@ class Balls(NamedTuple):
 class Cuts:
     """Landmarks among the rows of a sample, from which places are chosen.
 
-    Parameters
-    ----------
-    points : array of shape (n_rows, n_columns), float64
-    n_landmarks : int
-        Largest number of rows that may be centres of balls.
+    points (n_rows, n_columns) float64.
+    n_landmarks: largest number of rows that may be centres of balls.
     """
 
     def __init__(self, points: Floats, n_landmarks: int) -> None:

@@ -16,36 +16,20 @@ from .passes import DOUBLINGS, nearest_landmarks
 class DensityModel(State):
     """Landmarks in cells, and the links between the cells with their evidence.
 
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,), float64
-        Rows become ``(x - centre) * scale``.
-    points : array of shape (n_points, n_features), float64
-        Standardised landmarks; a row is in the cell of the nearest one.
-    cells : array of shape (n_points,), int64
-        Cell of each landmark.
-    counts : array of shape (n_points,), int64
-        Rows inside the density level that are nearest to each landmark.
-    outside : array of shape (DOUBLINGS, n_cells), int64
-        Rows outside that are in each cell, by doublings of the distance.
-    links : array of shape (n_cells - 1, 2), int64
-        Pairs of cells, which form a tree.
-    evidence, core_rows, cut_rows : arrays of shape (n_cells - 1,), float64
-        See `mdh_dask.density_trees.structure.Structure`.
-    clusters : array of shape (n_cells,), int64
-        Cluster of each cell.
-    threshold : float
-        Evidence above which a link separates clusters.
-    peaks : array of shape (n_cells, n_columns)
-        The raw row of each cell where rows are densest; without columns if it is not known.
-    peak_numbers : array of shape (n_cells,), int64
-        Their row numbers; -1 without a landmark.
-    peak_reach : array of shape (n_cells,), float64
-        Their distances to their tenth neighbours; infinite without a landmark.
-    level : float
-        The density level: a row is outside if the last of the `VOTERS` nearest landmarks is farther.
-    leaves_outside : bool
-        Whether rows outside are labelled -1.
+    centre, scale (n_features,) float64: rows become ``(x - centre) * scale``.
+    points (n_points, n_features) float64: standardised landmarks; a row is in the cell of the nearest one.
+    cells (n_points,) int64: cell of each landmark.
+    counts (n_points,) int64: rows inside the density level that are nearest to each landmark.
+    outside (DOUBLINGS, n_cells) int64: rows outside that are in each cell, by doublings of the distance.
+    links (n_cells - 1, 2) int64: pairs of cells, which form a tree.
+    evidence, core_rows, cut_rows (n_cells - 1,) float64: see `mdh_dask.density_trees.structure.Structure`.
+    clusters (n_cells,) int64: cluster of each cell.
+    threshold: evidence above which a link separates clusters.
+    peaks (n_cells, n_columns): the raw row of each cell where rows are densest; without columns if it is not known.
+    peak_numbers (n_cells,) int64: their row numbers; -1 without a landmark.
+    peak_reach (n_cells,) float64: their distances to their tenth neighbours; infinite without a landmark.
+    level: the density level: a row is outside if the last of the `VOTERS` nearest landmarks is farther.
+    leaves_outside: whether rows outside are labelled -1.
     """
 
     centre: Floats

@@ -24,14 +24,9 @@ DOUBLINGS = 10
 class NearestCounts(Statistic):
     """Number of rows nearest to each landmark, by how sparse the rows around them are.
 
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,), float64
-        Rows become ``(x - centre) * scale``.
-    points : array of shape (n_points, n_features), float64
-        The standardised landmarks.
-    level : float
-        Rows are outside if the last of the `VOTERS` nearest landmarks is farther.
+    centre, scale (n_features,) float64: rows become ``(x - centre) * scale``.
+    points (n_points, n_features) float64: the standardised landmarks.
+    level: rows are outside if the last of the `VOTERS` nearest landmarks is farther.
     """
 
     centre: Floats
@@ -64,14 +59,8 @@ class LandmarksAndBalls(NamedTuple):
 class BallCounts(Statistic):
     """Number of rows nearest to each landmark, and sums of the rows in balls.
 
-    Parameters
-    ----------
-    landmarks : NearestCounts
-    balls : Places
-    discrete : Discrete
-        Jitters rows before they are counted in balls.
-    seed : int
-        Seed of the rows' hashes.
+    discrete: jitters rows before they are counted in balls.
+    seed: seed of the rows' hashes.
     """
 
     landmarks: NearestCounts

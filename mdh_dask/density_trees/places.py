@@ -69,18 +69,11 @@ class Places(NamedTuple):
 def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places | None:
     """Return the balls that test all links again, or None if there is no link with two groups.
 
-    Parameters
-    ----------
-    points : array of shape (n_rows, n_columns), float64
-        The sample; its first `n_landmarks` rows are the landmarks of the model.
-    structure : Structure
-        The structure of the sample.
-    n_landmarks : int
-
-    Notes
-    -----
     A row in a ball of radius r is nearer than r + s to its nearest landmark, if s is the distance from the place to the
     nearest landmark; so only landmarks within 2 r + s of a place can have rows in its ball.
+
+    points (n_rows, n_columns) float64: the sample; its first `n_landmarks` rows are the landmarks of the model.
+    structure: the structure of the sample.
     """
     if len(structure.sides) == 0:
         return None

@@ -63,18 +63,11 @@ def cluster(
 ) -> Plan[DensityModel]:
     """Plan the density tree of rows.
 
-    Parameters
-    ----------
-    settings : DensitySettings
-    shape : (n_rows, n_features)
-        Shape of the rows that the passes will read.
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
-
-    Notes
-    -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise a second counts the rows nearest to
     each landmark, and with many rows those in the balls of every test, on rows that are not in the sample.
+
+    shape: shape of the rows that the passes will read.
+    check: raises an error if the first pass shows that the rows cannot be clustered.
     """
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)

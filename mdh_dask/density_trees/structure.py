@@ -60,22 +60,14 @@ def structure_of(
 ) -> Structure:
     """Return the cells of rows and the evidence between them.
 
-    Parameters
-    ----------
-    points : array of shape (n_rows, n_columns), float64
-        In ascending order of the hashes.
-    hashes : array of shape (n_rows,), uint64
-        Their bits divide the rows into halves.
-    level : float
-        Probability of a false separation, shared among the merges, the radii and the slabs.
-    slabs : bool, default=True
-        Whether rows are also counted in slabs, in two to `FEW_COLUMNS` columns. In one column, balls are slabs, and
+    points (n_rows, n_columns) float64: in ascending order of the hashes.
+    hashes (n_rows,) uint64: their bits divide the rows into halves.
+    level: probability of a false separation, shared among the merges, the radii and the slabs.
+    slabs: whether rows are also counted in slabs, in two to `FEW_COLUMNS` columns. In one column, balls are slabs, and
         both together split too many clouds. A pass that tests the clusters again counts balls only.
-    bandwidth : callable, optional
-        Returns how far single columns of few levels change a projection on a direction, shape (n_columns,). For more
-        than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
-    in_groups : bool, default=False
-        Whether rows depend on each other, and the last bits of the hashes are their parts; see
+    bandwidth: returns how far single columns of few levels change a projection on a direction, shape (n_columns,). For
+        more than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
+    in_groups: whether rows depend on each other, and the last bits of the hashes are their parts; see
         `mdh_dask.splits.dependence`. Then halves are those of the parts, whose counts are compared, in balls only.
     """
     n = len(points)

@@ -28,12 +28,9 @@ SAMPLED_ROWS = 2**16
 class Matching:
     """A matching of the labels of several clusterings to columns, with different columns for the labels of each.
 
-    Parameters
-    ----------
-    tables : array of shape (n_places, n_places), int64
-        Symmetric: numbers of rows with both labels. The diagonal blocks belong to single clusterings.
-    starts : array of shape (n_clusterings + 1,)
-        Index of the first label of each clustering.
+    tables (n_places, n_places) int64: symmetric: numbers of rows with both labels. The diagonal blocks belong to single
+        clusterings.
+    starts (n_clusterings + 1,): index of the first label of each clustering.
     """
 
     tables: Integers
@@ -84,13 +81,9 @@ class Matching:
 def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matching:
     """Return a matching that cannot be improved by a rematch of any single clustering.
 
-    Parameters
-    ----------
-    tables, starts
-        As for `Matching`.
-    order : array of shape (n_clusterings,)
-        Order of the clusterings: each is first matched with those before it (voting, Dimitriadou, Weingessel and Hornik
-        2002), and then with all others, in turn, until nothing changes.
+    tables, starts: as for `Matching`.
+    order (n_clusterings,): order of the clusterings: each is first matched with those before it (voting, Dimitriadou,
+        Weingessel and Hornik 2002), and then with all others, in turn, until nothing changes.
 
     Examples
     --------
@@ -114,16 +107,8 @@ def linked(shared: Integers, n_clusters: int) -> Integers:
     Two columns are as similar as the mean share of the clusterings in which a row of one and a row of the other have
     the same label.
 
-    Parameters
-    ----------
-    shared : array of shape (n_columns, n_places)
-        As in `Matching`; no column is empty.
-    n_clusters : int
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
-        Groups in the order of their first columns.
+    shared (n_columns, n_places): as in `Matching`; no column is empty.
+    Returns (n_columns,): groups in the order of their first columns.
     """
     group = np.arange(len(shared))
     sums = shared.astype(np.float64)
@@ -148,13 +133,8 @@ def _most_similar(sums: Floats) -> tuple[int, int]:
 class Consensus:
     """The cluster that each label of each clustering votes for.
 
-    Parameters
-    ----------
-    names : tuple of arrays
-        The labels of each clustering, ascending.
-    clusters : tuple of integer arrays
-        The cluster that each of them votes for; -1 for a cluster that is the first choice of no row.
-    n_clusters : int
+    names: the labels of each clustering, ascending.
+    clusters: the cluster that each of them votes for; -1 for a cluster that is the first choice of no row.
     """
 
     names: tuple[AnyArray, ...]
@@ -164,10 +144,7 @@ class Consensus:
     def votes(self, labels: Sequence[AnyArray]) -> Integers:
         """Return the number of clusterings that put each row into each cluster, shape (n_rows, n_clusters), int32.
 
-        Parameters
-        ----------
-        labels : sequence of arrays of shape (n_rows,)
-            Labels of each clustering.
+        labels, each (n_rows,): labels of each clustering.
         """
         chosen = np.empty((len(labels[0]), len(labels)), dtype=np.int32)
         for j, (own, names, clusters) in enumerate(zip(labels, self.names, self.clusters)):
@@ -218,19 +195,11 @@ class Found(NamedTuple):
 def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int = 10, seed: int = 0) -> Found:
     """Return the consensus of clusterings from their counted votes.
 
-    Parameters
-    ----------
-    votes : Votes
-    n_clusters : int, optional
-        If there are more clusters, those that the clusterings join most often are merged.
-    n_init : int
-        Number of random orders in which the clusterings are matched; the best result is returned.
-    seed : int
-
-    Notes
-    -----
     The result does not depend on the names of labels or the order of chunks: labels are ordered by size, and then by
     their first rows. All sums are integers.
+
+    n_clusters: if there are more clusters, those that the clusterings join most often are merged.
+    n_init: number of random orders in which the clusterings are matched; the best result is returned.
     """
     order = _canonical_order(votes)
     upper = votes.tables[np.ix_(order, order)]

@@ -107,20 +107,12 @@ def hyperplane_ensemble(
 ) -> Plan[Ensemble]:
     """Plan an ensemble of hyperplanes (thesis algorithm 3).
 
-    Parameters
-    ----------
-    settings : EnsembleSettings
-    shape : (n_rows, n_features)
-        Shape of the rows that the passes will read.
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
+    Clusters without a valley between them on the sample are merged, unless their number is given or the stop rule tests
+    nothing on held-out rows. Two passes: the first draws the sample on which hyperplanes are found, the second counts
+    the tuples of their sides. One pass if the sample holds all rows, or if no hyperplane lies in a valley.
 
-    Notes
-    -----
-    Clusters without a valley between them on the sample are merged, unless their number is given or the stop
-    rule tests nothing on held-out rows. Two passes: the first draws the sample on which hyperplanes are found, the
-    second counts the tuples of their sides. One pass if the sample holds all rows, or if no hyperplane lies in a
-    valley.
+    shape: shape of the rows that the passes will read.
+    check: raises an error if the first pass shows that the rows cannot be clustered.
     """
     n_rows, _ = shape
     look = yield from first_read(settings.seed, settings.sample_size, n_rows, check)

@@ -28,13 +28,8 @@ MOST_CLUSTERS = 100
 class LabelMixture:
     """Components with the probabilities of the labels of each clustering.
 
-    Parameters
-    ----------
-    words : tuple of arrays
-        The labels of each clustering as words, ascending; see `words_of_labels`.
-    mixture : Mixture
-    cluster : array of shape (n_components,)
-        The cluster of each component; the largest cluster is 0.
+    words: the labels of each clustering as words, ascending; see `words_of_labels`.
+    cluster (n_components,): the cluster of each component; the largest cluster is 0.
     """
 
     words: tuple[Integers, ...]

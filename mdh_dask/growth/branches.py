@@ -30,45 +30,26 @@ values were spread, and of the least number of these rows on each side of a spli
 class GrowthSettings:
     """The settings for growing one tree.
 
-    Parameters
-    ----------
-    propose : callable
-        Proposes the directions of a branch; see `Proposer`.
-    selector : SplitSelector
-    bandwidth : Bandwidth
-    n_candidates : int
-        Number of directions of a branch to count on all rows, if directions are scored on a sample.
-    sample_size : int or None
-        Number of rows on which the directions of a branch are scored; None to score every direction on all rows.
-    scale : bool
-        Whether directions are proposed for columns of unit variance.
-    max_levels : int or None
-        Most splits above a leaf.
-    seed : int
-    order : str or None
-        A name in `ORDERS`: clusters are split in this order until there are enough. None to make all possible splits.
-    max_clusters : int or None
-        Number of clusters that is enough for an order; None to let the order decide.
-    n_clusters : int or None
-        Number of clusters to reach: if fewer pass the test, leaves are split at their best valleys without it.
-    family : str or None
-        Family of random directions that `propose` draws independently of the rows, so that workers can make them.
-    levels : LevelFeatures or None
-        Where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
-    parts_at : int or None
-        Index of the array with the part of every row among those of a pass, if rows depend on each other.
-    nearby : float
-        Most sample rows that a cluster must have where clusters are so many that only their neighbourhoods show them;
-        zero does not look for them.
-    from_origin : bool
-        Whether rows are not centred before directions are proposed, as their inner products are affinities.
-    columns : bool
-        Whether single columns are directions, too.
-    direction_seed : int or None
-        Seed of random directions that are the same in all branches; None if each branch draws its own.
-    sample_seed : int or None
-        Seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`, from whose
-        hashes everything else comes.
+    propose: proposes the directions of a branch; see `Proposer`.
+    n_candidates: number of directions of a branch to count on all rows, if directions are scored on a sample.
+    sample_size: number of rows on which the directions of a branch are scored; None to score every direction on all
+        rows.
+    scale: whether directions are proposed for columns of unit variance.
+    max_levels: most splits above a leaf.
+    order: a name in `ORDERS`: clusters are split in this order until there are enough. None to make all possible
+        splits.
+    max_clusters: number of clusters that is enough for an order; None to let the order decide.
+    n_clusters: number of clusters to reach: if fewer pass the test, leaves are split at their best valleys without it.
+    family: family of random directions that `propose` draws independently of the rows, so that workers can make them.
+    levels: where the levels of single columns lie, if the rows are features; None to look for two-valued columns.
+    parts_at: index of the array with the part of every row among those of a pass, if rows depend on each other.
+    nearby: most sample rows that a cluster must have where clusters are so many that only their neighbourhoods show
+        them; zero does not look for them.
+    from_origin: whether rows are not centred before directions are proposed, as their inner products are affinities.
+    columns: whether single columns are directions, too.
+    direction_seed: seed of random directions that are the same in all branches; None if each branch draws its own.
+    sample_seed: seed of the hashes that choose the first sample, shared by trees that grow together; None for `seed`,
+        from whose hashes everything else comes.
     """
 
     propose: Proposer
@@ -144,14 +125,9 @@ class SampleRows:
 class Branch:
     """A branch of a growing tree.
 
-    Parameters
-    ----------
-    node_id : int
-        1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``; keys the branch's random streams.
-    sample : SampleRows
-        Sample rows of the branch, which may be all its rows.
-    n_rows : float
-        Number of rows; exact if `counted`, otherwise estimated from the sample.
+    node_id: 1 for the root, ``2 p`` and ``2 p + 1`` for the children of ``p``; keys the branch's random streams.
+    sample: sample rows of the branch, which may be all its rows.
+    n_rows: number of rows; exact if `counted`, otherwise estimated from the sample.
     """
 
     node_id: int
@@ -217,10 +193,7 @@ class Branch:
     def part(self, counted: bool) -> None:
         """Make the children of the chosen split, with their sample rows.
 
-        Parameters
-        ----------
-        counted : bool
-            Whether the decision counted all rows of the branch.
+        counted: whether the decision counted all rows of the branch.
         """
         assert self.decision is not None
         sizes = np.array([self.decision.n_left, self.decision.n_right], dtype=float)
@@ -278,20 +251,12 @@ def branch_pass(
 ) -> BranchPass:
     """Return the statistic that counts the waiting branches among some on the rows that reach them.
 
-    Parameters
-    ----------
-    branches : list of Branch
-        A branch and its descendants, parents first.
-    seed : int
-        Seed of the rows' hashes.
-    fresh : dict, optional
-        Leaves to sample anew, with the number of rows to draw.
-    extremes : bool
-        Whether to find the smallest and the largest projection in every bin.
-    jitter : Jitter
-        Columns whose values are spread where rows are counted.
-    parts_at : int or None
-        See `GrowthSettings`.
+    branches: a branch and its descendants, parents first.
+    seed: seed of the rows' hashes.
+    fresh: leaves to sample anew, with the number of rows to draw.
+    extremes: whether to find the smallest and the largest projection in every bin.
+    jitter: columns whose values are spread where rows are counted.
+    parts_at: see `GrowthSettings`.
     """
     place = {branch: i for i, branch in enumerate(branches)}
     d = branches[0].sample.n_columns

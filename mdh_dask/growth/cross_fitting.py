@@ -77,21 +77,11 @@ def cross_fitted(
     a split. Of the nearly significant splits of one family, the one that agrees most with the others is made. As this
     choice comes after the vote, it does not change the probability of a false split.
 
-    Parameters
-    ----------
-    branch : Branch
-    sample : Sample
-        All rows of the branch.
-    settings, standardise
-        As for `Examiner`.
-
-    Returns
-    -------
-    Fold or None
-        The split.
-    float
-        The p-value of the branch: twice the median of those of the divisions, which is valid however these depend on
-        each other (Rueger, Metrika 25, 1978).
+    sample: all rows of the branch.
+    settings, standardise: as for `Examiner`.
+    Returns the split.
+    Returns the p-value of the branch: twice the median of those of the divisions, which is valid however these depend
+        on each other (Rueger, Metrika 25, 1978).
     """
     rows = standardise.jittered(sample.rows, sample.hashes)
     level = 1 - settings.selector.stop.quantile
@@ -172,13 +162,8 @@ def with_a_say(folds: Sequence[Fold], own: Mapping[int, int], n_votes: int) -> l
     Where several families find a split, chance would choose between them. So it is the first, which is least noisy,
     that alone would win the majority of the votes, or that with most votes if none would.
 
-    Parameters
-    ----------
-    folds : sequence of Fold
-    own : mapping
-        Number of divisions in which a family alone is significant.
-    n_votes : int
-        Number of divisions.
+    own: number of divisions in which a family alone is significant.
+    n_votes: number of divisions.
     """
     families = sorted({fold.family for fold in folds})
     won = (family for family in families if 2 * own.get(family, 0) > n_votes)

@@ -42,14 +42,10 @@ column are not two clusters, however many rows have either. Valleys remain where
 class Discrete:
     """What is known of columns of few values.
 
-    Parameters
-    ----------
-    jitter : Jitter
-        Coarsely rounded columns, such as counts and ratings, whose values are spread evenly over their steps.
-    steps : array of shape (n_features,)
-        Steps of finely rounded columns, such as one of 256 grey levels; zero for others. Without any, it may be empty.
-    levels : LevelFeatures, TwoValued or None
-        Where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
+    jitter: coarsely rounded columns, such as counts and ratings, whose values are spread evenly over their steps.
+    steps (n_features,): steps of finely rounded columns, such as one of 256 grey levels; zero for others. Without any,
+        it may be empty.
+    levels: where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
         columns.
     """
 

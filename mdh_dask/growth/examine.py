@@ -32,13 +32,8 @@ NEAR = 2
 class Examiner:
     """Examines branches.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-    standardise : Standardiser
-        Shift and scale of the columns; directions are proposed for standardised rows.
-    near : bool
-        Whether the first splits are those that the neighbourhoods of rows propose; see `nearby`.
+    standardise: shift and scale of the columns; directions are proposed for standardised rows.
+    near: whether the first splits are those that the neighbourhoods of rows propose; see `nearby`.
     """
 
     settings: GrowthSettings

@@ -65,17 +65,10 @@ def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int
 
     Of each cluster the rows with the smallest hashes are compared.
 
-    Parameters
-    ----------
-    points : array of shape (n, n_features), float64
-    hashes : array of shape (n,), uint64
-    cluster : array of shape (n,), int
-    n_clusters : int
-
-    Returns
-    -------
-    array of shape (n_clusters,), int64
-        -1 for clusters without rows.
+    points (n, n_features) float64.
+    hashes (n,) uint64.
+    cluster (n,) int.
+    Returns (n_clusters,) int64: -1 for clusters without rows.
 
     Examples
     --------

@@ -54,25 +54,14 @@ class Grown(NamedTuple):
 def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Grown]:
     """Plan the growth of a tree.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-    shape : (n_rows, n_features)
-        Shape of the rows that the passes will read.
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
-
-    Returns
-    -------
-    generator
-        A plan for `mdh_dask.chunks.run`; its result is a `Grown`, whose tree counts all rows.
-
-    Notes
-    -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise one pass counts all branches that
     the sample suggests, and more follow only if a split moves or a fresh sample of a large branch shows a further
     valley, at most `MOST_COUNTS` in all. With ``sample_size=None``, a pass per level and one more. Where neighbourhoods
     show many clusters, a second pass draws as many rows as can be held, and a third counts all if these are not all.
+
+    shape: shape of the rows that the passes will read.
+    check: raises an error if the first pass shows that the rows cannot be clustered.
+    Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown`, whose tree counts all rows.
     """
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
@@ -131,22 +120,12 @@ def grow_by_labels(
 ) -> Plan[tuple[Grown, Guides | None]]:
     """Plan a tree that does not cut labelled classes, and separates them where the density has a valley.
 
-    Parameters
-    ----------
-    settings, shape, check
-        As for `grow`.
-    apart : array of shape (n_pairs, 2), optional
-        Pairs of labels to be separated; by default, all.
-
-    Returns
-    -------
-    generator
-        A plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that of
-        `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
-
-    Notes
-    -----
     As many passes as `grow`.
+
+    settings, shape, check: as for `grow`.
+    apart (n_pairs, 2): pairs of labels to be separated; by default, all.
+    Returns a plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that
+        of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
     """
     look, labelled = yield Pass(
         "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
@@ -175,28 +154,14 @@ def split_by_labels(
 ) -> Plan[Grown]:
     """Plan a tree of one split, pursued on a sample and on all labelled rows.
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-        Settings with the threshold rule ``"proposed"``.
-    shape : (n_rows, n_features)
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
-    most_labelled : int
-        Most labelled rows to use; among more, those with the smallest hashes.
-    classes : callable
-        Returns the two labels of an array of labels, that of the lower side first, or raises an error.
-    pursue : callable
-        See `Pursue`.
-
-    Returns
-    -------
-    generator
-        A plan for rows and their labels; its result is a `Grown`.
-
-    Notes
-    -----
     One pass to draw a sample and find the labelled rows; a second counts all rows if the sample does not hold them.
+
+    settings: settings with the threshold rule ``"proposed"``.
+    check: raises an error if the first pass shows that the rows cannot be clustered.
+    most_labelled: most labelled rows to use; among more, those with the smallest hashes.
+    classes: returns the two labels of an array of labels, that of the lower side first, or raises an error.
+    pursue: see `Pursue`.
+    Returns a plan for rows and their labels; its result is a `Grown`.
     """
     look, (labelled, labels, _) = yield Pass(
         "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))

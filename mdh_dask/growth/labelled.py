@@ -28,14 +28,9 @@ AT_ONCE = 2**22
 class Groups:
     """Labelled rows in groups.
 
-    Parameters
-    ----------
-    rows : array of shape (n_labelled, n_features)
-        Rows as they are read, or standardised.
-    group : integer array of shape (n_labelled,)
-        Group of each row, ascending from 0 without gaps.
-    apart : integer array of shape (n_pairs, 2), optional
-        Pairs of groups that should be separated; by default, all.
+    rows (n_labelled, n_features): rows as they are read, or standardised.
+    group (n_labelled,) int: group of each row, ascending from 0 without gaps.
+    apart (n_pairs, 2) int: pairs of groups that should be separated; by default, all.
     """
 
     rows: AnyArray
@@ -100,12 +95,8 @@ class Labelled(NamedTuple):
 class LabelledPass(Statistic):
     """The labelled rows: all of them, or those with the smallest hashes.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    most : int
-        Most labelled rows to return.
+    seed: seed of the rows' hashes.
+    most: most labelled rows to return.
     """
 
     seed: int

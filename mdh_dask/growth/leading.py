@@ -22,22 +22,12 @@ def leading_directions(
 ) -> Plan[Floats]:
     """Plan the search for orthogonal directions, each the best of the rows without those before (deflation).
 
-    Parameters
-    ----------
-    settings : GrowthSettings
-        They propose and score directions as for the root of a tree.
-    shape : (n_rows, n_features)
-        Shape of the rows that the pass will read.
-    check : callable
-        Raises an error if the rows cannot be clustered.
-    n : int
-        Number of directions.
-
-    Returns
-    -------
-    generator
-        A plan of one pass, with the directions for raw rows, shape (at most n, n_features): fewer if the rows do not
-        vary across those before.
+    settings: they propose and score directions as for the root of a tree.
+    shape: shape of the rows that the pass will read.
+    check: raises an error if the rows cannot be clustered.
+    n: number of directions.
+    Returns a plan of one pass, with the directions for raw rows, shape (at most n, n_features): fewer if the rows do
+        not vary across those before.
     """
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)

@@ -38,18 +38,10 @@ class Merges(NamedTuple):
 def merging_sample(shape: tuple[int, int], seed: int, parts_at: int | None = None) -> Plan[Sample]:
     """Plan the sample of rows on which merging is based.
 
-    Parameters
-    ----------
-    shape : (n_rows, n_columns)
-        Shape of the rows that the pass reads.
-    seed : int
-    parts_at : int or None
-        Index of the array with the part of every row, if rows depend on each other; see `growth.passes.hashes_of`.
-
-    Returns
-    -------
-    generator
-        A plan of one pass, which asks nothing of the tree: it goes together with the first pass of growing.
+    shape: shape of the rows that the pass reads.
+    parts_at: index of the array with the part of every row, if rows depend on each other; see
+        `growth.passes.hashes_of`.
+    Returns a plan of one pass, which asks nothing of the tree: it goes together with the first pass of growing.
     """
     key = int(generator(seed, MERGING).integers(2**31))
     wanted = SAMPLE_ROWS if parts_at is None else DEPENDENT_ROWS
@@ -68,24 +60,14 @@ def merged(
 ) -> tuple[Tree, Merges | None]:
     """Return the tree with merged leaves and the merges; see `mdh_dask.valleys.merging.merge_cells`.
 
-    Parameters
-    ----------
-    tree : Tree
-        Tree in which every leaf is a cluster.
-    leaf_of : callable
-        Returns the leaf of each row, numbered from left to right.
-    coordinates : callable
-        Returns the rows as points whose distances are compared.
-    sample : Sample
-        Result of `merging_sample`.
-    most_clusters : int, optional
-        Largest number of clusters; leaves are merged until it is reached.
-    fewest_clusters : int, default=1
-        Number of clusters at which merging stops, whatever the density.
-    apart : collection of pairs of leaves
-        Leaves that should stay in different clusters.
-    in_groups : bool, default=False
-        Whether rows depend on each other, and the last bits of the hashes of the sample are their parts.
+    tree: tree in which every leaf is a cluster.
+    leaf_of: returns the leaf of each row, numbered from left to right.
+    coordinates: returns the rows as points whose distances are compared.
+    sample: result of `merging_sample`.
+    most_clusters: largest number of clusters; leaves are merged until it is reached.
+    fewest_clusters: number of clusters at which merging stops, whatever the density.
+    apart: leaves that should stay in different clusters.
+    in_groups: whether rows depend on each other, and the last bits of the hashes of the sample are their parts.
     """
     if tree.n_leaves == 1:
         return tree, None

@@ -51,24 +51,14 @@ def split_by_scatter(
 ) -> set[Branch]:
     """Return the branches that are split if the cluster with the largest scatter is always split next.
 
-    Parameters
-    ----------
-    root : Branch
-    max_clusters : int or None
-        Number of clusters at which to stop. If None, stop when the scatter of the centroids, each counted once, exceeds
-        that of the cluster that would be split next (Boley 1998). Both also stop when no cluster can be split.
-    standardise : Standardiser
-        Defines the standardised rows, whose scatter counts.
-    examine : callable
-        Examines an open branch, and gives it children if it can be split. Called only for branches whose turn comes.
-
-    Returns
-    -------
-    set of Branch
-
-    References
-    ----------
     D. Boley: Principal direction divisive partitioning. Data Mining and Knowledge Discovery 2 (1998).
+
+    max_clusters: number of clusters at which to stop. If None, stop when the scatter of the centroids, each counted
+        once, exceeds that of the cluster that would be split next (Boley 1998). Both also stop when no cluster can be
+        split.
+    standardise: defines the standardised rows, whose scatter counts.
+    examine: examines an open branch, and gives it children if it can be split. Called only for branches whose turn
+        comes.
     """
     first = spread_of(root, standardise)
     frontier = [(-first.scatter, root.node_id, root)]
@@ -179,11 +169,7 @@ def extend(root: Branch, settings: GrowthSettings) -> bool:
     Of the valleys of all leaves, those with most evidence are taken, as many as clusters are missing. Their sides are
     open, so valleys that only they show are found and tested as usual.
 
-    Parameters
-    ----------
-    root : Branch
-        Without open or waiting branches.
-    settings : GrowthSettings
+    root: without open or waiting branches.
     """
     if settings.n_clusters is None or settings.order is not None:
         return False

@@ -109,16 +109,10 @@ def in_parts(hashes: Integers, parts: Integers) -> Integers:
 class SamplePass(Statistic):
     """A sample of the rows.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    limit : int
-        Rows with a hash of at most this are sampled.
-    array : int, default=0
-        Index of the array to sample among row-aligned ones.
-    parts_at : int or None
-        Index of the array with the part of every row; see `hashes_of`.
+    seed: seed of the rows' hashes.
+    limit: rows with a hash of at most this are sampled.
+    array: index of the array to sample among row-aligned ones.
+    parts_at: index of the array with the part of every row; see `hashes_of`.
     """
 
     seed: int
@@ -147,14 +141,9 @@ class SamplePass(Statistic):
 class FirstPass(Statistic):
     """Column moments and ranges, a sample of the rows, and the positions of NaN and infinities.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    limit : int
-        Rows with a hash of at most this are sampled.
-    parts_at : int or None
-        Index of the array with the part of every row; see `hashes_of`.
+    seed: seed of the rows' hashes.
+    limit: rows with a hash of at most this are sampled.
+    parts_at: index of the array with the part of every row; see `hashes_of`.
     """
 
     seed: int
@@ -216,15 +205,9 @@ def first_read(
 ) -> Plan[FirstLook]:
     """Plan the first pass, which measures the columns and draws `n_wanted` of the rows, or all of fewer.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes.
-    n_wanted, n_rows : int
-    check : callable
-        Raises an error if the rows cannot be clustered.
-    parts_at : int or None
-        Index of the array with the part of every row; see `hashes_of`.
+    seed: seed of the rows' hashes.
+    check: raises an error if the rows cannot be clustered.
+    parts_at: index of the array with the part of every row; see `hashes_of`.
     """
     look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(n_wanted, n_rows), parts_at))
     check(look)

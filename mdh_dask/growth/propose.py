@@ -32,16 +32,9 @@ def propose(
 ) -> Proposal:
     """Return directions for the standardised rows that score them, or none if all rows are equal.
 
-    Parameters
-    ----------
-    settings, standardise
-    rows : array of shape (n, n_features)
-        The rows that choose a split.
-    min_rows : float
-        Least number of these on each side of it.
-    groups : Groups or None
-        Labelled rows of the branch, which propose directions of their own.
-    rng : Generator
+    rows (n, n_features): the rows that choose a split.
+    min_rows: least number of these on each side of it.
+    groups: labelled rows of the branch, which propose directions of their own.
     """
     if len(rows) < 2:
         return Proposal(StandardDirections(np.empty((0, rows.shape[1]))))
@@ -66,12 +59,8 @@ def propose(
 def between_groups(groups: Groups, rows: AnyArray) -> Proposal:
     """Return hyperplanes of low density that separate groups of labelled rows from those to be separated from them.
 
-    Parameters
-    ----------
-    groups : Groups
-        Of standardised rows.
-    rows : array of shape (n, n_features)
-        Standardised sample rows.
+    groups: of standardised rows.
+    rows (n, n_features): standardised sample rows.
     """
     some = any_rows(rows, ROWS_OF_PURSUITS)
     largest = np.argsort(-np.bincount(groups.group), kind="stable").tolist()

@@ -101,23 +101,13 @@ class Splitter:
 def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
     """Plan the refinement of a tree, which turns its hyperplanes to minimise the density of all rows on them.
 
-    Parameters
-    ----------
-    tree : Tree
-    standardise : Standardiser
-        Shift and scale of the columns from the growth of the tree.
+    Up to ``ROUNDS + 2`` passes. Each makes one step for all splits at once: the rows around each split, summed by bins
+    of their projections, give the density and its gradient (JMLR 17(156), section 4) for several lengths of the step.
+    The kernel is that of the tree; the splits are not tested again.
 
-    Returns
-    -------
-    generator
-        A plan for `mdh_dask.chunks.run`; its result is the tree with the same nodes, and the densities
-        and numbers of rows along the new hyperplanes.
-
-    Notes
-    -----
-    Up to ``ROUNDS + 2`` passes. Each makes one step for all splits at once: the rows around each split, summed
-    by bins of their projections, give the density and its gradient (JMLR 17(156), section 4) for
-    several lengths of the step. The kernel is that of the tree; the splits are not tested again.
+    standardise: shift and scale of the columns from the growth of the tree.
+    Returns a plan for `mdh_dask.chunks.run`; its result is the tree with the same nodes, and the densities and numbers
+        of rows along the new hyperplanes.
     """
     splits = np.flatnonzero(tree.left >= 0)
     if len(splits) == 0:

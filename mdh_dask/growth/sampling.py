@@ -24,16 +24,8 @@ def rows_held(sample_size: int, n_columns: int) -> int:
 def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
     """Choose the leaves whose samples the next pass renews, the largest first, and close uncertain ones that it cannot.
 
-    Parameters
-    ----------
-    root : Branch
-    sample_size : int or None
-        Rows on which the directions of a branch are scored; None if all directions are scored on all rows.
-
-    Returns
-    -------
-    dict
-        Number of rows to sample in each leaf.
+    sample_size: rows on which the directions of a branch are scored; None if all directions are scored on all rows.
+    Returns the number of rows to sample in each leaf.
     """
     leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
     if sample_size is None:

@@ -39,14 +39,9 @@ ROWS_TO_TRIM = 20
 class Standardiser:
     """Shift and scale of the columns.
 
-    Parameters
-    ----------
-    centre, scale : arrays of shape (n_features,)
-        Rows become ``(x - centre) * scale``; a scale of zero drops a column.
-    discrete : Discrete
-        Columns of few values.
-    unit : float
-        The power of two by which columns that are not scaled are multiplied; see `MODERATE`.
+    centre, scale (n_features,): rows become ``(x - centre) * scale``; a scale of zero drops a column.
+    discrete: columns of few values.
+    unit: the power of two by which columns that are not scaled are multiplied; see `MODERATE`.
     """
 
     centre: Floats

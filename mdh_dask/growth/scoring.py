@@ -52,20 +52,12 @@ def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
 class Scorer:
     """Score directions on some rows of a branch.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Standardised sample of a branch.
-    rule, bandwidth
-        The split rule that scores each direction, and the bandwidth of its density.
-    min_rows : float
-        Least number of these rows on each side of a split.
-    standardise : Standardiser
-        Shift and scale of the columns.
-    groups : Groups, optional
-        The labelled rows of the branch.
-    share : float
-        Share of the branch's rows that take part, of those that choose; less than one for a sample.
+    rows (n, n_features): standardised sample of a branch.
+    rule, bandwidth: the split rule that scores each direction, and the bandwidth of its density.
+    min_rows: least number of these rows on each side of a split.
+    standardise: shift and scale of the columns.
+    groups: the labelled rows of the branch.
+    share: share of the branch's rows that take part, of those that choose; less than one for a sample.
     """
 
     rows: AnyArray
@@ -196,15 +188,9 @@ def rows_and_scorer(
 def candidates_for(rows: AnyArray, proposal: Proposal, scorer: Scorer, n_rows: float) -> Histograms:
     """Return candidates along directions of raw rows, with bins that resolve the densities of a branch's `n_rows` rows.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Standardised sample of the branch.
-    proposal : Proposal
-        If it has thresholds, bins end at them.
-    scorer : Scorer
-    n_rows : float
-        Number of rows to count.
+    rows (n, n_features): standardised sample of the branch.
+    proposal: if it has thresholds, bins end at them.
+    n_rows: number of rows to count.
     """
     standardise, directions, suggested = scorer.standardise, proposal.directions, proposal.thresholds
     projections = directions.vectors @ rows.astype(np.float64).T
@@ -284,17 +270,10 @@ def bins_along(
 def bins_over(low: Floats, high: Floats, margin: Floats, width: Floats, middle: Floats) -> tuple[Floats, int]:
     """Return the origins and the number of bins that cover ranges with margins.
 
-    Parameters
-    ----------
-    low, high, margin, width : arrays of shape (n_directions,)
-    middle : array of shape (n_directions,)
-        Centre of the bins if too many would be needed to cover the range.
-
-    Returns
-    -------
-    origin : array of shape (n_directions,)
-    n_bins : int
-        Number of bins, the same for all directions, with one beyond each end of the widest range.
+    low, high, margin, width (n_directions,).
+    middle (n_directions,): centre of the bins if too many would be needed to cover the range.
+    Returns origin (n_directions,).
+    Returns n_bins: number of bins, the same for all directions, with one beyond each end of the widest range.
     """
     wanted = np.ceil((high - low + 2 * margin) / width) + 2
     n_bins = int(min(wanted.max(), MAX_BINS))

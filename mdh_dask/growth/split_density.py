@@ -67,22 +67,12 @@ class Valley(NamedTuple):
 class ValleyPass(Statistic):
     """Sums of the rows around the splits of a tree, along some directions for each.
 
-    Parameters
-    ----------
-    tree : Tree
-    splits : integer array of shape (n_splits,)
-        Inner nodes to measure.
-    directions : array of shape (n_splits, n_trials, n_features)
-        Directions for raw rows.
-    origin : array of shape (n_splits, n_trials)
-        Lower end of the first bin.
-    width : array of shape (n_splits,)
-        Width of a bin.
-    standardise : Standardiser
-
-    Notes
-    -----
     A state takes ``512 n_features`` bytes for each direction. All sums are exact, and so independent of the chunks.
+
+    splits (n_splits,) int: inner nodes to measure.
+    directions (n_splits, n_trials, n_features): directions for raw rows.
+    origin (n_splits, n_trials): lower end of the first bin.
+    width (n_splits,): width of a bin.
     """
 
     tree: Tree
@@ -151,17 +141,11 @@ def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
 def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, origin: float, h: float) -> Valley:
     """Return the valley along one unit direction from the sums around a split.
 
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows of the node.
-    counts, sums : arrays of shape (N_BINS,) and (N_BINS, n_features)
-    direction : array of shape (n_features,)
-        Unit direction for standardised rows.
-    origin : float
-        Lower end of the first bin.
-    h : float
-        Bandwidth.
+    n_rows: number of rows of the node.
+    counts, sums (N_BINS,) and (N_BINS, n_features).
+    direction (n_features,): unit direction for standardised rows.
+    origin: lower end of the first bin.
+    h: bandwidth.
     """
     centres = origin + h / BINS_PER_BANDWIDTH * (np.arange(N_BINS) + 0.5)
     low, high = centres[0] + h, centres[-1] - h

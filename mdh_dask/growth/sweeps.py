@@ -42,31 +42,18 @@ class BranchCounts(NamedTuple):
 class BranchPass(Statistic):
     """Counts of all rows at the measured nodes of a tree, rows per leaf, and fresh samples of some leaves.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the rows' hashes, the same in all passes.
-    left, right : arrays of shape (n_nodes,), int32
-        Children, which follow their parents; -1 at a leaf.
-    planes : array of shape (n_nodes, n_features)
-    thresholds : array of shape (n_nodes,)
-        A row goes left where ``plane . x <= threshold``.
-    first : array of shape (n_nodes + 1,), int64
-        A node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
-    directions : array of shape (n_directions, n_features), or a tuple of such arrays and of keys that make them
-    origin, width : arrays of shape (n_directions,)
-        Bins of each direction.
-    n_bins : int
-    bit : array of shape (n_nodes,), int64
-        The bit of the hash that sets a row's half at that node.
-    limit : array of shape (n_nodes,), uint64
-        Rows of this leaf with a hash below the limit are sampled.
-    extremes : bool
-        Whether to find the smallest and the largest projection in every bin.
-    jitter : Jitter
-        Columns whose values are spread where rows are counted; rows are routed as they are.
-    parts_at : int or None
-        Index of the array with the part of every row, if rows depend on each other; None for two halves.
+    seed: seed of the rows' hashes, the same in all passes.
+    left, right (n_nodes,) int32: children, which follow their parents; -1 at a leaf.
+    planes (n_nodes, n_features).
+    thresholds (n_nodes,): a row goes left where ``plane . x <= threshold``.
+    first (n_nodes + 1,) int64: a node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
+    directions (n_directions, n_features) or a tuple of such arrays and of keys that make them.
+    origin, width (n_directions,): bins of each direction.
+    bit (n_nodes,) int64: the bit of the hash that sets a row's half at that node.
+    limit (n_nodes,) uint64: rows of this leaf with a hash below the limit are sampled.
+    extremes: whether to find the smallest and the largest projection in every bin.
+    jitter: columns whose values are spread where rows are counted; rows are routed as they are.
+    parts_at: index of the array with the part of every row, if rows depend on each other; None for two halves.
     """
 
     seed: int

@@ -93,18 +93,10 @@ def _deviation(columns: Columns) -> Floats:
 def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -> Branch:
     """Return the root of the branches of a tree, the inverse of `tree_of`.
 
-    Parameters
-    ----------
-    tree : Tree
-    rule : Bandwidth
-        Rule for the densities along new directions; the tree's own directions keep their bandwidths.
-    sample : SampleRows, optional
-        Sample rows of the root. Without them the branches have no samples and cannot be split further.
-
-    Returns
-    -------
-    Branch
-        The root; walking it yields the branches in the order of the nodes. The samples of the other branches are empty.
+    rule: rule for the densities along new directions; the tree's own directions keep their bandwidths.
+    sample: sample rows of the root. Without them the branches have no samples and cannot be split further.
+    Returns the root; walking it yields the branches in the order of the nodes. The samples of the other branches are
+        empty.
     """
     none = SampleRows.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
     branches: list[Branch] = []
@@ -165,19 +157,10 @@ def _decision(tree: Tree, node: int, histogram: Histograms) -> Decision:
 def recount(tree: Tree) -> Plan[Tree]:
     """Plan the count of other rows in the nodes of a tree and in the bins of their histograms.
 
-    Parameters
-    ----------
-    tree : Tree
-
-    Returns
-    -------
-    generator
-        A plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
-        of the new rows; the relative depths and the deviations of the columns are unknown, and NaN.
-
-    Notes
-    -----
     One pass, which counts every row at all nodes on its way. The outermost bins also count the rows beyond.
+
+    Returns a plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
+        of the new rows; the relative depths and the deviations of the columns are unknown, and NaN.
 
     Examples
     --------

@@ -77,10 +77,7 @@ class DistinctValues(NamedTuple):
 class DistinctPass(Statistic):
     """Distinct values of every column, without missing ones, if they are few.
 
-    Parameters
-    ----------
-    limits : array of shape (n_features,), int64
-        Most distinct values of each column.
+    limits (n_features,) int64: most distinct values of each column.
     """
 
     limits: Integers

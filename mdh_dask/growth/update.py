@@ -40,32 +40,18 @@ def update(
 ) -> Plan[Grown]:
     """Plan the update of a tree by new rows.
 
-    Parameters
-    ----------
-    tree : Tree
-    settings : GrowthSettings
-        The settings of growth, for the number of old and new rows together, with a separate seed.
-    shape : (n_rows, n_features)
-        Shape of the new rows.
-    decay : float
-        Weight of the old rows relative to the new ones.
-    check : callable
-        Raises an error if the first pass finds rows that cannot be clustered.
-    merged : bool, default=False
-        Whether leaves were merged after growing; new leaves then belong to the cluster of the branch above them.
-
-    Returns
-    -------
-    generator
-        A plan for `mdh_dask.chunks.run`; its result is a `Grown`.
-
-    Notes
-    -----
     One pass. The new rows are added to the counts of the old ones, which the tree holds. A split stays while the sum
     shows it, and moves with its valley. A split that has gone is replaced by its other side if one side has hardly any
     new rows; otherwise both sides are merged. Then leaves are split: along the stored direction if the new rows confirm
     the valley that the old ones show, otherwise by a sample of the new rows, one half of which tests the choice of the
     other.
+
+    settings: the settings of growth, for the number of old and new rows together, with a separate seed.
+    shape: shape of the new rows.
+    decay: weight of the old rows relative to the new ones.
+    check: raises an error if the first pass finds rows that cannot be clustered.
+    merged: whether leaves were merged after growing; new leaves then belong to the cluster of the branch above them.
+    Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown`.
     """
     sample_size = settings.sample_size or SAMPLE_SIZE
     settings = replace(settings, sample_size=sample_size)
@@ -91,15 +77,10 @@ def update(
 class Updater(Examiner):
     """Updates the branches of a tree to which new rows were added.
 
-    Parameters
-    ----------
-    settings, standardise
-        As for `Examiner`.
-    counts : dict
-        Counts along the direction of each branch that has one, with the old rows as the first half and the new ones as
-        the second.
-    new_rows : dict
-        Number of new rows in each branch.
+    settings, standardise: as for `Examiner`.
+    counts: counts along the direction of each branch that has one, with the old rows as the first half and the new ones
+        as the second.
+    new_rows: number of new rows in each branch.
     """
 
     counts: dict[Branch, Counts] = field(default_factory=dict)
@@ -221,26 +202,13 @@ def regrow(
 ) -> Plan[Grown]:
     """Plan the growth of the branch below a node, on the rows that the tree was grown on.
 
-    Parameters
-    ----------
-    tree : Tree
-    node : int
-        The splits below it are forgotten.
-    settings : GrowthSettings
-        Numbers of clusters are those in the node; levels are counted from the root of the tree.
-    shape : (n_rows, n_features)
-        Shape of the rows.
-    check : callable
-        Raises an error if the first pass finds rows that cannot be clustered.
-
-    Returns
-    -------
-    generator
-        A plan for `mdh_dask.chunks.run`; its result is a `Grown` with the tree of the node, for `Tree.graft`.
-
-    Notes
-    -----
     One pass, which draws a sample of the rows in the node; further ones as for `mdh_dask.growth.growth.grow`.
+
+    node: the splits below it are forgotten.
+    settings: numbers of clusters are those in the node; levels are counted from the root of the tree.
+    shape: shape of the rows.
+    check: raises an error if the first pass finds rows that cannot be clustered.
+    Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown` with the tree of the node, for `Tree.graft`.
     """
     bare = tree.prune(node)
     wanted = rows_wanted(settings, shape)

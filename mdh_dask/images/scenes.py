@@ -45,28 +45,16 @@ class Scene:
 def find_scenes(given: Any, bands: Sequence[str] | None = None, mask: str | None = None) -> list[Scene]:
     """Return the scenes that a pattern, a list of paths or STAC items name, in the order of their names.
 
-    Parameters
-    ----------
-    given : path, URL, sequence of these or object of pystac
-        A path or URL with asterisks; paths or URLs; or a STAC item, item collection, collection or catalogue, as a JSON
-        file or an object of pystac. Links and assets lead into the folder of the file, or its server or bucket, or to
-        where the setting `ALLOWED` says.
-    bands : sequence of str, optional
-        The bands that are needed, for STAC items: an asset is taken if it has one of them, by the names or common
-        names of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
-    mask : str, optional
-        Path or URL of the mask of every scene, with ``{scene}`` for its name.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    ValueError
-        If two have the same name, a collection cannot be read, or a mask is among the scenes.
-
-    Notes
-    -----
     An item that lacks a band, or cannot be used otherwise, is a scene with a fault, which `open_scene` raises.
+
+    given: a path or URL with asterisks; paths or URLs; or a STAC item, item collection, collection or catalogue, as a
+        JSON file or an object of pystac. Links and assets lead into the folder of the file, or its server or bucket, or
+        to where the setting `ALLOWED` says.
+    bands: the bands that are needed, for STAC items: an asset is taken if it has one of them, by the names or common
+        names of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
+    mask: path or URL of the mask of every scene, with ``{scene}`` for its name.
+    Raises FileNotFoundError if there is none.
+    Raises ValueError if two have the same name, a collection cannot be read, or a mask is among the scenes.
     """
     if isinstance(given, str | os.PathLike) and "*" in without_query(given):
         scenes = _of_pattern(os.fspath(given))

@@ -17,16 +17,10 @@ def as_openmetrics(
 ) -> str:
     r"""Return gauges as text.
 
-    Parameters
-    ----------
-    values : mapping of str to float
-        Values by name.
-    about : mapping of str to str
-        What the values are, by name; values of other names are left out.
-    labels : mapping of str to str
-        Labels of every gauge.
-    prefix : str
-        Beginning of every name.
+    values: values by name.
+    about: what the values are, by name; values of other names are left out.
+    labels: labels of every gauge.
+    prefix: beginning of every name.
 
     Examples
     --------
@@ -53,18 +47,10 @@ def is_gateway(place: str) -> bool:
 def write_metrics(place: str, text: str) -> None:
     """Write metrics to a file, which is replaced, or push them to a Pushgateway.
 
-    Parameters
-    ----------
-    place : str
-        A path or the URL of a file, or ``http://HOST:9091/metrics/job/NAME`` of a Pushgateway, which keeps metrics that
-        are not in `text`.
-    text : str
-        From `as_openmetrics`.
-
-    Raises
-    ------
-    OSError
-        If they cannot be written, or the Pushgateway cannot be reached or refuses them.
+    place: a path or the URL of a file, or ``http://HOST:9091/metrics/job/NAME`` of a Pushgateway, which keeps metrics
+        that are not in `text`.
+    text: from `as_openmetrics`.
+    Raises OSError if they cannot be written, or the Pushgateway cannot be reached or refuses them.
     """
     if not is_gateway(place):
         write_file(place, text, overwrite=True)

@@ -95,14 +95,10 @@ class GowerCode:
 def gower_code(kernel: Gower, values: Any, n_thresholds: int) -> GowerCode:
     """Return the code for columns of known ranges.
 
-    Parameters
-    ----------
-    kernel : Gower
-        With the kinds and ranges of the columns.
-    values : callable
-        Return the distinct values of a column, or None if there are too many.
-    n_thresholds : int
-        Most gaps between the thresholds of a column. The distinct values are the thresholds if they are not more.
+    kernel: with the kinds and ranges of the columns.
+    values: return the distinct values of a column, or None if there are too many.
+    n_thresholds: most gaps between the thresholds of a column. The distinct values are the thresholds if they are not
+        more.
     """
     assert kernel.categorical is not None
     assert kernel.low is not None

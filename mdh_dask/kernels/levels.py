@@ -58,15 +58,9 @@ def levels_of(
 ) -> LevelFeatures:
     """Return the features of levels, of both ends of gaps between few values, of bends and of missing values.
 
-    Parameters
-    ----------
-    columns : iterable of ColumnValues
-    features : callable
-        Returns the features of rows with some values of a column, NaN for a missing one, shape (n, n_components). Only
-        their differences count.
-    n_components : int
-    others : iterable of (positions, share)
-        Further groups, with their weights in the variance.
+    features: returns the features of rows with some values of a column, NaN for a missing one, shape (n, n_components).
+        Only their differences count.
+    others: further groups, with their weights in the variance.
     """
     groups: list[Floats] = []
     eighths: list[Floats] = []
@@ -98,15 +92,9 @@ def levels_by_change(
 ) -> LevelFeatures:
     """Return the levels of any map from rows to features, whose mean in some rows with changed values counts.
 
-    Parameters
-    ----------
-    features : callable
-    rows : array of shape (n_rows, n_features)
-        Rows before the map, NaN where values are missing.
-    categorical, used : arrays of shape (n_features,), bool
-        Columns of levels, and those that count.
-    n_components : int
-        Number of features.
+    rows (n_rows, n_features): rows before the map, NaN where values are missing.
+    categorical, used (n_features,) bool: columns of levels, and those that count.
+    n_components: number of features.
     """
     some = any_rows(rows, ROWS_TO_CHANGE)
 
@@ -127,14 +115,9 @@ def bend(values: Floats, curve: Floats) -> Floats:
     A column is a curve in the space of the features. Where its projection turns or flattens, rows gather, and between
     two such places there is a valley even in a uniform column. Along a line there is none.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-    curve : array of shape (n, n_components)
-
-    Returns
-    -------
-    array of shape (n, n_components)
+    values (n,).
+    curve (n, n_components).
+    Returns (n, n_components).
     """
     line = np.column_stack([np.ones(len(values)), values])
     straight: Floats = line @ np.linalg.lstsq(line, curve)[0]

@@ -33,21 +33,13 @@ MOST_KNOTS = 257
 class ScalingMap(BasedMap):
     """Maps rows to places whose distances to those of the landmarks fit the dissimilarities.
 
-    Parameters
-    ----------
-    base : NystromMap
-        Kernel, landmarks, shift and scale of the columns. Its features, for ``-D^2 / 2`` instead of the kernel, are the
-        places of metric scaling.
-    squares : str
-        How dissimilarities follow from the kernel; see `Squares`.
-    own : array of shape (n_landmarks,)
-        Kernel of every landmark with itself.
-    places : array of shape (n_landmarks, n_components)
-        Places of the landmarks in non-metric scaling; without rows for metric scaling.
-    start : array of shape (n_components, n_components)
-        The linear map of places in metric scaling that comes nearest to `places`.
-    knots : array of shape (2, n_knots)
-        Dissimilarities, ascending, and the distances that fit them.
+    base: kernel, landmarks, shift and scale of the columns. Its features, for ``-D^2 / 2`` instead of the kernel, are
+        the places of metric scaling.
+    squares: how dissimilarities follow from the kernel; see `Squares`.
+    own (n_landmarks,): kernel of every landmark with itself.
+    places (n_landmarks, n_components): places of the landmarks in non-metric scaling; without rows for metric scaling.
+    start (n_components, n_components): the linear map of places in metric scaling that comes nearest to `places`.
+    knots (2, n_knots): dissimilarities, ascending, and the distances that fit them.
     """
 
     squares: Squares
@@ -145,16 +137,9 @@ def scaling_map(
 ) -> tuple[ScalingMap, Configuration | None]:  # fmt: skip
     """Return the map of metric or non-metric scaling of landmarks, and the course of the second.
 
-    Parameters
-    ----------
-    landmarks, kernel, centre, scale, variance, n_components
-        As for `nystrom_map`.
-    squares : str
-        See `Squares`.
-    metric : bool
-    max_iter : int
-    tol : float
-        As for `non_metric`.
+    landmarks, kernel, centre, scale, variance, n_components: as for `nystrom_map`.
+    squares: see `Squares`.
+    tol: as for `non_metric`.
     """
     landmarks = np.ascontiguousarray(landmarks)
     with one_blas_thread():
@@ -188,14 +173,9 @@ def non_metric(dissimilarities: Floats, places: Floats, max_iter: int, tol: floa
     Every step fits the function by isotonic regression, and moves all places by the majorising step of Guttman. Equal
     dissimilarities may have different distances (the primary approach).
 
-    Parameters
-    ----------
-    dissimilarities : array of shape (m, m)
-    places : array of shape (m, n_components)
-        Where to start.
-    max_iter : int
-    tol : float
-        The steps end when the stress falls by less than this share.
+    dissimilarities (m, m).
+    places (m, n_components): where to start.
+    tol: the steps end when the stress falls by less than this share.
     """
     pairs, m = _pairs(dissimilarities), len(places)
     stresses: list[float] = []

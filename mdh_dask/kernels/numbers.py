@@ -19,14 +19,9 @@ class NumbersMap(BasedMap):
     A column is a curve among the features of the kernel, along which a valley is bent and hidden by the other columns;
     here it is straight, so that trees find what the numbers alone show.
 
-    Parameters
-    ----------
-    base : NystromMap
-        Of Gower's kernel.
-    columns : array of int64
-        Columns of numbers without missing values.
-    middle, factors : arrays of the same length, float64
-        Features are ``(x - middle) * factors``; a missing value of a new row is in the middle.
+    base: of Gower's kernel.
+    columns: columns of numbers without missing values.
+    middle, factors: features are ``(x - middle) * factors``; a missing value of a new row is in the middle.
     """
 
     columns: Integers

@@ -37,20 +37,12 @@ def project_blocks(
 ) -> Floats:
     """Return ``codes @ projection + intercept`` with the same bits for a row whatever other rows are in the block.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-    fill : callable
-        Write the codes of `HEIGHT` rows into an array of shape (HEIGHT, n_codes); those of a row depend on no other.
-    projection : array of shape (n_codes, n_components)
-        Codes have its dtype, one of `exact_dtype`.
-    intercept : array of shape (n_components,)
-    multiply : callable
-        Write a matrix product to ``out``.
-
-    Returns
-    -------
-    array of shape (n, n_components), float32
+    rows (n, n_features).
+    fill: write the codes of `HEIGHT` rows into an array of shape (HEIGHT, n_codes); those of a row depend on no other.
+    projection (n_codes, n_components): codes have its dtype, one of `exact_dtype`.
+    intercept (n_components,).
+    multiply: write a matrix product to ``out``.
+    Returns (n, n_components) float32.
     """
     out = np.empty((len(rows), projection.shape[1]), dtype=np.float32)
     codes = np.empty((HEIGHT, len(projection)), projection.dtype)

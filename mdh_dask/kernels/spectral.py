@@ -37,12 +37,8 @@ TURNS = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 class SpectralMap(BasedMap):
     """Maps rows to their entries in the leading eigenvectors of normalised affinities, scaled to length one.
 
-    Parameters
-    ----------
-    base : NystromMap
-        Its features are the entries of a row up to a factor of its own.
-    values : array of shape (n_components,), float64
-        Eigenvalues of the normalised affinities, in descending order.
+    base: its features are the entries of a row up to a factor of its own.
+    values (n_components,) float64: eigenvalues of the normalised affinities, in descending order.
     """
 
     values: Floats
@@ -107,26 +103,16 @@ def spectral_map(
 ) -> SpectralMap:
     """Return the spectral embedding of rows by their affinities to landmarks (Fowlkes et al. 2004).
 
-    Parameters
-    ----------
-    base : NystromMap
-        Not centred, so that inner products of its features approximate affinities.
-    sample : array of shape (n, n_features)
-        Standardised rows, for which the eigenvectors are computed.
-    sums : array of shape (n_landmarks,), optional
-        Sums of the affinities of all rows; None if the sample holds all rows.
-    n_components : int, optional
-        Number of eigenvectors; None for that of the rule.
-    most : int
-        Most eigenvectors that the rule may choose.
-    number_rule : str
-        A name in `NUMBER_RULES`.
-
-    Notes
-    -----
     The degree of a row is the inner product of its features with the sum of those of all rows, but at least its own
     affinity. With all rows as landmarks and in the sample, these are the eigenvectors of ``D^(-1/2) A D^(-1/2)``, with
     the directions of negative eigenvalues of A left out.
+
+    base: not centred, so that inner products of its features approximate affinities.
+    sample (n, n_features): standardised rows, for which the eigenvectors are computed.
+    sums (n_landmarks,): sums of the affinities of all rows; None if the sample holds all rows.
+    n_components: number of eigenvectors; None for that of the rule.
+    most: most eigenvectors that the rule may choose.
+    number_rule: a name in `NUMBER_RULES`.
     """
     with one_blas_thread():
         of, projection = _decomposed(base, sample, sums)
@@ -194,19 +180,12 @@ def by_gap(values: Floats, entries: Floats, most: int) -> int:
 def by_alignment(values: Floats, entries: Floats, most: int) -> int:
     """Return the largest number of eigenvectors that rotate to one large entry for every row, at least two.
 
-    Parameters
-    ----------
-    values : array of shape (k,)
-        Eigenvalues.
-    entries : array of shape (n, k)
-        Eigenvectors as columns; at most `MOST_ROWS` rows are used.
-    most : int
-        Largest number.
-
-    Notes
-    -----
     L. Zelnik-Manor and P. Perona, Self-tuning spectral clustering, 2004, section 3. The rotation of one more
     eigenvector begins at that of the ones before.
+
+    values (k,): eigenvalues.
+    entries (n, k): eigenvectors as columns; at most `MOST_ROWS` rows are used.
+    most: largest number.
 
     Examples
     --------

@@ -31,17 +31,10 @@ class Cut(NamedTuple):
 def two_means_direction(rows: AnyArray, rng: np.random.Generator, n_directions: int = 1) -> tuple[Floats, Floats]:
     """Return the direction between the means of two groups, and the threshold halfway, of the best of several starts.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-    rng : Generator
-    n_directions : int
-        Not used: there is one.
-
-    Returns
-    -------
-    directions : ndarray of shape (1, n_features), or (0, n_features) if all rows are equal
-    thresholds : ndarray of shape (1,) or (0,)
+    rows (n, n_features).
+    n_directions: not used: there is one.
+    Returns directions (1, n_features) or (0, n_features) if all rows are equal.
+    Returns thresholds (1,) or (0,).
     """
     points = np.asarray(rows, dtype=np.float64)
     groups = [_settled(points, rng) for _ in range(STARTS)] if len(points) and np.ptp(points, axis=0).any() else []
@@ -113,14 +106,10 @@ def cutting_direction(rows: AnyArray, rng: np.random.Generator, n_directions: in
 def cut_along(centred: Floats, vector: Floats, scale: float, least_rows: int) -> Cut:
     """Return the least normalised cut along the direction of a vector, and its gradient by the vector.
 
-    Parameters
-    ----------
-    centred : array of shape (n, n_features)
-    vector : array of shape (n_features,)
-    scale : float
-        The affinity of two rows is ``exp(-distance / scale)``.
-    least_rows : int
-        Least number of rows on each side.
+    centred (n, n_features).
+    vector (n_features,).
+    scale: the affinity of two rows is ``exp(-distance / scale)``.
+    least_rows: least number of rows on each side.
     """
     length = float(np.linalg.norm(vector))
     unit = vector / length
@@ -184,28 +173,16 @@ def spectral_direction(
 ) -> tuple[Floats, Floats]:
     """Return the hyperplane through the origin of the least normalised cut along the second eigenvector of affinities.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Not centred: the inner products of rows are their affinities, hardly any of them negative.
-    rng : Generator
-        Not used.
-    n_directions : int
-        Not used: there is one.
-    min_rows : float, optional
-        Least number of rows on each side; their square root by default.
-
-    Returns
-    -------
-    directions : ndarray of shape (1, n_features), or (0, n_features) if no threshold leaves enough rows on each side
-    thresholds : ndarray of shape (1,) or (0,)
-        Zero.
-
-    Notes
-    -----
     The entry of a row ``f`` in the second eigenvector ``w`` of the random walk is ``f @ w / (f @ s)``, where ``s`` is
     the sum of all rows. So a threshold ``t`` on entries is the hyperplane ``f @ (w - t s) = 0`` for any row. Source: J.
     Shi and J. Malik, Normalized cuts and image segmentation, IEEE TPAMI 22, 2000.
+
+    rows (n, n_features): not centred: the inner products of rows are their affinities, hardly any of them negative.
+    rng: not used.
+    n_directions: not used: there is one.
+    min_rows: least number of rows on each side; their square root by default.
+    Returns directions (1, n_features) or (0, n_features) if no threshold leaves enough rows on each side.
+    Returns thresholds (1,) or (0,): zero.
 
     Examples
     --------

@@ -42,12 +42,9 @@ class RawDirections(_Directions):
 class Axes:
     """Directions with the bins along them.
 
-    Parameters
-    ----------
-    directions : RawDirections of shape (n_directions, n_features)
-    origin, width : arrays of shape (n_directions,)
-        Lower end of the first bin and width of a bin, in units of the projections.
-    n_bins : integer array of shape (n_directions,)
+    directions (n_directions, n_features) RawDirections.
+    origin, width (n_directions,): lower end of the first bin and width of a bin, in units of the projections.
+    n_bins (n_directions,) int.
     """
 
     directions: RawDirections
@@ -67,13 +64,10 @@ class Axes:
 class Proposal:
     """The proposal of a projection for a branch: directions and, optionally, thresholds on them and their families.
 
-    Parameters
-    ----------
-    directions : StandardDirections of shape (n_directions, n_features)
-    thresholds : array of shape (n_directions,), optional
-        In units of the projections of standardised rows.
-    family : integer array of shape (n_directions,), optional
-        Family of each direction: the ways in which they were found. Few rows test the best direction of each.
+    directions (n_directions, n_features) StandardDirections.
+    thresholds (n_directions,): in units of the projections of standardised rows.
+    family (n_directions,) int: family of each direction: the ways in which they were found. Few rows test the best
+        direction of each.
 
     Examples
     --------

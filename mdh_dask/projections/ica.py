@@ -20,18 +20,10 @@ error with n rows (Cardoso's choice), or after this many sweeps."""
 def leading_components(rows: AnyArray, n_directions: int, n_unmixed: int = UNMIXED) -> Floats:
     """Return the independent components with the largest absolute excess kurtosis.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-    n_directions : int
-        Number of directions.
-    n_unmixed : int
-        Number of leading principal components to unmix, at least `n_directions`.
-
-    Returns
-    -------
-    ndarray of shape (at most n_directions, n_features), float64
-        Rows of `independent_components`.
+    rows (n, n_features).
+    n_directions: number of directions.
+    n_unmixed: number of leading principal components to unmix, at least `n_directions`.
+    Returns (at most n_directions, n_features) float64: rows of `independent_components`.
     """
     return independent_components(rows, max(n_directions, n_unmixed))[:n_directions]
 
@@ -39,31 +31,16 @@ def leading_components(rows: AnyArray, n_directions: int, n_unmixed: int = UNMIX
 def independent_components(rows: AnyArray, n_components: int) -> Floats:
     """Return directions whose projections are as independent as a rotation of the whitened rows can make them.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values; they need not be centred.
-    n_components : int
-        Number of leading principal components to unmix, at least 1 and at most `MOST_COMPONENTS`.
-
-    Returns
-    -------
-    ndarray of shape (k, n_features), float64
-        In descending order of the absolute excess kurtosis, `n_components` directions or as many as the dimensions
-        spanned by the rows, but at least one. The projections of the rows are uncorrelated and have variance one,
-        unless all rows are equal. The entry with the largest absolute value is positive in each.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows or features, `n_components` is less than 1, or a value is not finite.
-
-    Notes
-    -----
     Kurtosis is strongly negative for clusters of equal size and strongly positive for heavy tails or single outliers: a
-    leading direction need not show a valley. Costs O(n k^4) operations.
-    Source: Cardoso and Souloumiac, Blind beamforming for non-Gaussian signals (1993); Jacobi angles for simultaneous
-    diagonalization (1996).
+    leading direction need not show a valley. Costs O(n k^4) operations. Source: Cardoso and Souloumiac, Blind
+    beamforming for non-Gaussian signals (1993); Jacobi angles for simultaneous diagonalization (1996).
+
+    rows (n, n_features): finite values; they need not be centred.
+    n_components: number of leading principal components to unmix, at least 1 and at most `MOST_COMPONENTS`.
+    Returns (k, n_features) float64: in descending order of the absolute excess kurtosis, `n_components` directions or
+        as many as the dimensions spanned by the rows, but at least one. The projections of the rows are uncorrelated
+        and have variance one, unless all rows are equal. The entry with the largest absolute value is positive in each.
+    Raises ValueError if there are no rows or features, `n_components` is less than 1, or a value is not finite.
 
     Examples
     --------
@@ -89,15 +66,9 @@ def independent_components(rows: AnyArray, n_components: int) -> Floats:
 def cumulant_matrices(white: Floats) -> Floats:
     """Return the fourth-order cumulants of whitened rows as symmetric matrices, one for each pair of components.
 
-    Parameters
-    ----------
-    white : array of shape (n, k)
-        Mean zero, unit covariance.
-
-    Returns
-    -------
-    ndarray of shape (k * (k + 1) / 2, k, k)
-        ``cum(z_p, z_q, z_i, z_j)`` for all ``p <= q``, times sqrt(2) where they differ, as each of these replaces two.
+    white (n, k): mean zero, unit covariance.
+    Returns (k * (k + 1) / 2, k, k): ``cum(z_p, z_q, z_i, z_j)`` for all ``p <= q``, times sqrt(2) where they differ, as
+        each of these replaces two.
     """
     n, k = white.shape
     identity = np.eye(k)
@@ -114,19 +85,10 @@ def cumulant_matrices(white: Floats) -> Floats:
 def joint_diagonaliser(matrices: Floats, smallest_angle: float = 1e-8, max_sweeps: int = MAX_SWEEPS) -> Floats:
     """Return the rotation R that makes all ``R.T @ M @ R`` as diagonal as possible, by Jacobi rotations.
 
-    Parameters
-    ----------
-    matrices : array of shape (n_matrices, k, k)
-        Symmetric.
-    smallest_angle : float
-        The last sweep is the one that turns no pair by more than this, in radians.
-    max_sweeps : int
-        Most sweeps.
-
-    Returns
-    -------
-    ndarray of shape (k, k)
-        Orthonormal.
+    matrices (n_matrices, k, k): symmetric.
+    smallest_angle: the last sweep is the one that turns no pair by more than this, in radians.
+    max_sweeps: most sweeps.
+    Returns (k, k): orthonormal.
     """
     axes = np.eye(matrices.shape[1])
     # The loops run along the same entry of all matrices.
@@ -144,24 +106,15 @@ SETTLED = 1e-4
 def non_normal_directions(white: Floats) -> Floats:
     """Return orthonormal directions along which whitened rows are as far from normal as a rotation can make them.
 
-    Parameters
-    ----------
-    white : array of shape (n, k)
-        Mean zero, unit covariance.
-
-    Returns
-    -------
-    ndarray of shape (k, k), float64
-        In no particular order.
-
-    Notes
-    -----
     An affine map of the rows does not change the clusters that are found, however thin or oblique they become. The
     hyperbolic tangent sees clusters of sizes whose kurtosis is zero, unlike the cumulants of `independent_components`,
     and costs O(n k^2) operations an iteration in place of O(n k^4) in all. Scikit-learn's ``fastica`` warns of
     directions that do not settle, as those that are normal need not; a warning cannot be silenced in one thread.
     Source: Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE Transactions on
     Neural Networks 10(3), 1999, with symmetric orthogonalisation.
+
+    white (n, k): mean zero, unit covariance.
+    Returns (k, k) float64: in no particular order.
 
     Examples
     --------

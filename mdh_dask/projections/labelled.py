@@ -32,32 +32,6 @@ def labelled_hyperplane(
 ) -> MDHResult:
     """Return the hyperplane of low density that leaves labelled rows on their sides.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; all rows, the labelled ones included.
-    labelled : array of shape (n_labelled, n_features)
-        The rows with known sides.
-    signs : array of shape (n_labelled,)
-        1 for rows that belong where ``direction . x > offset``, -1 for the others.
-    starts : sequence of arrays of shape (n_features,)
-        Directions to start from besides the first two principal components, such as that of a linear classifier.
-    gammas : sequence of float
-        Successive weights of the labels, in units in which the first principal component has variance one.
-    margin : float
-        Bandwidths from the hyperplane within which labelled rows have a penalty on the right side, too.
-    bandwidth : Bandwidth
-        Rule for the bandwidth of all directions, from the projections on the first principal component.
-    alpha_max, max_iterations
-        As for `minimum_density_hyperplanes`.
-
-    Returns
-    -------
-    MDHResult
-        Its relative depth may be zero, as labels alone can hold a hyperplane where the density has no valley.
-
-    Notes
-    -----
     The index is ``f(v, b) + gamma sum_i max(0, m + y_i (b - v . x_i))^(1 + epsilon)`` over the labelled rows (eq. 16),
     where the paper has no margin ``m``. For the first gamma, alpha grows as for a clustering; it stays at `alpha_max`
     for the others. Without a margin a labelled row is silent until the hyperplane has passed it: on mixtures of two to
@@ -67,6 +41,17 @@ def labelled_hyperplane(
     little weight, and a valley that agrees with them by chance wins. Here every start is pursued to its end, with both
     signs; the end with the largest distance to its nearest labelled row, in standard deviations of the projections, is
     chosen (``python -m tests.benchmarks semi_supervised`` compares the choices).
+
+    rows (n, n_features): finite values, in columns of comparable scale; all rows, the labelled ones included.
+    labelled (n_labelled, n_features): the rows with known sides.
+    signs (n_labelled,): 1 for rows that belong where ``direction . x > offset``, -1 for the others.
+    starts, each (n_features,): directions to start from besides the first two principal components, such
+        as that of a linear classifier.
+    gammas: successive weights of the labels, in units in which the first principal component has variance one.
+    margin: bandwidths from the hyperplane within which labelled rows have a penalty on the right side, too.
+    bandwidth: rule for the bandwidth of all directions, from the projections on the first principal component.
+    alpha_max, max_iterations: as for `minimum_density_hyperplanes`.
+    Returns a hyperplane; its relative depth may be zero, as labels alone can hold it where the density has no valley.
 
     Examples
     --------

@@ -61,45 +61,28 @@ def minimum_density_hyperplanes(
 ) -> list[MDHResult]:
     """Return the hyperplanes from several starts, in descending order of relative depth.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; at least one row.
-    rng : Generator
-        Draws the random starts.
-    starts : {"balanced", "valleys", "pca2", "random"}
-        ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions with
-        the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first held
-        near the mean. ``valleys``: the components that show a valley, or else the first, and eight such directions;
-        hyperplanes are held near these valleys: for trees, as a cluster beside many others lies far from their mean.
-        ``random``: ten random directions.
-    bandwidth : float, optional
-        Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
-        first principal component times ``n ** (-1/5)``.
-    alpha_max : float
-        Largest distance of a hyperplane from the mean of the projections, in standard deviations; 0.9 in the paper.
-        With ``valleys`` only for the pursuits from components.
-    max_components : int, optional
-        At least 2. With more features than this, hyperplanes are pursued in the span of this many principal components
-        and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
-    max_iterations : int
-        Most steps of the descent for the last value of alpha; the others take at most eight.
-    solver : {"pursuit", "sqp"}
-        With ``"sqp"``, sequential quadratic programming turns and moves a hyperplane from each start at once, within
-        the last of its bounds: see `mdh_dask.projections.sqp`.
-    coarse : array of int
-        Columns of few values, so that none of them alone is a start.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, or a value is not finite.
-
-    Notes
-    -----
     The bound alpha grows from 0.01 to `alpha_max` in ten steps; each starts at the end of the previous one and descends
     by limited-memory BFGS on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
     Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
+
+    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
+    rng: draws the random starts.
+    starts: ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions
+        with the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first
+        held near the mean. ``valleys``: the components that show a valley, or else the first, and eight such
+        directions; hyperplanes are held near these valleys: for trees, as a cluster beside many others lies far from
+        their mean. ``random``: ten random directions.
+    bandwidth: standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along
+        the first principal component times ``n ** (-1/5)``.
+    alpha_max: largest distance of a hyperplane from the mean of the projections, in standard deviations; 0.9 in the
+        paper. With ``valleys`` only for the pursuits from components.
+    max_components: at least 2. With more features than this, hyperplanes are pursued in the span of this many principal
+        components and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
+    max_iterations: most steps of the descent for the last value of alpha; the others take at most eight.
+    solver: with ``"sqp"``, sequential quadratic programming turns and moves a hyperplane from each start at once,
+        within the last of its bounds: see `mdh_dask.projections.sqp`.
+    coarse: columns of few values, so that none of them alone is a start.
+    Raises ValueError if a parameter is out of range, or a value is not finite.
 
     Examples
     --------
@@ -203,32 +186,21 @@ def mdh_families(
 ) -> list[Floats]:
     """Return candidate directions: ends of pursuits with the common bandwidth and with their own, and starts.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; at least one row.
-    rng, starts, alpha_max, max_components, coarse
-        As for `minimum_density_hyperplanes`.
-    n_directions : int, optional
-        Most directions to return, the first of all families; None for all.
-    min_rows : float
-        Least number of rows on each side of a valley that ends the search; infinity to search on in any case.
-
-    Returns
-    -------
-    list of three ndarrays of shape (k, n_features), float64
-        Unit directions. The first family: the ends of pursuits, also with their own bandwidth if this differs, in
-        descending order of relative depth. The second: the starts that showed valleys, unchanged. The third: starts
-        and ends among whitened rows, if the rows are thin in some direction or `starts` is ``"valleys"``. If the
-        deepest start and its end show valleys beyond doubt, only this end and the starts.
-
-    Notes
-    -----
     A pursuit uses the bandwidth of the first component. In a branch that is long in one direction and whose clusters
-    are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it. Whitened rows
-    show clusters that the others hide, but few of them have deep valleys by chance, which look deepest of all to the
-    rows that chose them: so they are a family of their own. The same is true of the ends of pursuits where few rows
-    have many columns: so the starts are a family apart from the ends.
+    are separated across it, this bandwidth hides the valley of the start, and the pursuit leaves it. Whitened rows show
+    clusters that the others hide, but few of them have deep valleys by chance, which look deepest of all to the rows
+    that chose them: so they are a family of their own. The same is true of the ends of pursuits where few rows have
+    many columns: so the starts are a family apart from the ends.
+
+    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
+    rng, starts, alpha_max, max_components, coarse: as for `minimum_density_hyperplanes`.
+    n_directions: most directions to return, the first of all families; None for all.
+    min_rows: least number of rows on each side of a valley that ends the search; infinity to search on in any case.
+    Returns three families, each (k, n_features) float64: unit directions. The first family: the ends of pursuits,
+        also with their own bandwidth if this differs, in descending order of relative depth. The second: the starts
+        that showed valleys, unchanged. The third: starts and ends among whitened rows, if the rows are thin in some
+        direction or `starts` is ``"valleys"``. If the deepest start and its end show valleys beyond doubt, only this
+        end and the starts.
 
     Examples
     --------

@@ -14,27 +14,13 @@ LARGEST_EXACT = 1000
 def principal_components(rows: AnyArray, n_components: int) -> Floats:
     """Return the orthonormal directions of the largest variance, in descending order.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values; they need not be centred.
-    n_components : int
-        Number of directions, at least 1.
-
-    Returns
-    -------
-    ndarray of shape (k, n_features), float64
-        `n_components` directions, or as many as the dimensions spanned by the rows, but at least one. The entry with
-        the largest absolute value is positive in each.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows or features, `n_components` is less than 1, or a value is not finite.
-
-    Notes
-    -----
     Exact for up to `LARGEST_EXACT` rows or features; with more of both, to the accuracy of ARPACK from a fixed start.
+
+    rows (n, n_features): finite values; they need not be centred.
+    n_components: number of directions, at least 1.
+    Returns (k, n_features) float64: `n_components` directions, or as many as the dimensions spanned by the rows, but at
+        least one. The entry with the largest absolute value is positive in each.
+    Raises ValueError if there are no rows or features, `n_components` is less than 1, or a value is not finite.
 
     Examples
     --------
@@ -112,19 +98,11 @@ MOST_COMPONENTS, ROWS_FOR_A_COMPONENT = 50, 20
 def whitening_of(rows: AnyArray, only_thin: bool = True) -> Floats | None:
     """Return the linear map to rows of unit covariance, or None unless the rows are thin in some direction.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; at least one row.
-    only_thin : bool
-        False to return the map of round rows, too.
-
-    Returns
-    -------
-    ndarray of shape (k, n_features), float64, or None
-        Leading principal components, divided by the standard deviations along them: ``w @ whitening`` is the direction
-        of the given rows that corresponds to a direction `w` of whitened rows. None if the standard deviations differ
-        little, or if there are too few rows for two components.
+    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
+    only_thin: false to return the map of round rows, too.
+    Returns (k, n_features) float64, or None: leading principal components, divided by the standard deviations along
+        them: ``w @ whitening`` is the direction of the given rows that corresponds to a direction `w` of whitened rows.
+        None if the standard deviations differ little, or if there are too few rows for two components.
 
     Examples
     --------

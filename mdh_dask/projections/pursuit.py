@@ -77,15 +77,9 @@ class PenalisedDensity:
     ) -> tuple[Floats, Separator, tuple[float, float]]:
         """Return a direction of lower index than the start, its best separator, and offset and index of the start's.
 
-        Parameters
-        ----------
-        start : array of shape (n_features,)
-            Unit direction.
-        alpha : float
-        max_steps : int
-            Most steps of BFGS (Lewis and Overton 2013, for functions that are not smooth everywhere).
-        unit : float
-            A density that counts as large; it makes the tolerance independent of the scale of the rows.
+        start (n_features,): unit direction.
+        max_steps: most steps of BFGS (Lewis and Overton 2013, for functions that are not smooth everywhere).
+        unit: a density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
         work = start_descent(start)
         best, first = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
@@ -145,23 +139,14 @@ class Step:
 class MDHResult:
     """A minimum density hyperplane ``{x : direction . x = offset}``.
 
-    Parameters
-    ----------
-    direction : ndarray of shape (n_features,), float64
-        Unit direction.
-    offset : float
-        Threshold, in units of the projections.
-    density : float
-        Kernel density on the hyperplane, per unit of the projections; infinite if all rows are equal.
-    relative_depth : float
-        JMLR 17(156), eq. 30, with the height of one row's kernel added to the denominator, which keeps it finite; zero
-        if no value of alpha led to a hyperplane with a mode on both sides.
-    bandwidth : float
-        Standard deviation of the kernel, in units of the projections.
-    eta : float
-        Largest distance of a minimiser beyond the bound, in units of the projections.
-    path : tuple of Step
-        The start and the end of each value of alpha.
+    direction (n_features,) float64: unit direction.
+    offset: threshold, in units of the projections.
+    density: kernel density on the hyperplane, per unit of the projections; infinite if all rows are equal.
+    relative_depth: JMLR 17(156), eq. 30, with the height of one row's kernel added to the denominator, which keeps it
+        finite; zero if no value of alpha led to a hyperplane with a mode on both sides.
+    bandwidth: standard deviation of the kernel, in units of the projections.
+    eta: largest distance of a minimiser beyond the bound, in units of the projections.
+    path: the start and the end of each value of alpha.
     """
 
     direction: Floats
@@ -200,22 +185,11 @@ def within(rows: AnyArray, result: MDHResult, alpha: float) -> bool:
 def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, max_iterations: int) -> MDHResult:
     """Return the hyperplane that the pursuit from a start reaches.
 
-    Parameters
-    ----------
-    centred : array of shape (n, n_features), float64
-        Rows with mean zero.
-    start : Start
-    sd : float
-        Standard deviation along the first principal component.
-    bandwidth : float or None
-        None for ``0.9 sd n^(-1/5)``.
-    max_iterations : int
-        Steps of the descent for the last value of alpha.
-
-    Returns
-    -------
-    MDHResult
-        The last hyperplane that is a local minimiser of the density; if there is none, the last of all.
+    centred (n, n_features) float64: rows with mean zero.
+    sd: standard deviation along the first principal component.
+    bandwidth: none for ``0.9 sd n^(-1/5)``.
+    max_iterations: steps of the descent for the last value of alpha.
+    Returns the last hyperplane that is a local minimiser of the density; if there is none, the last of all.
     """
     v = start.direction
     if sd == 0:

@@ -98,16 +98,8 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
     They are the primal form of the random dual vectors that the thesis (section 6.2.3) draws in a feature
     space, where one cannot sample the sphere.
 
-    Parameters
-    ----------
-    rng : Generator
-    n_directions : int
-    rows : array of shape (n, n_features)
-        Standardised rows of the branch; at most `MOST_ROWS` of them, drawn at random, are combined.
-
-    Returns
-    -------
-    ndarray of shape (n_directions, n_features), of the dtype of the rows
+    rows (n, n_features): standardised rows of the branch; at most `MOST_ROWS` of them, drawn at random, are combined.
+    Returns (n_directions, n_features) of the dtype of the rows.
 
     Examples
     --------
@@ -186,20 +178,13 @@ def in_random_subspace(
 ) -> list[Floats]:
     """Return the directions that a projection proposes for rows in a random subspace, as directions of the rows.
 
-    Parameters
-    ----------
-    propose : callable
-        A function ``(rows, rng) -> families of directions``.
-    rows : array of shape (n, n_features)
-    rng : Generator
-        Draws the subspace, which is uniform, and is passed on.
-    n_dimensions : int
-        Of the subspace; fewer than columns.
-
-    Notes
-    -----
     Distances within the subspace, times ``sqrt(n_features / n_dimensions)``, are those of the rows within a share e if
     it has ``O(log n / e^2)`` dimensions (Johnson and Lindenstrauss).
+
+    propose: a function ``(rows, rng) -> families of directions``.
+    rows (n, n_features).
+    rng: draws the subspace, which is uniform, and is passed on.
+    n_dimensions: those of the subspace; fewer than columns.
 
     Examples
     --------

@@ -116,40 +116,22 @@ def constrained_hyperplane(
 ) -> MDHResult:
     """Return the hyperplane of locally minimal density near the mean that a start leads to.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values, in columns of comparable scale; at least one row.
-    start : array of shape (n_features,)
-        Direction of any positive length.
-    offset : float
-        Threshold of the first hyperplane, in standard deviations of the projections on `start` from their mean.
-    bandwidth : float, optional
-        Standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along the
-        first principal component times ``n ** (-1/5)``.
-    alpha : float
-        Largest distance of the hyperplane from the mean of the projections, in standard deviations.
-    max_iterations : int
-        Most steps of the descent; a few tens suffice.
-
-    Returns
-    -------
-    MDHResult
-        The hyperplane, with a relative depth of zero unless it is a local minimiser within the bound, `eta` zero and an
-        empty path.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, a value is not finite, `start` is zero, `bandwidth` or `alpha` is not positive, or
-        `offset` is beyond `alpha`.
-
-    Notes
-    -----
     One evaluation costs O(n n_features), and a step O(n_features^3) more. With more than `MOST_COMPONENTS` features,
     the hyperplane is therefore searched in the span of the start and of this many principal components. Source:
     Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, eq. 9; thesis (Yates 2017), eq. 4.3. Algorithm 3 there starts
     from random directions and the threshold zero.
+
+    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
+    start (n_features,): direction of any positive length.
+    offset: threshold of the first hyperplane, in standard deviations of the projections on `start` from their mean.
+    bandwidth: standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along
+        the first principal component times ``n ** (-1/5)``.
+    alpha: largest distance of the hyperplane from the mean of the projections, in standard deviations.
+    max_iterations: most steps of the descent; a few tens suffice.
+    Returns the hyperplane, with a relative depth of zero unless it is a local minimiser within the bound, `eta` zero
+        and an empty path.
+    Raises ValueError if the shapes do not match, a value is not finite, `start` is zero, `bandwidth` or `alpha` is not
+        positive, or `offset` is beyond `alpha`.
 
     Examples
     --------

@@ -59,34 +59,20 @@ def valley_starts(
 ) -> list[Start]:
     """Return the directions with the deepest valleys, among random combinations of rows and single columns.
 
-    Parameters
-    ----------
-    rng : Generator
-    centred : array of shape (n, n_features)
-        Rows with mean zero, not all equal.
-    n_starts : int
-        Number of starts.
-    within : float
-        Largest distance of valleys from the mean, in standard deviations.
-    coarse : array of int
-        Columns of few values, which are no starts although their values are spread.
-    min_rows : float
-        Least number of rows on each side of a valley that ends the search.
-
-    Returns
-    -------
-    list of at most `n_starts` Start
-        Starts in descending order of depth. The distance of the valley bounds the pursuit: a cluster beside many others
-        has a valley far from the mean, which a descent from near the mean does not reach. Each side of a valley has
-        more rows than the square root of their number.
-
-    Notes
-    -----
     Only columns with at least half of their values distinct count (`columns_without_ties`), and of many columns none if
-    more than a few of them show valleys, which then divide nothing but themselves. Combinations of twenty
-    columns hardly show clusters that differ in one of them. Combinations are drawn and examined in batches, and none
-    after a batch that shows a valley beyond doubt (`CERTAIN_DEPTH`). A group of less than `min_rows` rows must not end
-    the search, as no split can separate it.
+    more than a few of them show valleys, which then divide nothing but themselves. Combinations of twenty columns
+    hardly show clusters that differ in one of them. Combinations are drawn and examined in batches, and none after a
+    batch that shows a valley beyond doubt (`CERTAIN_DEPTH`). A group of less than `min_rows` rows must not end the
+    search, as no split can separate it.
+
+    centred (n, n_features): rows with mean zero, not all equal.
+    n_starts: number of starts.
+    within: largest distance of valleys from the mean, in standard deviations.
+    coarse: columns of few values, which are no starts although their values are spread.
+    min_rows: least number of rows on each side of a valley that ends the search.
+    Returns starts in descending order of depth. The distance of the valley bounds the pursuit: a cluster beside many
+        others has a valley far from the mean, which a descent from near the mean does not reach. Each side of a valley
+        has more rows than the square root of their number.
 
     Examples
     --------

@@ -24,23 +24,13 @@ def kurtosis_directions(rows: AnyArray, rng: np.random.Generator, n_directions: 
     Two groups of equal size have the least kurtosis along the direction between them, a small group beside a large one
     the largest.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Finite values; at most `MOST_ROWS` of them are used.
-    rng : Generator
-        For the starts.
-    n_directions : int
-
-    Returns
-    -------
-    ndarray of shape (k, n_features), float64
-        Unit directions, at most twice as many as the rows have dimensions; none if all rows are equal.
-
-    Notes
-    -----
     Rows are whitened, in the span of at most 50 components. Source: D. Peña and F. Prieto, Cluster identification using
     projections, Journal of the American Statistical Association 96 (2001).
+
+    rows (n, n_features): finite values; at most `MOST_ROWS` of them are used.
+    rng: for the starts.
+    Returns (k, n_features) float64: unit directions, at most twice as many as the rows have dimensions; none if all
+        rows are equal.
 
     Examples
     --------
@@ -120,20 +110,10 @@ def path_points(
 ) -> tuple[PathPoint, ...]:
     """Return the points of a pursuit.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        The rows of the pursuit: ``(raw - centre) * scale``.
-    result : MDHResult
-    scale, centre : arrays of shape (n_features,)
-        Scale and centre of the columns; the points are for raw rows.
-    unit : float
-        Divisor of the projections.
-
-    Returns
-    -------
-    tuple of PathPoint
-        One point for the start and one for each value of alpha; empty if all rows are equal.
+    rows (n, n_features): the rows of the pursuit: ``(raw - centre) * scale``.
+    scale, centre (n_features,): scale and centre of the columns; the points are for raw rows.
+    unit: divisor of the projections.
+    Returns one point for the start and one for each value of alpha; empty if all rows are equal.
     """
     return tuple(_point(rows, step, result, scale, centre, unit) for step in result.path)
 

@@ -26,14 +26,8 @@ MAX_OVERLAYS = 40
 class Overlay:
     """The densities of old and new rows at a node.
 
-    Parameters
-    ----------
-    name : str
-        Name of the node.
-    facts : str
-    picture : Picture
-    summary : str
-        Description of the picture.
+    name: name of the node.
+    summary: description of the picture.
     """
 
     name: str
@@ -44,14 +38,7 @@ class Overlay:
 
 @dataclass(frozen=True)
 class Cells:
-    """A table.
-
-    Parameters
-    ----------
-    caption : str
-    columns : tuple of str
-    rows : list of list of str
-    """
+    """A table."""
 
     caption: str
     columns: tuple[str, ...]
@@ -62,14 +49,7 @@ class Cells:
 class Differences:
     """The content of the section on drift.
 
-    Parameters
-    ----------
-    headline : str
-    alarms : tuple of str
-    tables : list of Cells
-    overlays : list of Overlay
-    n_left_out : int
-        Number of nodes whose densities are not drawn.
+    n_left_out: number of nodes whose densities are not drawn.
     """
 
     headline: str

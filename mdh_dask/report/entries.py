@@ -39,43 +39,22 @@ THINNEST = 0.0008
 class Entry:
     """The entry of a node.
 
-    Parameters
-    ----------
-    node : int
-    label : int or None
-        Label of the cluster; None at a split.
-    level : int
-    n_clusters : int
-        Number of clusters below the node.
-    rows : int
-    share : float
-        Share of all rows.
-    depth : str or None
-        Relative depth of the valley; None where there is none.
-    p_value : str or None
-        The p-value of the split, adjusted over the tree; None where nothing was tested.
-    parent_depth : str or None
-        Relative depth of the parent's valley.
-    sides : tuple of int
-        Rows on both sides of a split; empty at a leaf.
-    threshold : str
-    direction : str
-        The features that influence the projections most, with their weights.
-    picture : Picture or None
-    summary : str
-        Description of the picture.
-    words : tuple of str
-        Which rows lie on both sides of a split, in words; empty at a leaf, and empty texts where nothing can be said.
-    labels : tuple of int
-        Labels of the clusters below the node.
-    side_colours : tuple of str
-        Colours of the children of a split; empty at a leaf.
-    colour, ink : str
-        Colour of the node, and of text on it.
-    opens : bool
-        Whether the list of the children follows.
-    closes : int
-        Number of lists that end after the node.
+    label: label of the cluster; None at a split.
+    n_clusters: number of clusters below the node.
+    share: share of all rows.
+    depth: relative depth of the valley; None where there is none.
+    p_value: the p-value of the split, adjusted over the tree; None where nothing was tested.
+    parent_depth: relative depth of the parent's valley.
+    sides: rows on both sides of a split; empty at a leaf.
+    direction: the features that influence the projections most, with their weights.
+    summary: description of the picture.
+    words: which rows lie on both sides of a split, in words; empty at a leaf, and empty texts where nothing can be
+        said.
+    labels: labels of the clusters below the node.
+    side_colours: colours of the children of a split; empty at a leaf.
+    colour, ink: colour of the node, and of text on it.
+    opens: whether the list of the children follows.
+    closes: number of lists that end after the node.
     """
 
     node: int
@@ -121,12 +100,8 @@ class Entry:
 def entries_of(tree: Tree, colours: AnyArray | None, sides: Sides | None = None) -> list[Entry]:
     """Return the entries of all nodes, parents before children, left before right.
 
-    Parameters
-    ----------
-    tree : Tree
-    colours : array of shape (n_clusters, 3), optional
-    sides : callable, optional
-        Tells in words which rows lie on both sides of a split.
+    colours (n_clusters, 3).
+    sides: tells in words which rows lie on both sides of a split.
     """
     sides = sides or sides_of(tree, None, mapped=False)
     level, parent, drawn, below = tree.level, tree.parent, _largest(tree), clusters_below(tree)

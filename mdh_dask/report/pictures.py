@@ -30,16 +30,10 @@ SHOWN = 2
 class Picture:
     """The density of a node, in coordinates of the page.
 
-    Parameters
-    ----------
-    areas : tuple of (str, str)
-        Class (``left``, ``right`` or ``whole``) and path of the filled areas.
-    cut : int or None
-        Position of the valley from the left, or None.
-    low, high : str
-        Projections at both ends of the axis.
-    line : str or None
-        Path of the density of new rows.
+    areas: class (``left``, ``right`` or ``whole``) and path of the filled areas.
+    cut: position of the valley from the left, or None.
+    low, high: projections at both ends of the axis.
+    line: path of the density of new rows.
     """
 
     areas: tuple[tuple[str, str], ...]
@@ -96,20 +90,12 @@ def _points(x: Floats, y: Floats) -> str:
 class Spectrum:
     """The variances of the components of a feature map, with a picture in its own coordinates.
 
-    Parameters
-    ----------
-    n_kept, n_shown, n_all : int
-        Components used as features, components in the picture, and components of positive variance.
-    kept : str
-        Share of the variance that the features explain.
-    areas : tuple of (str, str)
-        Class (``left``: kept, ``whole``: left out) and path of the bars.
-    curve : str
-        Path of the cumulative share of the variance.
-    cut : int
-        Position from the left at which the used components end.
-    summary : str
-        Description of the picture.
+    n_kept, n_shown, n_all: components used as features, components in the picture, and components of positive variance.
+    kept: share of the variance that the features explain.
+    areas: class (``left``: kept, ``whole``: left out) and path of the bars.
+    curve: path of the cumulative share of the variance.
+    cut: position from the left at which the used components end.
+    summary: description of the picture.
     """
 
     n_kept: int

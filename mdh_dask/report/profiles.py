@@ -30,11 +30,7 @@ N_SHADES = 4
 class Strip:
     """Means among those of all clusters, and one standard deviation to both sides, in per cent of a strip's width.
 
-    Parameters
-    ----------
-    own, others : (float, float)
-        Left end and width.
-    mean : float
+    own, others: left end and width.
     """
 
     own: tuple[float, float]
@@ -74,15 +70,9 @@ class Shade:
 class Overview:
     """All clusters and the features that distinguish them.
 
-    Parameters
-    ----------
-    columns : list of (str, str)
-        Names, and shares of the variance that the clusters explain.
-    rows : list of (Entry, list of Shade)
-    profiles : list of Profile
-        Profiles of the same clusters.
-    n_columns, n_clusters : int
-        Numbers of columns and clusters that are left out.
+    columns: names, and shares of the variance that the clusters explain.
+    profiles: profiles of the same clusters.
+    n_columns, n_clusters: numbers of columns and clusters that are left out.
     """
 
     columns: list[tuple[str, str]]

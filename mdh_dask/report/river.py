@@ -40,11 +40,7 @@ class River(NamedTuple):
 def river_of(history: History, colours: Mapping[int, str]) -> River | None:
     """Return the river of a history of several nights, None of one.
 
-    Parameters
-    ----------
-    history : History
-    colours : mapping of int to str
-        Colours of the clusters that are there, by their ids.
+    colours: colours of the clusters that are there, by their ids.
     """
     last = history.night
     if last == 0:

@@ -28,14 +28,9 @@ MOST_COLUMNS = 500
 class Scatter:
     """A picture of rows.
 
-    Parameters
-    ----------
-    dots : list of (Entry, str)
-        Clusters, and the path of a dot for each of their rows.
-    across, up : str
-        The axes in words.
-    n_rows : int
-        Number of rows in the picture.
+    dots: clusters, and the path of a dot for each of their rows.
+    across, up: the axes in words.
+    n_rows: number of rows in the picture.
     """
 
     dots: list[tuple[Entry, str]]

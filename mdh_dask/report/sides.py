@@ -20,14 +20,9 @@ Sides = Callable[[int], tuple[str, str]]
 def sides_of(tree: Tree, profiles: Profiles | None, mapped: bool) -> Sides:
     """Return the words for the splits of a tree.
 
-    Parameters
-    ----------
-    tree : Tree
-    profiles : Profiles or None
-        Profiles of the clusters. Without them, words do not tell where a split lies in the units of a column.
-    mapped : bool
-        Whether the tree is of features of the rows, which say nothing to a reader: then the words are the columns of
-        the rows in which the clusters of both sides differ most; without profiles there are none.
+    profiles: profiles of the clusters. Without them, words do not tell where a split lies in the units of a column.
+    mapped: whether the tree is of features of the rows, which say nothing to a reader: then the words are the columns
+        of the rows in which the clusters of both sides differ most; without profiles there are none.
     """
     if mapped:
         return _sides_by_columns(tree, profiles) if profiles is not None else lambda node: ("", "")
@@ -53,11 +48,7 @@ def means_of_nodes(tree: Tree, profiles: Profiles) -> Floats | None:
 def difference_in_words(profiles: Profiles, difference: Floats) -> str:
     """Return the columns with the largest differences in words; empty if all are small.
 
-    Parameters
-    ----------
-    profiles : Profiles
-    difference : array of shape (n_features,)
-        Standardised differences of some rows from others.
+    difference (n_features,): standardised differences of some rows from others.
     """
     order = np.argsort(-np.abs(np.nan_to_num(difference)), kind="stable")[:SAID_COLUMNS].tolist()
     return ", ".join(_word(profiles, i, difference[i] > 0) for i in order if abs(difference[i]) >= LEAST_SAID)

@@ -55,30 +55,17 @@ class Counts(NamedTuple):
 class Decision:
     """The decision about a branch, with the accepted direction or the best rejected one.
 
-    Parameters
-    ----------
-    accepted : bool
-        Whether the branch is split.
-    candidate : int
-        Index of the direction among the candidates.
-    threshold : float
-        Threshold of the accepted or rejected split.
-    depth : float
-        Relative depth at the threshold, on all counted rows.
-    n_left, n_right : int
-        Number of rows on each side.
-    histogram : Histograms of one direction
-        Histogram of all counted rows.
-    moved : bool
-        Whether the split divides the rows differently from the earlier split, if there was one.
-    score : float
-        Score of the direction, on all counted rows.
-    admissible : bool
-        Whether the rule for splits admits it; otherwise its valley is too shallow.
-    p_value : float
-        The least p-value of the tests of the branch, times their number; NaN if nothing was tested.
-    n_tested : float
-        Number of rows that tested, or of parts of dependent rows; NaN if nothing was.
+    accepted: whether the branch is split.
+    candidate: index of the direction among the candidates.
+    threshold: threshold of the accepted or rejected split.
+    depth: relative depth at the threshold, on all counted rows.
+    n_left, n_right: number of rows on each side.
+    histogram: histogram of all counted rows.
+    moved: whether the split divides the rows differently from the earlier split, if there was one.
+    score: score of the direction, on all counted rows.
+    admissible: whether the rule for splits admits it; otherwise its valley is too shallow.
+    p_value: the least p-value of the tests of the branch, times their number; NaN if nothing was tested.
+    n_tested: number of rows that tested, or of parts of dependent rows; NaN if nothing was.
     """
 
     accepted: bool
@@ -103,16 +90,9 @@ class Decision:
 class SplitSelector:
     """Chooses among measured candidates: scores them, sets a threshold and tests it.
 
-    Parameters
-    ----------
-    rule : SplitRule
-    stop : StopRule
-    n_tests : int
-        Number of candidates to test one after another, in the order of their scores.
-    n_root : int
-        Number of rows of the whole data.
-    min_rows : int
-        Least number of rows on each side of a split.
+    n_tests: number of candidates to test one after another, in the order of their scores.
+    n_root: number of rows of the whole data.
+    min_rows: least number of rows on each side of a split.
     """
 
     rule: SplitRule
@@ -133,25 +113,14 @@ class SplitSelector:
     ) -> Decision | None:
         """Choose a split.
 
-        Parameters
-        ----------
-        counts : Counts
-        candidates : Histograms
-            All candidates of the branch, even if only the first was counted. The tests share their level among all.
-        rng : Generator
-            For simulated null distributions.
-        share : float
-            Share of the branch's rows that were counted.
-        existing : float, optional
-            Threshold of a split on the first candidate, found on a sample. It does not move if it is as good as the
-            best one; see `ThresholdRule.unmoved`.
-        settle : bool
-            Whether the existing threshold does not move either if it is worse, but admissible.
-
-        Returns
-        -------
-        Decision or None
-            None if no candidate has a valley of any depth.
+        candidates: all candidates of the branch, even if only the first was counted. The tests share their level among
+            all.
+        rng: for simulated null distributions.
+        share: share of the branch's rows that were counted.
+        existing: threshold of a split on the first candidate, found on a sample. It does not move if it is as good as
+            the best one; see `ThresholdRule.unmoved`.
+        settle: whether the existing threshold does not move either if it is worse, but admissible.
+        Returns none if no candidate has a valley of any depth.
         """
         n_tests = min(self.n_tests, len(candidates))
         min_rows = self.min_rows * share
@@ -230,15 +199,8 @@ class SplitSelector:
     def tested(self, counts: Counts, candidates: Histograms, rng: np.random.Generator) -> tuple[float, Decision] | None:
         """Return the p-value of the one candidate's split on the half that tests, and the split on all rows.
 
-        Parameters
-        ----------
-        counts, candidates, rng
-            As for `choose`, of one candidate.
-
-        Returns
-        -------
-        tuple or None
-            The decision is not accepted yet. None if no split is admissible on the half that chooses, or on all rows.
+        counts, candidates, rng: as for `choose`, of one candidate.
+        Returns the decision, not accepted yet; None if no split is admissible on the half that chooses, or on all rows.
         """
         train, test, whole, min_train = self._halves(counts, candidates)
         k = int(self.rule.locate(train, min_train)[0])
@@ -253,21 +215,11 @@ class SplitSelector:
     def follow(self, counts: Counts, candidates: Histograms, existing: float, rng: np.random.Generator) -> Decision:
         """Decide whether an existing split still holds for newly counted rows, and at which threshold.
 
-        Parameters
-        ----------
-        counts : Counts
-        candidates : Histograms
-            Only the split's direction.
-        existing : float
-            Threshold of the existing split.
-        rng : Generator
-            For simulated null distributions.
-
-        Returns
-        -------
-        Decision
-            Accepted if all rows, with none held out, show the split. The threshold does not move if it is as good as
-            the best one; otherwise it moves within its valley, so that the branches under it remain.
+        candidates: only the split's direction.
+        existing: threshold of the existing split.
+        rng: for simulated null distributions.
+        Returns an accepted decision if all rows, with none held out, show the split. The threshold does not move if it
+            is as good as the best one; otherwise it moves within its valley, so that the branches under it remain.
         """
         histogram = counts.along(candidates)
         k = self.rule.at.follow(histogram, existing)

@@ -44,18 +44,9 @@ def halves_of_parts(number: int) -> Booleans:
 def p_value_of_parts(chosen: Histograms, parts: AnyArray, k: int) -> float:
     """Return the probability of so low a valley after bin `k`, for rows that did not choose it, among dependent rows.
 
-    Parameters
-    ----------
-    chosen : Histograms of one direction
-        The rows that chose the split: their density says where the modes beside the valley are.
-    parts : integer array of shape (n_parts, n_bins)
-        The rows of each of the other parts per bin.
-    k : int
-
-    Returns
-    -------
-    float in [0, 1]
-        One with rows in fewer than `LEAST_PARTS` parts.
+    chosen: the rows that chose the split: their density says where the modes beside the valley are.
+    parts (n_parts, n_bins) int: the rows of each of the other parts per bin.
+    Returns one with rows in fewer than `LEAST_PARTS` parts.
 
     Examples
     --------

@@ -41,19 +41,10 @@ def _uniform_depths(half_octave: int, bandwidth: Bandwidth) -> Floats:
 def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> float:
     """Return a quantile of the largest relative depth of `n` uniform rows.
 
-    Parameters
-    ----------
-    n : float
-        Number of rows, rounded down to a power of the square root of two. This gives a slightly larger
-        quantile, but few distributions to simulate. They are cached.
-    bandwidth : Bandwidth
-        The bandwidth rule of the depth to test.
-    quantile : float in (0, 1)
-
-    Returns
-    -------
-    float
-        Thesis section 6.3.1 rejects splits below the 0.975 quantile of 1000 samples.
+    n: number of rows, rounded down to a power of the square root of two. This gives a slightly larger quantile, but few
+        distributions to simulate. They are cached.
+    bandwidth: the bandwidth rule of the depth to test.
+    Thesis section 6.3.1 rejects splits below the 0.975 quantile of 1000 samples.
 
     Examples
     --------
@@ -70,24 +61,14 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
 def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
     """Return the probability of at least the depth after bin `k` under the closest unimodal distribution.
 
-    Parameters
-    ----------
-    histogram : Histograms of one direction
-        Rows that were not used to choose the direction or the bin.
-    k : int
-        The bin after which the split lies.
-    rng : Generator
-        Source of the simulated histograms.
-    level : float in (0, 1), optional
-        What the p-value will be compared with: no more is simulated than decides.
-
-    Returns
-    -------
-    float in [0, 1]
-        One if there is no valley, or one that no level admits. The null distribution is that of histograms drawn from
-        the least-squares unimodal fit: the uniform one of thesis algorithm 1 has no tails, in which few rows make deep
-        valleys by chance. Simulation ends with the twentieth histogram that is as deep, or the second if there is a
-        level (Besag and Clifford, Biometrika 78, 1991). Where none is, it is at most `chance_of_mode`.
+    histogram: rows that were not used to choose the direction or the bin.
+    k: the bin after which the split lies.
+    rng: source of the simulated histograms.
+    level: what the p-value will be compared with: no more is simulated than decides.
+    Returns one if there is no valley, or one that no level admits. The null distribution is that of histograms drawn
+        from the least-squares unimodal fit: the uniform one of thesis algorithm 1 has no tails, in which few rows make
+        deep valleys by chance. Simulation ends with the twentieth histogram that is as deep, or the second if there is
+        a level (Besag and Clifford, Biometrika 78, 1991). Where none is, it is at most `chance_of_mode`.
     """
     most, enough = (MOST_SIMULATED, ENOUGH_EXCEED) if level is None else (int(np.ceil(2 / level)) - 1, 2)
     errors = _standard_errors(histogram, k) if histogram.depth[0, k] > 0 else 0.0

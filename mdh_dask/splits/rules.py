@@ -20,12 +20,8 @@ from .thresholds import THRESHOLD_RULES, ThresholdRule
 class Criterion:
     """A criterion that scores directions.
 
-    Parameters
-    ----------
-    score : callable
-        Return one score per direction, larger is better, from `Histograms` and a mask of the admissible splits.
-    depends_on_length : bool, default=False
-        Whether the score changes with the unit of the projections.
+    score: return one score per direction, larger is better, from `Histograms` and a mask of the admissible splits.
+    depends_on_length: whether the score changes with the unit of the projections.
     """
 
     score: Callable[[Histograms, Booleans], Floats]
@@ -75,18 +71,13 @@ def criteria_named(names: Sequence[Any]) -> tuple[str, ...]:
 class SplitRule:
     """Score directions by a criterion and split them by a threshold rule.
 
-    Parameters
-    ----------
-    criterion : str or tuple of str
-        A name in `CRITERIA`, or several: directions are then scored by their mean rank among all that are scored.
-    alpha : float, optional
-        Splits farther than `alpha` standard deviations from the mean are not admissible.
-    min_relative_depth : float
-        For thresholds in valleys, a relative depth of at most this is not admissible either.
-    threshold_rule : str
-        A name in `THRESHOLD_RULES`.
-    criterion_first : bool
-        Whether directions without an admissible split are scored, too; if one has the best score, there is no split.
+    criterion: a name in `CRITERIA`, or several: directions are then scored by their mean rank among all that are
+        scored.
+    alpha: splits farther than `alpha` standard deviations from the mean are not admissible.
+    min_relative_depth: for thresholds in valleys, a relative depth of at most this is not admissible either.
+    threshold_rule: a name in `THRESHOLD_RULES`.
+    criterion_first: whether directions without an admissible split are scored, too; if one has the best score, there is
+        no split.
     """
 
     criterion: str | tuple[str, ...] = "relative_depth"

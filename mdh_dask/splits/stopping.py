@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 class StopRule(ABC):
     """Accept a split or close the branch.
 
-    Parameters
-    ----------
-    quantile : float in (0, 1)
-        Quantile of the null distribution; a branch without clusters is split with at most one minus this probability.
+    quantile: quantile of the null distribution; a branch without clusters is split with at most one minus this
+        probability.
     """
 
     quantile: float = 0.975
@@ -55,15 +53,8 @@ class StopRule(ABC):
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """Return whether a split after bin `k` of one direction is a valley.
 
-        Parameters
-        ----------
-        test : Histograms of one direction
-        k : int
-        n_root : int
-            Number of rows of the whole data.
-        n_tests : int
-            Number of splits of this branch to test one after another until one is accepted.
-        rng : Generator
+        n_root: number of rows of the whole data.
+        n_tests: number of splits of this branch to test one after another until one is accepted.
         """
 
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:

@@ -48,17 +48,11 @@ class ValleyChange(NamedTuple):
 def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
     """Return the Kolmogorov-Smirnov distance of two histograms, the largest difference between their cumulative shares.
 
-    Parameters
-    ----------
-    old, new : arrays of shape (n_bins,)
-        Rows in each bin, of dependent rows divided by their design effect.
-    chance : float
-        Probability that `lower_bound` is positive by chance alone.
+    The lower bound uses the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart for ``n_old n_new / (n_old +
+    n_new)`` rows.
 
-    Notes
-    -----
-    The lower bound uses the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart for
-    ``n_old n_new / (n_old + n_new)`` rows.
+    old, new (n_bins,): rows in each bin, of dependent rows divided by their design effect.
+    chance: probability that `lower_bound` is positive by chance alone.
 
     Examples
     --------
@@ -75,17 +69,11 @@ def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
 def total_variation(old: AnyArray, new: AnyArray, chance: float) -> Change:
     """Return the total variation distance of shares: the share of rows that would have to change their cluster.
 
-    Parameters
-    ----------
-    old, new : arrays of shape (n_clusters,)
-        Rows of each, of dependent rows divided by their design effect.
-    chance : float
-        Probability that `lower_bound` is positive by chance alone.
-
-    Notes
-    -----
     Without a change, the mean distance is at most half the sum of the standard deviations of the differences; the
     excess over the mean is bounded by McDiarmid's inequality of bounded differences.
+
+    old, new (n_clusters,): rows of each, of dependent rows divided by their design effect.
+    chance: probability that `lower_bound` is positive by chance alone.
 
     Examples
     --------
@@ -106,24 +94,15 @@ def valley_change(
 ) -> ValleyChange:
     """Compare the valley at a split among old and new rows.
 
-    Parameters
-    ----------
-    old, new : arrays of shape (n_bins,)
-        Rows in each bin, of dependent rows divided by their design effect.
-    position : array of shape (n_bins,)
-        Centres of the bins.
-    width, bandwidth : float
-        Width of a bin, and bandwidth of both densities.
-    threshold : float
-        Threshold of the split.
-    chance : float
-        Probability that `lower_bound` of `filled` is positive by chance alone.
+    The height of a valley is the density at its split divided by that of the lower mode beside it, both plus the height
+    of one row's kernel: one over one plus the relative depth. The lower bound uses the variance of a kernel density
+    estimate at a point, ``p / (2 sqrt(pi) n h)``, under no change.
 
-    Notes
-    -----
-    The height of a valley is the density at its split divided by that of the lower mode beside it, both plus the
-    height of one row's kernel: one over one plus the relative depth. The lower bound uses the variance of
-    a kernel density estimate at a point, ``p / (2 sqrt(pi) n h)``, under no change.
+    old, new (n_bins,): rows in each bin, of dependent rows divided by their design effect.
+    position (n_bins,): centres of the bins.
+    width, bandwidth: width of a bin, and bandwidth of both densities.
+    threshold: threshold of the split.
+    chance: probability that `lower_bound` of `filled` is positive by chance alone.
     """
     floor = float(kernel_height(min(old.sum(), new.sum()), np.array(bandwidth)))
     (at_old, hill_old), (at_new, hill_new) = (
@@ -155,20 +134,12 @@ def _deviation(n_old: float, n_new: float, chance: float) -> float:
 class LevelDrift:
     """A comparison of the levels of one column among old and new rows.
 
-    Parameters
-    ----------
-    column : str
-        Name of the column.
-    levels : tuple of str
-        The known levels.
-    old, new : integer arrays of shape (n_levels + 2,)
-        Rows with each level, with another one, and without a value.
-    unseen : tuple of (str, int)
-        Other levels among the new rows and their numbers of rows; empty if their names are not known.
-    chance : float
-        Probability of a false alarm.
-    design_effect : float
-        As many fewer rows are taken for the bound of the distance.
+    column: name of the column.
+    levels: the known levels.
+    old, new (n_levels + 2,) int: rows with each level, with another one, and without a value.
+    unseen: other levels among the new rows and their numbers of rows; empty if their names are not known.
+    chance: probability of a false alarm.
+    design_effect: as many fewer rows are taken for the bound of the distance.
 
     Examples
     --------

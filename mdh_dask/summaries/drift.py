@@ -25,16 +25,9 @@ SPARSE = 1e-3
 class SplitDrift:
     """A comparison of old and new rows at a split.
 
-    Parameters
-    ----------
-    node : int
-    rows : (int, int)
-    left : (float, float)
-        Shares of the node's rows that go left; NaN without rows.
-    valley : ValleyChange or None
-        None where the tree holds no histogram.
-    distance : Change
-        Distance of old and new rows along the direction of the split, from 0 to 1.
+    left: shares of the node's rows that go left; NaN without rows.
+    valley: none where the tree holds no histogram.
+    distance: distance of old and new rows along the direction of the split, from 0 to 1.
     """
 
     node: int
@@ -48,14 +41,9 @@ class SplitDrift:
 class ClusterDrift:
     """A comparison of old and new rows in a cluster.
 
-    Parameters
-    ----------
-    label, node : int
-    rows : (int, int)
-    share : (float, float)
-        Shares of all rows.
-    distance : Change
-        Distance of old and new rows along the direction of the best rejected split, from 0 to 1; NaN if there is none.
+    share: shares of all rows.
+    distance: distance of old and new rows along the direction of the best rejected split, from 0 to 1; NaN if there is
+        none.
     """
 
     label: int
@@ -69,23 +57,15 @@ class ClusterDrift:
 class Drift(Table):
     """Differences between the rows that a tree was grown on and new rows.
 
-    Parameters
-    ----------
-    old, new : Tree
-        The same tree with the counts of the old and of the new rows.
-    threshold : float
-        A distance along the direction of a node, or between the shares of the clusters, is drift if it exceeds this:
-        if more than this share of the rows would have to move.
-    filled : float
-        A valley that is filled in by more than this share is drift.
-    false_alarms : float
-        Probability of reporting drift where there is none. It is divided among all comparisons, and a change counts
-        by its lower confidence bound.
-    of_levels : tuple of LevelDrift
-        The levels of every column that has some; see `levels`.
-    design_effect : float
-        How many times as much the counts of dependent rows vary as those of independent ones, from 1: bounds take as
-        many fewer rows.
+    old, new: the same tree with the counts of the old and of the new rows.
+    threshold: a distance along the direction of a node, or between the shares of the clusters, is drift if it exceeds
+        this: if more than this share of the rows would have to move.
+    filled: a valley that is filled in by more than this share is drift.
+    false_alarms: probability of reporting drift where there is none. It is divided among all comparisons, and a change
+        counts by its lower confidence bound.
+    of_levels: the levels of every column that has some; see `levels`.
+    design_effect: how many times as much the counts of dependent rows vary as those of independent ones, from 1: bounds
+        take as many fewer rows.
 
     Examples
     --------
@@ -264,10 +244,7 @@ def novelty_of(found: Drift) -> Novelty:
     A scene may lack a cluster of its model, or hold nothing else, and has not drifted: only rows in valleys, between
     and beyond the clusters are new. `Drift` asks whether the shares are the same, too.
 
-    Parameters
-    ----------
-    found : Drift
-        Counts of old and new rows at the nodes of a tree.
+    found: counts of old and new rows at the nodes of a tree.
 
     Examples
     --------

@@ -19,19 +19,12 @@ COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "differ
 class Profiles(Table):
     """Means and standard deviations of the columns in every cluster, in the units of the data.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the columns.
-    moments : Moments
-        Moments of the columns in every cluster.
-    lowest : int
-        Label of the first cluster: -1 if it holds the rows in no cluster.
-    levels : tuple of (str, str) or None
-        Name of the column and level of those entries of `names` that stand for a level of a categorical column; None
-        for columns of numbers. Empty if there are no levels. The mean is the frequency of the level.
-    words : tuple of str
-        Each cluster in words, as its model says; empty if it does not.
+    names: names of the columns.
+    moments: moments of the columns in every cluster.
+    lowest: label of the first cluster: -1 if it holds the rows in no cluster.
+    levels: name of the column and level of those entries of `names` that stand for a level of a categorical column;
+        None for columns of numbers. Empty if there are no levels. The mean is the frequency of the level.
+    words: each cluster in words, as its model says; empty if it does not.
 
     Examples
     --------
@@ -166,16 +159,9 @@ def with_levels(
 ) -> Profiles:
     """Return profiles in which the levels of categorical columns that any row has take the place of these columns.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the columns.
-    moments : Moments
-        Moments of all columns, those of categorical columns without meaning.
-    types : ColumnTypes
-    counts : sequence of arrays of shape (n_clusters, n_levels + 2)
-        The value of `FrequencyPass` for the categorical columns.
-    lowest : int
+    names: names of the columns.
+    moments: moments of all columns, those of categorical columns without meaning.
+    counts, each (n_clusters, n_levels + 2): the value of `FrequencyPass` for the categorical columns.
 
     Examples
     --------
@@ -208,18 +194,9 @@ def with_levels(
 def entries_of_rows(rows: AnyArray, profiles: Profiles, names: Sequence[str], types: ColumnTypes | None) -> Floats:
     """Return the values of rows in the entries of profiles: 1 where a row has a level, means for missing numbers.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        Codes.
-    profiles : Profiles
-    names : sequence of str
-        Names of the columns.
-    types : ColumnTypes or None
-
-    Returns
-    -------
-    array of shape (n, n_entries), float64
+    rows (n, n_features): codes.
+    names: names of the columns.
+    Returns (n, n_entries) float64.
     """
     out = np.empty((len(rows), len(profiles.names)))
     for i, level in enumerate(profiles.levels or (None,) * len(profiles.names)):

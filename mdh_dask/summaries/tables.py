@@ -112,13 +112,10 @@ def as_precise(mean: float, sd: float) -> tuple[str, str]:
 def dict_of(drift: "Drift") -> dict[str, Any]:
     """Return all comparisons as plain Python objects for JSON.
 
-    Returns
-    -------
-    dict
-        ``drift``, ``alarms``, ``rows``, ``design_effect``, the limits ``threshold``, ``filled`` and ``false_alarms``,
-        ``shares`` (a change), and ``splits``, ``clusters`` and, for columns with levels, ``levels``: lists of dicts.
-        Values for old and new rows are lists of two; a change has ``value`` and ``lower_bound``, by confidence. None
-        replaces NaN and infinity.
+    Returns ``drift``, ``alarms``, ``rows``, ``design_effect``, the limits ``threshold``, ``filled`` and
+        ``false_alarms``, ``shares`` (a change), and ``splits``, ``clusters`` and, for columns with levels, ``levels``:
+        lists of dicts. Values for old and new rows are lists of two; a change has ``value`` and ``lower_bound``, by
+        confidence. None replaces NaN and infinity.
     """
     splits = [
         {

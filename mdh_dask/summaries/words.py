@@ -71,15 +71,9 @@ def clusters_in_words(
 
     Columns are numbers in brackets, for which `named` puts names.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features)
-        A sample of rows; codes if there are types. NaN is missing.
-    labels : array of shape (n,)
-        Clusters from 0; rows with the label -1 are in none.
-    siblings : sequence of (collection of int)
-        For each cluster, those on the other side of the last split above it.
-    types : ColumnTypes, optional
+    rows (n, n_features): a sample of rows; codes if there are types. NaN is missing.
+    labels (n,): clusters from 0; rows with the label -1 are in none.
+    siblings: for each cluster, those on the other side of the last split above it.
 
     Examples
     --------

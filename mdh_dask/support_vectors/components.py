@@ -23,19 +23,11 @@ def components(
 ) -> Integers:
     """Return the connected component of each point inside the contour, the largest first, and -1 for points outside.
 
-    Parameters
-    ----------
-    sphere : Sphere
-    level : float
-        Level of the totals at the contour.
-    counts : array of shape (n,)
-        Rows at each point.
-    adjacency : str
-        A name in `ADJACENCY`.
-    n_neighbors : int
-        Number of neighbours for ``"knn"``.
-    n_segment : int or None
-        Number of points to test on a segment; None to derive it from the width.
+    level: level of the totals at the contour.
+    counts (n,): rows at each point.
+    adjacency: a name in `ADJACENCY`.
+    n_neighbors: number of neighbours for ``"knn"``.
+    n_segment: number of points to test on a segment; None to derive it from the width.
     """
     least = level * (1 - SLACK)
     inside = np.flatnonzero(sphere.totals(sphere.points) >= least)

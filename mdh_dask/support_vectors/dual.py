@@ -87,21 +87,14 @@ class Sphere:
 def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: float) -> Sphere:
     """Return the smallest sphere around points with numbers of rows as weights.
 
-    Parameters
-    ----------
-    points : array of shape (n, n_features), float64
-        Distinct points, as duplicates would make the solution ambiguous.
-    counts : array of shape (n,)
-        Number of rows at each point, at least one.
-    width : float
-        q of the kernel.
-    outliers : float
-        p = 1 / (N C), the bound on the share of rows outside. Below one over the number of rows, no row is outside.
-
-    Notes
-    -----
     Maximises ``1 - beta' K beta`` with ``sum beta = 1`` and ``0 <= beta_l <= counts_l / (N p)`` (paper eq. 8-11). That
     is the dual of the one-class support vector machine with nu = p, which libsvm solves.
+
+    points (n, n_features) float64: distinct points, as duplicates would make the solution ambiguous.
+    counts (n,): number of rows at each point, at least one.
+    width: q of the kernel.
+    outliers: p = 1 / (N C), the bound on the share of rows outside. Below one over the number of rows, no row is
+        outside.
     """
     n_rows = float(counts.sum())
     share = max(outliers, 1 / n_rows)

@@ -88,18 +88,11 @@ def confirmed(
 
     Neighbouring clusters are compared in descending order of the density between them, until all are separate.
 
-    Parameters
-    ----------
-    relief : Relief
-    labels : array of shape (n,)
-        Clusters of the relief's points: 0, 1, ...; -1 outside.
-    own, held_out : arrays of shape (n_rows, n_features), float64
-        Standardised rows of the half of the relief, and of the other half. Without rows of the other half, the valleys
-        need to show only in the first.
-    deviations : float
-        Standard deviations by which the counts in the clusters must exceed those between them.
-    depth : float
-        Least share by which they must exceed the latter.
+    labels (n,): clusters of the relief's points: 0, 1, ...; -1 outside.
+    own, held_out (n_rows, n_features) float64: standardised rows of the half of the relief, and of the other half.
+        Without rows of the other half, the valleys need to show only in the first.
+    deviations: standard deviations by which the counts in the clusters must exceed those between them.
+    depth: least share by which they must exceed the latter.
     """
     ends = flood(relief.edges, labels)[relief.edges]
     crossing = np.flatnonzero(ends[:, 0] != ends[:, 1])

@@ -65,18 +65,11 @@ class ContourSettings:
 def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Clustered]:
     """Plan the contours around rows.
 
-    Parameters
-    ----------
-    settings : ContourSettings
-    shape : (n_rows, n_features)
-        Shape of the rows that the passes will read.
-    check : callable
-        Raises an error if the first pass shows that the rows cannot be clustered.
-
-    Notes
-    -----
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise a second counts the rows nearest to
     each landmark, and a third the rows at each level of the contours.
+
+    shape: shape of the rows that the passes will read.
+    check: raises an error if the first pass shows that the rows cannot be clustered.
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)

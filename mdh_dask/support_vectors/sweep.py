@@ -97,23 +97,15 @@ def sweep(
 ) -> list[Step]:
     """Return the steps of all widths and shares outside for one half of the rows, with clusters confirmed by the other.
 
-    Parameters
-    ----------
-    points, counts : arrays of shape (n, n_features) and (n,)
-        Landmarks of one half of the rows, and the rows of that half nearest to each.
-    own, held_out : arrays of shape (n_rows, n_features)
-        Standardised rows of that half, and of the other.
-    outliers : float
-        The least share outside.
-    adjacency, n_neighbors, n_segment
-        As for `components`.
-    least_share : float or None
-        Least share of the rows in a cluster; None for the square root of their number. Components need this share of
-        the rows inside.
-    quantile, depth : float
-        One minus `quantile` bounds the probability of any false cluster, over all tests. See `confirmed`.
-    max_clusters : int or None
-        Steps with more clusters are tested only if none has fewer.
+    points, counts (n, n_features) and (n,): landmarks of one half of the rows, and the rows of that half nearest to
+        each.
+    own, held_out (n_rows, n_features): standardised rows of that half, and of the other.
+    outliers: the least share outside.
+    adjacency, n_neighbors, n_segment: as for `components`.
+    least_share: least share of the rows in a cluster; None for the square root of their number. Components need this
+        share of the rows inside.
+    quantile, depth: one minus `quantile` bounds the probability of any false cluster, over all tests. See `confirmed`.
+    max_clusters: steps with more clusters are tested only if none has fewer.
     """
     edges = connecting_edges(points, n_neighbors)
     least = sqrt(counts.sum()) if least_share is None else least_share * counts.sum()

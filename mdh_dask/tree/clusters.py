@@ -87,17 +87,9 @@ def siblings_of(tree: "Tree") -> list[set[int]]:
 def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans) -> Integers:
     """Return the clusters of nodes when only some splits are kept; clusters within one new leaf become one.
 
-    Parameters
-    ----------
-    left, right, cluster : arrays of shape (n_nodes,), int32
-        As in `mdh_dask.tree.structure.Tree`.
-    kept : array of shape (n_nodes,), bool
-        Mask of the inner nodes that stay; the parent of a node that stays must stay, too.
-
-    Returns
-    -------
-    array of shape (n_nodes,), int32
-        Clusters of the new leaves, -1 at all other nodes.
+    left, right, cluster (n_nodes,) int32: as in `mdh_dask.tree.structure.Tree`.
+    kept (n_nodes,) bool: mask of the inner nodes that stay; the parent of a node that stays must stay, too.
+    Returns (n_nodes,) int32: clusters of the new leaves, -1 at all other nodes.
     """
     leaf_of = np.arange(len(left))
     for node in np.flatnonzero(left >= 0):
@@ -166,21 +158,11 @@ QUALITIES: dict[str, Quality] = {"stability": stability}
 def extract(tree: T, quality: str | Quality = "stability") -> T:
     """Return the tree with the clusters of the largest sum of qualities among its nodes, of several the fewest.
 
-    Parameters
-    ----------
-    tree : Tree
-    quality : str or callable
-        A name in `QUALITIES`, or a function of the tree that returns the quality of each node as a cluster.
-
-    Raises
-    ------
-    ValueError
-        If there is no such name, or the qualities are not a finite number for each node.
-
-    Notes
-    -----
     R. Campello, D. Moulavi, A. Zimek and J. Sander, A framework for semi-supervised and unsupervised optimal extraction
     of clusters from hierarchies, Data Mining and Knowledge Discovery 27 (2013).
+
+    quality: a name in `QUALITIES`, or a function of the tree that returns the quality of each node as a cluster.
+    Raises ValueError if there is no such name, or the qualities are not a finite number for each node.
     """
     return tree.with_splits(best_splits(tree, quality))
 
