@@ -23,7 +23,7 @@ from ..growth.scoring import Scorer, bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.sqp import constrained_hyperplane
 from ..splits.rules import SplitRule
-from ..splits.stopping import StopRule
+from ..splits.stopping import StopRule, VotingRule
 from .hyperplane_mixture import HyperplaneMixture
 from .mixture import (
     Criterion,
@@ -214,7 +214,7 @@ def _in_valleys(
 def _described(test: Histograms, k: int, j: int, n_tests: int, settings: EnsembleSettings) -> Floats:
     """Return the relative depth of a valley, its p-value, and what the stop rule needs; NaN if it has none."""
     stop, share = settings.stop, np.nan
-    if stop.votes:
+    if isinstance(stop, VotingRule):
         share = stop.p_value(test, k, generator(settings.seed, 1, j))
     return np.array([test.depth[0, k], share, (1 - stop.quantile) / n_tests])
 

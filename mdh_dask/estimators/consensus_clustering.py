@@ -133,6 +133,8 @@ class ConsensusClustering(ClusterEstimator):
     }
     state_type = ConsensusState
     feature_map_ = None  # every tree has its own
+    _grown: tuple[TreeState, ...] = ()
+    """The trees, during a fit."""
 
     estimator: TreeEstimator | Sequence[TreeEstimator] | None = None
     n_trees: int = 30
@@ -219,17 +221,11 @@ class ConsensusClustering(ClusterEstimator):
                 own.tree_ = found.tree
         for own, s in alone:
             n_passes += own._learn(rows, s)
-        trees = tuple(own.state_ for own, _ in members)
-        plan = self._combined(trees, seed, shape, len(beside) or None)
-        both: list[Plan[Any]] = [plan, *self._seeing(rows, seed)]
-        (state, *drawn), n_passes = run_together(both, merged, *beside, announce=self._bar, n_passes=n_passes)
-        self._keep_seen(drawn)
-        self._adopt(state)
-        return n_passes
+        self._grown = tuple(own.state_ for own, _ in members)
+        return self._settle(seed, merged, self._bar, n_passes)
 
-    def _combined(
-        self, trees: tuple[TreeState, ...], seed: int, shape: tuple[int, int], parts_at: int | None
-    ) -> Plan[ConsensusState]:
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
+        trees, parts_at = self._grown, None if self._parts is None else 1
         # The journal of a job can store a tree without a map.
         labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
         wanted = rows_in_memory(EXEMPLARY, trees[0].n_features)
@@ -247,8 +243,7 @@ class ConsensusClustering(ClusterEstimator):
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
-            in_groups = parts_at is not None
-            group = merged_cells(label, state.n_clusters, points, sample, in_groups=in_groups).group
+            group = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None).group
             state = self._state_of(trees, combined.merged(group, counted), counted)
         self._drawn = state.exemplars_among(drawn.first(wanted))
         return state

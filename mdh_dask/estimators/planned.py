@@ -91,9 +91,9 @@ class Planned(BaseEstimator, ABC):
         """Return whether sparse rows may have any number of columns: none of them become dense."""
         return False
 
+    @abstractmethod
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[Any]:
         """Return the plan of the fitted value for rows of a shape, a generator of `mdh_dask.chunks.Pass`."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method _plan, or a _learn of its own")
 
     @abstractmethod
     def _fitted(self) -> Stored:

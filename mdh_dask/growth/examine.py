@@ -12,6 +12,7 @@ from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections, single_columns
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
+from ..splits.stopping import VotingRule
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .nearby import FEWEST_ROWS, N_SEEDS, shaves
@@ -102,7 +103,7 @@ class Examiner:
         self._split_by_one_half(branch, whole, whole.first(size))
         few = self.settings.selector.n_root <= min(FEW_ROWS, size)
         in_groups = self.settings.parts_at is not None  # which are few, however many rows they have
-        if branch.complete and (few or in_groups) and self.settings.selector.stop.votes:
+        if branch.complete and (few or in_groups) and isinstance(self.settings.selector.stop, VotingRule):
             self._split_by_vote(branch, whole)
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:

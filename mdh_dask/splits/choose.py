@@ -10,7 +10,7 @@ from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
 from .dependence import p_value_of_parts
 from .rules import SplitRule
-from .stopping import StopRule
+from .stopping import StopRule, VotingRule
 
 TWO_HALVES = np.array([True, False])
 
@@ -183,7 +183,7 @@ class SplitSelector:
         level = self.stop.level(n_tests)
         if counts.are_of_groups and self.stop.holds_out:
             p_value = p_value_of_parts(train[c], counts.of_test(c), k)
-        elif self.stop.votes:
+        elif isinstance(self.stop, VotingRule):
             p_value = self.stop.p_value(test[c], k, rng, level)
         else:
             return self.stop.accepts(test[c], k, self.n_root, n_tests, rng), np.nan
@@ -210,6 +210,7 @@ class SplitSelector:
         tested = self._tested(train, k)
         if counts.are_of_groups:
             return p_value_of_parts(train, counts.of_test(0), tested), decision
+        assert isinstance(self.stop, VotingRule)  # no others divide rows repeatedly
         return self.stop.p_value(test, tested, rng), decision
 
     def follow(self, counts: Counts, candidates: Histograms, existing: float, rng: np.random.Generator) -> Decision:

@@ -28,8 +28,6 @@ class StopRule(ABC):
     quantile: float = 0.975
     holds_out: ClassVar[bool] = False
     """Whether one half of the rows chooses a split and the other tests it; otherwise all rows do both."""
-    votes: ClassVar[bool] = False
-    """Whether the rule has p-values, a majority of which decides where few rows are divided into halves repeatedly."""
     tests_depth: ClassVar[bool] = False
     """Whether the rule tests the relative depth of a valley, which need not be deepest at the split itself."""
     of_any_hyperplane: ClassVar[bool] = False
@@ -57,9 +55,20 @@ class StopRule(ABC):
         n_tests: number of splits of this branch to test one after another until one is accepted.
         """
 
+
+@dataclass(frozen=True)
+class VotingRule(StopRule):
+    """A rule with p-values, a majority of which decides where few rows are divided into halves repeatedly."""
+
+    holds_out: ClassVar[bool] = True
+
+    @abstractmethod
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
-        """Return the probability of a valley as deep by chance, for a rule that `votes`; see `unimodal_p_value`."""
-        raise NotImplementedError(f"{type(self).__name__} has no p-values, so it cannot vote")
+        """Return the probability of a valley as deep by chance; see `unimodal_p_value`."""
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        return self.p_value(test, k, rng, self.level(n_tests)) <= self.level(n_tests)
 
 
 @dataclass(frozen=True)
@@ -75,34 +84,29 @@ class NoTest(StopRule):
 
 
 @dataclass(frozen=True)
-class HoldOut(StopRule):
+class HoldOut(VotingRule):
     """Accept a depth on held-out rows that is significant under the closest unimodal distribution.
 
     With a uniform reference 6 of 30 lognormal clouds of 40000 rows in 10 columns are split, with this one none
     (``python -m tests.benchmarks honesty``).
     """
 
-    holds_out: ClassVar[bool] = True
-    votes: ClassVar[bool] = True
     tests_depth: ClassVar[bool] = True
     of_any_hyperplane: ClassVar[bool] = True
     takes_groups: ClassVar[bool] = True
 
-    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
-        return self.p_value(test, k, rng, self.level(n_tests)) <= self.level(n_tests)
-
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
-        """See `StopRule`."""
+        """See `VotingRule`."""
         return unimodal_p_value(test, k, rng, level)
 
 
 @dataclass(frozen=True)
-class HoldOutUniform(HoldOut):
+class HoldOutUniform(StopRule):
     """Accept a depth on held-out rows above a quantile of its uniform null (thesis algorithm 1)."""
 
-    votes: ClassVar[bool] = False
-    takes_groups: ClassVar[bool] = False
+    holds_out: ClassVar[bool] = True
+    tests_depth: ClassVar[bool] = True
+    of_any_hyperplane: ClassVar[bool] = True
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """See `StopRule`."""
