@@ -74,20 +74,31 @@ def kth_from_middle(one, other, between, k):
 
 
 @jit
-def find_bottlenecks(squares, apart, first, second, k, ties, halfway, meets):
-    """Measure the middles of links.
+def find_meeting(apart, first, second, ties, meets):
+    """Find the links of landmarks in the middle of which no other landmark is nearer than both ends.
+
+    apart (n_landmarks, n_landmarks): squared distances.
+    first, second (n_links,) int.
+    ties: relative difference up to which distances are equal.
+    meets (n_links,) bool, written.
+    """
+    for e in range(first.shape[0]):
+        a, b = first[e], second[e]
+        meets[e] = kth_from_middle(apart[a], apart[b], apart[a, b], 1) >= apart[a, b] / 4 * (1 - ties)
+
+
+@jit
+def find_halfway(squares, apart, first, second, k, halfway):
+    """Find the squared distance of the middle of each link to its k-th nearest row.
 
     squares (n_landmarks, n_rows): squared distances.
     apart (n_landmarks, n_landmarks).
     first, second (n_links,) int.
-    ties: relative difference up to which distances are equal.
-    halfway (n_links,), written: squared distances of the middles to their k-th nearest row.
-    meets (n_links,) bool, written: whether no landmark is nearer to the middle than both ends.
+    halfway (n_links,), written.
     """
     for e in range(first.shape[0]):
         a, b = first[e], second[e]
         halfway[e] = kth_from_middle(squares[a], squares[b], apart[a, b], k)
-        meets[e] = kth_from_middle(apart[a], apart[b], apart[a, b], 1) >= apart[a, b] / 4 * (1 - ties)
 
 
 @jit

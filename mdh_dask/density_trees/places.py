@@ -9,7 +9,8 @@ from scipy.spatial import cKDTree
 
 from .._storable import storable
 from .._typing import Booleans, Floats, Integers
-from .cuts import PLACES, Balls, Cuts
+from ..valleys.landmarks import PLACES
+from .cuts import WIDE_RADII, Balls, Cuts
 from .graph import nearest_others
 from .structure import Structure, spanned
 
@@ -79,14 +80,11 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
         return None
     shown = structure.evidence >= structure.threshold
     every = Cuts(spanned(points), LANDMARKS)
-    smooth = every.ranked_by(SMOOTH)
+    smooth = every.ranked_by(SMOOTH, WIDE_RADII)
     near = nearest_others(points, min(VOTES, len(points) - 1))[0]
     groups = [sides[structure.cell] for sides in structure.sides]
     groups = [group if own else _smoothed(group, near) for group, own in zip(groups, shown)]
-    chosen = {
-        link: every.chosen(group, (0, 1)) if shown[link] else smooth.peaks(group, (0, 1))
-        for link, group in enumerate(groups)
-    }
+    chosen = {link: every.chosen(group) if shown[link] else smooth.peaks(group) for link, group in enumerate(groups)}
     links = np.array([link for link, pair in chosen.items() if pair is not None], dtype=np.int64)
     if len(links) == 0:
         return None
@@ -145,7 +143,7 @@ def _listed(
     path = np.full(len(places), NO_PATH)
     path[weight < 0] = np.concatenate([own for _, _, own in found])
     tree = cKDTree(landmarks)
-    reach = 2 * np.sqrt(radii.max(axis=1))[test] + tree.query(places)[0]
+    reach = 2 * np.sqrt(np.maximum(radii.max(axis=1), 0))[test] + tree.query(places)[0]
     near = tree.query_ball_point(places, reach * (1 + 1e-9), return_sorted=True)
     landmark = np.concatenate([np.array(own, dtype=np.int64) for own in near])
     ball = np.repeat(np.arange(len(places)), [len(own) for own in near])

@@ -6,11 +6,12 @@ any shape.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.pairs import Limits, Links, Listed, Marks, count_in_balls, find_bottlenecks
+from .._jit.pairs import Limits, Links, Listed, Marks, count_in_balls, find_halfway, find_meeting
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
 from .neighbours import TIES, distinct, nearest, squared_distances
@@ -79,28 +80,16 @@ class Landmarks:
         self.to_counted = squared_distances(self.places, rows[counted])
         self.n_rows = np.bincount(cell[choosing[cell[choosing] != ELSEWHERE]])
         self.marks, self.near = self._marks(rows[choosing])
-        d = rows.shape[1]
-        fair = d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
-        self.limits = Limits(ROWS_OF_PLACE, LEAST_PLACES, PLACES, SPREAD, WIDTH, SHARE_OF_GROUP, fair, TIES)
+        self.limits = limits_of(rows.shape[1])
 
     def _marks(self, choosing: Floats) -> tuple[Marks, Booleans]:
         """Return the landmarks with their links, and whether each link joins neighbours."""
         apart, to_choosing = squared_distances(self.places, self.places), squared_distances(self.places, choosing)
-        k, sizes = min(RANKED_BY, len(choosing) - 1), np.minimum(RADII, len(choosing) - 1)
-        reached = np.partition(to_choosing, sorted({k, *sizes.tolist()}), axis=1)
-        reach = np.ascontiguousarray(reached[:, k])
+        reach, reaches = reaches_of(to_choosing, RANKED_BY, RADII)
         first, second, near = _pairs(apart, self.cell)
-        halfway, meets = np.empty(len(first)), np.zeros(len(first), dtype=np.bool_)
-        find_bottlenecks(to_choosing, apart, first, second, k, TIES, halfway, meets)
-        candidates = np.stack([reach[first], halfway.astype(np.float32), reach[second]])
-        sparsest, reaches = candidates.argmax(axis=0), candidates.max(axis=0).astype(np.float64)
-        ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
-        between = np.where(sparsest == 1, apart[first, second], 0).astype(np.float64)
-        order = np.lexsort((second, first, reaches, ~meets))
-        links = Links(
-            first[order], second[order], ends[:, order].copy(), between[order], reaches[order], meets[order]
-        )  # fmt: skip
-        return Marks(apart, reach, np.ascontiguousarray(reached[:, sizes]), np.array(RADII), links), near[order]
+        meets = meeting_of(apart, first, second)
+        links, order = links_of(to_choosing, apart, reach, RANKED_BY, first, second, meets)
+        return Marks(apart, reach, reaches, np.array(RADII), links), near[order]
 
     def meeting(self, group: Integers) -> Integers:
         """Return the pairs of groups with neighbouring landmarks, the smaller group first, shape (n_links, 2)."""
@@ -163,6 +152,52 @@ class Landmarks:
             errors = errors_in_balls(total, n_core, n_cut)
         errors[np.diff(cuts.start) == 0] = np.nan
         return np.moveaxis(errors, 1, 2), np.moveaxis(np.stack([core, cut], axis=-1), 1, 2)
+
+
+def limits_of(n_columns: int) -> Limits:
+    """Return how many balls compare a core and a cut, and by how much a cut may be wider than a core.
+
+    The mean squared distance from the middle is then the same, so a density that falls with it has the same mean on a
+    cut through the middle, which has one dimension less, as in the core.
+
+    >>> limits_of(2).fair, limits_of(1).fair * 0.0
+    (1.5, 0.0)
+    """
+    d = n_columns
+    fair = d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
+    return Limits(ROWS_OF_PLACE, LEAST_PLACES, PLACES, SPREAD, WIDTH, SHARE_OF_GROUP, fair, TIES)
+
+
+def reaches_of(to_rows: Floats, ranked_by: int, radii: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return the squared distances to the neighbour by which landmarks are ranked, and to those that size balls."""
+    k, *sizes = np.minimum((ranked_by, *radii), to_rows.shape[1] - 1).tolist()
+    reached = np.partition(to_rows, sorted({k, *sizes}), axis=1)
+    return np.ascontiguousarray(reached[:, k]), np.ascontiguousarray(reached[:, sizes])
+
+
+def meeting_of(apart: Floats, first: Integers, second: Integers) -> Booleans:
+    """Return whether no other landmark is in the ball between two, as their middle may be in a third place."""
+    meets = np.zeros(len(first), dtype=np.bool_)
+    find_meeting(apart, first, second, TIES, meets)
+    return meets
+
+
+def links_of(
+    to_rows: Floats, apart: Floats, reach: Floats, ranked_by: int, first: Integers, second: Integers, meets: Booleans
+) -> tuple[Links, Integers]:
+    """Return the links of pairs of landmarks, those that meet and the densest first, and this order.
+
+    The place of a link is the sparsest of both landmarks and their middle.
+    """
+    halfway, k = np.empty(len(first)), min(ranked_by, to_rows.shape[1] - 1)
+    find_halfway(to_rows, apart, first, second, k, halfway)
+    candidates = np.stack([reach[first], halfway.astype(np.float32), reach[second]])
+    sparsest, reaches = candidates.argmax(axis=0), candidates.max(axis=0).astype(np.float64)
+    ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
+    between = np.where(sparsest == 1, apart[first, second], 0).astype(np.float64)
+    order = np.lexsort((second, first, reaches, ~meets))
+    links = Links(first[order], second[order], ends[:, order].copy(), between[order], reaches[order], meets[order])
+    return links, order
 
 
 def errors_in_balls(sums: Integers, n_core: Integers | int, n_cut: Integers | int) -> Floats:

@@ -28,11 +28,6 @@ KEPT = 0.5
 """Smallest share of its rows that a cell keeps in the votes of neighbours; else they do not count for the cell."""
 
 
-def middle(one: Floats, other: Floats, apart: Floats) -> Floats:
-    """Return the squared distances to the middle of two points, given the squared distances to both."""
-    return (one + other) / 2 - apart / 4
-
-
 def squared_distances(rows: Floats, places: Floats) -> Floats:
     """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
     out = np.empty((len(rows), len(places)), dtype=np.float32)
