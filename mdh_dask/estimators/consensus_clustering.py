@@ -133,8 +133,6 @@ class ConsensusClustering(ClusterEstimator):
     }
     state_type = ConsensusState
     feature_map_ = None  # every tree has its own
-    _grown: tuple[TreeState, ...] = ()
-    """The trees, during a fit."""
 
     estimator: TreeEstimator | Sequence[TreeEstimator] | None = None
     n_trees: int = 30
@@ -221,7 +219,7 @@ class ConsensusClustering(ClusterEstimator):
                 own.tree_ = found.tree
         for own, s in alone:
             n_passes += own._learn(rows, s)
-        self._grown = tuple(own.state_ for own, _ in members)
+        self._grown: tuple[TreeState, ...] = tuple(own.state_ for own, _ in members)
         return self._settle(seed, merged, self._bar, n_passes)
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:

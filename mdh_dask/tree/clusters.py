@@ -158,11 +158,21 @@ QUALITIES: dict[str, Quality] = {"stability": stability}
 def extract(tree: T, quality: str | Quality = "stability") -> T:
     """Return the tree with the clusters of the largest sum of qualities among its nodes, of several the fewest.
 
+    Parameters
+    ----------
+    tree : Tree
+    quality : str or callable
+        A name in `QUALITIES`, or a function of the tree that returns the quality of each node as a cluster.
+
+    Raises
+    ------
+    ValueError
+        If there is no such name, or the qualities are not a finite number for each node.
+
+    Notes
+    -----
     R. Campello, D. Moulavi, A. Zimek and J. Sander, A framework for semi-supervised and unsupervised optimal extraction
     of clusters from hierarchies, Data Mining and Knowledge Discovery 27 (2013).
-
-    quality: a name in `QUALITIES`, or a function of the tree that returns the quality of each node as a cluster.
-    Raises ValueError if there is no such name, or the qualities are not a finite number for each node.
     """
     return tree.with_splits(best_splits(tree, quality))
 

@@ -73,13 +73,27 @@ def prune(tree: T, node: int) -> T:
 def split(tree: T, node: int, direction: AnyArray | None = None, threshold: float | None = None) -> T:
     """Return the tree with a node split by a hyperplane; a node that was split before is pruned first.
 
-    direction (n_features,): normal of the hyperplane, for the rows as the tree takes them; by default that of the node.
-        The direction of a leaf is that of its best rejected split.
-    threshold: rows with ``direction . x <= threshold`` go left; by default the threshold of the node.
-    Returns the left child keeps the cluster of the node, the right one is a new cluster. Along the node's own
-        direction, the histogram counts the rows of the children; otherwise they are unknown, and zero, until the tree
-        counts rows: see `mdh_dask.growth.trees.recount` and `with_tree` of the estimators.
-    Raises ValueError if there is no such node, the direction has another shape or is zero, or a number is not finite.
+    Parameters
+    ----------
+    tree : Tree
+    node : int
+    direction : array of shape (n_features,), optional
+        Normal of the hyperplane, for the rows as the tree takes them; by default that of the node. The direction of a
+        leaf is that of its best rejected split.
+    threshold : float, optional
+        Rows with ``direction . x <= threshold`` go left; by default the threshold of the node.
+
+    Returns
+    -------
+    Tree
+        The left child keeps the cluster of the node, the right one is a new cluster. Along the node's own direction,
+        the histogram counts the rows of the children; otherwise they are unknown, and zero, until the tree counts
+        rows: see `mdh_dask.growth.trees.recount` and `with_tree` of the estimators.
+
+    Raises
+    ------
+    ValueError
+        If there is no such node, the direction has another shape or is zero, or a number is not finite.
 
     Examples
     --------

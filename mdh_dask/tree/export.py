@@ -23,15 +23,23 @@ SOME = 0.04
 def to_linkage(tree: "Tree") -> Floats:
     """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`, whose observations are the leaves.
 
-    Heights are ranks, 1 to ``n_leaves - 1``: splits are undone in the reverse of `Tree.split_order`, those of the
-    smallest relative depth first. Cutting between the heights ``h`` and ``h + 1`` leaves ``k = n_leaves - h`` clusters,
-    the same as ``tree.cut(k)``. Relative depths themselves cannot be heights, since a branch often has a deeper valley
-    than its parent.
+    Returns
+    -------
+    array of shape (n_leaves - 1, 4), float64
+        The two clusters, left and right, the height at which they merge and the number of tree clusters in both.
+        Observation ``i`` is the leaf ``i`` from the left, whose cluster is ``tree.cluster[tree.leaves[i]]``.
 
-    Returns (n_leaves - 1, 4) float64: the two clusters, left and right, the height at which they merge and the number
-        of tree clusters in both. Observation ``i`` is the leaf ``i`` from the left, whose cluster is
-        ``tree.cluster[tree.leaves[i]]``.
-    Raises ValueError if the tree has only one leaf.
+    Raises
+    ------
+    ValueError
+        If the tree has only one leaf.
+
+    Notes
+    -----
+    Heights are ranks, 1 to ``n_leaves - 1``: splits are undone in the reverse of `Tree.split_order`, those of the
+    smallest relative depth first. Cutting between the heights ``h`` and ``h + 1`` leaves ``k = n_leaves - h``
+    clusters, the same as ``tree.cut(k)``. Relative depths themselves cannot be heights, since a branch
+    often has a deeper valley than its parent.
 
     Examples
     --------
@@ -57,17 +65,29 @@ def to_linkage(tree: "Tree") -> Floats:
 def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 5) -> dict[str, Any]:
     """Return the tree as plain Python objects that `json` can write.
 
-    feature_names: one name for each column of the rows; by default the names of the fitted rows, if they had any, else
+    Parameters
+    ----------
+    feature_names : sequence of str, optional
+        One name for each column of the rows; by default the names of the fitted rows, if they had any, else
         ``x0``, ``x1`` and so on.
-    n_top: number of features to list for each direction, starting with those that move the projections of the node's
-        rows most: ordered by absolute weight times the standard deviation among these rows, or by weight alone in trees
-        without deviations. Zero weights are not listed.
-    Returns ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the descendants of a node right
+    n_top : int, default 5
+        Number of features to list for each direction, starting with those that move the projections of the node's
+        rows most: ordered by absolute weight times the standard deviation among these rows, or by weight alone in
+        trees without deviations. Zero weights are not listed.
+
+    Returns
+    -------
+    dict
+        ``n_features``, ``n_leaves`` and ``nodes``: a flat list, the root first and the descendants of a node right
         after it, of dicts with ``id`` (index in the list), ``rows``, ``relative_depth``, ``p_value``, ``threshold``,
         ``features`` (dicts of ``name``, ``weight`` and ``deviation``) and either ``children`` (ids of the left child,
         where direction times row is at most the threshold, and of the right one) or ``label``. At a cluster, depth,
         threshold and features describe the rejected split. None replaces NaN and infinity.
-    Raises ValueError if there is not one name for each column, or `n_top` is negative.
+
+    Raises
+    ------
+    ValueError
+        If there is not one name for each column, or `n_top` is negative.
 
     Examples
     --------
@@ -104,8 +124,15 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
 def to_text(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
     """Return the tree as text, one line for each node, followed by the child whose rows satisfy its inequality.
 
-    feature_names, n_top: as for `to_dict`; an ellipsis replaces the features that are not listed.
-    Raises ValueError if there is not one name for each column, or `n_top` is negative.
+    Parameters
+    ----------
+    feature_names, n_top
+        As for `to_dict`; an ellipsis replaces the features that are not listed.
+
+    Raises
+    ------
+    ValueError
+        If there is not one name for each column, or `n_top` is negative.
 
     Examples
     --------
