@@ -33,7 +33,7 @@ from .history import begun
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
-from .repeats import Repeats, repeats_of
+from .repeats import Repeats, repeats
 
 logger = logging.getLogger(__name__)
 
@@ -295,52 +295,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         said = "\n".join([said, *on_pixels(self), *other_seeds(self)])
         return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
 
-    def repeats(self, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> Repeats:
-        """Fit the rows, or parts of them, again with other seeds, to see whether the clusters depend on that.
-
-        `confidence` compares a row with the separators of this fit; whether other fits have these is another question.
-
-        Parameters
-        ----------
-        X : array-like, frame, Dask array or Zarr array of shape (n_samples, n_features)
-            The rows of `fit`.
-        n : int, default=4
-            Number of further fits.
-        share : float, default=1.0
-            Share of the rows that each further fit has, drawn at random; of groups, if there are any. All rows are
-            labelled. With ``share=0.5`` the fits say how stable each cluster is: how often it returns in halves.
-        **fit
-            What else `fit` was given, as ``groups=donor``.
-
-        Returns
-        -------
-        Repeats
-            Adjusted Rand indices of all pairs of fits as `agreement`, the numbers of clusters of the others as
-            `n_clusters`, and in how many of them each cluster was `found` again, with a Jaccard index of at least .75;
-            as a text, a sentence, which names those that return in under half of them. `why` and reports then say so.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `fit`; also if `n` is not positive, `share` not from 0 to 1, the groups of `fit` are not given, or a
-            share of a precomputed kernel is asked for.
-
-        Notes
-        -----
-        As many passes as `n` fits, and one for each pair of labels of lazy rows; with a share, some bytes of
-        memory a row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> X = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0, 0], [8, 0]], 300, axis=0)
-        >>> print(RandomProjectionTree(n_projections=50).fit(X).repeats(X, 2))  # doctest: +ELLIPSIS
-        2 fits with other seeds found 2 clusters, and labels agree by an adjusted Rand index of 1.00 on average...
-        """
-        check_is_fitted(self)
-        self._repeats = repeats_of(self, X, n, share, fit)
-        return self._repeats
+    repeats = repeats
 
     def evidence(self) -> Evidence:
         """Return the evidence for every split and merge that the model is known to have tested.

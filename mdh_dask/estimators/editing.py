@@ -1,51 +1,141 @@
-"""Models of the same fit with other splits: fewer clusters, or a tree that was edited by hand."""
+"""Methods of fitted trees that return models with other splits: fewer clusters, or a tree that was edited by hand."""
 
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Integers
 from ..chunks import is_dask, merge_chunks, run_together
 from ..growth.trees import recounted
-from ..tree.clusters import coarser
+from ..tree.clusters import Quality, coarser
 from ..tree.structure import Tree
 from .frames import labels_like, plain_labels, with_values
 from .history import follow, unite
 from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
 
+if TYPE_CHECKING:
+    from .tree_estimator import TreeEstimator
 
-def united(model: Any, tree: Tree) -> Any:
-    """Return a model of a tree that has some of the splits of its own; labels and exemplars are kept."""
-    other = with_tree(model, model._numbered(tree))
-    union = coarser(model.tree_, other.tree_)
-    unite(other, model.history_, union, model.tree_.cluster_rows)
-    if (labels := getattr(model, "labels_", None)) is not None:
-        other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled
-    if model._exemplars is not None:
-        other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
-    return other
+M = TypeVar("M", bound="TreeEstimator")
 
 
-def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
-    """Return a model with another tree; see `TreeEstimator.with_tree`."""
+OF_SPLITS = (
+    "labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities", "_repeats", "_words", "merges_",
+)  # fmt: skip
+"""Attributes of a fitted model that another one with other splits does not have."""
+
+
+def cut(model: M, n_clusters: int) -> M:
+    """Return a model with fewer clusters, each a union of clusters of this one.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, at most `n_clusters_`; the splits with the largest relative depth stay, each after its
+        parent.
+
+    Returns
+    -------
+    estimator
+        A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer clusters.
+
+    Examples
+    --------
+    >>> from mdh_dask import RandomProjectionTree
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> model = RandomProjectionTree(n_projections=100).fit(X)
+    >>> model.levels_[-1].n_clusters
+    4
+    >>> model.cut(2).n_clusters_
+    2
+    """
+    check_is_fitted(model)
+    check_fewer(n_clusters, model.n_clusters_)
+    return united(model, model.tree_.cut(n_clusters))
+
+
+def extract(model: M, quality: str | Quality = "stability") -> M:
+    """Return a model with the best clusters among all nodes of the tree, each a union of clusters of this one.
+
+    Unlike those of `cut`, the splits above them need not be the deepest: a cluster that stands out is kept where
+    another is divided by shallower valleys.
+
+    Parameters
+    ----------
+    quality : "stability" or callable
+        ``"stability"``: the rows of a node, times how long it is a cluster as the least depth of splits falls; or a
+        function of `tree_` that returns the quality of each node as a cluster, shape (tree_.n_nodes,). The sum over
+        the clusters is the largest there is.
+
+    Returns
+    -------
+    estimator
+        A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+
+    Raises
+    ------
+    ValueError
+        If there is no such quality, or it is not a finite number for each node.
+
+    Examples
+    --------
+    >>> from mdh_dask import RandomProjectionTree
+    >>> from mdh_dask.simulate import gaussian_mixture
+    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
+    >>> model = RandomProjectionTree(n_projections=100).fit(X)
+    >>> model.extract(lambda tree: tree.n_rows > 1000).n_clusters_ < model.extract().n_clusters_
+    True
+    """
+    check_is_fitted(model)
+    return united(model, model.tree_.extract(quality))
+
+
+def with_tree(model: M, tree: Tree, X: Any = None) -> M:
+    """Return a model with another tree, such as `tree_` after `Tree.prune` and `Tree.split`.
+
+    Parameters
+    ----------
+    tree : Tree
+        A tree for the same columns, or features of the map.
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features), optional
+        Rows to count in the nodes of the tree, in one pass, and to label. Without them counts stay as they are.
+
+    Returns
+    -------
+    estimator
+        A fitted model, with `labels_` for `X` only.
+
+    Raises
+    ------
+    ValueError
+        If the tree has another number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> model = RandomProjectionTree().fit(X)
+    >>> halves = model.with_tree(model.tree_.split(0, [1.0, 0.0], 0.0), X)
+    >>> halves.n_clusters_, halves.tree_.n_rows.tolist() == [400, *np.bincount(halves.labels_)]
+    (2, True)
+    """
+    check_is_fitted(model)
     if tree.n_features != model.tree_.n_features:
         raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
     other = copy(model)
-    kept = (
-        "labels_",
-        "known_labels_",
-        "label_counts_",
-        "_exemplars",
-        "_probabilities",
-        "_repeats",
-        "_words",
-        "merges_",
-    )
-    for name in kept:
+    for name in OF_SPLITS:
         other.__dict__.pop(name, None)
     other.tree_ = tree
     follow(other, model.history_, model.state_.labels, other.state_.labels)
@@ -58,6 +148,18 @@ def with_tree(model: Any, tree: Tree, X: Any = None) -> Any:
         (other.tree_, *levels), other.n_passes_ = run_together(plans, *arrays, announce=other._bar)
         other.level_counts_ = levels[0] if levels else None
         other.labels_, other._labelled = labels_like(X, other._labels_of_valid_rows(read.array)), X
+    return other
+
+
+def united(model: M, tree: Tree) -> M:
+    """Return a model of a tree that has some of the splits of its own; labels and exemplars are kept."""
+    other = with_tree(model, model._numbered(tree))
+    union = coarser(model.tree_, other.tree_)
+    unite(other, model.history_, union, model.tree_.cluster_rows)
+    if (labels := getattr(model, "labels_", None)) is not None:
+        other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled
+    if model._exemplars is not None:
+        other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
     return other
 
 

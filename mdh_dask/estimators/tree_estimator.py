@@ -6,12 +6,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Integers
-from ..tree.clusters import Level, Quality
-from ..tree.structure import Tree
-from .editing import check_fewer, united, with_tree
+from ..tree.clusters import Level
+from .editing import cut, extract, with_tree
 from .explaining import directions_of, rows_to_label, why_clusters, why_fewer, why_no_valley
 from .grown_tree import GrownTree
-from .updating import refuse_groups, regrown, update_by
+from .updating import partial_fit, regrow
 
 
 class TreeEstimator(GrownTree):
@@ -77,209 +76,14 @@ class TreeEstimator(GrownTree):
         """
         return self._fit(X, y, sample_weight, groups)
 
-    @available_if(lambda model: model.updates)
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Update the tree with a batch of new rows; the first batch is fitted.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-            As for `fit`, with the same columns as before.
-        y : ignored
-
-        Returns
-        -------
-        self
-            `tree_` and `n_clusters_` are updated, `labels_` are those of the batch, and `n_passes_` is 1.
-
-        Raises
-        ------
-        ValueError
-            As for `fit`; the model then stays unchanged.
-
-        Notes
-        -----
-        One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
-        holds their counts along its directions, but none of the rows. A split stays while old and new rows together
-        show it, and follows its valley. A split whose valley has filled is removed, and the branch is grown anew from
-        a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
-        a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
-
-        The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters keep their labels
-        while there are the same, and are numbered anew, the largest first, when some are added or removed. With
-        `merge`, clusters are never split by an update.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> rng = np.random.default_rng(0)
-        >>> def night(*centres):
-        ...     return np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in centres])
-        >>> model = RandomProjectionTree().fit(night(0, 8))
-        >>> model.partial_fit(night(0, 8)).n_clusters_, model.partial_fit(night(0, 8, 16)).n_clusters_
-        (2, 3)
-        """
-        if not hasattr(self, "tree_"):
-            return self.fit(X, y)
-        refuse_groups(self)
-        update_by(self, X)
-        return self
-
-    @available_if(lambda model: model.updates)
-    def regrow(self, node: int, X: Any, **parameters: Any) -> Self:
-        """Return a model in which one branch of the tree is grown again, with other parameters.
-
-        Parameters
-        ----------
-        node : int
-            Node of `tree_`, a leaf or a split; ``tree_.cluster`` has the label of each leaf.
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-            The rows that `tree_` counts, as in `fit`.
-        **parameters
-            Parameters to change in this branch, such as ``min_relative_depth=0.02``. `max_clusters` and `n_clusters`
-            are numbers of clusters in the branch, without a bound by default.
-
-        Returns
-        -------
-        estimator
-            A fitted model with the other branches as they are; its clusters are numbered anew, the largest first.
-
-        Raises
-        ------
-        ValueError
-            If there is no such node, a parameter is invalid or is `feature_map`, or `X` has other columns or another
-            number of rows; before any work.
-
-        Notes
-        -----
-        One pass to draw a sample of the rows in the branch, and further ones as in `fit`; with `merge`, one more.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> rng = np.random.default_rng(0)
-        >>> X = np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in (0, 8, 16)])
-        >>> coarse = RandomProjectionTree(max_clusters=2).fit(X)
-        >>> fine = coarse.regrow(np.flatnonzero(coarse.tree_.cluster == 0)[0], X)
-        >>> coarse.n_clusters_, fine.n_clusters_
-        (2, 3)
-        """
-        check_is_fitted(self)
-        refuse_groups(self)
-        grown: Self = regrown(self, node, X, parameters)
-        return grown
+    partial_fit = available_if(lambda model: model.updates)(partial_fit)
+    regrow = available_if(lambda model: model.updates)(regrow)
+    cut, extract, with_tree = cut, extract, with_tree
 
     @property
     def levels_(self) -> tuple[Level, ...]:
         """Cuts of the tree at several depths of its valleys, from one cluster to all; `cut` makes models of them."""
         return self.tree_.levels()
-
-    def cut(self, n_clusters: int) -> Self:
-        """Return a model with fewer clusters, each a union of clusters of this one.
-
-        Parameters
-        ----------
-        n_clusters : int
-            Number of clusters, at most `n_clusters_`; the splits with the largest relative depth stay, each after its
-            parent.
-
-        Returns
-        -------
-        estimator
-            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer clusters.
-
-        Examples
-        --------
-        >>> from mdh_dask import RandomProjectionTree
-        >>> from mdh_dask.simulate import gaussian_mixture
-        >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
-        >>> model = RandomProjectionTree(n_projections=100).fit(X)
-        >>> model.levels_[-1].n_clusters
-        4
-        >>> model.cut(2).n_clusters_
-        2
-        """
-        check_is_fitted(self)
-        check_fewer(n_clusters, self.n_clusters_)
-        model: Self = united(self, self.tree_.cut(n_clusters))
-        return model
-
-    def extract(self, quality: str | Quality = "stability") -> Self:
-        """Return a model with the best clusters among all nodes of the tree, each a union of clusters of this one.
-
-        Unlike those of `cut`, the splits above them need not be the deepest: a cluster that stands out is kept where
-        another is divided by shallower valleys.
-
-        Parameters
-        ----------
-        quality : "stability" or callable
-            ``"stability"``: the rows of a node, times how long it is a cluster as the least depth of splits falls; or a
-            function of `tree_` that returns the quality of each node as a cluster, shape (tree_.n_nodes,). The sum over
-            the clusters is the largest there is.
-
-        Returns
-        -------
-        estimator
-            A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
-
-        Raises
-        ------
-        ValueError
-            If there is no such quality, or it is not a finite number for each node.
-
-        Examples
-        --------
-        >>> from mdh_dask import RandomProjectionTree
-        >>> from mdh_dask.simulate import gaussian_mixture
-        >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
-        >>> model = RandomProjectionTree(n_projections=100).fit(X)
-        >>> model.extract(lambda tree: tree.n_rows > 1000).n_clusters_ < model.extract().n_clusters_
-        True
-        """
-        check_is_fitted(self)
-        model: Self = united(self, self.tree_.extract(quality))
-        return model
-
-    def with_tree(self, tree: Tree, X: Any = None) -> Self:
-        """Return a model with another tree, such as `tree_` after `Tree.prune` and `Tree.split`.
-
-        Parameters
-        ----------
-        tree : Tree
-            A tree for the same columns, or features of the map.
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features), optional
-            Rows to count in the nodes of the tree, in one pass, and to label. Without them counts stay as they are.
-
-        Returns
-        -------
-        estimator
-            A fitted model, with `labels_` for `X` only.
-
-        Raises
-        ------
-        ValueError
-            If the tree has another number of columns.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> X = np.random.default_rng(0).normal(size=(400, 2))
-        >>> model = RandomProjectionTree().fit(X)
-        >>> halves = model.with_tree(model.tree_.split(0, [1.0, 0.0], 0.0), X)
-        >>> halves.n_clusters_, halves.tree_.n_rows.tolist() == [400, *np.bincount(halves.labels_)]
-        (2, True)
-        """
-        check_is_fitted(self)
-        model: Self = with_tree(self, tree, X)
-        return model
 
     def directions(self, X: Any, n: int = 2) -> Floats:
         """Return several directions along which rows fall into clusters, to look at them in few dimensions.

@@ -1,28 +1,34 @@
-"""Updates of fitted trees by batches of new rows, and single branches that are grown again."""
+"""Methods of fitted trees that update them by batches of new rows, and grow single branches again."""
 
 import logging
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
 from ..chunks import merge_chunks, run, run_together
+from ..growth import update as growth
 from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
-from ..growth.update import regrow, update
 from ..summaries.changes import weighted
 from ..tree.structure import Tree
 from .checks import check_first_look
 from .history import follow, follow_update
 from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
+
+if TYPE_CHECKING:
+    from .tree_estimator import TreeEstimator
+
+M = TypeVar("M", bound="TreeEstimator")
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +45,51 @@ def refuse_groups(model: Any) -> None:
         )
 
 
-def update_by(model: Any, X: Any) -> None:
-    """Update the tree of a model with a batch of new rows; see `TreeEstimator.partial_fit`."""
+def partial_fit(model: M, X: Any, y: Any = None) -> M:
+    """Update the tree with a batch of new rows; the first batch is fitted.
+
+    Parameters
+    ----------
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        As for `fit`, with the same columns as before.
+    y : ignored
+
+    Returns
+    -------
+    self
+        `tree_` and `n_clusters_` are updated, `labels_` are those of the batch, and `n_passes_` is 1.
+
+    Raises
+    ------
+    ValueError
+        As for `fit`; the model then stays unchanged.
+
+    Notes
+    -----
+    One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
+    holds their counts along its directions, but none of the rows. A split stays while old and new rows together
+    show it, and follows its valley. A split whose valley has filled is removed, and the branch is grown anew from
+    a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
+    a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
+
+    The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters keep their labels
+    while there are the same, and are numbered anew, the largest first, when some are added or removed. With
+    `merge`, clusters are never split by an update.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree
+    >>> rng = np.random.default_rng(0)
+    >>> def night(*centres):
+    ...     return np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in centres])
+    >>> model = RandomProjectionTree().fit(night(0, 8))
+    >>> model.partial_fit(night(0, 8)).n_clusters_, model.partial_fit(night(0, 8, 16)).n_clusters_
+    (2, 3)
+    """
+    if not hasattr(model, "tree_"):
+        return model.fit(X, y)
+    refuse_groups(model)
     read = model._read(X)
     n_batches, first = model.n_batches_ + 1, model._seed()
     seed = int(generator(first, n_batches).integers(2**31))
@@ -55,7 +104,7 @@ def update_by(model: Any, X: Any) -> None:
         there = model._features_of(there, model.feature_map_)
     check = partial(check_first_look, names=model._names)
     shape = (there.shape[0], there.shape[1])
-    plan = update(model.tree_, settings, shape, model.decay, check, merged=model._merges())
+    plan = growth.update(model.tree_, settings, shape, model.decay, check, merged=model._merges())
     plans = [plan, *level_plans(model.columns, array=1)]
     arrays = [merge_chunks(there), rows_to_count(model, read.given, complete)][: len(plans)]
     seeing = [] if model.feature_map_ is None else model._seeing(complete, seed, array=len(arrays))
@@ -74,14 +123,53 @@ def update_by(model: Any, X: Any) -> None:
     model.known_labels_ = model.label_counts_ = None  # of other clusters
     model._exemplars, model._repeats, model._words, model.merges_ = None, None, (), None
     if model.level_counts_ is not None and levels:
-        old = weighted(model.level_counts_, model.decay)
-        model.level_counts_ = tuple(map(np.add, old, levels[0]))
+        model.level_counts_ = tuple(map(np.add, weighted(model.level_counts_, model.decay), levels[0]))
     model._keep(grown.standardise, updated=True)
     model._finish(read.array, X)
+    return model
 
 
-def regrown(model: Any, node: Any, X: Any, parameters: dict[str, Any]) -> Any:
-    """Return a model in which one branch is grown again; see `TreeEstimator.regrow`."""
+def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
+    """Return a model in which one branch of the tree is grown again, with other parameters.
+
+    Parameters
+    ----------
+    node : int
+        Node of `tree_`, a leaf or a split; ``tree_.cluster`` has the label of each leaf.
+    X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+        The rows that `tree_` counts, as in `fit`.
+    **parameters
+        Parameters to change in this branch, such as ``min_relative_depth=0.02``. `max_clusters` and `n_clusters`
+        are numbers of clusters in the branch, without a bound by default.
+
+    Returns
+    -------
+    estimator
+        A fitted model with the other branches as they are; its clusters are numbered anew, the largest first.
+
+    Raises
+    ------
+    ValueError
+        If there is no such node, a parameter is invalid or is `feature_map`, or `X` has other columns or another
+        number of rows; before any work.
+
+    Notes
+    -----
+    One pass to draw a sample of the rows in the branch, and further ones as in `fit`; with `merge`, one more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(centre, 1, (500, 2)) for centre in (0, 8, 16)])
+    >>> coarse = RandomProjectionTree(max_clusters=2).fit(X)
+    >>> fine = coarse.regrow(np.flatnonzero(coarse.tree_.cluster == 0)[0], X)
+    >>> coarse.n_clusters_, fine.n_clusters_
+    (2, 3)
+    """
+    check_is_fitted(model)
+    refuse_groups(model)
     if "feature_map" in parameters:
         raise ValueError("expected other parameters than feature_map, which all branches share; fit a new model")
     check_node(model, node)
@@ -130,7 +218,7 @@ def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: in
     if model.feature_map_ is not None:
         settings, there = replace(settings, scale=False), model._features_of(rows, model.feature_map_)
     shape = (there.shape[0], there.shape[1])
-    plan = regrow(tree, node, settings, shape, partial(check_first_look, names=model._names))
+    plan = growth.regrow(tree, node, settings, shape, partial(check_first_look, names=model._names))
     grown, n_passes = run(plan, merge_chunks(there), announce=model._bar, n_passes=n_passes)
     if not model._merges():
         most, _ = model._bounds()
