@@ -31,13 +31,22 @@ class Field:
     default: Any = None
     read: Callable[[Any], Any] = lambda value: value
     """Converts the value for the program."""
+    is_path: bool = False
+    """Whether values are paths, relative to the folder of the job file, or URLs."""
 
 
-def text(expected: str, required: bool = False) -> Field:
+def text(expected: str, required: bool = False, is_path: bool = False) -> Field:
     """Return the field of a non-empty string that is valid as a path."""
-    return Field(
-        expected, lambda value: isinstance(value, str) and bool(value) and "\0" not in value, required=required
-    )
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, str) and bool(value) and "\0" not in value
+
+    return Field(expected, accepts, required=required, is_path=is_path)
+
+
+def paths_of(fields: Mapping[str, Field]) -> list[str]:
+    """Return the keys whose values are paths or URLs."""
+    return [key for key, field in fields.items() if field.is_path]
 
 
 def choice(*words: str, default: str | None = None) -> Field:

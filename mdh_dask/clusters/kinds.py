@@ -21,8 +21,6 @@ class ClusterKind:
     """The keys of ``[cluster]`` beside ``kind``."""
     make: Callable[..., AbstractContextManager[str]]
     """Checks their values and returns the cluster, which starts nothing before it is entered."""
-    paths: tuple[str, ...] = ()
-    """Keys that are paths, relative to the folder of the job file."""
     size: Callable[..., tuple[int, int] | None] = lambda **_: None
     """Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or
     None if they are unknown."""
@@ -50,14 +48,11 @@ CLUSTERS = {
         size=allocated_size,
     ),
     "scheduler-file": ClusterKind(
-        {"file": text("the path of a scheduler's file", required=True), "timeout": positive(60)},
+        {"file": text("the path of a scheduler's file", required=True, is_path=True), "timeout": positive(60)},
         running_cluster,
-        paths=("file",),
         size=allocated_size,
     ),
-    "slurm": ClusterKind(
-        slurm.FIELDS, slurm.slurm_cluster, paths=("log_directory",), size=slurm.size, memory=slurm.memory
-    ),
+    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, size=slurm.size, memory=slurm.memory),
     "kubernetes": ClusterKind(
         kubernetes.FIELDS, kubernetes.kubernetes_cluster, size=kubernetes.size, memory=kubernetes.memory
     ),

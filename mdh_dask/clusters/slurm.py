@@ -60,6 +60,7 @@ FIELDS = {
         "the path of a folder that all nodes see",
         lambda value: isinstance(value, str) and bool(value),
         default="slurm-logs",
+        is_path=True,
     ),
     "prologue": _lines("an array of lines of shell"),
     "directives": _lines("an array of options of sbatch, as ['--constraint=skylake']"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._cached import cached_property
 from .._errors import SettingError
-from .._fields import JobError
+from .._fields import JobError, paths_of
 from .._state import ComparedState
 from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS
@@ -22,14 +22,7 @@ from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_
 from .methods import estimator_of
 from .notify import check_own
 from .outputs import JobOutputs, SceneOutputs, is_there
-from .tables import checked_tables, load_job
-
-BESIDE = ("labels", "weights", "mask", "previous")
-"""Keys of ``[input]`` with paths of what belongs to the input."""
-
-PATHS = {"input": ("path", *BESIDE), "run": ("work", "openmetrics")}
-"""Keys with paths relative to the folder of the job file."""
-
+from .tables import BESIDE, FIELDS, RUN, checked_tables, load_job
 
 INPUTS: dict[str, tuple[Callable[[Mapping[str, Any]], Input], type[JobOutputs]]] = {
     "rows": (open_rows_input, JobOutputs),
@@ -132,9 +125,10 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     kind = sections["cluster"].pop("kind")
     given, output, run = (sections[name] for name in ("input", "output", "run"))
     estimator = estimator_of(content.get("method", {}), progress=False)
-    of_cluster = CLUSTERS[kind].paths if cluster is None else ()
-    for section, keys in (PATHS | {"cluster": of_cluster, "output": tuple(output)}).items():
-        for key in keys:
+    of_input, of_output = FIELDS[given["kind"]]
+    of_cluster = CLUSTERS[kind].fields if cluster is None else {}
+    for section, fields in {"input": of_input, "output": of_output, "run": RUN, "cluster": of_cluster}.items():
+        for key in paths_of(fields):
             if isinstance(place := sections[section].get(key), str | list):
                 try:
                     sections[section][key] = rooted(place, path.parent)

@@ -14,8 +14,9 @@ from .._locations import all_redacted, stored
 from .._storable import fits
 from ..io import codec
 from ..io.staging import write_whole
-from .job import BESIDE, Job
+from .job import Job
 from .locks import Attempt
+from .tables import BESIDE
 
 JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
 

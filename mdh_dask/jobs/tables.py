@@ -14,6 +14,7 @@ from .._fields import (
     choice,
     either,
     flag,
+    paths_of,
     positive,
     share,
     text,
@@ -61,20 +62,22 @@ def _pattern(name: str, required: bool = False) -> Field:
         folder, _, last = value.rpartition("/") if isinstance(value, str) else ("", "", "")
         return f"{{{name}}}" in last and f"{{{name}}}" not in folder and "\0" not in value
 
-    return Field(f"a path or URL with {{{name}}} in the last part only", accepts, required=required)
+    return Field(f"a path or URL with {{{name}}} in the last part only", accepts, required=required, is_path=True)
 
 
-PATH, MISSING = text("a path or URL", required=True), choice("error", "fill", default="error")
+PATH, PLACE = (text("a path or URL", required, is_path=True) for required in (True, False))
+
+MISSING = choice("error", "fill", default="error")
 
 COLUMN = Field("the name of a column, or its number from 0", lambda value: type(value) in (str, int))
 
 ROWS = {
     "path": PATH,
-    "labels": text("a path or URL"),
-    "weights": text("a path or URL"),
+    "labels": PLACE,
+    "weights": PLACE,
     "weight_column": COLUMN,
     "groups": COLUMN,
-    "previous": text("a path or URL"),
+    "previous": PLACE,
     "ids": flag(),
     "columns": Field(
         "an array of names, or of numbers from 0, or a table of such arrays with the keys use, continuous, ordinal and "
@@ -101,7 +104,7 @@ IMAGE = {
     ),
     "missing_chunks": MISSING,
     "nodata": Field("a number or 'none'", lambda value: value == "none" or type(value) in (int, float)),
-    "mask": text("a path or URL"),
+    "mask": PLACE,
     "sieve": whole(2),
     "bands": Field("an array of names", _are_names),
     "reproject": text("a coordinate system, as EPSG:32633"),
@@ -116,15 +119,16 @@ IMAGE = {
 
 SCENES = {
     "path": Field(
-        "a path or URL, with asterisks or of STAC items, or an array of paths or URLs", _are_paths, required=True
+        "a path or URL, with asterisks or of STAC items, or an array of paths or URLs",
+        _are_paths,
+        required=True,
+        is_path=True,
     ),
     **{key: field for key, field in IMAGE.items() if key not in ("path", "coordinates")},
     "mask": _pattern("scene"),
     "ids": flag(),
 }
 """Keys of ``[input]`` for scenes."""
-
-PLACE = text("a path or URL")
 
 NEEDED = {"sieve": ("labels", "connected", "regions"), "ids": ("labels",)}
 """Outputs of which keys of ``[input]`` need one to have an effect."""
@@ -148,6 +152,9 @@ FIELDS: dict[str, tuple[Fields, Fields]] = {
     "scenes": (SCENES, _outputs("scenes")),
 }
 """The keys of ``[input]`` beside ``kind``, and of ``[output]``, by the values of ``input.kind``, the default first."""
+
+BESIDE = tuple(dict.fromkeys(key for fields, _ in FIELDS.values() for key in paths_of(fields) if key != "path"))
+"""Keys of ``[input]`` with paths of what belongs to the input."""
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 """Endings of file names that belong to images only."""
@@ -185,11 +192,11 @@ RUN_OF_SCENES = {"on_drift": choice("label", "refit", default="label"), "drift_t
 """Keys of ``[run]`` that only jobs on scenes have."""
 
 RUN = {
-    "work": text("the path of a folder"),
+    "work": text("the path of a folder", is_path=True),
     "on_change": choice("error", "restart", default="error"),
     "overwrite": flag(default=False),
     "log_json": flag(default=False),
-    "openmetrics": text("a path or URL"),
+    "openmetrics": PLACE,
     "name": text("a name for monitors"),
 }
 
