@@ -138,9 +138,11 @@ class Features:
         """
         around = _with_margin(block, self.margin, (height, width))
         pixels, valid = source.read(around)
-        if valid is not None and (self.margin or pixels.dtype.kind == "f"):  # NaN would spoil windows, and the check
+        may_be_nan = source.source.dtype.kind == "f"  # what whole numbers stand for is finite
+        if valid is not None and (self.margin or may_be_nan):  # NaN would spoil windows, and the check
             pixels = np.where(valid[..., None], pixels, pixels.dtype.type(0))
-        _check_finite(pixels, around)
+        if may_be_nan:
+            _check_finite(pixels, around)
         inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
         own_valid = None if valid is None else valid[inside].ravel()
         n_bands, dtype = pixels.shape[2], self.dtype(pixels.dtype)
@@ -184,7 +186,7 @@ def _with_margin(block: Block, radius: int, shape: tuple[int, int]) -> Block:
 
 
 def _check_finite(pixels: AnyArray, where: Block) -> None:
-    if pixels.dtype.kind != "f" or np.isfinite(pixels).all():
+    if np.isfinite(pixels).all():
         return
     bad = ~np.isfinite(pixels).all(axis=-1)
     y, x = np.unravel_index(int(bad.argmax()), bad.shape)

@@ -228,7 +228,7 @@ class Kept:
 
     image: Image
     source: Any = None
-    last: tuple[Block, AnyArray] | None = None
+    last: tuple[Block, list[AnyArray]] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -259,16 +259,15 @@ class Kept:
         if last is None or last[0] != around:
             last = self.last = None  # before the next are decoded
             last = self.last = (around, self._decoded(around))
-        return last[1][lines.start - around[0].start : lines.stop - around[0].start]
+        inside = slice(lines.start - around[0].start, lines.stop - around[0].start)
+        return np.concatenate([part[inside] for part in last[1]], axis=1)
 
-    def _decoded(self, around: Block) -> AnyArray:
+    def _decoded(self, around: Block) -> list[AnyArray]:
         """Decode one chunk after another, as several at once take twice the memory of what is kept."""
         lines, columns = around
-        found = np.empty((lines.stop - lines.start, columns.stop - columns.start, self.shape[2]), self.dtype)
-        for first in range(columns.start, columns.stop, self.image.chunks[1]):
-            part = slice(first, min(first + self.image.chunks[1], columns.stop))
-            found[:, part.start - columns.start : part.stop - columns.start] = self.source[lines, part]
-        return found
+        firsts = range(columns.start, columns.stop, self.image.chunks[1])
+        ends = [*firsts[1:], columns.stop]
+        return [np.asarray(self.source[lines, slice(*pair)]) for pair in zip(firsts, ends)]
 
     def with_left_out(self, block: Block) -> AnyArray:
         """Read a block with the bands that are left out otherwise."""

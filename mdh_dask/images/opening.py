@@ -23,7 +23,7 @@ from .bands import names_in, names_in_gdal, scales_in, scales_in_gdal
 from .georeference import flipped, image_in, in_attributes, in_group, names_of_bands, northward
 from .image import MOST_BYTES, PANEL, Image
 from .ome import multiscale_of
-from .quantisation import NAMED, Dequantise, quantisation_of
+from .quantisation import NAMED, Dequantise, Described, quantisation_of
 from .tiff import open_tiff
 from .validity import Nodata, Validity, declared_by, validity_of
 from .warped import warped
@@ -126,6 +126,7 @@ def open_image(
     nodata: Nodata = None,
     mask: str | os.PathLike[str] | None = None,
     dequantise: Dequantise | None = None,
+    described: Described | None = None,
     reproject: str | None = None,
     storage_options: Options = None,
 ) -> Image:
@@ -161,6 +162,9 @@ def open_image(
         AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. With
         ``"tessera"`` the numbers of every pixel times its scale in the Zarr array ``scales`` beside them; a pixel
         without a finite one holds no data. By default pixels are the stored numbers.
+    described : mapping of str to list of float, optional
+        What a catalogue says of the file, ``"scale"``, ``"offset"`` and ``"nodata"`` of each band, for what it does not
+        declare itself.
     reproject : str, optional
         A coordinate system, such as ``"EPSG:32633"``, in which a GeoTIFF of another one is seen by rasterio, see
         `mdh_dask.images.warped.warped`. By default an image stays in its own.
@@ -216,8 +220,11 @@ def open_image(
     group = about.pop("group", None)
     if dequantise == "tessera":
         image, about["declared"] = _scaled(image, group), []
-    values = quantisation_of(dequantise, image.dtype, image.shape[2], about.pop("scales", {}), where)
-    if values is not None and values.name in NAMED and not about.get("declared"):
+    described = described or {}
+    about["declared"] = about.get("declared") or described.get("nodata", ())
+    scales = about.pop("scales", {}) or {key: own for key, own in described.items() if key != "nodata"}
+    values = quantisation_of(dequantise, image.dtype, image.shape[2], scales, where)
+    if values is not None and values.name in NAMED and not about["declared"]:
         about["declared"] = [NAMED[values.name].nodata]
     rule = validity_of(image.dtype, nodata=nodata, **about)
     image = _checked(replace(image, axes=axes, validity=rule, quantisation=values))

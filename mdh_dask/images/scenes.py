@@ -20,7 +20,7 @@ from .features import Features
 from .image import Image
 from .opening import masked
 from .rows import all_rows, pixel_rows
-from .stac import Found, files_of, items_of
+from .stac import Found, SceneFile, files_of, items_of
 
 LONGEST_NAME = 150
 """Most bytes of the name of a scene, which becomes the name of files."""
@@ -31,14 +31,14 @@ class Scene:
     """A scene that is not open."""
 
     name: str
-    files: tuple[tuple[str, tuple[str, ...]], ...]
+    files: tuple[SceneFile, ...]
     mask: str | None = None
     fault: str = ""
 
     @property
     def paths(self) -> list[str]:
         """Return the paths or URLs, that of a mask the last."""
-        return [path for path, _ in self.files] + ([] if self.mask is None else [self.mask])
+        return [file.path for file in self.files] + ([] if self.mask is None else [self.mask])
 
 
 @hiding_credentials()
@@ -86,7 +86,7 @@ def _of_path(path: str) -> Scene:
     name = PurePosixPath(name_of(path)).stem
     try:
         local_path(path)  # raises an error for what no machine could open, as a link to itself
-        return Scene(name, ((pinned(path), ()),))
+        return Scene(name, (SceneFile(pinned(path)),))
     except (OSError, ValueError) as error:
         return Scene(name, (), fault=str(error))
 
@@ -134,8 +134,8 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
 
 def _opened(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
     images = []
-    for path, names in scene.files:
-        image = opening(path)
+    for path, names, described in scene.files:
+        image = opening(path, described=described)
         if names and len(names) != image.shape[2]:
             raise ValueError(f"expected {len(names)} bands, {', '.join(names)}, in {path}; got {image.shape[2]}")
         images.append(replace(image, bands=names or image.bands))

@@ -12,6 +12,7 @@ import dask
 from .._errors import ContentsError
 from .._locations import is_stac, name_of
 from ..io.paths import local_path, read_file
+from .quantisation import Described
 
 LONGEST_HREF = 4000
 """Most letters of a href, which may be signed."""
@@ -98,16 +99,25 @@ def _of_link(href: Any, path: str, root: str, seen: set[str]) -> Iterator[Found]
         yield Found(None, path, root, str(error), name[:99])
 
 
-def files_of(name: str, found: "Found", bands: Sequence[str] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the files of an item, and the names of the bands of each."""
+class SceneFile(NamedTuple):
+    """The path or URL of a file, names of its bands, and the `Described` of it."""
+
+    path: str
+    bands: tuple[str, ...] = ()
+    described: Described = {}  # noqa: RUF012 (nobody changes it)
+
+
+def files_of(name: str, found: "Found", bands: Sequence[str] | None) -> tuple[SceneFile, ...]:
+    """Return the files of an item."""
     item, path, root = found.item, found.path, found.root
     assets = {str(key): asset for key, asset in item["assets"].items()}
     if bands is None:
         keys = [key for key, asset in assets.items() if "data" in asset.get("roles", [])] or [*assets]
         if len(keys) != 1:
             raise ContentsError(f"item {name} of {path} has the assets {', '.join(keys)}: choose among them by bands")
-        return ((_place(assets[keys[0]]["href"], path, root), _own_names(assets[keys[0]], ())),)
-    files: dict[str, tuple[str, ...]] = {}
+        asset = assets[keys[0]]
+        return (SceneFile(_place(asset["href"], path, root), _own_names(asset, ()), _described(asset)),)
+    files: dict[str, SceneFile] = {}
     for band in bands:
         keys = [key for key, asset in assets.items() if band in (key, *_own_names(asset, bands))]
         # Pictures for the eye may name bands, too.
@@ -115,9 +125,22 @@ def files_of(name: str, found: "Found", bands: Sequence[str] | None) -> tuple[tu
         if key is None:
             there = ", ".join(assets)
             raise ContentsError(f"expected a band {band!r} in item {name} of {path}; got the assets {there}")
-        own = _own_names(assets[key], bands)
-        files[_place(assets[key]["href"], path, root)] = own if band in own else (band,)
-    return tuple(files.items())
+        place, own = _place(assets[key]["href"], path, root), _own_names(assets[key], bands)
+        files[place] = SceneFile(place, own if band in own else (band,), _described(assets[key]))
+    return tuple(files.values())
+
+
+def _described(asset: Mapping[str, Any]) -> Described:
+    """Return scales, offsets and values of no data of an asset's bands, by the raster extension or STAC 1.1."""
+    bands, found = asset.get("raster:bands") or asset.get("bands") or [{}], {}
+    for role, plain in (("scale", 1.0), ("offset", 0.0), ("nodata", None)):
+        common = asset.get(role if role == "nodata" else f"raster:{role}", plain)
+        values = [band.get(role, band.get(f"raster:{role}", common)) for band in bands]
+        if any(value != plain for value in values):
+            found[role] = [value for value in values if value is not None]
+    if not all(type(value) in (int, float) for role in ("scale", "offset") for value in found.get(role, ())):
+        raise TypeError(f"expected numbers as scales and offsets; got {found}")
+    return found
 
 
 def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ...]:

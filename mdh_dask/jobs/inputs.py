@@ -16,6 +16,7 @@ from ..images import Image
 from ..images.bands import with_bands
 from ..images.rows import all_rows
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
+from ..images.stac import SceneFile
 from ..images.validity import nodata_of
 from ..io import codec
 from ..io.fingerprints import fingerprint
@@ -277,10 +278,9 @@ def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
 
 def _digest(scene: Scene) -> str:
     # No token of a URL: it may be another one every night, and nobody shall guess it from the digest.
-    files = [(redacted(path), bands, _fingerprint(path)) for path, bands in scene.files]
-    if scene.mask is not None:
-        files.append((redacted(scene.mask), (), _fingerprint(scene.mask)))
-    return codec.digest(*files, *filter(None, [redacted(scene.fault)]))[:32]
+    files = [*scene.files, *([] if scene.mask is None else [SceneFile(scene.mask)])]
+    about = [(redacted(one.path), one.bands, dict(one.described), _fingerprint(one.path)) for one in files]
+    return codec.digest(*about, *filter(None, [redacted(scene.fault)]))[:32]
 
 
 def _fingerprint(path: str) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from .._errors import SettingError
 from .._words import full_count
 from ..images import Features, Image, open_image, pixel_rows
 from ..images.opening import kind_of
-from ..images.quantisation import Dequantise
+from ..images.quantisation import Dequantise, Described
 from ..images.rows import all_rows
 from ..images.validity import Nodata
 from ..io import inputs
@@ -59,14 +59,15 @@ class Reading:
         return table
 
     def image(
-        self, path: Location, axes: str | None = None, nodata: Nodata = None, dequantise: Dequantise | None = None
-    ) -> Image:
+        self, path: Location, axes: str | None = None, nodata: Nodata = None, dequantise: Dequantise | None = None,
+        described: Described | None = None,
+    ) -> Image:  # fmt: skip
         """Open an image; `axes` applies if the image does not name its axes, the others if none is chosen."""
         silent = self.axes is None and (is_node(path) or kind_of(path) != "picture")
         return open_image(
             path, axes=axes if silent else self.axes, index=self.index, missing_chunks=self.missing_chunks,
             nodata=nodata if self.nodata is None else self.nodata, mask=self.mask,
-            dequantise=self.dequantise or dequantise, reproject=self.reproject,
+            dequantise=self.dequantise or dequantise, described=described, reproject=self.reproject,
         )  # fmt: skip
 
 

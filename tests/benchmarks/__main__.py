@@ -90,7 +90,12 @@ class _Names(click.Choice[str]):
     help="Clouds of `honesty`; columns of either kind x clusters of `mixed_simulations`.")  # fmt: skip
 @click.option("--side", type=click.IntRange(min=1000), help="Lines and columns of scenes.")
 @click.option("--bands", type=click.IntRange(min=4), help="Bands of the scene of `giant`; not 4: quantised embeddings.")
-@click.option("--alone", is_flag=True, default=None, help="Only the scene with holes of `holes`.")
+@click.option(
+    "--alone",
+    is_flag=True,
+    default=None,
+    help="Only the scene with holes of `holes`; `giant` only grows its tree on a sample.",
+)
 @click.option("--repeats", type=click.IntRange(min=1), help="Repeats, in turns; medians are shown.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice([*honesty.CLOUDS, *power.KINDS]),
     help="Clouds of `honesty`; tables of `power`.")  # fmt: skip

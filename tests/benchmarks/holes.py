@@ -74,10 +74,10 @@ def run(side: int = 20_000, repeats: int = 1, alone: bool = False) -> Iterator[T
 def _found(folder: Path, what: str, side: int) -> Found:
     with workers() as client, Peaks(client) as peaks:
         _segmented(folder / f"{what} warm.zarr", folder / "w.zarr")
-        before, start = _processor_seconds(client), time.perf_counter()
+        before, start = peaks.processor_seconds(), time.perf_counter()
         summary = _segmented(folder / f"{what}.zarr", folder / "labels.zarr")
         seconds = time.perf_counter() - start
-        used = _processor_seconds(client) - before
+        used = peaks.processor_seconds() - before
         largest, trouble = round(1e-6 * peaks.largest_worker()), sum(trouble_of(client).values())
     complete = open_image(folder / "labels.zarr").shape[:2] == (side, side)
     return Found(used, seconds, largest, trouble, complete, summary)
@@ -118,10 +118,6 @@ def _segmented(path: Path, out: Path) -> str:
     return segment_image(
         open_image(path, missing_chunks="fill"), RandomProjectionTree(), PixelOptions(), outputs, nullcontext("workers")
     ).summary
-
-
-def _processor_seconds(client: Any) -> float:
-    return sum(client.run(time.process_time).values())
 
 
 def _store_scene(path: Path, side: int, holes: bool) -> None:

@@ -1,6 +1,7 @@
 """How much memory it takes: of every estimator beside the size of chunks, and of data larger than all workers."""
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -128,6 +129,13 @@ def _megabytes(size: int) -> int:
     return round(size / 1e6)
 
 
+def _largest(process: psutil.Process) -> int:
+    """Return the largest resident set of a process ever, as Linux keeps it; elsewhere that of now."""
+    status = Path(f"/proc/{process.pid}/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return int(found[1]) * 1024 if found else process.memory_info().rss
+
+
 class Peaks:
     """Samples the resident sets of this process and of the workers until it is left."""
 
@@ -144,7 +152,7 @@ class Peaks:
         while not self.stop.wait(INTERVAL):
             for name, process in self.processes.items():
                 try:
-                    self.peak[name] = max(self.peak[name], process.memory_info().rss)
+                    self.peak[name] = max(self.peak[name], _largest(process))
                 except psutil.NoSuchProcess:  # a worker that was killed: the events tell
                     continue
 
@@ -155,6 +163,11 @@ class Peaks:
     def __exit__(self, *error: object) -> None:
         self.stop.set()
         self.thread.join()
+
+    def processor_seconds(self) -> float:
+        """Return the processor seconds that the workers have used."""
+        workers = (process for name, process in self.processes.items() if name.startswith("worker"))
+        return sum(sum(process.cpu_times()[:2]) for process in workers)
 
     def largest_worker(self) -> int:
         """Return the largest resident set of a worker until now, in bytes."""

@@ -1,16 +1,18 @@
 """STAC items in files and as objects of pystac: what they name, and what their links must not reach."""
 
 import json
+from functools import partial
 
 import dask
 import numpy as np
 import pytest
 import rasterio
 import zarr
-from test_embeddings import HOLES, embeddings, tile
+from test_embeddings import HOLES, embeddings, tile, with_scales
 
 from mdh_dask import PCATree
-from mdh_dask.images.scenes import find_scenes
+from mdh_dask.images import open_image, pixel_rows
+from mdh_dask.images.scenes import find_scenes, open_scene
 from mdh_dask.workflows import segment
 
 
@@ -78,6 +80,38 @@ def test_items_of_a_catalogue_are_segmented_where_they_lie(nested, tmp_path):
         np.testing.assert_array_equal(one.read(1) == 255, HOLES)
 
 
+@pytest.mark.parametrize("form", ["raster:bands", "bands", "asset"])
+def test_scales_and_no_data_are_those_of_the_item_where_the_file_declares_none(form, tmp_path):
+    stored = embeddings()[0][..., :3]
+    own = {"raster:scale": 0.5, "raster:offset": -1, "nodata": -128}
+    if form == "raster:bands":
+        own = {"raster:bands": [{name.removeprefix("raster:"): value for name, value in own.items()}] * 3}
+    elif form == "bands":
+        own = {"bands": [{"name": name, **own} for name in "abc"]}
+    plain, tagged = tile(tmp_path / "a.tif", stored, nodata=None), tmp_path / "b.tif"
+    with_scales(tagged, stored, (2.0, 2.0, 2.0), (1.0, 1.0, 1.0))
+    expected = {"a": stored[~HOLES] * 0.5 - 1, "b": stored[~HOLES] * 2.0 + 1}  # tags of a file are nearer to it
+    for name, path in {"a": plain, "b": tagged}.items():
+        about = item(name, path.name)
+        about["assets"]["data"] |= own
+        (tmp_path / f"{name}.json").write_text(json.dumps(about))
+        (scene,) = find_scenes(tmp_path / f"{name}.json", list("abc") if form == "bands" else None)
+        for dequantise, rows in (("declared", expected[name]), (None, stored[~HOLES])):
+            image = open_scene(scene, partial(open_image, dequantise=dequantise), None)
+            np.testing.assert_array_equal(pixel_rows(image), rows)
+    labels = str(tmp_path / "{scene}-labels.tif")
+    segment(str(tmp_path / "a.json"), PCATree(random_state=0), labels=labels, dequantise="declared")
+    with rasterio.open(tmp_path / "a-labels.tif") as found:
+        np.testing.assert_array_equal(found.read(1) == 255, HOLES)
+
+
+def test_scales_that_are_no_numbers_are_the_fault_of_their_item(tmp_path):
+    about = item("a", "a.tif")
+    about["assets"]["data"]["raster:bands"] = [{"scale": "1e999"}]
+    (tmp_path / "a.json").write_text(json.dumps(about))
+    assert "expected numbers as scales and offsets" in find_scenes(tmp_path / "a.json")[0].fault
+
+
 def test_a_broken_link_is_the_fault_of_one_item_and_a_broken_file_an_error(tmp_path):
     path = catalogue(tmp_path / "cat", [item("a", "../a.tif")], children=("./gone.json", "./bad.json"))
     (path.parent / "bad.json").write_text("[]")
@@ -104,8 +138,6 @@ def test_objects_of_pystac_name_what_their_files_do(nested, tmp_path):
 
 
 def open_of(scene):
-    from mdh_dask.images import open_image
-
     return open_image(scene.paths[0])
 
 

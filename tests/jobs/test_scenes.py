@@ -27,6 +27,7 @@ from mdh_dask._words import full_count
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
+from mdh_dask.images.stac import SceneFile
 from mdh_dask.jobs import check, manifests, run
 from mdh_dask.jobs import night as night_module
 from mdh_dask.jobs.inputs import ScenesInput
@@ -432,7 +433,7 @@ def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
     monkeypatch.setattr("mdh_dask.jobs.inputs.fingerprint", lambda path: {"listing": "abc"})
 
     def digest(path):
-        scenes = {"a": Scene("a", ((path, ()),))}
+        scenes = {"a": Scene("a", (SceneFile(path),))}
         return ScenesInput("all", scenes, Reading("error"), PixelOptions()).digest("a")
 
     assert digest("https://me:secret@host/a.tif?sig=1") == digest("https://me:other@host/a.tif?sig=2")
@@ -957,7 +958,7 @@ def test_an_asset_of_data_is_preferred_to_an_overview_of_the_same_bands(tmp_path
     (tmp_path / "item.json").write_text(json.dumps(item("a", assets)))
     for band in ("red", "B4"):
         (found,) = find_scenes(tmp_path / "item.json", [band])
-        assert found.files == ((str(tmp_path / "whole.tif"), (band,)),)
+        assert found.files == (SceneFile(str(tmp_path / "whole.tif"), (band,)),)
 
 
 def test_one_image_and_a_job_on_it_use_bands_by_name_as_later_predictions_do(tmp_path, monkeypatch):
