@@ -12,9 +12,11 @@ from typing import Any
 import dask.array as da
 import numpy as np
 import zarr
+from sklearn.cluster import KMeans, MiniBatchKMeans
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.images import open_image
+from mdh_dask.images import Image, open_image, pixel_rows
+from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows.outputs import Outputs
 from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
@@ -69,18 +71,14 @@ def run(side: int = 40_000, bands: int = N_BANDS, alone: bool = False) -> Iterat
             ][: 1 if alone else 2]:
                 lines.append(_line(what, side, peaks, _segmented, image, folder / f"labels {len(lines)}", options))
             trouble = trouble_of(client)
+        beside = list(_beside_k_means(folder / "warm.zarr", bands))
         complete = all(open_image(folder / f"labels {i}.zarr").shape[:2] == (side, side) for i in range(1, len(lines)))
-    columns = (
-        "work",
-        "s",
-        "processor s of workers",
-        "of a million pixels",
-        "largest worker so far, MB",
-        "segments, passes",
-    )
+    columns = ("work", "s", "processor s", "of 1e6 pixels", "largest worker so far, MB", "segments, passes")
     yield Table(f"{side} x {side} x {bands} {table.dtype} ({size}), {N_WORKERS} workers", columns, lines)
     yield Table("Largest resident sets", ("process", "before, MB", "peak, MB", "required", "verdict"), peaks.lines())
     events = [(what, trouble[what], "none", verdict(trouble[what] == 0)) for what in ("paused", "removed", "restarted")]
+    columns = ("method", "fit: processor s", "labels: processor s", "clusters", "ARI with the ground")
+    yield Table(f"Fitted to {SAMPLE:,} pixels, and {CHUNK**2:,} labelled, in this process", columns, beside)
     yield Table("Events", ("event", "count", "required", "verdict"), [
         *events, ("labels complete", complete, "True", verdict(complete)),
     ])  # fmt: skip
@@ -99,18 +97,41 @@ def _read(path: Path) -> str:
     return "-, 1"
 
 
+def _beside_k_means(path: Path, bands: int) -> Iterator[tuple[Any, ...]]:
+    """Fit the tree, and k-means of the true number of clusters, to the same pixels of one chunk, and label all."""
+    rows = pixel_rows(_opened(path)).compute(scheduler="threads")
+    kinds = _kinds(*(np.arange(CHUNK),) * 2)
+    truth = (kinds if bands == N_BANDS else kinds[::-1]).ravel()  # embeddings are read from the north
+    k, sample = len(np.unique(truth)), rows[np.random.default_rng(0).choice(len(rows), SAMPLE, replace=False)]
+    models = {
+        "RandomProjectionTree, number found": RandomProjectionTree(random_state=0),
+        "KMeans, number given": KMeans(k, random_state=0),
+        "MiniBatchKMeans, number given": MiniBatchKMeans(k, random_state=0),
+    }
+    for name, model in models.items():
+        model.fit(sample[:1000])  # compiles
+        times = [time.process_time()]
+        model.fit(sample)
+        times.append(time.process_time())
+        labels = model.predict(rows)
+        times.append(time.process_time())
+        yield name, *np.diff(times).tolist(), len(np.unique(labels)), adjusted_rand_index(truth, labels)
+
+
+def _opened(path: Path) -> Image:
+    image = open_image(path)
+    return open_image(path, dequantise="alphaearth") if image.dtype == np.int8 else image
+
+
 def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
     """Segment an image on the current cluster; return the numbers of segments and of passes over the pixels."""
     outputs = Outputs(f"{out}.zarr", of_image=True, preview=f"{out}.png")
-    image = open_image(path)
-    if image.dtype == np.int8:
-        image = open_image(path, dequantise="alphaearth")
     model = RandomProjectionTree()
-    segment_image(image, model, options, outputs, nullcontext("workers"))
+    segment_image(_opened(path), model, options, outputs, nullcontext("workers"))
     return f"{model.n_clusters_}, {model.n_passes_ + 1}"
 
 
-def check_space(folder: Path, size: int) -> None:
+def check_space(folder: Path, size: float) -> None:
     """Raise an error unless a folder has room for `size` bytes."""
     free = shutil.disk_usage(folder).free
     if free < size:
@@ -168,12 +189,17 @@ def _place(block_id: tuple[int, int], shape: tuple[int, ...]) -> tuple[slice, sl
     return y, x
 
 
+def _kinds(lines: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the kind of ground of every pixel."""
+    y, x = lines[:, None], columns[None]
+    waves = np.sin(y / 700 + np.sin(x / 900)) + np.sin(x / 1100 + np.cos(y / 400))
+    return ((waves + 2) * (len(COLOURS) / 4 - 1e-6)).astype(np.intp)
+
+
 def _write_ground(target: zarr.Array, table: np.ndarray, block_id: tuple[int, int]) -> np.ndarray:
     y, x = _place(block_id, target.shape)
     rng = np.random.default_rng(block_id)
-    lines, columns = np.arange(y.start, y.stop)[:, None], np.arange(x.start, x.stop)[None]
-    waves = np.sin(lines / 700 + np.sin(columns / 900)) + np.sin(columns / 1100 + np.cos(lines / 400))
-    kind = ((waves + 2) * (len(COLOURS) / 4 - 1e-6)).astype(np.intp)
+    kind = _kinds(np.arange(y.start, y.stop), np.arange(x.start, x.stop))
     noise = rng.integers(0, NOISE, (2, *kind.shape, table.shape[1]), dtype=np.uint8).sum(axis=0, dtype=np.uint8)
     target[y, x] = table[kind] + (noise - np.uint8(NOISE) if table.dtype == np.int8 else noise).view(table.dtype)
     return np.ones((1, 1), bool)
