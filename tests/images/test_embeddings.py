@@ -270,6 +270,26 @@ def test_a_model_of_values_finds_them_in_other_tiles(tmp_path):
     np.testing.assert_array_equal(labels_at(tmp_path / "l.tif")[0], labels_at(tmp_path / "again.tif")[0])
 
 
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [({}, 4), ({"sample": 1000}, 3), ({"dependence": "auto"}, 5), ({"dependence": "auto", "sample": 1000}, 4),
+     ({"sieve": 9}, 5), ({"regions": "r.parquet"}, 6)],
+)  # fmt: skip
+def test_every_pixel_is_read_once_in_each_pass_of_a_segmentation(options, passes, tmp_path, monkeypatch):
+    stored, read, own = np.tile(embeddings()[0], (4, 4, 1)), [], AxesView.__getitem__
+    stored[stored == -128] = 1
+    path = tile(tmp_path / "a.tif", stored)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: (read.append(block), own(self, block))[1])
+    with dask.config.set(scheduler="threads"):
+        model = PCATree(random_state=0, sample_size=1000)
+        segment(str(path), model, labels="l.zarr", dequantise="alphaearth", **options)
+    n_read = sum((lines.stop - lines.start) * (columns.stop - columns.start) for lines, columns in read)
+    assert n_read == passes * stored[..., 0].size
+    of_regions = {"sieve": 1, "regions": 2}.get(next(iter(options), ""), 0)
+    assert model.n_passes_ == passes - 1 - of_regions  # and one for the labels
+
+
 def test_bands_of_different_zones_are_not_one_scene(tmp_path):
     one = open_image(tile(tmp_path / "a.tif", embeddings()[0][..., :1]))
     with rasterio.open(tile(tmp_path / "b.tif", embeddings()[0][..., 1:2]), "r+") as file:
