@@ -11,9 +11,8 @@ from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Plan, work_through
 from ..density.bandwidth import Bandwidth
-from ..density.histograms import Histograms
 from ..growth.bounds import near_rows
-from ..growth.branches import Branch, SampleRows, branch_pass, hash_bit
+from ..growth.branches import Branch, SampleRows, branch_pass, first_parts, is_choosing
 from ..growth.branches import State as BranchState
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.merging import merged_cells
@@ -22,8 +21,9 @@ from ..growth.scaling import Standardiser, standardiser
 from ..growth.scoring import Scorer, bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.sqp import constrained_hyperplane
+from ..splits.choose import SplitSelector
 from ..splits.rules import SplitRule
-from ..splits.stopping import StopRule, VotingRule
+from ..splits.stopping import StopRule
 from .hyperplane_mixture import HyperplaneMixture
 from .mixture import (
     Criterion,
@@ -79,6 +79,8 @@ class EnsembleSettings:
     n_init: int
     """Number of starts of every mixture."""
     seed: int
+    parts_at: int | None = None
+    """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
 
 
 class Ensemble(NamedTuple):
@@ -115,7 +117,7 @@ def hyperplane_ensemble(
     check: raises an error if the first pass shows that the rows cannot be clustered.
     """
     n_rows, _ = shape
-    look = yield from first_read(settings.seed, settings.sample_size, n_rows, check)
+    look = yield from first_read(settings.seed, settings.sample_size, n_rows, check, settings.parts_at)
     sample = look.sample
     standardise = standardiser(look.columns, sample, settings.scale, moderate=True, discrete=True)
     found, failed = find_hyperplanes(sample, standardise, settings, n_rows)
@@ -134,8 +136,9 @@ def hyperplane_ensemble(
     mixture, scores = _combined(counting, tuples, settings)
     if settings.n_clusters is None and settings.stop.holds_out and mixture.n_clusters > 1:
         # A hyperplane in a valley also divides clusters beside it, where there is none.
-        group = merged_cells(mixture.labels(sample.rows), mixture.n_clusters, standardise, sample).group
-        mixture = mixture.merged(group, tuples)
+        own, in_groups = mixture.labels(sample.rows), settings.parts_at is not None
+        merged = merged_cells(own, mixture.n_clusters, standardise, sample, in_groups=in_groups)
+        mixture = mixture.merged(merged.group, tuples)
     points = np.asarray(standardise(sample.rows), dtype=np.float64)
     best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)
     return Ensemble(replace(mixture, failed=failed), scores, len(found), Exemplars.among(sample, best))
@@ -152,7 +155,7 @@ def find_hyperplanes(
     scoring = rows
     root = Branch(1, SampleRows.of_all(sample), n_rows, counted=True, state=BranchState.WAITING)
     if settings.stop.holds_out:
-        scoring = rows[(sample.hashes >> np.uint64(hash_bit(root))) & np.uint64(1) == 0]
+        scoring = rows[is_choosing(root, sample.hashes, settings.parts_at)]
     rows, scoring = near_rows(rows, scoring)
     none = Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0)), np.empty(0)
     if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
@@ -195,28 +198,23 @@ def _in_valleys(
     rule = SplitRule(threshold_rule="proposed")
     scorer = Scorer(scoring, rule, bandwidth_of(settings.bandwidth, scoring), 1, standardise)
     root.candidates = candidates_for(rows, proposal, scorer, len(rows))
-    sweep = branch_pass([root], settings.seed, jitter=standardise.discrete.jitter)
-    counts = sweep.sweep(*root.sample.load()).along(slice(None))
-    whole = counts.along(root.candidates)
-    test = counts.along(root.candidates, half=1) if settings.stop.holds_out else whole
-    bins = rule.locate(whole, 1)
-    accepted = [
-        k >= 0 and settings.stop.accepts(test[j], k, int(root.n_rows), len(bins), generator(settings.seed, 1, j))
-        for j, k in enumerate(bins.tolist())
-    ]
-    failed = [j for j, k in enumerate(bins.tolist()) if k >= 0 and not accepted[j]]
-    best = max(failed, key=lambda j: test[j].depth[0, bins[j]], default=None)
-    if best is None:
-        return np.flatnonzero(accepted), np.empty(0)
-    return np.flatnonzero(accepted), _described(test[best], int(bins[best]), best, len(bins), settings)
-
-
-def _described(test: Histograms, k: int, j: int, n_tests: int, settings: EnsembleSettings) -> Floats:
-    """Return the relative depth of a valley, its p-value, and what the stop rule needs; NaN if it has none."""
-    stop, share = settings.stop, np.nan
-    if isinstance(stop, VotingRule):
-        share = stop.p_value(test, k, generator(settings.seed, 1, j))
-    return np.array([test.depth[0, k], share, (1 - stop.quantile) / n_tests])
+    sweep = branch_pass([root], settings.seed, jitter=standardise.discrete.jitter, parts_at=settings.parts_at)
+    counts = sweep.sweep(*root.sample.load()).along(slice(None), first_parts(root, settings.parts_at))
+    n_tests = len(root.candidates)
+    selector = SplitSelector(rule, settings.stop, n_tests, int(root.n_rows), min_rows=1)
+    train, test, whole, _ = selector.halves(counts, root.candidates)
+    bins = rule.locate(whole, 1).tolist()
+    tested = {
+        j: selector.test(counts, j, train, test, k, n_tests, generator(settings.seed, 1, j))
+        for j, k in enumerate(bins) if k >= 0
+    }  # fmt: skip
+    accepted = np.array([j for j, (is_valley, _) in tested.items() if is_valley], dtype=np.intp)
+    failed = [j for j in tested if j not in accepted]
+    if not failed:
+        return accepted, np.empty(0)
+    best = max(failed, key=lambda j: test[j].depth[0, bins[j]])
+    level = (1 - settings.stop.quantile) / n_tests
+    return accepted, np.array([test[best].depth[0, bins[best]], tested[best][1] / n_tests, level])
 
 
 def distinct_partitions(bits: Booleans) -> Integers:

@@ -22,6 +22,7 @@ from ..chunks import one_bar
 from ..growth.exemplars import Exemplars
 from ..images import PixelColumns
 from ..io.models import save_model
+from ..splits.stopping import STOP_RULES
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.history import REMEMBERED, History
@@ -168,6 +169,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
             raise ValueError("expected sample_weight or groups; got both: repeat the rows of equal ones")
         if self.missing == "drop":
             raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
+        if (rule := getattr(self, "stop_rule", None)) is not None and not STOP_RULES[rule].takes_groups:
+            raise ValueError(f"expected stop_rule='hold-out' or 'none' with groups; got {rule!r}, which compares rows")
 
     def _original(self, numbers: Integers) -> Integers:
         """Return the numbers of the rows of `fit` for those of rows that count several times."""

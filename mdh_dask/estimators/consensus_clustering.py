@@ -21,11 +21,11 @@ from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..tree.structure import Tree
-from .base import ClusterEstimator
 from .consensus_state import MOST_TREES, ConsensusState
 from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .explaining import best_failed, why_not
+from .in_groups import InGroups
 from .missing import MISSING
 from .models import form_of, of_form
 from .states import TreeState
@@ -38,7 +38,7 @@ EXEMPLARY = 4096
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConsensusClustering(ClusterEstimator):
+class ConsensusClustering(InGroups):
     """The clustering that many trees agree on most.
 
     Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
@@ -170,28 +170,6 @@ class ConsensusClustering(ClusterEstimator):
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         return super()._from_saved({**parameters, "estimator": _each(_tree_of, parameters.get("estimator"))})
-
-    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Cluster rows.
-
-        Parameters
-        ----------
-        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
-            As for `TreeEstimator.fit`.
-        y : ignored
-        groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
-            Groups of rows that depend on each other, as for `TreeEstimator.fit`; all trees, and merging, compare these.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter, `X` or `groups` is invalid; before any work if possible, otherwise in the first pass.
-        """
-        return self._fit(X, y, groups=groups)
 
     def _check_groups(self, weights: Any = None) -> None:
         super()._check_groups(weights)

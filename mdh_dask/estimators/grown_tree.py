@@ -25,7 +25,6 @@ from ..growth.scaling import Standardiser
 from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
 from ..projections import Projection
-from ..splits.stopping import STOP_RULES
 from ..summaries.columns import notes_on
 from ..summaries.evidence import restored_merges, stored_merges, table_of_cells
 from ..summaries.words import MOST_COLUMNS, clusters_in_words
@@ -104,13 +103,6 @@ class GrownTree(ClusterEstimator):
         self._target = partial_target(y, n_rows)
         if self._target is not None and self.missing == "drop":
             raise ValueError("expected missing='error' or 'mean' with labels of some rows; got 'drop'")
-
-    def _check_groups(self, weights: Any = None) -> None:
-        super()._check_groups(weights)
-        if not STOP_RULES[self.stop_rule].takes_groups:
-            raise ValueError(
-                f"expected stop_rule='hold-out' or 'none' with groups; got {self.stop_rule!r}, which compares rows"
-            )
 
     def _numbered(self, tree: Tree) -> Tree:
         """Return a tree with the numbers of clusters of this model."""

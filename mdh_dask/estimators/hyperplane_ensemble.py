@@ -15,10 +15,10 @@ from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import STOP_RULES
-from .base import ClusterEstimator
 from .checks import check_first_look
 from .constraints import Interval, StrOptions
 from .docstrings import documented
+from .in_groups import InGroups
 from .missing import MISSING
 from .row_values import Absent
 
@@ -27,7 +27,7 @@ MOST_HYPERPLANES = 1024
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class HyperplaneEnsemble(ClusterEstimator):
+class HyperplaneEnsemble(InGroups):
     """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
 
     From random directions, sequential quadratic programming turns and moves hyperplanes within random distances of the
@@ -159,6 +159,7 @@ class HyperplaneEnsemble(ClusterEstimator):
             criterion=self.information_criterion,
             n_init=self.n_init,
             seed=seed,
+            parts_at=None if self._parts is None else 1,
         )
         names = getattr(self, "feature_names_in_", None)
         found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=names))

@@ -17,10 +17,10 @@ from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from ..support_vectors.thesis import LARGEST_COMPLETE
-from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
 from .constraints import Interval, StrOptions
 from .docstrings import documented
+from .in_groups import InGroups
 from .missing import MISSING
 
 MOST_LANDMARKS = 10_000
@@ -29,7 +29,7 @@ MOST_LANDMARKS = 10_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SupportVectorClustering(ClusterEstimator):
+class SupportVectorClustering(InGroups):
     """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
 
     The smallest sphere around the rows in the feature space of a Gaussian kernel is a contour in the space of the rows,
@@ -69,8 +69,6 @@ class SupportVectorClustering(ClusterEstimator):
         If more are found, those between which the kernel sum falls least are merged.
     quantile : float, default=0.975
         One minus this bounds the probability that the sweep finds clusters in a cloud without any.
-    min_relative_depth : float, default=0.1
-        Share by which the rows in clusters must exceed those between them for the sweep to separate them.
 
     Attributes
     ----------
@@ -96,13 +94,14 @@ class SupportVectorClustering(ClusterEstimator):
     Notes
     -----
     Passes: one if a sample of ten times `n_landmarks` rows holds all rows. Otherwise a second counts the rows nearest
-    to each landmark, and a third those at each level. The half that confirms clusters is not used to draw their
-    contours: in a cloud in which the density on a straight path is never lower than at both ends, `quantile` holds for
-    any number of trials. Clusters of fewer than about fifty rows are seldom confirmed. Rows are sparse everywhere in
-    many columns: reduce these first. The `confidence` of a row is the share of the ten nearest landmarks with its
-    label; where `boundary_distance` is negative, the row is outside the contour. The time of a pass is in proportion to
-    `n_landmarks`. The sums of kernels of landmarks and of the dual of all rows correlate by 0.99 if the root mean
-    square distance of rows to their nearest landmarks is at most ``outliers / (2 sqrt(width))``.
+    to each landmark, and a third those at each level. Contours of one half of the rows are spread to cells, and are
+    clusters if the other half shows valleys between them, by the test with which `DensityTree` merges cells; of
+    rows in groups, halves are those of the groups. Clusters of fewer than about fifty rows are seldom confirmed.
+    Rows are sparse everywhere in many columns: reduce these first. The `confidence` of a row is the share of the
+    ten nearest landmarks with its label; where `boundary_distance` is negative, the row is outside the contour. The
+    time of a pass is in proportion to `n_landmarks`. The sums of kernels of landmarks and of the dual of all rows
+    correlate by 0.99 if the root mean square distance of rows to their nearest landmarks is at most ``outliers / (2
+    sqrt(width))``.
 
     References
     ----------
@@ -134,7 +133,6 @@ class SupportVectorClustering(ClusterEstimator):
         "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
         "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
-        "min_relative_depth": [Interval(Real, 0, None, closed="left")],
         "column_types": [str, dict],
         "missing": [StrOptions(MISSING)],
         "random_state": ["random_state"],
@@ -153,7 +151,6 @@ class SupportVectorClustering(ClusterEstimator):
     min_cluster_size: float | None = None
     max_clusters: int | None = None
     quantile: float = 0.975
-    min_relative_depth: float = 0.1
     column_types: Any = "auto"
     missing: str = "error"
     random_state: Any = 0
@@ -175,8 +172,8 @@ class SupportVectorClustering(ClusterEstimator):
             least_share=None if size is None else rows_of_share(size, n_rows) / n_rows,
             max_clusters=self.max_clusters,
             quantile=self.quantile,
-            min_relative_depth=self.min_relative_depth,
             seed=seed,
+            parts_at=None if self._parts is None else 1,
         )
         names = getattr(self, "feature_names_in_", None)
         found = yield from cluster(settings, shape, partial(check_first_look, names=names))

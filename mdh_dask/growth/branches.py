@@ -229,16 +229,16 @@ def hash_bit(branch: Branch) -> int:
     return (branch.level if branch.halved_at is None else branch.halved_at) % 32
 
 
-def first_parts(branch: Branch, settings: GrowthSettings) -> Booleans:
+def first_parts(branch: Branch, parts_at: int | None) -> Booleans:
     """Return which parts of the rows choose the split of a branch."""
-    return TWO_HALVES if settings.parts_at is None else halves_of_parts(branch.level)
+    return TWO_HALVES if parts_at is None else halves_of_parts(branch.level)
 
 
-def is_choosing(branch: Branch, hashes: Integers, settings: GrowthSettings) -> Booleans:
+def is_choosing(branch: Branch, hashes: Integers, parts_at: int | None) -> Booleans:
     """Return which rows choose the split of a branch, by their hashes."""
-    if settings.parts_at is None:
+    if parts_at is None:
         return (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
-    return first_parts(branch, settings)[parts_in(hashes)]
+    return first_parts(branch, parts_at)[parts_in(hashes)]
 
 
 def branch_pass(

@@ -190,7 +190,11 @@ class Examiner:
             if failed == selector.n_tests or found == most:
                 break
             rest.candidates, rest.state = candidates[i : i + 1], State.WAITING
-            counts = self.sweep([rest]).sweep(*rest.sample.load()).along(slice(None), first_parts(rest, self.settings))
+            counts = (
+                self.sweep([rest])
+                .sweep(*rest.sample.load())
+                .along(slice(None), first_parts(rest, self.settings.parts_at))
+            )
             decision = selector.choose(counts, candidates[i : i + selector.n_tests], rng)
             if decision is None or not decision.accepted:
                 failed += 1
@@ -209,7 +213,7 @@ class Examiner:
         rows = self.standardise.jittered(sample.rows, sample.hashes)
         if not self.settings.selector.stop.holds_out:
             return rows_and_scorer(branch, rows, rows, self.settings, self.standardise)
-        chooses = is_choosing(branch, sample.hashes, self.settings)
+        chooses = is_choosing(branch, sample.hashes, self.settings.parts_at)
         return rows_and_scorer(branch, rows, rows[chooses], self.settings, self.standardise)
 
     def _propose(self, branch: Branch, scorer: Scorer, rng: np.random.Generator) -> Proposal:
@@ -221,7 +225,7 @@ class Examiner:
         """Make directions the candidates of a branch; return the counts of its sample, and its share of the rows."""
         branch.candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
         branch.state = State.WAITING
-        counts = self.sweep([branch]).sweep(*sample).along(slice(None), first_parts(branch, self.settings))
+        counts = self.sweep([branch]).sweep(*sample).along(slice(None), first_parts(branch, self.settings.parts_at))
         return counts, len(sample.hashes) / branch.n_rows
 
     def sweep(self, branches: list[Branch], fresh: dict[Branch, float] | None = None) -> BranchPass:

@@ -248,7 +248,7 @@ def _confirm(
     """Confirm, move or reject the splits that waited for the counts of all rows."""
     directions = (slice(first, last) for first, last in pairwise(sweep.first))
     counted = {
-        branch: counts.along(own, first_parts(branch, examiner.settings))
+        branch: counts.along(own, first_parts(branch, examiner.settings.parts_at))
         for branch, own in zip(branches, directions)
         if own.start < own.stop
     }

@@ -12,7 +12,7 @@ from .._sparse import SparseRows
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan, Statistic
-from ..splits.dependence import N_PARTS
+from ..splits.dependence import N_PARTS, parts_in
 
 HASH_RANGE = 2**64
 
@@ -215,8 +215,11 @@ def first_read(
 
 
 def of_all_rows(verb: str, statistic: Statistic, sample: Sample, n_rows: int) -> Plan[Any]:
-    """Plan a statistic of all rows, without a pass if the sample of a first read holds them."""
+    """Plan a statistic of all rows, without a pass if the sample of a first read holds them.
+
+    It reads the parts of dependent rows beside them, if it needs these.
+    """
     if len(sample.rows) == n_rows:
-        return statistic.finalise(statistic.chunk(0, sample.rows))
+        return statistic.finalise(statistic.chunk(0, sample.rows, parts_in(sample.hashes)))
     value = yield Pass(verb, statistic)
     return value

@@ -9,10 +9,12 @@ from typing import NamedTuple
 import dask.array as da
 import numpy as np
 
+from .._jit.hashing import hash_again
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from .._words import full_count
 from ..chunks import Progress, Statistic, reduce_rows
+from ..splits.dependence import parts_in
 from .features import Features
 from .image import Image
 from .rows import pixel_rows
@@ -22,6 +24,9 @@ MOST_TILES = 2**16
 
 MOST_GIVEN = 2**20
 """Most tiles of a given side: their sums are in memory."""
+
+PARTS = 1
+"""Key of the hashes that deal tiles to parts."""
 
 LEVEL = 2.5
 """A side is large enough if tiles of twice that side vary less than so many times as much.
@@ -156,6 +161,19 @@ def tiles_of(rows: AnyArray, side: int) -> Integers:
     """Return the tiles of pixels, whose last three columns are line, column and number of the image."""
     line, column = (rows[:, -3:-1].astype(np.int64) // side).T
     return (rows[:, -1].astype(np.int64) << 44) | (line << 22) | column
+
+
+def parts_by_tiles(image: Image, side: int) -> da.Array:
+    """Return the part of each pixel with data, which a hash deals to its tile: no pass asks for the tiles.
+
+    The image is `counted`; the array is lazy, of shape (n_rows,), uint8.
+    """
+    located = _with_number(pixel_rows(image, Features(coordinates=True)), 0)
+    return located.map_blocks(_hashed_parts, side, dtype=np.uint8, drop_axis=1)
+
+
+def _hashed_parts(rows: AnyArray, side: int) -> Integers:
+    return parts_in(hash_again(tiles_of(rows, side).astype(np.uint64), PARTS))
 
 
 def wider(sums: TileSums) -> Iterator[TileSums]:

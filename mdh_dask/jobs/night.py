@@ -19,11 +19,13 @@ from .._traces import traced
 from .._words import full_count
 from ..chunks import announced
 from ..estimators.drift import drift
+from ..estimators.groups import Parts
 from ..estimators.history import continued
 from ..estimators.models import load_model
 from ..images import Image
 from ..images.rows import all_rows, pixel_rows
 from ..images.scenes import rows_of
+from ..images.tiles import parts_by_tiles
 from ..images.validity import NoDataError
 from ..io import codec
 from ..io.journal import FolderJournal
@@ -136,7 +138,7 @@ class ScheduledRun(Run):
 
     def passes(self, need: Estimate) -> str:
         """Return the passes of a model of all scenes, and of a night."""
-        return f"{need.passes()} for a model of all scenes; otherwise up to 3 of every new one: counts, drift, labels"
+        return f"{need.passes()} for a model of all scenes; otherwise up to 4 of every new one: counts, drift, labels"
 
     def _has_drifted(self, new: list[str]) -> bool:
         """Compare new scenes with the latest model unless it was fitted to them; return whether to fit another."""
@@ -163,9 +165,11 @@ class ScheduledRun(Run):
             why = "no data" if image is None else f"{type(model).__name__} has no tree"
             logger.info("scene %s: not compared, %s", name, why)
             return {"found": False, "novel": None, "alarms": [], "not_compared": why}
-        rows = pixel_rows(image, model.pixel_columns_.features)
+        rows, tiles, parts = pixel_rows(image, model.pixel_columns_.features), model.pixel_columns_.tiles, None
+        if tiles is not None:  # tiles of the new scene depend on each other as far as those of the model do
+            parts = Parts(parts_by_tiles(image, tiles.side), max(len(rows) // tiles.side**2, 1))
         with telling_of_memory(rows, model):
-            new = novelty_of(drift(model, rows, progress=announced(f"comparing {name}", self.progress)))
+            new = novelty_of(drift(model, rows, groups=parts, progress=announced(f"comparing {name}", self.progress)))
         found = new.bound > self.job.run["drift_threshold"]
         alarms = [f"split {new.node}: {new.share:.0%} of all rows lie where the model has none"] if found else []
         logger.info("scene %s: %s", name, "; ".join(alarms) or "no drift")

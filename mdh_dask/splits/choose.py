@@ -124,7 +124,7 @@ class SplitSelector:
         """
         n_tests = min(self.n_tests, len(candidates))
         min_rows = self.min_rows * share
-        train, test, whole, min_train = self._halves(counts, candidates, share)
+        train, test, whole, min_train = self.halves(counts, candidates, share)
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf and bins[c] >= 0]
         least, n_tested = np.nan, np.nan
@@ -132,7 +132,7 @@ class SplitSelector:
             tested = self._tested(train[int(c)], int(bins[c]))
             accepted, p_value = self._separates(whole[int(c)], min_rows), np.nan
             if not accepted:
-                accepted, p_value = self._test(counts, int(c), train, test, tested, n_tests, rng)
+                accepted, p_value = self.test(counts, int(c), train, test, tested, n_tests, rng)
                 n_tested = counts.n_testing if p_value == p_value else n_tested
             least = np.fmin(least, p_value)
             if accepted:
@@ -148,12 +148,12 @@ class SplitSelector:
         if not self.rule.limits_depth:
             return None
         of_any_depth = replace(self, rule=self.rule.at_any_depth)
-        whole = self._halves(counts, candidates, share)[2]
+        whole = self.halves(counts, candidates, share)[2]
         best = int(of_any_depth.rule.score(whole, self.min_rows * share).argmax())
         decision = of_any_depth._decision(whole, best, self.min_rows * share, None, accepted=False)
         return decision and replace(decision, admissible=decision.depth > self.rule.min_relative_depth)
 
-    def _halves(
+    def halves(
         self, counts: Counts, candidates: Histograms, share: float = 1.0
     ) -> tuple[Histograms, Histograms, Histograms, float]:
         """Return the histograms that choose, test and count all rows, and the least rows on a side where one chooses.
@@ -166,7 +166,7 @@ class SplitSelector:
             train, test = counts.along(candidates, half=0), counts.along(candidates, half=1)
         return train, test, whole, self.min_rows * share * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
 
-    def _test(
+    def test(
         self,
         counts: Counts,
         c: int,
@@ -202,7 +202,7 @@ class SplitSelector:
         counts, candidates, rng: as for `choose`, of one candidate.
         Returns the decision, not accepted yet; None if no split is admissible on the half that chooses, or on all rows.
         """
-        train, test, whole, min_train = self._halves(counts, candidates)
+        train, test, whole, min_train = self.halves(counts, candidates)
         k = int(self.rule.locate(train, min_train)[0])
         decision = self._decision(whole, 0, self.min_rows, None, accepted=False)
         if k < 0 or decision is None:

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._jit.hashing import hash_rows
 from .._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from .._jit.rows import loop_ready
 from .._state import State, checked_array
@@ -12,6 +11,7 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from ..growth.discrete import Discrete
 from ..growth.exemplars import agreeing_shares
+from ..growth.passes import hashes_of
 from .dual import SLACK, in_first_half
 
 LOWEST = -30
@@ -39,12 +39,14 @@ class LandmarkCounts(Statistic):
     """Shape (n_landmarks,), bool: landmarks of the first half."""
     discrete: Discrete = field(default_factory=Discrete)
     """Columns whose values are jittered."""
+    parts_at: int | None = None
+    """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the counts of a block, shape (2, n_landmarks)."""
         rows = loop_ready(blocks[0])
         counts = np.zeros((2, self.columns.shape[1]), dtype=np.int64)
-        hashes = hash_rows(self.seed, start, len(rows))
+        hashes = hashes_of(self.seed, start, blocks, self.parts_at)
         rows = self.discrete.jittered(rows, hashes)
         halves = in_first_half(hashes)
         count_nearest(rows, self.centre, self.scale, self.columns, self.first, halves, counts)

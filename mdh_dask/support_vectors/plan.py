@@ -19,7 +19,7 @@ from ..growth.scaling import Standardiser, robust_standardiser
 from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Landmarks, Sphere, in_first_half, landmarks_of, level_of, smallest_sphere, spacing
-from .holdout import connecting_edges
+from .holdout import Rows, connecting_edges
 from .model import N_COLUMNS, Contours, LandmarkCounts, LevelCounts, level_of_counts
 from .sweep import Step, best_failed, chosen_step, persistence_of, plateau_of, sweep, widths_for
 
@@ -58,8 +58,9 @@ class ContourSettings:
     least_share: float | None
     max_clusters: int | None
     quantile: float
-    min_relative_depth: float
     seed: int
+    parts_at: int | None = None
+    """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
 
 
 def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Clustered]:
@@ -73,7 +74,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)
-    look = yield from first_read(settings.seed, wanted, n_rows, check)
+    look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
     near = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
     frame = robust_standardiser(near.rows, settings.scale)
     discrete = Discrete()
@@ -82,18 +83,21 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     sample = near._replace(rows=discrete.jittered(near.rows, near.hashes))
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # so that the first of them are a random sample
-    halves = [frame.exactly(mixed.rows[in_first_half(mixed.hashes) == half]) for half in (True, False)]
+    first, in_groups = in_first_half(mixed.hashes), settings.parts_at is not None
+    rows = Rows(frame.exactly(mixed.rows), mixed.hashes, first, in_groups)
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
         contours = _one_place(frame, landmarks, settings)
         return Clustered(contours, _densest(contours, look.sample, settings.n_landmarks))
     columns = np.ascontiguousarray(landmarks.points.T)
-    counting = LandmarkCounts(settings.seed, frame.centre, frame.scale, columns, landmarks.first, discrete)
+    counting = LandmarkCounts(
+        settings.seed, frame.centre, frame.scale, columns, landmarks.first, discrete, settings.parts_at
+    )
     counts: Integers = yield from of_all_rows("counting landmarks", counting, look.sample, n_rows)
     exact = n_rows <= settings.n_landmarks
     weights, of_first = counts.astype(np.float64)
-    settings = settings if _can_sweep(landmarks, halves[1]) else _one_cluster(settings, landmarks)
-    steps, chosen = _sweep(settings, landmarks, of_first, halves)
+    settings = settings if _can_sweep(landmarks, rows) else _one_cluster(settings, landmarks)
+    steps, chosen = _sweep(settings, landmarks, of_first, rows)
     # The same pass also measures the levels at the widths beside the chosen one, at no cost.
     plateau = [chosen] if exact and steps else plateau_of(steps, chosen)
     pairs = [(steps[i].sphere.width, steps[i].outliers) for i in plateau]
@@ -144,8 +148,8 @@ def _warn_of_spacing(points: Floats, width: float) -> None:
         )
 
 
-def _can_sweep(landmarks: Landmarks, held_out: Floats) -> bool:
-    return bool(np.count_nonzero(landmarks.first) > 1 and len(held_out))
+def _can_sweep(landmarks: Landmarks, rows: Rows) -> bool:
+    return bool(np.count_nonzero(landmarks.first) > 1 and not rows.first.all())
 
 
 def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSettings:
@@ -154,17 +158,15 @@ def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSett
     return replace(settings, width=width, max_clusters=1 if settings.width is None else settings.max_clusters)
 
 
-def _sweep(
-    settings: ContourSettings, landmarks: Landmarks, counts: Floats, halves: Sequence[Floats]
-) -> tuple[list[Step], int]:
+def _sweep(settings: ContourSettings, landmarks: Landmarks, counts: Floats, rows: Rows) -> tuple[list[Step], int]:
     """Return the steps of the sweep, empty if the width is given, and the chosen one."""
     if settings.width is not None:
         return [], 0
     steps = sweep(
-        landmarks.points[landmarks.first], counts[landmarks.first], *halves,
+        landmarks.points[landmarks.first], counts[landmarks.first], rows,
         outliers=settings.outliers, adjacency=settings.adjacency, n_neighbors=settings.n_neighbors,
         n_segment=settings.n_segment, least_share=settings.least_share, quantile=settings.quantile,
-        depth=settings.min_relative_depth, max_clusters=settings.max_clusters,
+        max_clusters=settings.max_clusters,
     )  # fmt: skip
     return steps, chosen_step(steps)
 

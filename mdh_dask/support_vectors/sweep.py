@@ -6,13 +6,12 @@ from math import sqrt
 
 import numpy as np
 from scipy.spatial.distance import pdist
-from scipy.special import ndtri
 
 from .._random import any_rows
 from .._typing import Floats, Integers
 from .components import by_size, components
 from .dual import Sphere, level_of, smallest_sphere, spacing
-from .holdout import Relief, confirmed, connecting_edges, relief_of
+from .holdout import Rows, connecting_edges, densest_first
 
 SHARES = (0.0, 0.1, 0.3, 0.6)
 """Shares outside the contours to try; large ones separate overlapping clusters."""
@@ -23,12 +22,6 @@ LEAST_RATIO = 2.0
 """Least ratio of a width to the previous one."""
 
 POINTS_FOR_DISTANCE = 500
-
-SHOWS = 2.5
-"""Evidence of a valley, in standard deviations, from the rows that chose it; weaker ones are not tested."""
-
-ROWS_TO_SHOW = 1000
-"""Number of rows, of the half that drew the contours, that must show valleys."""
 
 N_FINALISTS = 3
 """Number of pairs of a width and a share outside to test; each test costs all of them power."""
@@ -48,11 +41,11 @@ class Step:
     """Shape (n_points,): labels of the clusters between which the rows that drew them show valleys; -1 outside."""
     evidence: float
     """Evidence of the shallowest of these valleys from the same rows, in standard deviations."""
-    relief: Relief
-    """Relief of the density of these rows."""
+    edges: Integers
+    """Edges of a graph of the points, the densest first."""
     confirmed: Integers | None = None
     """Shape (n_points,): labels of the clusters that the other rows confirm; None if not tested."""
-    failed: tuple[float, float] = (-np.inf, SHOWS)
+    failed: tuple[float, float] = (-np.inf, np.inf)
     """Evidence of the best valley that failed, in standard deviations, and what it needed: of those that the other rows
     tested, otherwise of those that the same rows did not show; minus infinity without any."""
 
@@ -83,8 +76,7 @@ def widths_for(points: Floats) -> Floats:
 def sweep(
     points: Floats,
     counts: Floats,
-    own: Floats,
-    held_out: Floats,
+    rows: Rows,
     *,
     outliers: float,
     adjacency: str,
@@ -92,19 +84,18 @@ def sweep(
     n_segment: int | None,
     least_share: float | None,
     quantile: float,
-    depth: float,
     max_clusters: int | None,
 ) -> list[Step]:
     """Return the steps of all widths and shares outside for one half of the rows, with clusters confirmed by the other.
 
     points, counts (n, n_features) and (n,): landmarks of one half of the rows, and the rows of that half nearest to
         each.
-    own, held_out (n_rows, n_features): standardised rows of that half, and of the other.
+    rows: standardised rows of that half, and of the other.
     outliers: the least share outside.
     adjacency, n_neighbors, n_segment: as for `components`.
     least_share: least share of the rows in a cluster; None for the square root of their number. Components need this
         share of the rows inside.
-    quantile, depth: one minus `quantile` bounds the probability of any false cluster, over all tests. See `confirmed`.
+    quantile: one minus this bounds the probability of any false cluster, over all tests.
     max_clusters: steps with more clusters are tested only if none has fewer.
     """
     edges = connecting_edges(points, n_neighbors)
@@ -119,22 +110,21 @@ def sweep(
                 sphere, level, counts, adjacency=adjacency, n_neighbors=n_neighbors, n_segment=n_segment
             )
             drawn.append((sphere, share, by_size(labels, counts, float((1 - share) * least))))
-    steps = []
+    steps, nearest = [], rows.nearest(points)
     for i, (sphere, share, labels) in enumerate(drawn):
         n = int(labels.max()) + 1
         smallest = counts[labels == n - 1].sum() / counts.sum() if n else 0.0
         if i % len(shares) == 0:
-            relief = relief_of(points, counts, sphere.width, edges)
-        evidence, failed = np.inf, -np.inf
+            dense = densest_first(edges, points, counts, sphere.width)
+        step = Step(sphere, share, n, smallest, labels, np.inf, dense)
         if n > 1:
-            labels, evidence, failed = confirmed(relief, labels, own[:ROWS_TO_SHOW], None, SHOWS, depth)
-        steps.append(Step(sphere, share, n, smallest, labels, evidence, relief, failed=(failed, SHOWS)))
+            shown = rows.shown(dense, labels, nearest)
+            step = replace(step, labels=shown.labels, evidence=shown.evidence, failed=(shown.failed, shown.needed))
+        steps.append(step)
     tried = finalists(steps, max_clusters)
-    n_tests = sum(steps[i].n_clusters - 1 for i in tried)
-    deviations = float(-ndtri((1 - quantile) / max(n_tests, 1)))
     for i in tried:
-        labels, _, failed = confirmed(steps[i].relief, steps[i].labels, own, held_out, deviations, depth)
-        steps[i] = replace(steps[i], confirmed=labels, failed=(failed, deviations))
+        found = rows.confirmed(steps[i].edges, steps[i].labels, nearest, (1 - quantile) / len(tried))
+        steps[i] = replace(steps[i], confirmed=found.labels, failed=(found.failed, found.needed))
     return steps
 
 
@@ -186,7 +176,7 @@ def best_failed(steps: Sequence[Step], chosen: int) -> Floats:
     tested = [step for step in steps if step.confirmed is not None and (n < 2 or step.n_confirmed == n)]
     shown = [step for step in steps if step.confirmed is None]
     for by_others, own in ((1.0, tested), (0.0, shown)):
-        best = max((step.failed for step in own), default=(-np.inf, SHOWS))
+        best = max((step.failed for step in own), default=(-np.inf, np.inf))
         if np.isfinite(best[0]):
             return np.array([by_others, *best])
     return np.empty(0)

@@ -14,7 +14,7 @@ from .known import Known
 from .lines import has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
-from .pair_tests import Pair, PairTests, Values
+from .pair_tests import Halves, Pair, PairTests, Values
 
 LEVEL = 0.05
 """Probability that a cloud without clusters is divided."""
@@ -76,6 +76,7 @@ def merge_cells(
     slabs: bool = True,
     order: Merges | None = None,
     level: float = LEVEL,
+    halves: Halves | None = None,
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -118,6 +119,8 @@ def merge_cells(
         The cells in the order of their contact.
     level : float, default=0.05
         Probability that a cloud without clusters is divided.
+    halves : tuple of two bool arrays of shape (n_rows,), optional
+        The rows that choose the places, and those that are counted, if others than these drew the cells.
 
     Returns
     -------
@@ -141,7 +144,8 @@ def merge_cells(
     ranks = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[ranks], hashes[ranks], cell[ranks]
     smoothed = smoothed_cells(rows, cell, n_cells) if smooth else cell
-    tests = PairTests(rows, hashes, smoothed, bandwidth, in_groups, slabs)
+    halves = None if halves is None else (halves[0][ranks], halves[1][ranks])
+    tests = PairTests(rows, hashes, smoothed, bandwidth, in_groups, slabs, halves)
     factors = factors_of(rows, cell, n_cells) if bandwidth is None else no_factors(n_cells)
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     lost = np.flatnonzero(group != np.arange(n_cells)).tolist()
@@ -192,8 +196,9 @@ def _merged_in_order(tests: PairTests, group: Integers, order: Merges, enough: f
 
 
 def _known(tests: PairTests, factors: Factors, group: Integers, apart: Collection[Pair], enough: float) -> Known:
-    """Return what is known of the groups that may be merged: neighbours, or all groups if levels may part them."""
-    every = bool(factors) or tests.bandwidth is not None  # levels of a category may be far from each other
+    """Return what is known of the groups that may be merged: neighbours, or all if levels or donors may part them."""
+    # Levels of a category may be far from each other, and so may rows of different donors.
+    every = bool(factors) or tests.bandwidth is not None or tests.in_groups
     pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
     return Known(tests, factors, group, pairs.reshape(-1, 2).astype(np.int64), apart, enough)
 

@@ -4,7 +4,7 @@ What places balls and lines is one half of the rows, what is counted in them the
 are integers, of which evidence is a function.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from .landmarks import ELSEWHERE, Half, Landmarks
 from .lines import Slabs
 
 Pair = tuple[int, int]
+
+Halves = tuple[Booleans, Booleans]
+"""Which rows choose the places, and which are counted."""
 
 Values = tuple[float, float, float]
 """Evidence, rows in the core and rows on the cut."""
@@ -83,6 +86,8 @@ class PairTests:
         As for `mdh_dask.valleys.merging.merge_cells`.
     slabs : bool, default=True
         Whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many clouds.
+    halves : tuple of two bool arrays of shape (n_rows,), optional
+        As for `mdh_dask.valleys.merging.merge_cells`.
     """
 
     def __init__(
@@ -93,17 +98,17 @@ class PairTests:
         bandwidth: Callable[[Floats], float] | None = None,
         in_groups: bool = False,
         slabs: bool = True,
+        halves: Halves | None = None,
     ) -> None:
+        self.halves = halves
         self.rows, self.hashes, self.cell, self.bandwidth, self.in_groups = rows, hashes, cell, bandwidth, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         self.splits: list[list[tuple[Landmarks, Slabs | None]]] = []
-        for number in range(max(min(ROWS_OF_SPLITS // len(rows), MOST_SPLITS), 1)):
-            first = _first_half(hashes, number, parts)
-            one, other = np.flatnonzero(first), np.flatnonzero(~first)
-            halves = Half(rows, one, other, cell, parts), Half(rows, other, one, cell, parts)
-            chosen = [(half, Landmarks(half)) for half in halves]
+        for split in _splits(hashes, parts) if halves is None else [[halves]]:
+            own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
+            chosen = [(half, Landmarks(half)) for half in own]
             self.splits.append([(marks, Slabs(half, marks, normal) if slabs else None) for half, marks in chosen])
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
@@ -148,7 +153,7 @@ class PairTests:
         if not np.ptp(rows, axis=0).any():
             return np.inf
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
-        tests = PairTests(rows, self.hashes, sides[self.cell], in_groups=self.in_groups)
+        tests = PairTests(rows, self.hashes, sides[self.cell], in_groups=self.in_groups, halves=self.halves)
         return float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
 
     def seen(self) -> Integers:
@@ -161,11 +166,14 @@ class PairTests:
         return np.unique(np.concatenate(links), axis=0)
 
 
-def _first_half(hashes: Integers, number: int, parts: Integers | None) -> Booleans:
-    """Return the rows of the first half in one of several ways to halve rows, or the parts of dependent rows."""
-    if parts is not None:
-        return halves_of_parts(number)[parts]
-    return np.asarray((hash_again(hashes, HALVES) >> np.uint64(number)) & np.uint64(1) == 0)
+def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:
+    """Return ways to halve rows, or the parts of dependent rows: either half chooses, and the other is counted."""
+    for number in range(max(min(ROWS_OF_SPLITS // len(hashes), MOST_SPLITS), 1)):
+        if parts is None:
+            first = np.asarray((hash_again(hashes, HALVES) >> np.uint64(number)) & np.uint64(1) == 0)
+        else:
+            first = halves_of_parts(number)[parts]
+        yield [(first, ~first), (~first, first)]
 
 
 def pooled(errors: Floats) -> Floats:

@@ -13,7 +13,9 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
+    HyperplaneEnsemble,
     RandomProjectionTree,
+    SupportVectorClustering,
     drift,
     load_model,
 )
@@ -22,6 +24,7 @@ from mdh_dask.estimators.groups import dealt
 TREES = [RandomProjectionTree, HierarchicalMDH]
 
 MERGING = [HierarchicalKernelMDH, DensityTree]
+OTHERS = [SupportVectorClustering, HyperplaneEnsemble]
 
 
 def donors(seed, n_groups=20, n=300, effect=2.0, d=4):
@@ -87,6 +90,30 @@ def test_an_ensemble_compares_groups_in_all_trees_and_where_it_merges():
     own = DivisiveClustering(stop_rule="level")
     with pytest.raises(ValueError, match="expected stop_rule='hold-out' or 'none' with groups"):
         ConsensusClustering(estimator=own, n_trees=4).fit(X, groups=groups)
+
+
+@pytest.mark.parametrize("method", OTHERS)
+def test_contours_and_hyperplanes_do_not_take_donors_for_clusters_and_find_those_of_all_donors(method):
+    X, groups = donors(1, n_groups=16, n=100, effect=3.0)
+    assert method().fit(X).n_clusters_ > 1
+    assert method().fit(X, groups=groups).n_clusters_ == 1
+    X, groups, label = clusters(0, n=2000, d=2, apart=6)
+    model = method().fit(X, groups=groups)
+    assert model.n_groups_ == 20
+    assert normalized_mutual_info_score(label, model.labels_) > 0.85
+    lazy = da.from_array(X, chunks=(301, 2))
+    assert_array_equal(method().fit(lazy, groups=da.from_array(groups, chunks=99)).labels_, model.labels_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", OTHERS)
+def test_what_passes_count_of_dependent_rows_does_not_depend_on_chunks(method):
+    limits = {"sample_size": 500} if method is HyperplaneEnsemble else {"n_landmarks": 60}
+    X, groups, _ = clusters(1, n=3000, d=2, apart=6)
+    lazy = da.from_array(X, chunks=(777, 2))
+    one, other = (method(**limits).fit(rows, groups=groups) for rows in (X, lazy))
+    assert one.n_passes_ > 1
+    assert_array_equal(one.labels_, other.labels_)
 
 
 def test_labels_depend_on_which_rows_are_together_and_not_on_names_chunks_or_types():

@@ -10,10 +10,12 @@ from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import KernelKMeans, RandomProjectionTree, SupportVectorClustering, load_model
+from mdh_dask import KernelKMeans, RandomProjectionTree, drift, load_model
+from mdh_dask.estimators.groups import Parts
 from mdh_dask.images import open_image, tiles
-from mdh_dask.images.rows import counted
-from mdh_dask.images.tiles import tiled_rows
+from mdh_dask.images.features import Features
+from mdh_dask.images.rows import counted, pixel_rows
+from mdh_dask.images.tiles import parts_by_tiles, tiled_rows
 from mdh_dask.workflows import segment
 
 
@@ -126,6 +128,24 @@ def test_several_images_are_tested_on_tiles_unless_asked_otherwise_or_the_method
     assert [on_tiles for _, on_tiles in found[1:]] == [False, False]
 
 
+def test_scenes_like_those_of_a_model_have_drifted_by_pixels_but_not_by_tiles(tmp_path):
+    def scene(number, shift=0, chunks=(64, 64)):
+        pixels = smooth(number, 96, 8.0, 4) + np.float32(shift)
+        return open_image(stored(tmp_path, pixels, chunks, f"{number}.zarr"))
+
+    tiled = tiled_rows([scene(number) for number in range(3)])
+    model = RandomProjectionTree().fit(tiled.rows, groups=tiled.tiles)
+    found = []
+    for image in (*map(scene, range(10, 16)), scene(16, shift=4)):
+        rows = pixel_rows(image, Features())
+        parts = parts_by_tiles(image, tiled.side).compute()
+        groups = Parts(parts, len(rows) // tiled.side**2)
+        found.append([drift(model, rows).found, drift(model, rows, groups=groups).found])
+    assert_array_equal(parts_by_tiles(scene(16, shift=4, chunks=(17, 96)), tiled.side), np.asarray(parts))
+    assert sum(by_pixels for by_pixels, _ in found[:-1]) > 0
+    assert [by_tiles for _, by_tiles in found] == [False] * 6 + [True]
+
+
 def test_classes_of_forty_patches_each_are_found_on_tiles(tmp_path):
     rng = np.random.default_rng(0)
     label = np.kron(rng.permutation(np.arange(121) % 3).reshape(11, 11), np.ones((16, 16), int))
@@ -157,5 +177,5 @@ def test_options_that_exclude_tiles_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tiles, "MOST_GIVEN", 4)
     with pytest.raises(ValueError, match="expected at most 4 tiles; got tiles of 16 pixels: at least 24 are needed"):
         segment(path, RandomProjectionTree(), labels=out, dependence=16)
-    with pytest.raises(ValueError, match="SupportVectorClustering compares rows, and not groups of dependent rows"):
-        segment(path, SupportVectorClustering(), labels=out, dependence="auto")
+    with pytest.raises(ValueError, match="KernelKMeans compares rows, and not groups of dependent rows"):
+        segment(path, KernelKMeans(n_clusters=2), labels=out, dependence="auto")

@@ -85,7 +85,7 @@ def test_a_job_tests_the_groups_of_its_column(store, tmp_path):
     ("method", "parameter", "said"),
     [
         ("divisive", ("stop_rule", "hold-out-uniform"), "expected stop_rule='hold-out' or 'none' with groups"),
-        ("svc", None, "SupportVectorClustering compares rows, and not groups of dependent rows: take one of"),
+        ("kernel-kmeans", None, "KernelKMeans compares rows, and not groups of dependent rows: take one of"),
     ],
 )
 def test_what_does_not_test_groups_is_refused_before_any_work(store, tmp_path, method, parameter, said):
