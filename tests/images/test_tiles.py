@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import KernelKMeans, RandomProjectionTree, drift, load_model
+from mdh_dask import DensityTree, KernelKMeans, RandomProjectionTree, drift, load_model
 from mdh_dask.estimators.groups import Parts
 from mdh_dask.images import open_image, tiles
 from mdh_dask.images.features import Features
@@ -88,6 +88,19 @@ def test_classes_in_many_patches_are_found_on_tiles(tmp_path):
         found = zarr.open_array(f"{tmp_path}/l.zarr")[:]
         assert model.n_clusters_ == 2
         assert max(np.mean(found == label), np.mean(found != label)) > 0.97
+
+
+@pytest.mark.parametrize("method", [RandomProjectionTree, DensityTree])
+def test_segments_on_tiles_are_the_same_for_any_chunks_of_the_image(tmp_path, method):
+    kind = np.kron(np.random.default_rng(0).permutation(np.arange(144) % 2).reshape(12, 12), np.ones((12, 12), int))
+    pixels, found = smooth(0, 144, 2.0) + np.float32(5) * kind[..., None].astype(np.float32), []
+    for chunks in ((64, 64), (37, 144), (144, 11)):
+        path = stored(tmp_path, pixels, chunks)
+        segment(path, method(), labels=f"{tmp_path}/l.zarr", dependence="auto", overwrite=True)
+        found.append(zarr.open_array(f"{tmp_path}/l.zarr")[:])
+    assert len(np.unique(found[0])) == 2
+    assert_array_equal(found[1], found[0])
+    assert_array_equal(found[2], found[0])
 
 
 def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
