@@ -1,5 +1,6 @@
 """Counting what Dask does, and comparing nested values."""
 
+import json
 import os
 import re
 import threading
@@ -29,6 +30,19 @@ def in_turns(*values):
     """Return tuples of one value of each collection, as many as the longest has; shorter ones begin again."""
     values = [list(some) for some in values]
     return [tuple(some[i % len(some)] for some in values) for i in range(max(map(len, values)))]
+
+
+def job_text(**sections):
+    """Return the text of a job file with these sections; it runs on threads unless it has a cluster."""
+    sections = {name: sections.get(name, {}) for name in ("input", "method", "cluster", "output", "run")}
+    sections["cluster"] = sections["cluster"] or {"kind": "threads"}
+    found = []
+    for name, keys in sections.items():
+        values = {
+            key: json.dumps(value) if isinstance(value, str | list | bool) else value for key, value in keys.items()
+        }
+        found += [f"[{name}]", *(f"{key} = {value}" for key, value in values.items())] if keys else []
+    return "\n".join([*found, ""])
 
 
 def last_line(result):

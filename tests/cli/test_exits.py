@@ -19,23 +19,14 @@ from distributed.security import Security
 
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import write_rows
-from tests.helpers import serving
+from tests.helpers import job_text, serving
 from tests.s3 import ENVIRONMENT
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
 
-JOB = """
-[input]
-path = "{input}"
-[method]
-n_projections = 20
-[cluster]
-kind = "threads"
-[output]
-labels = "{labels}"
-[run]
-work = "{work}"
-"""
+JOB = job_text(
+    input={"path": "{input}"}, method={"n_projections": 20}, output={"labels": "{labels}"}, run={"work": "{work}"}
+)
 
 
 @pytest.fixture

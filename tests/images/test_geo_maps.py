@@ -14,6 +14,7 @@ import tifffile
 import xarray
 import zarr
 from click.testing import CliRunner
+from helpers import job_text
 from rasterio.shutil import copy
 from test_images import beach, image_of
 from test_nodata import HOLES, THERE, bright, geotiff
@@ -161,18 +162,11 @@ def test_a_map_is_written_to_a_url_and_a_failure_leaves_nothing_behind(scene, tm
     assert [path.name for path in tmp_path.iterdir()] == ["scene.tif"]
 
 
-JOB = """
-[input]
-kind = "image"
-path = "scene.tif"
-[method]
-n_projections = 20
-[cluster]
-kind = "threads"
-[output]
-labels = "labels.tif"
-manifest = "manifest.json"
-"""
+JOB = job_text(
+    input={"kind": "image", "path": "scene.tif"},
+    method={"n_projections": 20},
+    output={"labels": "labels.tif", "manifest": "manifest.json"},
+)
 
 
 def test_commands_and_jobs_write_maps(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rasterio
 import zarr
+from helpers import job_text
 from test_geo_maps import SINUSOIDAL, UTM, run, scene_with
 from test_images import beach
 
@@ -85,19 +86,11 @@ def test_an_item_needs_labels():
     assert "expected labels beside the item" in result.stderr
 
 
-JOB = """
-[input]
-kind = "scenes"
-path = "scenes/*.tif"
-[method]
-n_projections = 20
-[cluster]
-kind = "threads"
-[output]
-labels = "{scene}.tif"
-item = "{scene}.json"
-model = "m-{version}.zarr"
-"""
+JOB = job_text(
+    input={"kind": "scenes", "path": "scenes/*.tif"},
+    method={"n_projections": 20},
+    output={"labels": "{scene}.tif", "item": "{scene}.json", "model": "m-{version}.zarr"},
+)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import reference_windows
 import tifffile
 import zarr
 from click.testing import CliRunner
+from helpers import job_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
@@ -303,21 +304,11 @@ def test_commands_leave_out_pixels_without_data_and_the_model_knows_which(tmp_pa
     assert json.loads(result.stdout)["rows"] == [THERE.sum()] * 2, result.output
 
 
-JOB = """
-[input]
-kind = "image"
-path = "a.zarr"
-mask = "mask.tif"
-nodata = nan
-[method]
-n_projections = 20
-[cluster]
-kind = "threads"
-[output]
-labels = "l.zarr"
-metrics = "metrics.json"
-manifest = "manifest.json"
-"""
+JOB = job_text(
+    input={"kind": "image", "path": "a.zarr", "mask": "mask.tif", "nodata": float("nan")},
+    method={"n_projections": 20},
+    output={"labels": "l.zarr", "metrics": "metrics.json", "manifest": "manifest.json"},
+)
 
 
 def test_a_job_counts_what_it_leaves_out_and_knows_when_the_mask_has_changed(tmp_path):

@@ -12,6 +12,7 @@ import rasterio
 import rasterio.features
 import zarr
 from click.testing import CliRunner
+from helpers import job_text
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
@@ -239,22 +240,17 @@ def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
         assert (zarr.open_array(path, mode="r")[:] == -1).all()
 
 
-JOB = """
-[input]
-kind = "image"
-path = "a.zarr"
-sieve = 10
-[method]
-n_projections = 20
-[cluster]
-kind = "threads"
-[output]
-labels = "l.tif"
-connected = "c.tif"
-regions = "r.parquet"
-manifest = "manifest.json"
-metrics = "metrics.json"
-"""
+JOB = job_text(
+    input={"kind": "image", "path": "a.zarr", "sieve": 10},
+    method={"n_projections": 20},
+    output={
+        "labels": "l.tif",
+        "connected": "c.tif",
+        "regions": "r.parquet",
+        "manifest": "manifest.json",
+        "metrics": "metrics.json",
+    },
+)
 
 
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")

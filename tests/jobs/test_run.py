@@ -22,7 +22,7 @@ import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
 from disturbed import Killed, contents, emptied, undisturbed_outputs
-from helpers import at_night
+from helpers import at_night, job_text
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
@@ -36,22 +36,17 @@ from mdh_dask.jobs.locks import Fence, new_attempt
 from mdh_dask.jobs.staging import Staged
 from mdh_dask.workflows import estimates
 
-JOB = """
-[input]
-path = "x.zarr"
-[method]
-name = "rp"
-n_projections = 20
-sample_size = 300
-[cluster]
-kind = "threads"
-[output]
-labels = "out/l.zarr"
-model = "out/m.zarr"
-report = "out/r.html"
-metrics = "out/metrics.json"
-manifest = "out/manifest.json"
-"""
+JOB = job_text(
+    input={"path": "x.zarr"},
+    method={"name": "rp", "n_projections": 20, "sample_size": 300},
+    output={
+        "labels": "out/l.zarr",
+        "model": "out/m.zarr",
+        "report": "out/r.html",
+        "metrics": "out/metrics.json",
+        "manifest": "out/manifest.json",
+    },
+)
 
 OUTPUTS = ["l.zarr", "m.zarr", "manifest.json", "metrics.json", "r.html"]
 

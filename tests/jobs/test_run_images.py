@@ -13,7 +13,7 @@ import tifffile
 import zarr
 from click.testing import CliRunner
 from disturbed import contents, emptied
-from helpers import at_night, last_line
+from helpers import at_night, job_text, last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
@@ -25,25 +25,18 @@ SIZE = (300, 250)
 
 TILE = (40, 50)
 
-JOB = """
-[input]
-kind = "image"
-path = "image"
-window = 3
-coordinates = 0.01
-[method]
-n_projections = 20
-sample_size = 300
-[cluster]
-kind = "threads"
-[output]
-labels = "out/l.zarr"
-model = "out/m.zarr"
-report = "out/r.html"
-preview = "out/p.png"
-metrics = "out/metrics.json"
-manifest = "out/manifest.json"
-"""
+JOB = job_text(
+    input={"kind": "image", "path": "image", "window": 3, "coordinates": 0.01},
+    method={"n_projections": 20, "sample_size": 300},
+    output={
+        "labels": "out/l.zarr",
+        "model": "out/m.zarr",
+        "report": "out/r.html",
+        "preview": "out/p.png",
+        "metrics": "out/metrics.json",
+        "manifest": "out/manifest.json",
+    },
+)
 
 OUTPUTS = ["l.zarr", "m.zarr", "manifest.json", "metrics.json", "p.png", "r.html"]
 

@@ -16,7 +16,7 @@ import s3fs
 from botocore.exceptions import NoCredentialsError
 from click.testing import CliRunner
 from disturbed import Killed, kill
-from helpers import at_night
+from helpers import at_night, job_text
 from test_scenes import JOB as SCENES
 from test_scenes import mask, scene
 
@@ -168,23 +168,18 @@ def test_without_credentials_there_is_no_permission():
 
 # Jobs: their labels and models grow at hidden URLs and are copied when all outputs are complete
 
-JOB = """
-[input]
-path = "{url}/x.zarr"
-[method]
-n_projections = 20
-sample_size = 100
-[cluster]
-kind = "threads"
-[output]
-labels = "{url}/l.zarr"
-model = "{url}/m.zarr"
-report = "{url}/out/r.html"
-metrics = "{url}/out/metrics.json"
-manifest = "{url}/manifest.json"
-[run]
-on_change = "restart"
-"""
+JOB = job_text(
+    input={"path": "{url}/x.zarr"},
+    method={"n_projections": 20, "sample_size": 100},
+    output={
+        "labels": "{url}/l.zarr",
+        "model": "{url}/m.zarr",
+        "report": "{url}/out/r.html",
+        "metrics": "{url}/out/metrics.json",
+        "manifest": "{url}/manifest.json",
+    },
+    run={"on_change": "restart"},
+)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ import rasterio
 import zarr
 from click.testing import CliRunner
 from disturbed import Killed, contents, kill
-from helpers import at_night
+from helpers import at_night, job_text
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from mdh_dask import PCATree, load_model
@@ -59,24 +59,18 @@ def scene(path, seed, height=30, width=40, shift=0, bands=BANDS, holes=0, zone=2
     return kind
 
 
-JOB = """
-[input]
-kind = "scenes"
-path = "scenes/*.tif"
-[method]
-name = "pca"
-[cluster]
-kind = "threads"
-[output]
-labels = "out/{scene}.tif"
-model = "out/model-{version}.zarr"
-report = "out/night.html"
-metrics = "out/metrics.json"
-manifest = "out/manifest.json"
-[run]
-openmetrics = "job.prom"
-on_drift = "refit"
-"""
+JOB = job_text(
+    input={"kind": "scenes", "path": "scenes/*.tif"},
+    method={"name": "pca"},
+    output={
+        "labels": "out/{scene}.tif",
+        "model": "out/model-{version}.zarr",
+        "report": "out/night.html",
+        "metrics": "out/metrics.json",
+        "manifest": "out/manifest.json",
+    },
+    run={"openmetrics": "job.prom", "on_drift": "refit"},
+)
 
 
 def new_job(folder, text=JOB):
