@@ -68,7 +68,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     -----
     One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
     holds their counts along its directions, but none of the rows. A split stays while old and new rows together
-    show it, and follows its valley. A split whose valley has filled is removed, and the branch is grown anew from
+    show it, and follows its valley. A split whose valley the batch fills is removed, and the branch is grown anew from
     a sample of the batch; if one side gets no more rows, the other replaces it. Clusters in which the batch shows
     a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 

@@ -41,10 +41,11 @@ def update(
     """Plan the update of a tree by new rows.
 
     One pass. The new rows are added to the counts of the old ones, which the tree holds. A split stays while the sum
-    shows it, and moves with its valley. A split that has gone is replaced by its other side if one side has hardly any
-    new rows; otherwise both sides are merged. Then leaves are split: along the stored direction if the new rows confirm
-    the valley that the old ones show, otherwise by a sample of the new rows, one half of which tests the choice of the
-    other.
+    shows it, unless the new rows fill its valley, and moves with its valley, or to one of the new rows nearby where
+    they have none; see `mdh_dask.splits.choose.SplitSelector.follow`. A split that has gone is replaced by its other
+    side if one side has hardly any new rows; otherwise both sides are merged. Then leaves are split: along the stored
+    direction if the new rows confirm the valley that the old ones show, otherwise by a sample of the new rows, one half
+    of which tests the choice of the other.
 
     settings: the settings of growth, for the number of old and new rows together, with a separate seed.
     shape: shape of the new rows.

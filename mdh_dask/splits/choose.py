@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from statistics import NormalDist
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
+from ..density.kde import ROUGHNESS
 from .dependence import p_value_of_parts
 from .rules import SplitRule
 from .stopping import StopRule, VotingRule
@@ -214,21 +216,38 @@ class SplitSelector:
         return self.stop.p_value(test, tested, rng), decision
 
     def follow(self, counts: Counts, candidates: Histograms, existing: float, rng: np.random.Generator) -> Decision:
-        """Decide whether an existing split still holds for newly counted rows, and at which threshold.
+        """Decide whether an existing split still holds after other rows were counted, and at which threshold.
 
+        counts: the second half is the rows that are new.
         candidates: only the split's direction.
         existing: threshold of the existing split.
         rng: for simulated null distributions.
         Returns an accepted decision if all rows, with none held out, show the split. The threshold does not move if it
             is as good as the best one; otherwise it moves within its valley, so that the branches under it remain.
+            Where the new rows have no valley, one that they show nearby by themselves counts; if they show none, the
+            split is rejected if they fill the valley of the old ones, by more than chance would.
         """
-        histogram = counts.along(candidates)
+        whole, new = counts.along(candidates), counts.along(candidates, half=1)
+        k, threshold, moved, accepted = self._followed(whole, existing, self.min_rows, rng)
+        if accepted and self.rule.at.limits_depth:
+            least = self.min_rows * new.counts.sum() / max(whole.counts.sum(), 1)
+            place, better, elsewhere, shown = self._followed(new, threshold, least, rng)
+            if shown and elsewhere:
+                k, threshold, moved = place, better, True
+            elif not shown and new.leaves_rows(max(least, 1))[0, k]:
+                accepted = not _filled(counts.along(candidates, half=0), new, k, self.stop.quantile)
+        return self._split(accepted, 0, k, threshold, whole, moved, self.min_rows)
+
+    def _followed(
+        self, histogram: Histograms, existing: float, min_rows: float, rng: np.random.Generator
+    ) -> tuple[int, float, bool, bool]:
+        """Return bin and threshold of the valley at an existing threshold, whether that is another, and accepted."""
         k = self.rule.at.follow(histogram, existing)
         unmoved = self.rule.at.unmoved(histogram, k, existing)
         k, threshold = unmoved or (k, self.rule.at.threshold(histogram, k))
-        admissible = bool(self.rule.admissible(histogram, self.min_rows)[0, k])
+        admissible = bool(self.rule.admissible(histogram, min_rows)[0, k])
         accepted = admissible and self.stop.accepts(histogram, self._tested(histogram, k), self.n_root, 1, rng)
-        return self._split(accepted, 0, k, threshold, histogram, unmoved is None, self.min_rows)
+        return k, threshold, unmoved is None, accepted
 
     def _tested(self, chosen: Histograms, k: int) -> int:
         """Return the bin to test for a split after bin `k`, by the rows that chose the split."""
@@ -265,3 +284,13 @@ class SplitSelector:
         n_left, n_rows, depth = int(histogram.n_left[0, k]), int(histogram.n_left[0, -1]), float(histogram.depth[0, k])
         score = float(self.rule.score(histogram, min_rows)[0])
         return Decision(accepted, c, threshold, depth, n_left, n_rows - n_left, histogram, moved, score)
+
+
+def _filled(old: Histograms, new: Histograms, k: int, quantile: float) -> bool:
+    """Return whether new rows have more of their lower mode in a bin than old ones, by more than chance would."""
+    depth = float(old.depth[0, k])
+    rows = new.density[0] * new.spread[0][0] * new.bandwidth[0] / ROUGHNESS
+    mode = min(rows[: k + 1].max(), rows[k:].max())
+    # The square roots of rows under a kernel have the variance 1/4.
+    excess = np.sqrt(rows[k]) - np.sqrt(mode / (1 + depth))
+    return bool(excess > NormalDist().inv_cdf(quantile) * np.sqrt((1 + 1 / (1 + depth)) / 4))

@@ -104,6 +104,27 @@ class TestStream:
             found.append(model.partial_fit(rows).n_clusters_)
         assert (found[0], found[-1]) == (2, 1)
 
+    def test_two_clusters_whose_valley_fills_are_one_in_the_same_night(self):
+        model = RandomProjectionTree(n_projections=200)
+        after_nights(model, [night(i, 0, 1, 2, 3) for i in range(4)])
+        rows, of = night(9, 0, 2, 3, n=3000)
+        rows[of == 0, 0] += np.random.default_rng(9).uniform(0, 7, np.sum(of == 0))
+        assert model.partial_fit(rows).n_clusters_ == 3
+        assert model.history_.changes() == {"born": 0, "split": 0, "merged": 1, "died": 0}
+        assert adjusted_rand_index(of, model.predict(rows)) > 0.97
+
+    def test_no_split_cuts_a_cluster_that_is_born_in_its_valley(self):
+        model = RandomProjectionTree(n_projections=200)
+        corners = np.array([[0.0, 0, 0], [14, 0, 0], [7, 0, 0]])
+        after_nights(model, [night(i, 0, 1, n=3000, centres=corners) for i in range(4)])
+        rows, of = night(9, 0, 0, 1, 1, 2, centres=corners)
+        assert model.partial_fit(rows).n_clusters_ == 3
+        assert adjusted_rand_index(of, model.predict(rows)) > 0.97
+
+    def test_a_cluster_without_rows_in_a_night_keeps_its_place(self):
+        model = RandomProjectionTree(n_projections=200)
+        assert after_nights(model, [night(0, 0, 1, 2), night(1, 0, 2), night(2, 0, 1, 2)]) == [3, 3, 3]
+
     def test_a_split_moves_with_its_valley(self):
         model, step = RandomProjectionTree(n_projections=200), np.array([0.4, 0, 0])
         for i in range(12):
