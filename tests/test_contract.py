@@ -220,13 +220,7 @@ def test_predictions_are_the_results_of_the_fit(name):
             assert np.unique(model.labels_).tolist() == list(range(model.n_clusters_))
 
 
-@every(
-    ESTIMATORS,
-    but={
-        "ConsensusClustering": "sizes of clusters are not saved",
-        "SupportVectorClustering": "sizes of clusters are not saved",
-    },
-)
+@every(ESTIMATORS)
 def test_sizes_of_clusters_are_the_counts_of_labels(name):
     for size in PASSES:
         model = fitted(name, **sample(name, size))

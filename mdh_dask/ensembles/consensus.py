@@ -176,11 +176,14 @@ class Found(NamedTuple):
         Mean share of the rows to which a clustering gives the matched label of another.
     confidence : ndarray of shape (n_clusterings + 1,), int64
         Sample rows by the number of clusterings that agree with their label.
+    sizes : ndarray of shape (n_clusters,), int64, or None
+        Rows in each cluster, if all rows were counted.
     """
 
     consensus: Consensus
     agreement: Floats
     confidence: Integers
+    sizes: Integers | None
 
     def merged(self, group: Integers, votes: Votes) -> "Found":
         """Return the consensus with its clusters in groups, numbered from 0."""
@@ -223,7 +226,9 @@ def _found(votes: Votes, cluster: Integers, agreement: Integers) -> Found:
     counted = counted_votes(np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32), consensus.n_clusters)
     labelled = np.add.reduceat(np.diagonal(votes.tables), votes.starts[:-1])
     share = agreement / np.maximum(labelled * (m - 1), 1)
-    return Found(consensus, share, np.bincount(counted.max(axis=1), minlength=m + 1))
+    complete = len(counted) == labelled[0]
+    sizes = np.bincount(consensus.labels(counted), minlength=consensus.n_clusters) if complete else None
+    return Found(consensus, share, np.bincount(counted.max(axis=1), minlength=m + 1), sizes)
 
 
 def _canonical_order(votes: Votes) -> Integers:

@@ -139,10 +139,13 @@ def found_by(mixture: LabelMixture, tuples: Tuples) -> Found:
     votes, n, m = consensus.votes(labels), tuples.counts.sum(), len(names)
     chosen = [own[np.searchsorted(known, j)] for own, known, j in zip(consensus.clusters, names, labels)]
     others = [tuples.counts @ (np.take_along_axis(votes, own[:, None], axis=1)[:, 0] - 1) for own in chosen]
-    agreeing = np.take_along_axis(votes, mixture.labels(mixture.votes(labels))[:, None], axis=1)[:, 0]
+    label = mixture.labels(mixture.votes(labels))
+    agreeing = np.take_along_axis(votes, label[:, None], axis=1)[:, 0]
     confidence = np.zeros(m + 1, dtype=np.int64)
     np.add.at(confidence, agreeing, tuples.counts)
-    return Found(consensus, np.array(others) / (n * (m - 1)), confidence)
+    sizes = np.zeros(mixture.n_clusters, dtype=np.int64)
+    np.add.at(sizes, label, tuples.counts)
+    return Found(consensus, np.array(others) / (n * (m - 1)), confidence, sizes if n == tuples.n_rows else None)
 
 
 def _mixture(tally: Tally, n_clusters: int | None, n_init: int, seed: int) -> Mixture:

@@ -76,6 +76,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "never"
     """Whether `fit` uses labels of some rows: never, if there are any, or not without."""
     n_groups_: int | None = None
+    merges_: AnyArray | None = None
+    """The merges of cells or leaves; None of methods that merge none."""
     _ends: Integers | None = None
     """Sums of the weights up to each row, during a fit with weights."""
     _notes: ColumnNotes | None = None
@@ -288,7 +290,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         >>> import numpy as np
         >>> from mdh_dask import SupportVectorClustering
         >>> print(SupportVectorClustering().fit(np.random.default_rng(0).normal(size=(300, 2))).why().split(";")[0])
-        1 cluster: no valley shows among the rows that drew the contours
+        1 cluster of 300 rows: no valley shows among the rows that drew the contours
         """
         check_is_fitted(self)
         sizes = self.state_.sizes
@@ -318,7 +320,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
             ``p_value``: of all tests of the node or pair together, on rows that did not choose. ``p_family`` and
             ``p_fdr``: adjusted for the family-wise error rate (Holm) and the false discovery rate (Benjamini and
             Hochberg) of the table; of a split at least that of the splits above. NaN where nothing was tested, as by
-            rules of papers or for a number of clusters that was given, and where dependent rows allow no number.
+            rules of papers or for a number of clusters that was given, where dependent rows allow no number, and of
+            leaves that merging united, as valleys among features are none among rows: there the merges are the tests.
 
         Raises
         ------
@@ -342,7 +345,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         ('split', [True, False], True)
         """
         check_is_fitted(self)
-        return evidence_of(getattr(self, "tree_", None), getattr(self, "merges_", None), self.n_groups_ is None)
+        return evidence_of(getattr(self, "tree_", None), self.merges_, self.n_groups_ is None)
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""

@@ -20,6 +20,7 @@ from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, samp
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
+from ..summaries.evidence import restored_merges, stored_merges, table_of_cells
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
 from .constraints import Interval, StrOptions
@@ -27,7 +28,7 @@ from .docstrings import documented
 from .explaining import best_failed, why_not
 from .in_groups import InGroups
 from .missing import MISSING
-from .models import form_of, of_form
+from .models import form_of, of_form, optional
 from .states import TreeState
 from .tree_estimator import TreeEstimator
 from .trees import RandomProjectionTree
@@ -81,6 +82,8 @@ class ConsensusClustering(InGroups):
         Mean share of the rows to which a tree gives the cluster of another.
     representative_ : int
         Index of the tree that agrees most with the others.
+    merges_ : ndarray of records, or None
+        The merges of clusters, as for `DensityTree`, and the pairs that a valley keeps apart; see `evidence`.
 
     See Also
     --------
@@ -177,6 +180,7 @@ class ConsensusClustering(InGroups):
             own._check_groups()
 
     def _learn(self, rows: RowArray, seed: int) -> int:
+        self.merges_ = None
         members, merged = self._members(seed), merge_chunks(rows)
         shape = (rows.shape[0], rows.shape[1])
         for own, _ in members:
@@ -219,8 +223,10 @@ class ConsensusClustering(InGroups):
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
-            group = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None).group
-            state = self._state_of(trees, combined.merged(group, counted), counted)
+            cells = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
+            sizes = np.bincount(label, minlength=state.n_clusters) if state.sizes is None else state.sizes
+            self.merges_ = table_of_cells(cells, sizes)
+            state = self._state_of(trees, combined.merged(cells.group, counted), counted)
         self._drawn = state.exemplars_among(drawn.first(wanted))
         return state
 
@@ -306,7 +312,11 @@ class ConsensusClustering(InGroups):
         # Most of the memory is for the fresh samples and the counts of each tree.
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
+    def _saved_state(self) -> dict[str, Any]:
+        return {**super()._saved_state(), "merges": stored_merges(self.merges_)}
+
     def _restore(self, saved: Mapping[str, Any]) -> None:
+        self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
         turns = self._turns()
         for j, tree in enumerate(saved["state"].trees):
             # Only the estimator of a tree knows the class of its feature map.

@@ -36,6 +36,8 @@ class ConsensusState(State):
     """Probabilities of the leaves of all trees in each component, by which rows are labelled instead of by votes."""
     component_clusters: Integers | None = None
     """Shape (n_components,): the cluster of each component of the mixture."""
+    counts: Integers | None = None
+    """Shape (n_clusters,), int64: rows in each cluster; None if a sample of them was counted."""
 
     @classmethod
     def of(cls, trees: tuple[TreeState, ...], found: Found, labelling: LabelMixture | None = None) -> Self:
@@ -54,12 +56,17 @@ class ConsensusState(State):
             log_probabilities[:, reached] = labelling.mixture.log_probabilities
             mixture, component_clusters = Mixture(labelling.mixture.log_weights, log_probabilities), labelling.cluster
         counted = found.consensus.n_clusters, found.agreement, found.confidence
-        return cls(trees, tuple(clusters), *counted, mixture, component_clusters)
+        return cls(trees, tuple(clusters), *counted, mixture, component_clusters, found.sizes)
 
     @property
     def n_clusters(self) -> int:
         """Return the number of clusters."""
         return self.n_voted
+
+    @property
+    def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were counted."""
+        return self.counts
 
     @property
     def n_pieces(self) -> int:
@@ -146,6 +153,8 @@ class ConsensusState(State):
             )
         checked_array("agreement", self.agreement, (m,), least=0)
         checked_array("confidence", self.confidence, (m + 1,), least=0)
+        if self.counts is not None:
+            checked_array("counts", self.counts, (self.n_voted,), least=0)
         for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
             if tree.n_features != self.n_features:
                 raise ValueError(f"expected {self.n_features} columns of the tree {j}, got {tree.n_features}")

@@ -288,7 +288,7 @@ class DensityTree(ClusterEstimator):
             "The landmarks of the model in the two columns, or in the two directions that separate the clusters best. "
             "Their areas grow with the number of rows near them.": plot_landmarks(model, names=self._names)
         }
-        if len(self.merges_):
+        if self.merges_ is not None and len(self.merges_):
             drawn[
                 "The merges of cells, those with the most evidence that the rows are sparser between them first. Line: "
                 "the least evidence that separates clusters."

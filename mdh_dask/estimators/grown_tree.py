@@ -72,7 +72,6 @@ class GrownTree(ClusterEstimator):
     label_counts_: Integers | None = None
     _target: Target | None = None
     _guides: Guides | None = None
-    merges_: AnyArray | None = None
     _grown_from: Grown | None = None
     _words: tuple[str, ...] = ()
     """Each cluster in words, until the clusters change."""

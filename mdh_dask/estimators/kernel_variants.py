@@ -107,11 +107,11 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         if stays or self.tree_.n_clusters > 1 or self._most_clusters() == 1:
             return n_passes
         logger.info("the features show a single cluster: looking for some among the rows themselves")
-        of_features = self.feature_map_, self.tree_, self._grown_from
+        of_features = self.feature_map_, self.tree_, self._grown_from, self.merges_
         self.feature_map_ = None
         n_passes = self._grow(seed, merge_chunks(rows), self._bar, n_passes)
         if self.tree_.n_clusters == 1:
-            self.feature_map_, self.tree_, self._grown_from = of_features
+            self.feature_map_, self.tree_, self._grown_from, self.merges_ = of_features
         return n_passes
 
     def _of_rows_themselves(self) -> HierarchicalMDH:

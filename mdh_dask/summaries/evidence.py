@@ -20,6 +20,8 @@ COLUMNS = {
 }  # fmt: skip
 """Columns of the table, and their dtypes."""
 
+SEPARATES = [*COLUMNS].index("separates")
+
 MERGES_DTYPE = np.dtype(
     [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?"),
      ("rows_first", "i8"), ("rows_second", "i8"), ("p_value", "f8")]
@@ -83,6 +85,9 @@ def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = 
     rows = [] if tree is None else [_split(tree, int(node), independent) for node in _examined(tree)]
     carried = [] if tree is None else _carried(tree)[_examined(tree)].tolist()
     if merges is not None:
+        # Of leaves that merging united, the merges are the evidence.
+        carried = [p if row[SEPARATES] else np.nan for row, p in zip(rows, carried)]
+        rows = [row if row[SEPARATES] else (*row[:-1], np.nan) for row in rows]
         rows += [_merge(merge) for merge in merges]
         carried += merges["p_value"].tolist()
     return Evidence.of([(*row, *both) for row, *both in zip(rows, *adjusted(np.array(carried, dtype=np.float64)))])

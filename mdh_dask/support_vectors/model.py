@@ -147,6 +147,13 @@ class Contours(State):
     failed: Floats = field(default_factory=lambda: np.empty(0))
     """Shape (3,), float64: of the best valley that failed in the sweep: whether held-out rows tested it, its evidence
     in standard deviations, and what it needed."""
+    counts: Integers | None = None
+    """Shape (n_clusters,), int64: rows in each cluster; None if a sample of them was labelled."""
+
+    @property
+    def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were labelled."""
+        return self.counts
 
     @property
     def n_clusters(self) -> int:
@@ -218,3 +225,5 @@ class Contours(State):
         ):
             raise ValueError(f"expected {N_COLUMNS} columns of float64 in the array sweep, got others")
         checked_array("failed", self.failed, (3,) if np.size(self.failed) else (0,))
+        if self.counts is not None:
+            checked_array("counts", self.counts, (self.n_clusters,), 0)

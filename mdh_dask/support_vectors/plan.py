@@ -87,8 +87,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     rows = Rows(frame.exactly(mixed.rows), mixed.hashes, first, in_groups)
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
-        contours = _one_place(frame, landmarks, settings)
-        return Clustered(contours, _densest(contours, look.sample, settings.n_landmarks))
+        return _clustered(_one_place(frame, landmarks, settings), look.sample, settings.n_landmarks, n_rows)
     columns = np.ascontiguousarray(landmarks.points.T)
     counting = LandmarkCounts(
         settings.seed, frame.centre, frame.scale, columns, landmarks.first, discrete, settings.parts_at
@@ -121,14 +120,17 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     table = _table(steps, chosen, dict(zip(plateau, levels)))
     contours = _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
     contours = replace(contours, failed=best_failed(steps, chosen))
-    return Clustered(contours, _densest(contours, look.sample, settings.n_landmarks))
+    return _clustered(contours, look.sample, settings.n_landmarks, n_rows)
 
 
-def _densest(contours: Contours, sample: Sample, n_landmarks: int) -> Exemplars:
-    """Return the row of each cluster with the largest sum of kernels, of those that are landmarks."""
+def _clustered(contours: Contours, sample: Sample, n_landmarks: int, n_rows: int) -> Clustered:
+    """Return contours, with the sizes of clusters if the sample holds all rows, and the densest landmark of each."""
     drawn = sample.first(n_landmarks)
     best = least(-contours.totals(drawn.rows), contours.labels(drawn.rows), contours.n_clusters)
-    return Exemplars.among(drawn, best)
+    if len(sample.rows) == n_rows:
+        label = contours.labels(sample.rows)
+        contours = replace(contours, counts=np.bincount(label[label >= 0], minlength=contours.n_clusters))
+    return Clustered(contours, Exemplars.among(drawn, best))
 
 
 def rows_sampled(n_landmarks: int, n_columns: int) -> int:

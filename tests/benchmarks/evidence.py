@@ -1,6 +1,7 @@
-"""Are p-values right: of roots and merges of clouds without clusters, and false discoveries in forests of splits."""
+"""Are p-values right: of plateaus and clouds without clusters, and false splits in forests of splits and merges."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -8,7 +9,9 @@ from zlib import crc32
 import numpy as np
 
 import mdh_dask
-from mdh_dask.summaries.evidence import adjusted
+from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.histograms import Histograms
+from mdh_dask.splits.null import unimodal_p_value
 
 from .honesty import CLOUDS, OF_ANY_WIDTH
 from .kept import run_cells
@@ -21,8 +24,19 @@ SHAPES = ((300, 2), (1500, 5))
 
 METHODS = ("RandomProjectionTree", "HierarchicalMDH")
 
-MERGING = ("DensityTree", "HierarchicalKernelMDH")
-"""Methods that merge cells, or leaves."""
+MERGING = ("DensityTree", "HierarchicalKernelMDH", "ConsensusClustering")
+"""Methods that merge cells, leaves, or clusters of trees."""
+
+PLATEAUS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "uniform": lambda rng, n: rng.uniform(size=n),
+    "beside a mode": lambda rng, n: np.where(rng.random(n) < 0.6, rng.uniform(size=n), rng.normal(1.2, 0.1, n)),
+}
+"""Densities that are flat about .5: the edge of those without a valley, where no test of a valley can do better."""
+
+ROWS_OF_PLATEAUS = (200, 1000, 5000)
+
+DRAWS_A_SEED = 20
+"""Draws of every plateau for each seed."""
 
 RATES = (0.05, 0.1)
 
@@ -41,30 +55,41 @@ def run(
     cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
-    """Fit clouds of every kind, and forests of clouds and mixtures; see `run_cells` for `cells`."""
+    """Draw plateaus, fit clouds of every kind, and forests of clouds and mixtures; see `run_cells` for `cells`."""
+    flat = [(name, n) for name in PLATEAUS for n in ROWS_OF_PLATEAUS]
+    found = np.array([[_at_a_place(*draw, i) for i in range(DRAWS_A_SEED * n_seeds)] for draw in flat])
+    yield _uniform("One place of plateaus, not chosen", [f"{name}, {n}" for name, n in flat], found)
     clouds = [(kind, cloud) for kind in OF_ANY_WIDTH for cloud in CLOUDS[kind]]
     for name in [*methods, *merging]:
         keys = [(name, *draw, *size, seed) for draw in clouds for size in shapes for seed in range(n_seeds)]
         found = np.array(run_cells(_least if name in merging else _root, keys, cells, n_jobs)).reshape(-1, n_seeds)
-        what = "least family-wise p-values of merges" if name in merging else "p-values of roots"
-        yield _uniform(f"{name}: {what}", [(cloud, *size) for _, cloud in clouds for size in shapes], found)
-    for name in methods:
+        what = "least family-wise p-values" if name in merging else "p-values of roots"
+        yield _uniform(f"{name}: {what}", [f"{cloud}, {n} x {d}" for _, cloud in clouds for n, d in shapes], found)
+    for name in [*methods, *merging]:
         trees = [(name, seed) for seed in range(TREES_A_SEED * n_seeds)]
-        yield _discoveries(name, run_cells(_tree, trees, cells, n_jobs))
+        yield _discoveries(name, run_cells(_pairs if name in merging else _tree, trees, cells, n_jobs))
 
 
-def _uniform(what: str, drawn: list[tuple[str, int, int]], found: np.ndarray) -> Table:
+def _at_a_place(name: str, n: int, i: int) -> float:
+    """Return the p-value of a valley at .5."""
+    rng = np.random.default_rng([i, n, crc32(name.encode())])
+    counts, edges = np.histogram(PLATEAUS[name](rng, n), 300, (-1, 2))
+    rule = BANDWIDTHS["normal"]
+    return unimodal_p_value(Histograms(counts[None], edges[:1], np.diff(edges[:2]), rule), 149, rng)
+
+
+def _uniform(what: str, drawn: list[str], found: np.ndarray) -> Table:
     """Return the distances of p-values from uniform ones on the side of p-values that are too small."""
     most = np.sqrt(-np.log(CHANCE / len(found)) / 2 / found.shape[1])
     far = [distance_above(p_values) for p_values in found]
     rows = [
-        (f"{cloud}, {n} x {d}", len(own), distance, *((own <= rate).mean() for rate in RATES), verdict(distance < most))
-        for (cloud, n, d), own, distance in zip(drawn, found, far)
+        (cloud, len(own), distance, *((own <= rate).mean() for rate in RATES), verdict(distance < most))
+        for cloud, own, distance in zip(drawn, found, far)
     ]
     every = distance_above(found.ravel())
     least = np.sqrt(-np.log(CHANCE) / 2 / found.size)
     rows.append(("all", found.size, every, *((found <= rate).mean() for rate in RATES), verdict(every < least)))
-    title = f"{what}: how far those of clouds without clusters are below uniform ones (Kolmogorov, one-sided)"
+    title = f"{what}: how far those without clusters are below uniform ones (Kolmogorov, one-sided)"
     return Table(f"{title}, at most {most:.3f}", ("cloud", "fits", "distance", *map(_up_to, RATES), "verdict"), rows)
 
 
@@ -89,7 +114,7 @@ def _discoveries(name: str, trees: list[list[list[float]]]) -> Table:
             error = float(np.std(false) / len(false) ** 0.5)
             share, n = float(np.mean(false)), sum(map(len, made))
             rows.append((what, rate, n, share, error, f"<= {rate:g}", verdict(share <= rate)))
-    title = f"{name}: false splits of {len(trees)} trees, half of clouds and half of mixtures"
+    title = f"{name}: false splits in {len(trees)} fits, half of clouds and half of mixtures"
     return Table(title, ("rate", "at", "splits", "false", "standard error", "required", "verdict"), rows)
 
 
@@ -100,10 +125,9 @@ def _root(name: str, kind: str, cloud: str, n: int, d: int, seed: int) -> float:
 
 
 def _least(name: str, kind: str, cloud: str, n: int, d: int, seed: int) -> float:
-    """Return the least family-wise p-value of all merges of a cloud; one if there are none."""
-    table = _fitted(name, _cloud(kind, cloud, n, d, seed), seed).evidence()
-    of_merges = table["p_value"][table["kind"] == "merge"]
-    return float(min(adjusted(of_merges)[0], default=1.0))
+    """Return the least family-wise p-value of all splits and merges of a cloud; one if there are none."""
+    p_values = _fitted(name, _cloud(kind, cloud, n, d, seed), seed).evidence()["p_family"]
+    return float(np.nanmin(p_values, initial=1.0))
 
 
 def _cloud(kind: str, cloud: str, n: int, d: int, seed: int) -> np.ndarray:
@@ -111,8 +135,8 @@ def _cloud(kind: str, cloud: str, n: int, d: int, seed: int) -> np.ndarray:
     return np.asarray(CLOUDS[kind][cloud](rng, n, d))
 
 
-def _tree(name: str, seed: int) -> list[list[float]]:
-    """Return family-wise and FDR-adjusted p-values of all splits of a tree, and whether each cuts a cluster."""
+def _forest(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of a cloud or a mixture, and the cluster of each."""
     rng = np.random.default_rng([seed, 39])
     n, d = int(rng.integers(200, 3000)), int(rng.integers(2, 8))
     if seed % 2:
@@ -122,12 +146,28 @@ def _tree(name: str, seed: int) -> list[list[float]]:
     else:
         y = rng.choice(k := int(rng.integers(2, 9)), n, p=rng.dirichlet(np.full(k, 3.0)))
         rows = rng.normal(size=(n, d)) + rng.normal(0, 4, (k, d))[y]
+    return rows, y
+
+
+def _tree(name: str, seed: int) -> list[list[float]]:
+    """Return family-wise and FDR-adjusted p-values of all splits of a tree, and whether each cuts a cluster."""
+    rows, y = _forest(seed)
     model = _fitted(name, rows, seed)
     table, held = model.evidence(), _held(model.tree_, rows)
     made = np.flatnonzero(table["separates"])
     sides = ((held[table["first"][i]], held[table["second"][i]]) for i in made)
     false = [float(_cuts(np.bincount(y[one], minlength=9), np.bincount(y[other], minlength=9))) for one, other in sides]
     return [[float(table["p_family"][i]), float(table["p_fdr"][i]), cut] for i, cut in zip(made, false)]
+
+
+def _pairs(name: str, seed: int) -> list[list[float]]:
+    """Return the largest adjusted p-values of what separates, for all pairs of clusters, and whether they cut one."""
+    rows, y = _forest(seed)
+    model = _fitted(name, rows, seed)
+    table = model.evidence()
+    largest = [float(np.nanmax(table[p][table["separates"]], initial=0.0)) for p in ("p_family", "p_fdr")]
+    held = [np.bincount(y[model.labels_ == label], minlength=9) for label in range(model.n_clusters_)]
+    return [[*largest, float(_cuts(one, other))] for one, other in combinations(held, 2)]
 
 
 def _cuts(one: np.ndarray, other: np.ndarray) -> bool:

@@ -56,6 +56,12 @@ def _banana(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rows
 
 
+def _bent_line(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    rows = rng.normal(size=(n, d))
+    rows[:, 1] = np.abs(rows[:, 0]) + 0.5 * rows[:, 1]
+    return rows
+
+
 def _with_far_rows(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     """Return normal rows, of which one in a hundred lies anywhere in a box ten times as wide, and one at a million."""
     rows = rng.normal(size=(n, d))
@@ -142,17 +148,29 @@ CLOUDS: dict[str, dict[str, Draw]] = {
         "uniform square": lambda rng, n, d: rng.uniform(size=(n, d)),
         "ball": _ball,
         "simplex": lambda rng, n, d: rng.dirichlet(np.ones(d + 1), n)[:, :d],
+        "triangular": lambda rng, n, d: rng.triangular(0, 0.3, 1, (n, d)),
+        "beta(2, 5)": lambda rng, n, d: rng.beta(2, 5, (n, d)),
     },
     "skewed": {
         "gamma(2)": lambda rng, n, d: rng.gamma(2, size=(n, d)),
         "exponential": lambda rng, n, d: rng.exponential(size=(n, d)),
         "lognormal": lambda rng, n, d: rng.lognormal(size=(n, d)),
+        "half normal": lambda rng, n, d: np.abs(rng.normal(size=(n, d))),
+        "Weibull(1.5)": lambda rng, n, d: rng.weibull(1.5, (n, d)),
     },
-    "long tails": {"Student t3": lambda rng, n, d: rng.standard_t(3, size=(n, d)), "far rows": _with_far_rows},
-    "bent": {"banana": _banana},
+    "long tails": {
+        "Student t3": lambda rng, n, d: rng.standard_t(3, size=(n, d)),
+        "far rows": _with_far_rows,
+        "joint t3": lambda rng, n, d: rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(3, (n, 1)) / 3),
+        "Laplace": lambda rng, n, d: rng.laplace(size=(n, d)),
+        "logistic": lambda rng, n, d: rng.logistic(size=(n, d)),
+        "two scales": lambda rng, n, d: rng.normal(size=(n, d)) * rng.choice([1, 3], (n, 1)),
+    },
+    "bent": {"banana": _banana, "bent line": _bent_line},
     "integers": {
         "Poisson(2)": lambda rng, n, d: rng.poisson(2, (n, d)),
         "Poisson(20)": lambda rng, n, d: rng.poisson(20, (n, d)),
+        "binomial(10, .3)": lambda rng, n, d: rng.binomial(10, 0.3, (n, d)),
         "ratings": lambda rng, n, d: np.clip(np.rint(rng.normal(3, 1, (n, d))), 1, 5),
         "rounded, sd 1": lambda rng, n, d: np.rint(rng.normal(size=(n, d))),
         "rounded, sd 2": lambda rng, n, d: np.rint(rng.normal(0, 2, (n, d))),
@@ -189,7 +207,7 @@ CLOUDS: dict[str, dict[str, Draw]] = {
 OF_ANY_WIDTH = tuple(kind for kind in CLOUDS if kind not in (MANY_COLUMNS, THIN_CURVES))
 """Kinds without clusters in few columns, too (two of two values each have four), for any estimator."""
 
-OF_TWO_COLUMNS = ("banana", *CLOUDS[THIN_CURVES])
+OF_TWO_COLUMNS = (*CLOUDS["bent"], *CLOUDS[THIN_CURVES])
 """Clouds that need a second column."""
 
 ALL_CLOUDS = tuple(cloud for of_kind in CLOUDS.values() for cloud in of_kind)

@@ -87,7 +87,7 @@ def test_a_number_that_was_given_is_said_to_be_given(cloud, estimator):
 def test_equal_rows_are_said_to_be_equal():
     rows = np.ones((30, 2))
     for model, message in (
-        (SupportVectorClustering(), "1 cluster: all rows are equal, or too few"),
+        (SupportVectorClustering(), "1 cluster of 30 rows: all rows are equal, or too few"),
         (SpectralClustering(), "1 cluster of 30 rows: all rows have the same affinities; the eigenvalue is 1"),
         (DensityTree(), "1 cluster of 30 rows: the sample has a single cell"),
     ):
@@ -118,7 +118,9 @@ def test_contours_of_two_clusters_give_the_evidence_for_a_third_one():
     rows[:250, 0] += 5
     model = SupportVectorClustering(n_landmarks=200).fit(rows)
     assert model.sweep_["n_components"].max() > 2
-    assert re.search(rf"^2 clusters: no further valley .*; the best has -?{NUMBER} standard errors", model.why())
+    assert re.search(
+        rf"^2 clusters of 500 rows: no further valley .*; the best has -?{NUMBER} standard errors", model.why()
+    )
 
 
 def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):

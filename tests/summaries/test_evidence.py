@@ -8,6 +8,7 @@ from trees import random_tree
 
 from mdh_dask import (
     PDDP,
+    ConsensusClustering,
     DensityTree,
     HierarchicalKernelMDH,
     PCATree,
@@ -29,7 +30,12 @@ def three():
     return rng.normal(size=(900, 2)) + np.repeat([[0, 0], [7, 0], [0, 7]], 300, axis=0)
 
 
-@pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH()])
+KINDS = [
+    RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH(), ConsensusClustering(n_trees=3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", KINDS)
 def test_splits_and_merges_keep_their_evidence_when_saved(estimator, three, tmp_path):
     model = estimator.fit(three)
     model.save(tmp_path / "m.zarr")
@@ -75,6 +81,16 @@ def smoothed_depth(n, sd):
     spread = np.hypot(1, sd * (4 / 3 / n) ** 0.2)
     density = np.exp(-((x / spread) ** 2) / 2) + np.exp(-(((x - 4) / spread) ** 2) / 2)
     return density.max() / density[1000] - 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_valleys_among_features_that_merging_undid_are_no_evidence(seed):
+    model = HierarchicalKernelMDH(random_state=seed).fit(np.random.default_rng(seed).normal(size=(300, 2)))
+    table = model.evidence()
+    assert model.tree_.p_value[0] < 1e-3
+    assert np.isnan(table["p_value"][table["kind"] == "split"]).all()
+    assert (table["p_family"][table["kind"] == "merge"] > 0.05).all()
+    assert len(model.merges_)
 
 
 def test_what_was_not_tested_has_no_p_value(three):
