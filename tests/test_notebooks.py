@@ -37,7 +37,7 @@ SMALL = {
     "09_any_shape": {"n_rows": 900, "n_many": 2000, "sample_size": 500},
     "10_mixed_table": {"n_rows": 200},
     "11_dependent_rows": {"side": 96, "n_cells": 100},
-    "12_your_table": {"n_rows": 300, "seeds": 1},
+    "12_your_table": {"n_rows": 120, "seeds": 1},
     "13_history": {"n_nights": 8, "n_rows": 900},
 }
 """Parameters for the tests, of every notebook."""
@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch):
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
     X, y = load_digits(return_X_y=True)
-    np.savez(tmp_path / "digits.npz", X=X[:600], y=y[:600])
+    np.savez(tmp_path / "digits.npz", X=X[:1100], y=y[:1100])
     return tmp_path
 
 
