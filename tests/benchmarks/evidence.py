@@ -40,6 +40,9 @@ DRAWS_A_SEED = 20
 
 RATES = (0.05, 0.1)
 
+MOST = 0.2
+"""P-values up to this are compared with uniform ones: nobody takes larger ones for evidence."""
+
 CHANCE = 0.01
 """Probability that any of the distances of right p-values would be too large."""
 
@@ -98,9 +101,10 @@ def _up_to(rate: float) -> str:
 
 
 def distance_above(p_values: np.ndarray) -> float:
-    """Return by how much the distribution function of p-values exceeds that of uniform ones at most."""
+    """Return by how much the distribution function of p-values exceeds that of uniform ones up to `MOST` at most."""
     ordered = np.sort(p_values)
-    return float(max((np.arange(1, len(ordered) + 1) / len(ordered) - ordered).max(), 0.0))
+    excess = np.arange(1, len(ordered) + 1) / len(ordered) - ordered
+    return float(max(excess[ordered <= MOST].max(initial=0.0), 0.0))
 
 
 def _discoveries(name: str, trees: list[list[list[float]]]) -> Table:
