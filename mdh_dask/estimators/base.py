@@ -27,7 +27,7 @@ from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.history import REMEMBERED, History
 from .blocks import of_block, of_complete_rows
-from .explaining import next_steps, other_seeds
+from .explaining import clusters_of_remembered, next_steps, other_seeds
 from .frames import column_names, labels_like, plain_labels, sure_of, with_values
 from .groups import groups_in_words, on_pixels, parts_of_groups, weighted_rows, without_groups
 from .history import begun
@@ -278,7 +278,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
         Returns
         -------
         str
-            A sentence or two. If the number of clusters was given, it says so. No pass.
+            A sentence or two; if the number of clusters was given, it says so. Then a line for each cluster, with the
+            columns in which the remembered rows of the fit differ most. No pass.
 
         Raises
         ------
@@ -297,7 +298,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
         groups = "" if self.n_groups_ is None else f" in {groups_in_words(self)}"
         said = f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
-        said = "\n".join([said, *on_pixels(self), *other_seeds(self)])
+        said = "\n".join([said, *clusters_of_remembered(self), *on_pixels(self), *other_seeds(self)])
         return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
 
     repeats = repeats

@@ -96,7 +96,9 @@ class DensityTree(ClusterEstimator):
     are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
     in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in
     its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
-    hides clusters that differ in only one of many columns, which ``scale=False`` may show. Two values of one column,
+    hides clusters that differ in only one of many columns, which ``scale=False`` may show. Neighbourhoods are of all
+    columns: beside five or more unrelated ones with long tails, take their logarithm, leave them out, or grow a tree,
+    which looks along single columns (``python -m tests.benchmarks power --kind tails``). Two values of one column,
     levels of one category and rows that lack one value are no clusters: of up to eight columns, those of two values are
     left out, or rows are displaced at random along them if the others show no clusters. Of more columns, those of
     which two groups may be levels are left out of their test, which does not find all: of indicators of independent

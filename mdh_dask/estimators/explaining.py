@@ -16,7 +16,7 @@ from ..growth.leading import leading_directions
 from ..growth.sampling import rows_held
 from ..summaries.columns import remedies
 from ..summaries.passes import NearestRows
-from ..summaries.words import named
+from ..summaries.words import clusters_in_words, named
 from ..tree.export import cluster_in_words, direction_text
 from .checks import check_first_look, rows_of_share
 from .frames import column_names
@@ -65,6 +65,16 @@ def why_clusters(model: Any, cluster: int | None) -> str:
 
 
 ASK = "Whether fits with other seeds find the same clusters: print(model.repeats(X))"
+
+
+def clusters_of_remembered(model: Any) -> list[str]:
+    """Return a line for each cluster of a model without a tree, by the ranges of the rows that it remembers."""
+    rows, k = model.history_.remembered, model.n_clusters_
+    if not len(rows):
+        return []
+    siblings = [{*range(k)} - {own} for own in range(k)]
+    words = clusters_in_words(rows, model._block_labels()(rows), siblings, model.columns)
+    return [f"cluster {own}: {text}" for own, text in enumerate(named(words, column_names(model))) if text]
 
 
 def other_seeds(model: Any) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import in_turns
 from sklearn.base import clone
@@ -82,6 +83,17 @@ def test_a_number_that_was_given_is_said_to_be_given(cloud, estimator):
     model = clone(estimator).fit(cloud)
     asked = "max_clusters=1 allowed" if "max" in str(estimator) else f"n_clusters={model.n_clusters_} asked for"
     assert f"as many as {asked}" in model.why()
+
+
+@pytest.mark.parametrize("model", [DensityTree(), SupportVectorClustering(), ConsensusClustering(n_trees=3)])
+def test_clusters_without_a_tree_are_told_by_the_ranges_of_their_columns(model, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(size=600), "size": np.repeat([0.0, 9.0], 300) + rng.normal(size=600)})
+    model = clone(model).fit(frame)
+    said = model.why().split("\n")[1:]
+    assert [line.split(" to ")[0][:16] for line in said] == ["cluster 0: size ", "cluster 1: size "]
+    model.save(tmp_path / "m.zarr")
+    assert load_model(tmp_path / "m.zarr").why() == model.why()
 
 
 def test_equal_rows_are_said_to_be_equal():
