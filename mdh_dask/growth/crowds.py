@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from .._random import generator
+from .._typing import AnyArray, Booleans
 from ..chunks import Plan
+from ..projections.neighbourhoods import NEAR_ROWS, SEEDS, product
 from .branches import Branch, SampleRows
 from .examine import Examiner
 from .passes import draw, rows_in_memory
@@ -25,11 +27,11 @@ CROWDED, IN_VAIN = 2, 3
 LEAST_IN_BALL = 10
 """Rows of a ball that a cluster, or several together, need in it: the sample may hold few of each."""
 
-BALLS = 4
-"""Key of the random stream that chooses their centres."""
+BALLS, GAPS = 4, 5
+"""Keys of the random streams that choose their centres, and the rows whose nearest rows are looked at."""
 
-SEVERAL, SEEDS = 4, 32
-"""Clusters that a ball must show, and number of its rows whose neighbourhoods are looked at."""
+SEVERAL = 4
+"""Clusters that a ball must show."""
 
 
 def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tuple[Branch, Examiner]]:
@@ -60,19 +62,73 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     return Branch(1, SampleRows.of_all(sample), n, counted=True), near(n, settings.nearby)
 
 
+NEAREST = 64
+"""Nearest rows among which a gap is looked for: a cluster with more of the sample shows in balls."""
+
+LOOKED_AT = 50
+"""Number of rows whose nearest rows are looked at; where half of them have gaps, clusters are many."""
+
+LEVEL = 0.05
+"""Probability of a gap among the nearest rows of one row in a cloud."""
+
+
 def warn_of_crowd(n_found: int) -> None:
     """Warn if fewer clusters were found than balls of rows show."""
     if n_found * BALL < 1:
         logger.warning(
-            "balls of rows show more clusters than the %s found: no line through all rows separates the others, as in "
-            "few columns or much noise. DensityTree compares neighbourhoods", n_found
+            "neighbourhoods of rows show more clusters than the %s found: no line through all rows separates the "
+            "others, as in few columns or much noise. DensityTree compares neighbourhoods", n_found
         )  # fmt: skip
 
 
 def _is_crowded(root: Branch, examiner: Examiner) -> bool:
     """Return whether balls of rows show many clusters in the sample of a root, or of a branch that is not split."""
     looked = (own for own in root.walk() if own is root or not own.children)
-    return any(_has_crowded_balls(own, examiner) for own in looked if len(own.sample) >= FEWEST_ROWS)
+    large = [own for own in looked if len(own.sample) >= FEWEST_ROWS]
+    return any(_has_gaps(own, examiner) or _has_crowded_balls(own, examiner) for own in large)
+
+
+def _has_gaps(branch: Branch, examiner: Examiner) -> bool:
+    """Return whether most sample rows are in small groups that are apart from all others.
+
+    A sample may hold too few rows of each of thousands of clusters for any test between two of them.
+    """
+    sample = branch.sample.load()
+    rng = generator(*examiner.settings.stream_of(branch.node_id), GAPS)
+    found = gaps_of(examiner.standardise.jittered(sample.rows, sample.hashes), rng)
+    return bool(2 * np.count_nonzero(found) > len(found))
+
+
+def gaps_of(rows: AnyArray, rng: np.random.Generator) -> Booleans:
+    """Return for some rows whether there is a gap between their nearest rows and the next ones.
+
+    Of the rows around a place of nearly constant density, the logarithm of the volume of the ball through the next
+    nearest row over that through the j-th nearest is exponential with mean 1 / j. Their number of dimensions is
+    that with which half of all such logarithms are what the law says.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> groups = np.repeat(rng.normal(size=(500, 9)), 10, axis=0)
+    >>> gaps_of(groups + 0.01 * rng.normal(size=groups.shape), rng).mean() > 0.9
+    np.True_
+    >>> gaps_of(rng.normal(size=(5000, 9)), rng).mean() < 0.2
+    np.True_
+    """
+    centred = np.asarray(rows - rows.mean(axis=0), dtype=np.float32)
+    squares = np.square(centred).sum(axis=1)
+    seeds = rng.choice(len(rows), LOOKED_AT, replace=False)
+    distances = squares[seeds, None] - 2 * product(centred[seeds], centred.T) + squares
+    distances[np.arange(LOOKED_AT), seeds] = np.inf
+    nearest = np.sort(np.partition(distances, NEAREST, axis=1)[:, :NEAREST], axis=1).astype(np.float64)
+    low, high = nearest[:, :-1], nearest[:, 1:]
+    rounding = 4 * np.finfo(np.float32).eps * squares[seeds, None]
+    further = (high - low > rounding) & (low > rounding)  # copies of a row count once
+    j = np.cumsum(further, axis=1)
+    used = further & (j >= min(NEAR_ROWS))
+    logs = np.where(used, j * np.log(np.divide(high, low, out=np.ones(low.shape), where=further)), 0.0)
+    usual = np.median(logs[used]) / np.log(2) if used.any() else np.inf
+    return logs.max(axis=1) > usual * np.log(NEAREST / LEVEL)
 
 
 def _has_crowded_balls(branch: Branch, examiner: Examiner) -> bool:

@@ -14,6 +14,7 @@ from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
 from ..projections.directions import Proposal
+from ..projections.neighbourhoods import product
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.rules import SplitRule
 from .bounds import least_share, near_rows
@@ -161,16 +162,6 @@ class Scorer:
             directions = proposal.directions[part]
             projections = product(directions.vectors.astype(rows.dtype), rows.T)
             yield part, projections, self.standardise.bandwidth_along(directions)
-
-
-def product(directions: AnyArray, rows: AnyArray) -> AnyArray:
-    """Return the matrix product of finite numbers.
-
-    OpenBLAS's products of few directions in float32 may read what lies beyond them, and flag it as invalid.
-    """
-    with np.errstate(invalid="ignore"):
-        found: AnyArray = directions @ rows
-    return found
 
 
 def rows_and_scorer(

@@ -14,8 +14,9 @@ from .._typing import AnyArray, Floats
 from .bipartition import clusterable_direction, cutting_direction, spectral_direction, two_means_direction
 from .ica import leading_components
 from .mdh import mdh_families
+from .neighbourhoods import SEEDS, near_means
 from .pca import across_thin_directions, principal_components
-from .random import RANDOM_PROJECTIONS, RandomProjection, row_combinations
+from .random import MOST_COLUMNS, RANDOM_PROJECTIONS, RandomProjection, row_combinations
 from .search import DirectionSearch, SearchKind
 from .thesis import kurtosis_directions
 
@@ -33,8 +34,10 @@ def _whatever_the_rows(family: RandomProjection) -> Projection:
 
 def _combined_and_whitened(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
     combined = row_combinations(rng, n_directions, rows)
-    more = across_thin_directions(rng, n_directions // WHITENED, rows)
-    return np.concatenate([combined, more.astype(combined.dtype)]) if len(more) else combined
+    more = [across_thin_directions(rng, n_directions // WHITENED, rows)]
+    if rows.shape[1] > MOST_COLUMNS:  # of which combinations of rows hardly show clusters, nor do single columns
+        more.append(near_means(rows, rng, SEEDS))
+    return np.concatenate([combined, *(part.astype(combined.dtype) for part in more if len(part))])
 
 
 def _searched(kind: SearchKind) -> Projection:
