@@ -15,6 +15,7 @@ from .exits import log_json as log_all_json
 from .image_commands import demo, segment
 from .options import (
     CONFIDENCE,
+    ID_COLUMN,
     IDS,
     KIND_NAMES,
     NUMBERS,
@@ -67,13 +68,14 @@ def main() -> None:
 @mdh.command(cls=FitCommand)
 @input_options
 @kind_options
-@click.option("--out", metavar="PATH", help="Path or URL of the Zarr array of labels to write.")
+@click.option("--out", metavar="PATH", help="Path or URL of the Zarr array or Parquet file of labels to write.")
 @click.option(
     "--labels",
     "known_labels",
     metavar="PATH",
     help="Path or URL of the labels of some rows, for trees and for --method semi-supervised, which needs them: "
-    "integers in a Zarr array or a .npy file, -1 for rows without a label; or a .csv file with the header row,label.",
+    "integers in a Zarr array or a .npy file, -1 for rows without a label; or a .csv or Parquet file with the columns "
+    "row,label.",
 )
 @click.option(
     "--weights",
@@ -123,10 +125,14 @@ def fit(features: str, progress: bool | None, as_json: bool, **options: Any) -> 
 @reading_options
 @SAVED_MODEL
 @click.option(
-    "--out", required=True, metavar="PATH", help="Path or URL of the Zarr array, image or GeoTIFF of labels to write."
+    "--out",
+    required=True,
+    metavar="PATH",
+    help="Path or URL of the Zarr array, Parquet file, image or GeoTIFF of labels to write.",
 )
 @CONFIDENCE
 @IDS
+@ID_COLUMN
 @click.option(
     "--preview", metavar="PATH", help="Path or URL of a PNG to write for an image: the segments in their mean colours."
 )

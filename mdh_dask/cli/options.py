@@ -31,6 +31,10 @@ IDS = click.option(
     "--ids", is_flag=True, help="Write the ids of clusters, which stay from night to night, in place of their labels."
 )
 
+ID_COLUMN = click.option(
+    "--id-column", metavar="NAME", help="Column of FEATURES that names each row, to write beside labels in Parquet."
+)
+
 NUMBERS = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of text.")
 
 

@@ -142,8 +142,9 @@ def _flattened(column: Any, width: int, name: Any) -> tuple[Any, AnyArray]:
 def value_type(dtype: Any) -> Any:
     """Return the type of the values of a type of lists of Arrow, also within a dtype of pandas, or None for others."""
     own = getattr(dtype, "pyarrow_dtype", dtype)
-    is_list = hasattr(own, "value_field") or hasattr(own, "list_size")
-    return own.value_type if is_list and not hasattr(own, "key_type") else None
+    if not hasattr(own, "value_field") or hasattr(own, "key_type"):  # of maps
+        return None
+    return None if own.value_type.num_fields else own.value_type  # of lists of lists
 
 
 def width_of(column: Any) -> int:

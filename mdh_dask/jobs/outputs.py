@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 class JobOutputs(Outputs):
     """The outputs of a job."""
 
+    in_tables = False  # its labels are written where an earlier attempt stopped
+
     own: tuple[str, ...] = field(default=(), kw_only=True)
     """Stored paths of outputs that the job has made itself, which may be replaced."""
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -22,13 +22,14 @@ from ..estimators.models import load_model
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
 from ..io.inputs import Table, TypedTable
+from ..io.label_tables import is_label_table, label_table
 from ..io.writing import write_companion
 from ..report import write_report
 from .estimates import telling_of_memory
 from .facts import facts_of, input_of, recorded
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
-from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside
+from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside, check_ids
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +113,7 @@ def fit(
     weights: str | None = None,
     weight_column: str | int | None = None,
     groups: str | int | None = None,
+    id_column: str | int | None = None,
     missing_chunks: MissingChunks = "error",
     overwrite: bool = False,
     cluster: Cluster | None = None,
@@ -129,7 +131,8 @@ def fit(
     estimator : estimator
         The estimator to fit.
     labels, model : str, optional
-        Paths or URLs of a Zarr array of int32, shape (n_rows,), and of a model for `load_model`.
+        Paths or URLs of a Zarr array of int32, shape (n_rows,), or of a Parquet file with the columns ``row`` and
+        ``label``; and of a model for `load_model`.
     report, performance_report : str, optional
         Paths or URLs of HTML files: a report on the clusters, and Dask's performance report.
     confidence : str, optional
@@ -142,7 +145,7 @@ def fit(
         Columns to use, in this order: names in a table, otherwise numbers from 0. All by default.
     known_labels : str, optional
         Path or URL of the labels of some rows, for trees and `SemiSupervisedMDH`: a Zarr array or ``.npy`` file of
-        integers, -1 for rows without a label, or a ``.csv`` file with the header ``row,label``.
+        integers, -1 for rows without a label, or a ``.csv`` or Parquet file with the columns ``row`` and ``label``.
     weights : str, optional
         Path or URL of how many equal rows each row stands for, for estimators whose `fit` takes `sample_weight`: whole
         numbers from 0 in a Zarr array or ``.npy`` file of shape (n_rows,), or in a table of one column.
@@ -151,6 +154,8 @@ def fit(
     groups : str or int, optional
         Column that names the group of each row and is not clustered, for estimators whose `fit` takes `groups`: rows of
         one group, such as a donor or a day, may depend on each other.
+    id_column : str or int, optional
+        Column that names each row and is not clustered; it is beside the labels in Parquet, in place of ``row``.
     missing_chunks : {"error", "fill"}, default="error"
         Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
@@ -185,8 +190,9 @@ def fit(
     outputs = Outputs(
         labels, model, report, overwrite, performance_report=performance_report, confidence=confidence, ids=ids
     )
-    stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks)
+    stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks, id_column)
     stored.check(estimator)
+    check_ids(id_column, labels)
     outputs.check(features, *(path for path in (known_labels, weights, previous) if path))
     before = None if previous is None else load_model(previous)
     table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
@@ -229,11 +235,13 @@ def fit_rows(
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
         if outputs.report and outputs.labels:
-            story = _write_labels_and_profile(estimator, rows, outputs, resume)
+            story = _write_labels_and_profile(estimator, rows, outputs, resume, beside)
         elif outputs.report:
             story = model_story(estimator, rows, progress=announced("profiling", estimator.progress))
         elif outputs.labels:
-            counts = write_labels(estimator, estimator.labels_, outputs, estimator.progress, resume, rows=rows)
+            counts = write_labels(
+                estimator, estimator.labels_, outputs, estimator.progress, resume, rows=rows, named=beside
+            )
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
@@ -262,10 +270,15 @@ def write_labels(
     beside: tuple[RowArray, ...] = (),
     chunk_rows: int | None = None,
     rows: RowArray | None = None,
+    named: RowsBeside = NOTHING_BESIDE,
 ) -> Any:
     """Write lazy labels, and confidence, in one pass; return the value of a statistic, by default rows per label."""
     place, noise = outputs.labels, int(estimator.noise)
     assert place is not None
+    if is_label_table(place):
+        with label_table(place, outputs.overwrite, named.ids, named.id_name) as array:
+            of_array = replace(outputs, labels=array)
+            return write_labels(estimator, labels, of_array, progress, None, also, beside, chunk_rows, rows)
     told = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
     about, written = {"n_clusters": int(estimator.n_clusters_)}, labels
     if outputs.ids:
@@ -298,13 +311,15 @@ def check_confidence(estimator: Any, outputs: Outputs) -> None:
         raise SettingError(f"expected a method with confidence; {type(estimator).__name__} has none: leave it out")
 
 
-def _write_labels_and_profile(estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None) -> Story:
+def _write_labels_and_profile(
+    estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None, named: RowsBeside
+) -> Story:
     """Write the labels of rows and profile the clusters, in one pass."""
     merged = merge_chunks(rows)
     # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
     chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     told = write_labels(
         estimator, estimator._labels_of_valid_rows(merged), outputs, estimator.progress, resume,
-        also=story_pass(estimator, rows), beside=(merged,), chunk_rows=chunk_rows, rows=merged,
+        also=story_pass(estimator, rows), beside=(merged,), chunk_rows=chunk_rows, rows=merged, named=named,
     )  # fmt: skip
     return story_of(estimator, told)

@@ -29,7 +29,7 @@ from .facts import input_of, recorded
 from .outputs import Outputs, check_separate, check_writable
 from .pixels import describe, labelled
 from .reading import MissingChunks, Reading, image_for_model, opened_for_model, rows_for_model, source_for_model
-from .row_files import StoredBeside
+from .row_files import StoredBeside, check_ids
 
 
 def predict(
@@ -40,6 +40,7 @@ def predict(
     preview: str | None = None,
     confidence: str | None = None,
     ids: bool = False,
+    id_column: str | int | None = None,
     columns: Sequence[str | int] | None = None,
     axes: str | None = None,
     index: Mapping[str, int] | None = None,
@@ -60,14 +61,15 @@ def predict(
     model : str
         Path or URL of the model.
     labels : str
-        Path or URL of the output: a Zarr array of int32, shape (n_rows,), or an image of labels.
+        Path or URL of the output: a Zarr array of int32, shape (n_rows,), a Parquet file with the columns ``row`` and
+        ``label``, or an image of labels.
     preview : str, optional
         Path or URL of a PNG to write for an image: the segments in their mean colours.
     confidence : str, optional
         Path or URL of a Zarr array of float32, shape (n_rows,), to write for rows: how sure each label is.
     ids : bool, default=False
         Whether to write the ids of clusters in place of their labels, for rows; see `mdh_dask.continued`.
-    columns : sequence of str or int, optional
+    id_column, columns : optional
         As in `fit`.
     axes, index : optional
         As in `segment`.
@@ -113,10 +115,14 @@ def predict(
             raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
         outputs = Outputs(labels, overwrite=overwrite, confidence=confidence, ids=ids)
         check_confidence(estimator, outputs)
+        check_ids(id_column, labels)
         outputs.check(features, model)
-        return _rows(estimator, model, features, reading, outputs, progress, cluster)
-    if ids:
-        raise SettingError(f"{model} was fitted to an image, whose labels are written: leave out ids=True")
+        stored = StoredBeside(missing_chunks=missing_chunks, ids=id_column)
+        return _rows(estimator, model, features, reading, outputs, progress, cluster, stored)
+    if ids or id_column is not None:
+        raise SettingError(
+            f"{model} was fitted to an image, whose labels are written: leave out ids=True and id_column=..."
+        )
     if confidence is not None:
         raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
     pictures = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)
@@ -125,11 +131,15 @@ def predict(
 
 
 def _rows(
-    estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster
-) -> str:
+    estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster,
+    stored: StoredBeside,
+) -> str:  # fmt: skip
     rows = rows_for_model(estimator, model, path, reading)
+    named = stored.open(path, len(rows))
     with cluster_for(cluster, rows.nbytes), recorded(outputs, input_of(path)), telling_of_memory(rows, estimator):
-        counts = write_labels(estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows)
+        counts = write_labels(
+            estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows, named=named
+        )
     return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
 

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryFile
+from typing import ClassVar
 from urllib.parse import quote
 
 from .._errors import CannotCreateError, SettingError
 from .._locations import name_of
 from .._packages import require
+from ..io.label_tables import is_label_table
 from ..io.models import MODEL
 from ..io.paths import local_path
 from ..io.repositories import Revision, check_branch, revision_of
@@ -35,6 +37,8 @@ class Outputs:
     """Labels of rows or pixels, a model, and an HTML report."""
     overwrite: bool = False
     """Whether to replace existing outputs."""
+    in_tables: ClassVar[bool] = True
+    """Whether labels of rows may be Parquet."""
     confidence: str | None = field(default=None, kw_only=True)
     """An array with the confidence in each label."""
     ids: bool = field(default=False, kw_only=True)
@@ -92,6 +96,9 @@ class Outputs:
             check_file_of(path, replace, kind.example)
         elif kind.form == "labels" and self.of_image:
             _check_label_image(path, replace)
+        elif kind.form == "labels" and self.in_tables and is_label_table(path):
+            require("pyarrow", "parquet")
+            check_file_of(path, replace, "labels.parquet")
         else:
             check_place(path, replace, MODEL if kind.form == "model" else ARRAY)
 

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import PurePosixPath
@@ -18,10 +18,12 @@ from ..chunks import holds_compact
 from ..estimators.groups import whole_weights
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
+from ..io.label_tables import LABEL, ROW, is_label_table
 from ..io.npy import load_npy
+from ..io.parquet import open_parquet_table
 from .reading import MissingChunks
 
-HEADER = ("row", "label")
+HEADER = (ROW, LABEL)
 """First line of a table of labels."""
 
 INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
@@ -55,13 +57,16 @@ def open_labels(path: str, n_rows: int) -> RowArray:
     """Open labels of rows: lazily from an array, or from a table of the few rows that have one.
 
     The path or URL is that of a Zarr array or a ``.npy`` file of integers, -1 for rows without a label, shape
-    (n_rows,); or of a ``.csv`` file with the header ``row,label``, numbers of rows from 0, and labels of any text.
+    (n_rows,); or of a ``.csv`` or Parquet file with the columns ``row,label``, numbers of rows from 0, and labels of
+    any text.
     Raises a ValueError if the labels are not those of `n_rows` rows, or a table has other contents.
     """
     try:
         if PurePosixPath(name_of(path)).suffix.lower() == ".csv":
             with fsspec.open(path, "rt", newline="", encoding="utf-8") as lines:
                 return _of_table(path, lines, n_rows)
+        if is_label_table(path):
+            return _of_table(path, _lines_of(path), n_rows)
         labels = load_npy(path) if inputs.kind_of(path) == "npy" else open_rows(path, ndim=1)
     except FileNotFoundError:
         raise FileNotFoundError(
@@ -73,6 +78,16 @@ def open_labels(path: str, n_rows: int) -> RowArray:
             "few labels a .csv file with the columns row,label is enough"
         )
     return labels
+
+
+def _lines_of(path: str) -> Iterator[str]:
+    """Yield a Parquet table of two columns as lines of CSV."""
+    table = open_parquet_table(path)
+    yield ",".join(table.column_names)
+    for block in table.tables(table.column_names).compute():
+        for row, label in zip(*(column.to_pylist() for column in block.columns)):
+            text = str(label).replace('"', '""')
+            yield f'{row},"{text}"'
 
 
 def _of_table(path: str, lines: Iterable[str], n_rows: int) -> RowArray:
@@ -118,6 +133,8 @@ class RowsBeside(NamedTuple):
     labels: RowArray | None = None
     weights: RowWeights | None = None
     groups: RowArray | None = None
+    ids: RowArray | None = None
+    id_name: str = ROW
 
     def for_fit(self) -> dict[str, Any]:
         """Return the parameters of `fit` for those that are there, without the labels."""
@@ -142,6 +159,8 @@ class StoredBeside:
     """Column that names the group of each row; rows of one group may depend on each other."""
     missing_chunks: MissingChunks = "error"
     """As for the rows."""
+    ids: str | int | None = None
+    """Column that names each row in a table of labels."""
 
     def check(self, estimator: Any) -> None:
         """Raise a SettingError if an estimator does not take these, or some exclude others."""
@@ -170,7 +189,8 @@ class StoredBeside:
 
         Raises a SettingError if one of these is not there, or is to be clustered, too.
         """
-        own = {what: str(n) for what, n in (("weights", self.weight_column), ("groups", self.groups)) if n is not None}
+        beside = (("weights", self.weight_column), ("groups", self.groups), ("ids", self.ids))
+        own = {what: str(n) for what, n in beside if n is not None}
         if not own:
             return columns
         there = list(map(str, inputs.column_names(features, self.missing_chunks)))
@@ -199,7 +219,8 @@ class StoredBeside:
             Unless labels and weights are those of `n_rows` rows, and weights are whole numbers of at least 0.
         """
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
-        return RowsBeside(labels, self._weights(features, n_rows), self._groups(features))
+        groups, ids = (self._column(features, name) for name in (self.groups, self.ids))
+        return RowsBeside(labels, self._weights(features, n_rows), groups, ids, str(ROW if ids is None else self.ids))
 
     def _weights(self, features: str, n_rows: int) -> RowWeights | None:
         if self.weight_column is not None:
@@ -212,16 +233,24 @@ class StoredBeside:
             return None
         return RowWeights(whole_weights(values, n_rows, f"the weights in {source}"), source)
 
-    def _groups(self, features: str) -> RowArray | None:
-        if self.groups is None:
+    def _column(self, features: str, name: str | int | None) -> RowArray | None:
+        if name is None:
             return None
-        table = inputs.open_typed(features, [self.groups], missing_chunks=self.missing_chunks)
+        table = inputs.open_typed(features, [name], missing_chunks=self.missing_chunks)
         if isinstance(table, inputs.TypedTable):
             n_rows = table.source.n_rows
             assert n_rows is not None
             return table.source.rows(_texts, table.names, n_rows, np.dtype(object))[:, 0]
         rows = table.rows.map_blocks(_values_of) if holds_compact(table.rows) else table.rows
         return rows[:, 0]
+
+
+def check_ids(id_column: str | int | None, labels: str | None) -> None:
+    """Raise a SettingError if a column names rows, but labels are not written beside it."""
+    if id_column is not None and (labels is None or not is_label_table(labels)):
+        raise SettingError(
+            f"expected labels in Parquet, as labels.parquet, beside the column {id_column}; got {labels or 'none'}"
+        )
 
 
 def check_groups(estimator: Any) -> None:

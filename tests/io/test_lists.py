@@ -14,6 +14,7 @@ import zarr
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.io.inputs import open_features, open_typed
 from mdh_dask.workflows import fit, predict
+from mdh_dask.workflows.row_files import open_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask's read_parquet, from pandas
 
@@ -165,3 +166,44 @@ def test_lengths_of_rows_change_no_label_of_rows_of_unit_length(rows, of_dask, t
     assert first.n_clusters_ > 1
     second.save(tmp_path / "m.zarr")
     np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(3 * rows), np.asarray(first.labels_))
+
+
+@pytest.fixture
+def named(rows, tmp_path):
+    """Return the path of rows with names, in several row groups."""
+    return str(write(fixed(rows).append_column("name", pa.array([f"n{i % 7}-{i}" for i in range(N)])), tmp_path))
+
+
+@pytest.mark.parametrize("column", [None, "name"])
+def test_labels_are_written_as_parquet_beside_the_names_of_rows(column, named, model, tmp_path):
+    out = [str(tmp_path / f"{kind}.parquet") for kind in ("fit", "predict")]
+    options = {"columns": ["e"], "id_column": column}
+    fit(named, RandomProjectionTree(), labels=out[0], model=str(tmp_path / "m.zarr"), **options)
+    predict(named, str(tmp_path / "m.zarr"), out[1], confidence=str(tmp_path / "c.zarr"), id_column=column)
+    for path in out:
+        table = pq.read_table(path)
+        assert table.column_names == [column or "row", "label"]
+        ids = np.arange(N).tolist() if column is None else pq.read_table(named)["name"].to_pylist()
+        assert table.column(0).to_pylist() == ids
+        np.testing.assert_array_equal(table["label"], model.labels_)
+    assert zarr.open(tmp_path / "c.zarr").shape == (N,)
+    assert not [*tmp_path.glob(".*")]
+    with pytest.raises(FileExistsError):
+        predict(named, str(tmp_path / "m.zarr"), out[1])
+    predict(named, str(tmp_path / "m.zarr"), out[1], overwrite=True)
+
+
+def test_a_column_of_names_needs_labels_in_parquet(named, tmp_path):
+    with pytest.raises(ValueError, match=r"labels in Parquet.*beside the column name; got .*l\.zarr"):
+        fit(named, RandomProjectionTree(), labels=str(tmp_path / "l.zarr"), id_column="name")
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_known_labels_are_read_from_parquet_as_from_csv(texts, tmp_path):
+    labels = ['a "b", c', "d"] if texts else [3, 1]
+    pq.write_table(pa.table({"row": [2, 0], "label": labels}), tmp_path / "l.parquet")
+    found = open_labels(str(tmp_path / "l.parquet"), 4).tolist()
+    assert found == (["d", "", 'a "b", c', ""] if texts else [1, -1, 3, -1])
+    pq.write_table(pa.table({"row": [2], "kind": [1]}), tmp_path / "l.parquet")
+    with pytest.raises(ValueError, match="expected the header row,label"):
+        open_labels(str(tmp_path / "l.parquet"), 4)

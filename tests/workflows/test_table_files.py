@@ -342,11 +342,11 @@ def test_a_compressed_csv_that_holds_too_many_lines_is_refused(tmp_path, monkeyp
         open_csv(tmp_path / "x.csv.gz")
 
 
-@pytest.mark.parametrize("values", [[[1.0], [2.0]], [[[1.0]], [[2.0]]], [{"x": 1}, {"x": 2}]], ids=str)
+@pytest.mark.parametrize("values", [[[1.0], [2.0, 3.0]], [[[1.0]], [[2.0]]], [{"x": 1}, {"x": 2}]], ids=str)
 def test_columns_of_several_values_in_a_row_are_named_with_their_types(tmp_path, values):
     pq.write_table(pa.table({"a": [1.0, 2.0], "b": values}), tmp_path / "x.parquet")
     with pytest.raises(
-        ValueError, match=r"one value in every row; got b \((list|struct)<.*>\) in .*x.parquet: name oth"
+        ValueError, match=r"one value in every row; got b \((list|struct)<.*\) in .*x.parquet: name oth"
     ):
         open_typed(tmp_path / "x.parquet")
     assert open_typed(tmp_path / "x.parquet", ["a"]).names == ("a",)

@@ -96,7 +96,7 @@ def test_what_contradicts_is_named_as_in_python_before_anything_is_written(call,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["l.parquet", "l.csv", "l.NPY", "s3://bucket/l.csv"])
+@pytest.mark.parametrize("name", ["l.feather", "l.csv", "l.NPY", "s3://bucket/l.csv"])
 def test_labels_are_no_file_of_a_format_that_the_name_promises(name, here):
     workflows.fit("x.npy", tree(), model="m.zarr")
     there = set(Path().iterdir())
