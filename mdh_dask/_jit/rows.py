@@ -8,12 +8,7 @@ from .hashing import GOLDEN
 
 
 def refuse_sparse(rows: object) -> None:
-    """Raise an error for blocks of SciPy's sparse rows in a Dask array that promises others.
-
-    Raises
-    ------
-    TypeError
-    """
+    """Raise a TypeError for blocks of SciPy's sparse rows in a Dask array that promises others."""
     if hasattr(rows, "tocsr"):
         raise TypeError(
             f"expected dense rows; got a sparse {type(rows).__name__} in a block of a Dask array: name the type of its "

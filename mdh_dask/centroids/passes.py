@@ -162,8 +162,6 @@ def far_shares(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats,
 def centroid_margins(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats) -> CentroidMargins:
     """Return the margins of raw rows, which become ``(x - centre) * scale``.
 
-    Notes
-    -----
     The border of two cells is the plane in the middle of their centroids. The membership is that of fuzzy c-means with
     the exponent 2 (J. Bezdek, Pattern recognition with fuzzy objective function algorithms, 1981): 0.5 where two
     centroids are equally near, and 1 at a centroid.

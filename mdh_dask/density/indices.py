@@ -93,8 +93,6 @@ class MinimumError:
     ``J = 1 + 2 sum P_i log s_i - 2 sum P_i log P_i``, with the shares `P_i` and the standard deviations `s_i` of the
     rows on both sides of a threshold.
 
-    Notes
-    -----
     J and its index do not depend on the unit and the origin of the projections. The depth of a minimum of J is its
     lower rise to the maxima beside it, so that a valley is closed on both sides, which the source leaves open. The
     hundredth of the rows that is farthest out on each side counts as at most half a range beyond the others, so that

@@ -169,15 +169,9 @@ class Consensus:
 class Found(NamedTuple):
     """A consensus and the agreement of the clusterings.
 
-    Attributes
-    ----------
-    consensus : Consensus
-    agreement : ndarray of shape (n_clusterings,)
-        Mean share of the rows to which a clustering gives the matched label of another.
-    confidence : ndarray of shape (n_clusterings + 1,), int64
-        Sample rows by the number of clusterings that agree with their label.
-    sizes : ndarray of shape (n_clusters,), int64, or None
-        Rows in each cluster, if all rows were counted.
+    agreement (n_clusterings,): mean share of the rows to which a clustering gives the matched label of another.
+    confidence (n_clusterings + 1,) int64: sample rows by the number of clusterings that agree with their label.
+    sizes (n_clusters,) int64: rows in each cluster, if all rows were counted; otherwise None.
     """
 
     consensus: Consensus

@@ -86,16 +86,10 @@ class EnsembleSettings:
 class Ensemble(NamedTuple):
     """The result of the plan.
 
-    Attributes
-    ----------
-    mixture : HyperplaneMixture
-        Mixture with the largest cluster first.
-    scores : tuple of float
-        The criterion for 1, 2, ... components, or for `n_clusters` alone.
-    n_found : int
-        Number of hyperplanes in valleys, including equal ones.
-    exemplars : Exemplars
-        The medoid of the sample rows of each cluster, in the scaled columns.
+    mixture: mixture with the largest cluster first.
+    scores: the criterion for 1, 2, ... components, or for `n_clusters` alone.
+    n_found: number of hyperplanes in valleys, including equal ones.
+    exemplars: the medoid of the sample rows of each cluster, in the scaled columns.
     """
 
     mixture: HyperplaneMixture

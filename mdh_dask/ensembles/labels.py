@@ -166,15 +166,9 @@ def _by_size(mixture: Mixture, tally: Tally) -> Mixture:
 class ConsensusLabels(NamedTuple):
     """The result of `consensus`, with lazy row-aligned arrays for lazy labels.
 
-    Attributes
-    ----------
-    labels : array of shape (n_rows,), int32
-        From 0 to ``n_clusters - 1``, the largest cluster first.
-    confidence : array of shape (n_rows,), float64
-        The share of the clusterings that agree with the label.
-    shares : array of shape (n_rows, n_clusters), float64
-        The shares of the votes for each cluster.
-    n_clusters : int
+    labels (n_rows,) int32: from 0 to ``n_clusters - 1``, the largest cluster first.
+    confidence (n_rows,) float64: the share of the clusterings that agree with the label.
+    shares (n_rows, n_clusters) float64: the shares of the votes for each cluster.
     """
 
     labels: RowArray

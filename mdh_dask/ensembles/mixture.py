@@ -43,14 +43,10 @@ PATIENCE = 3
 class Tuples(NamedTuple):
     """The value of `TuplePass`: distinct tuples in the order of their hashes.
 
-    Attributes
-    ----------
-    words : ndarray of shape (n_tuples, n_words), uint64
-        Of hyperplanes, bit ``j % 64`` of word ``j // 64`` is set for rows above hyperplane j. Of labels, a word each.
-    counts : ndarray of shape (n_tuples,), int64
-        Number of rows with the tuple.
-    n_rows : int
-        Number of all rows, including those of omitted tuples.
+    words (n_tuples, n_words) uint64: of hyperplanes, bit ``j % 64`` of word ``j // 64`` is set for rows above
+        hyperplane j. Of labels, a word each.
+    counts (n_tuples,) int64: number of rows with the tuple.
+    n_rows: number of all rows, including those of omitted tuples.
     """
 
     words: Integers
@@ -157,13 +153,9 @@ def _hashes(words: Integers) -> Integers:
 class Tally(NamedTuple):
     """Distinct tuples as one-hot columns for the categories of each variable, and their counts.
 
-    Attributes
-    ----------
-    ones : ndarray of shape (n_tuples, n_categories), float64
-        One 1 in the columns of each variable.
-    counts : ndarray of shape (n_tuples,), float64
-    starts : ndarray of shape (n_variables + 1,)
-        The first column of each variable.
+    ones (n_tuples, n_categories) float64: one 1 in the columns of each variable.
+    counts (n_tuples,) float64.
+    starts (n_variables + 1,): the first column of each variable.
     """
 
     ones: Floats

@@ -26,17 +26,11 @@ NO_ROW = np.iinfo(np.int64).max
 class Votes(NamedTuple):
     """The value of `VotePass`; *places* are the labels of all clusterings, one clustering after another.
 
-    Attributes
-    ----------
-    names : tuple of arrays
-        The labels of each clustering, ascending; rows with negative numbers have no label.
-    first : ndarray of shape (n_places,), int64
-        Number of the first row with the label.
-    tables : ndarray of shape (n_places, n_places), int64
-        Numbers of rows with both labels: the contingency tables of all pairs of clusterings, in the upper triangle. The
-        diagonal holds the rows of each label.
-    sample : Sample
-        Sample rows with the index of their label in each clustering, `NO_LABEL` for none.
+    names: the labels of each clustering, ascending; rows with negative numbers have no label.
+    first (n_places,) int64: number of the first row with the label.
+    tables (n_places, n_places) int64: numbers of rows with both labels: the contingency tables of all pairs of
+        clusterings, in the upper triangle. The diagonal holds the rows of each label.
+    sample: sample rows with the index of their label in each clustering, `NO_LABEL` for none.
     """
 
     names: tuple[AnyArray, ...]

@@ -23,8 +23,6 @@ def alphaearth(stored: AnyArray) -> AnyArray:
 
     Then every pixel's 64 values have about the length 1; -128 means no data, in all bands [1]_.
 
-    References
-    ----------
     .. [1] Google, AlphaEarth Foundations GCS data, "De-quantization".
            https://developers.google.com/earth-engine/guides/aef_on_gcs_readme
 

@@ -83,10 +83,7 @@ def load(path: Path) -> Any:
 def digest(*values: Any) -> str:
     """Return 64 hexadecimal digits that differ for different values.
 
-    Raises
-    ------
-    TypeError
-        As for `store`.
+    Raises TypeError as for `store`.
 
     Examples
     --------

@@ -192,10 +192,7 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
 
     The query of a URL does not belong to the name; URLs with a query are never Zarr.
 
-    Raises
-    ------
-    FileNotFoundError, ValueError, ImportError
-        As for `open_features`.
+    Raises FileNotFoundError, ValueError, ImportError as for `open_features`.
     """
     suffix = PurePosixPath(name_of(path)).suffix.lower()
     if revision_of(path) is None:

@@ -89,10 +89,7 @@ REMEDY = "restore it from a copy, or write it again"
 def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
     """Turn any error of a decoder into one that names the damaged input.
 
-    Raises
-    ------
-    ContentsError
-        With `what`, the reason and `remedy` in the message.
+    Raises ContentsError with `what`, the reason and `remedy` in the message.
 
     Examples
     --------
@@ -113,10 +110,7 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
 def reaching(location: object) -> Iterator[None]:
     """Name the place in an error of a server that is not reached.
 
-    Raises
-    ------
-    ConnectionError
-        Also where fsspec says that a file is missing, as it does for HTTP.
+    Raises a ConnectionError, also where fsspec says that a file is missing, as it does for HTTP.
 
     Examples
     --------

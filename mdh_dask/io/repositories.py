@@ -65,14 +65,9 @@ def store_of(revision: Revision) -> Any:
 
     Credentials come from the environment.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such repository.
-    ValueError
-        If it has no such revision, or a branch and a tag have the same name.
-    ImportError
-        If Icechunk is missing.
+    Raises FileNotFoundError if there is no such repository.
+    Raises ValueError if it has no such revision, or a branch and a tag have the same name.
+    Raises ImportError if Icechunk is missing.
     """
     icechunk = needed("icechunk", "icechunk")
     repository = open_repository(revision.repository)

@@ -69,10 +69,7 @@ class Damaged:
     def check(self) -> None:
         """Raise an error if there are damaged scenes.
 
-        Raises
-        ------
-        ContentsError
-            The message names them.
+        Raises a ContentsError: the message names them.
         """
         if self.why:
             raise ContentsError(self._told())

@@ -40,8 +40,6 @@ FORMS = {
 class Work:
     """A work folder.
 
-    Notes
-    -----
     A job begins anew by replacing a single file, the first; other files then belong to attempts that it does not name
     and are ignored.
     """
@@ -88,10 +86,7 @@ class Work:
     def check(self, about: Mapping[str, Any]) -> None:
         """Raise an error if the job has changed since it began.
 
-        Raises
-        ------
-        JobError
-            The message lists the changes.
+        Raises a JobError: the message lists the changes.
         """
         if found := self.changes(about):
             raise JobError(

@@ -163,10 +163,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values of ``[input]`` and ``[output]``, whose keys depend on the kind of the input.
 
-    Raises
-    ------
-    JobError
-        For the first invalid key or value.
+    Raises a JobError for the first invalid key or value.
     """
     values = checked_kind("input", given, {kind: fields for kind, (fields, _) in FIELDS.items()})
     kind, path = values["kind"], values["path"]
@@ -234,10 +231,7 @@ def check_tables(path: Path, content: dict[str, Any], cluster: Mapping[str, Any]
 
     `cluster` replaces the table ``[cluster]`` if it is given.
 
-    Raises
-    ------
-    JobError
-        For the first of them.
+    Raises JobError for the first of them.
     """
     try:
         checked_tables(content, cluster)

@@ -30,8 +30,6 @@ STEPS = 1024
 class GowerCode:
     """Coordinates whose squared distances are twice Gower's dissimilarities, with missing values as a level.
 
-    Notes
-    -----
     A level is a coordinate, ``sqrt(share)`` or 0. Between two thresholds a value fills up one coordinate, from
     ``-sqrt(share * gap / 2)`` to ``sqrt(share * gap / 2)`` (a thermometer): the distances of values on the thresholds
     are exact, others are at most half the gap too small. The last coordinate of a column stands for missing values.

@@ -196,8 +196,6 @@ def spacings(histograms: Histograms) -> Floats:
 def widest_exceeds(x: float, n: int) -> float:
     """Return the probability that the widest of the spacings of `n` uniform rows, and of the ends, exceeds `x`.
 
-    Notes
-    -----
     The sum over j of ``(-1)^(j + 1) C(n + 1, j) (1 - j x)^n`` for ``j x < 1`` (Fisher 1929).
 
     Examples

@@ -58,11 +58,9 @@ class MomentPass(Statistic):
 
     The blocks are labels and rows.
 
-    Notes
-    -----
-    Every value is cut into three slices of 30 bits, multiples of fixed powers of two, whose sums are exact for
-    up to 2^34 rows (reproducible summation: J. Demmel and H. D. Nguyen, Parallel reproducible summation, 2015). In
-    each column, slices more than 60 bits below the largest value are dropped.
+    Every value is cut into three slices of 30 bits, multiples of fixed powers of two, whose sums are exact for up to
+    2^34 rows (reproducible summation: J. Demmel and H. D. Nguyen, Parallel reproducible summation, 2015). In each
+    column, slices more than 60 bits below the largest value are dropped.
     """
 
     n_clusters: int

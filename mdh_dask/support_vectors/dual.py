@@ -53,10 +53,8 @@ def spacing(points: Floats) -> float:
 class Sphere:
     """The sphere around points in the feature space of a Gaussian kernel.
 
-    Notes
-    -----
-    A point is in the sphere if ``sum_l coefficients_l K(points_l, x)`` is at least its level (paper eq. 13: the
-    squared distance from the centre is one minus twice this total plus a constant).
+    A point is in the sphere if ``sum_l coefficients_l K(points_l, x)`` is at least its level (paper eq. 13: the squared
+    distance from the centre is one minus twice this total plus a constant).
     """
 
     points: Floats

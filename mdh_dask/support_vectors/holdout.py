@@ -52,15 +52,10 @@ class Confirmed(NamedTuple):
 class Rows:
     """The rows that draw contours, and those that test them.
 
-    Parameters
-    ----------
-    points : array of shape (n_rows, n_features), float64
-        Standardised rows, in ascending order of their hashes.
-    hashes : array of shape (n_rows,), uint64
-    first : array of shape (n_rows,), bool
-        The half that draws contours.
-    in_groups : bool
-        Whether the last bits of the hashes are the parts of dependent rows.
+    points (n_rows, n_features) float64: standardised rows, in ascending order of their hashes.
+    hashes (n_rows,) uint64.
+    first (n_rows,) bool: the half that draws contours.
+    in_groups: whether the last bits of the hashes are the parts of dependent rows.
     """
 
     points: Floats

@@ -213,10 +213,8 @@ class StoredBeside:
     def open(self, features: str, n_rows: int) -> RowsBeside:
         """Return what there is of so many rows.
 
-        Raises
-        ------
-        ValueError
-            Unless labels and weights are those of `n_rows` rows, and weights are whole numbers of at least 0.
+        Raises ValueError unless labels and weights are those of `n_rows` rows, and weights are whole numbers of at
+            least 0.
         """
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
         groups, ids = (self._column(features, name) for name in (self.groups, self.ids))
