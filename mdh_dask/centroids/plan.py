@@ -40,16 +40,6 @@ N_INIT = 2
 logger = logging.getLogger(__name__)
 
 
-def best_of_starts(points: Floats, n_clusters: int, n_init: int, seed: int) -> Floats:
-    """Return the centroids of a sample in single precision, shape (n_clusters, n_features), float64."""
-    return _fitted(points, n_clusters, n_init, seed).cluster_centers_.astype(np.float32).astype(np.float64)
-
-
-def inertia_of(points: Floats, n_clusters: int, n_init: int, seed: int) -> float:
-    """Return the sum of the squared distances of rows from their centroids."""
-    return float(_fitted(points, n_clusters, n_init, seed).inertia_)
-
-
 def _fitted(points: Floats, n_clusters: int, n_init: int, seed: int):  # type: ignore[no-untyped-def]
     from sklearn.cluster import KMeans  # imported late: with half of scikit-learn
 
@@ -133,7 +123,8 @@ def k_means(
             f"expected at least n_clusters={k} different rows; got {most} among {len(points)} sample rows: ask for "
             "fewer clusters" + ("" if held else ", or for a larger sample_size")
         )
-    centroids = best_of_starts(points, k, settings.n_init, settings.seed)
+    fitted = _fitted(points, k, settings.n_init, settings.seed)
+    centroids = fitted.cluster_centers_.astype(np.float32).astype(np.float64)  # in single precision
     own = nearest_centroids(points, np.zeros(d), np.ones(d), centroids)
     unit = unit_for(np.square(points - centroids[own]).sum(axis=1))
     for step in range(MOST_STEPS if held else MOST_PASSES):
@@ -244,4 +235,4 @@ def _by_column(rows: Floats, categorical: Booleans, rng: np.random.Generator) ->
 
 
 def _log_inertia(points: Floats, k: int, seed: int) -> float:
-    return float(np.log(max(inertia_of(points, k, N_INIT, seed), np.finfo(np.float64).tiny)))
+    return float(np.log(max(_fitted(points, k, N_INIT, seed).inertia_, np.finfo(np.float64).tiny)))

@@ -71,7 +71,9 @@ def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator, le
         a level (Besag and Clifford, Biometrika 78, 1991). Where none is, it is at most `chance_of_mode`.
     """
     most, enough = (MOST_SIMULATED, ENOUGH_EXCEED) if level is None else (int(np.ceil(2 / level)) - 1, 2)
-    errors = _standard_errors(histogram, k) if histogram.depth[0, k] > 0 else 0.0
+    errors = 0.0
+    if histogram.depth[0, k] > 0:
+        errors = valley_evidence(histogram.density[0], k, histogram.spread[0][0], histogram.bandwidth[0])
     if errors == 0 or (level is not None and errors < CERTAINLY_FLAT):
         return 1.0
     chance = chance_of_mode(histogram, k, errors)
@@ -116,7 +118,3 @@ def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Gener
         drawn = rng.multinomial(int(counts.sum()), fit, size=min(BATCH, samples - done))
         null = replace(histogram[[0] * len(drawn)], counts=drawn)
         yield null.depth[:, k] >= histogram.depth[0, k]
-
-
-def _standard_errors(histogram: Histograms, k: int) -> float:
-    return valley_evidence(histogram.density[0], k, histogram.spread[0][0], histogram.bandwidth[0])
