@@ -154,8 +154,9 @@ def reduce_rows(
 def _reduced(statistic: Statistic, arrays: Sequence[RowArray], progress: Progress | None) -> Any:
     if not any(is_dask(a) for a in arrays):
         return statistic.finalise(_state_on_threads(statistic, arrays))
-    shared = as_node(statistic)
     followed = follow_chunks(arrays)
+    # One node: the scheduler hands tasks to workers one by one only if they have fewer than five such nodes.
+    shared = as_node((statistic, np.concatenate([[0], np.cumsum(followed[0].chunks[0])[:-1]])))
     states = _chunk_states(shared, followed)
     return statistic.finalise(_compute(_combined(shared, states), states, followed[0].chunks[0], progress))
 
@@ -174,18 +175,17 @@ def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
         return ()
 
     work_through(reduce_block, range(n_blocks))
-    return _combine_states(statistic, *(states[block] for block in range(n_blocks)))
+    return reduce(statistic.combine, (states[block] for block in range(n_blocks)))
 
 
 def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed]:
     rows = followed[0].chunks[0]
-    starts = np.concatenate([[0], np.cumsum(rows)[:-1]])
     numbers = da.map_blocks(_block_number, chunks=((1,) * len(rows),), dtype=np.int64, meta=np.empty(0, np.int64))
     pairs = [x for a in followed for x in (a, "ij"[: a.ndim])]
     # The states keep an axis for the columns: Dask fuses a task with the load of its block only if no axis is dropped.
     out = "ij"[: max(a.ndim for a in followed)]
     states = da.blockwise(
-        _chunk_state, out, shared, None, as_node(starts), None, numbers, "i", *pairs,
+        _chunk_state, out, shared, None, numbers, "i", *pairs,
         dtype=object, align_arrays=False, meta=np.empty((0,) * len(out), dtype=object),
     )  # fmt: skip
     return _in_one_task(states)
@@ -229,12 +229,13 @@ def _block_number(block_id: tuple[int]) -> AnyArray:
     return np.array(block_id)
 
 
-def _chunk_state(statistic: Statistic, starts: AnyArray, number: AnyArray, *blocks: AnyArray) -> Any:
+def _chunk_state(shared: tuple[Statistic, AnyArray], number: AnyArray, *blocks: AnyArray) -> Any:
+    statistic, starts = shared
     return statistic.state_of(int(starts[number[0]]), *blocks)
 
 
-def _combine_states(statistic: Statistic, *states: Any) -> Any:
-    return reduce(statistic.combine, states)
+def _combine_states(shared: tuple[Statistic, Any], *states: Any) -> Any:
+    return reduce(shared[0].combine, states)
 
 
 def _compute(result: Delayed, states: list[Delayed], rows: Sequence[int], progress: Progress | None) -> Any:

@@ -12,6 +12,7 @@ import reference_windows
 import tifffile
 import zarr
 from click.testing import CliRunner
+from distributed import Client, LocalCluster, get_worker
 from helpers import job_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -328,3 +329,28 @@ def test_a_job_counts_what_it_leaves_out_and_knows_when_the_mask_has_changed(tmp
     result = run("run", job)
     assert result.exit_code == exits.BAD_JOB
     assert "input.mask" in result.stderr
+
+
+WAITING = []
+
+
+def zero(rows):
+    """Label rows, and keep how many tasks this worker has been given."""
+    WAITING.append(sum(task.state in ("ready", "executing") for task in get_worker().state.tasks.values()))
+    return np.zeros(len(rows), int)
+
+
+def test_workers_get_the_blocks_of_a_pass_one_by_one_so_that_their_memory_does_not_grow_with_their_number(tmp_path):
+    zarr.create_array(
+        tmp_path / "a.zarr", data=np.ones((2000, 9, 2), "i1"), chunks=(20, 9, 2), attributes={"nodata": 7}
+    )
+    image, options = open_image(tmp_path / "a.zarr", axes="yxc"), {"processes": False, "dashboard_address": None}
+    WAITING.clear()
+    with (
+        dask.config.set({"mdh-dask.block-size": 1}),
+        LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
+        Client(cluster),
+    ):
+        write_labels(zero, counted(image), tmp_path / "l.zarr", n_labels=1)
+    assert len(WAITING) >= 100
+    assert max(WAITING) <= 3
