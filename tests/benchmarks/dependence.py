@@ -154,7 +154,7 @@ def run(
     for cloud, method in product(CLUSTERS, methods):
         _, grouped, _, *scores = of_line[cloud, method].T
         by_rows, by_groups, by_patches = (float(score.mean()) for score in scores)
-        least = (by_patches or by_rows) - MOST_LOST
+        least = max((by_patches or by_rows) - MOST_LOST, MOST_LOST)  # none found is none shown
         bar = f">= {least:.3f}", verdict(by_groups >= least)
         power.append((cloud, method, by_rows, by_patches or "-", by_groups, float(grouped.mean()), *bar))
     columns = (
