@@ -23,6 +23,8 @@ FAILING = {
         "check_classifiers_classes": "-1 stands for rows without a label, and is no class",
         "check_clustering": "it is a classifier, whose clusters are its two classes",
     },
+    "SupportVectorClustering": {"check_clustering": "halves of fifty rows are too few to confirm three clusters"},
+    "UnitLengthFeatures": {"check_estimators_nan_inf": "fit reads no rows, so transform finds what is not finite"},
 }
 """The checks that fail, and why."""
 

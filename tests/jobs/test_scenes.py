@@ -25,6 +25,7 @@ from mdh_dask._errors import SettingError
 from mdh_dask._fields import JobError
 from mdh_dask._words import full_count
 from mdh_dask.cli import exits, mdh
+from mdh_dask.estimators import consensus_clustering
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
 from mdh_dask.images.stac import SceneFile
@@ -735,8 +736,11 @@ def test_nights_of_density_trees_find_drift_and_refit(tmp_path):
 
 
 @pytest.mark.slow
-def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp_path):
-    job = new_job(tmp_path, JOB.replace('"pca"', '"consensus"\nn_trees = 3').replace('"refit"', '"label"'))
+def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp_path, monkeypatch):
+    monkeypatch.setattr(consensus_clustering, "SAMPLED_ROWS", 100)
+    job = new_job(
+        tmp_path, JOB.replace('"pca"', '"consensus"\nn_trees = 3\ncombine = "votes"').replace('"refit"', '"label"')
+    )
     for number, (name, moved) in enumerate((("a", None), ("b", 2 / 3), ("c", 1 / 3))):
         scene(tmp_path / f"scenes/{name}.tif", number, kinds=1 if name == "b" else 3)
         run(job)
