@@ -191,7 +191,9 @@ def test_workers_log_no_credentials_of_tasks_that_fail(client):
     logging.getLogger("distributed.worker").addHandler(handler)
     try:
         with watching(client), pytest.raises(ValueError, match="invalid literal"):
-            client.submit(int, "http://me:hunter2@host/x.zarr?sig=s1gned", pure=False).result()  # the text has the URL
+            client.submit(int, "http://me:hunter2@host/x.zarr?sig=s1gned", pure=False).result(
+                timeout=60
+            )  # its text has the URL
     finally:
         logging.getLogger("distributed.worker").removeHandler(handler)
     (line,) = (line for line in lines if "Compute Failed" in line)
