@@ -1,4 +1,4 @@
-"""One thread of BLAS, as the last bits of products depend on their number."""
+"""Products of matrices, and one thread of BLAS, as the last bits of products depend on their number."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,10 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from ._typing import AnyArray
 
 
 class _Users:
@@ -48,3 +51,13 @@ def _disown() -> None:
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
+
+
+def product(directions: AnyArray, rows: AnyArray) -> AnyArray:
+    """Return the matrix product of finite numbers.
+
+    OpenBLAS's products of few directions in float32 may read what lies beyond them, and flag it as invalid.
+    """
+    with np.errstate(invalid="ignore"):
+        found: AnyArray = directions @ rows
+    return found

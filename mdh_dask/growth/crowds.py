@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._blas import product
 from .._random import generator
 from .._typing import AnyArray, Booleans
 from ..chunks import Plan
-from ..projections.neighbourhoods import NEAR_ROWS, SEEDS, product
+from ..projections.neighbourhoods import NEAR_ROWS, SEEDS
 from .branches import Branch, SampleRows
 from .examine import Examiner
 from .passes import draw, rows_in_memory
@@ -32,6 +33,15 @@ BALLS, GAPS = 4, 5
 
 SEVERAL = 4
 """Clusters that a ball must show."""
+
+NEAREST = 64
+"""Nearest rows among which a gap is looked for: a cluster with more of the sample shows in balls."""
+
+LOOKED_AT = 50
+"""Number of rows whose nearest rows are looked at; where half of them have gaps, clusters are many."""
+
+LEVEL = 0.05
+"""Probability of a gap among the nearest rows of one row in a cloud."""
 
 
 def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tuple[Branch, Examiner]]:
@@ -60,16 +70,6 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
         sample = yield from draw(settings.seed, rows_in_memory(shape[0], shape[1], len(sample.rows)), shape[0])
     n = len(sample.rows)
     return Branch(1, SampleRows.of_all(sample), n, counted=True), near(n, settings.nearby)
-
-
-NEAREST = 64
-"""Nearest rows among which a gap is looked for: a cluster with more of the sample shows in balls."""
-
-LOOKED_AT = 50
-"""Number of rows whose nearest rows are looked at; where half of them have gaps, clusters are many."""
-
-LEVEL = 0.05
-"""Probability of a gap among the nearest rows of one row in a cloud."""
 
 
 def warn_of_crowd(n_found: int) -> None:

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from .._blas import product
 from .._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from .._random import any_rows
 from .._typing import AnyArray, Floats
@@ -14,7 +15,6 @@ from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
 from ..projections.directions import Proposal
-from ..projections.neighbourhoods import product
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.rules import SplitRule
 from .bounds import least_share, near_rows

@@ -357,9 +357,8 @@ def _decoded(view: AxesView, chunks: tuple[int, int], stored: tuple[int, int]) -
 
     A shard is decoded chunk by chunk, so that a worker need not hold the whole of one.
     """
-    line_bytes = (
-        min(PANEL, view.shape[1]) * view.shape[2] * max(view.dtype.itemsize, 4)
-    )  # as values, if they become some
+    value_bytes = max(view.dtype.itemsize, 4)  # stored numbers may become float32
+    line_bytes = min(PANEL, view.shape[1]) * view.shape[2] * value_bytes
     most = max(1, MOST_BYTES // (line_bytes * chunks[0]))
     return min(stored[0], chunks[0] * 2 ** (most.bit_length() - 1)), stored[1]
 

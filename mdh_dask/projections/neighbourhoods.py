@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._blas import product
 from .._typing import AnyArray, Floats
 
 NEAR_ROWS = (4, 16)
@@ -15,16 +16,6 @@ AT_ONCE = 16
 
 IDENTITY = 0.1
 """Share of the identity in the covariance of near rows, which few rows would make singular."""
-
-
-def product(directions: AnyArray, rows: AnyArray) -> AnyArray:
-    """Return the matrix product of finite numbers.
-
-    OpenBLAS's products of few directions in float32 may read what lies beyond them, and flag it as invalid.
-    """
-    with np.errstate(invalid="ignore"):
-        found: AnyArray = directions @ rows
-    return found
 
 
 def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats:
