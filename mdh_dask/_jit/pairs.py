@@ -142,13 +142,25 @@ def core_around_peak(side, n_places, marks, limits):
 
 
 @jit
+def radii_of(core, n_rows, marks, ties):
+    """Return the squared radii of balls around landmarks in the core of a group of so many rows.
+
+    A ball that would hold more rows than the group, or only equal ones, has one below zero: no row is in it.
+    """
+    radii = np.full(marks.sizes.shape[0], -1.0)
+    for r in range(radii.shape[0]):
+        if core.shape[0] > 0 and marks.sizes[r] <= max(n_rows, marks.sizes[0]):
+            reach = quantile_of(marks.reaches[:, r][core].astype(np.float64), 0.5)
+            radii[r] = reach * (1 + ties) if reach > 0 else -1.0
+    return radii
+
+
+@jit
 def balls_of_group(side, n_rows, cut, marks, limits):
     """Return the landmarks in the core of a group, the links on a cut that are as near to its densest place, and radii.
 
     Rows grow sparser along a cut, too. Its places would be farther from the densest one than those of a core are from
-    theirs, as a cut has a dimension less: in skewed and curved clouds they would be sparser without a valley. A ball
-    that would hold more rows than the group, which has `n_rows`, or only equal ones, has a squared radius below zero:
-    no row is in it.
+    theirs, as a cut has a dimension less: in skewed and curved clouds they would be sparser without a valley.
     """
     core, farthest = core_around_peak(side, cut.shape[0], marks, limits)
     links, one, other = marks.links, marks.links.ends[0], marks.links.ends[1]
@@ -161,12 +173,7 @@ def balls_of_group(side, n_rows, cut, marks, limits):
             near[n] = e
             n += 1
     core = core[: -(-core.shape[0] * n // cut.shape[0])]
-    radii = np.full(marks.sizes.shape[0], -1.0)
-    for r in range(radii.shape[0]):
-        if core.shape[0] > 0 and marks.sizes[r] <= max(n_rows, marks.sizes[0]):
-            reach = quantile_of(marks.reaches[:, r][core].astype(np.float64), 0.5)
-            radii[r] = reach * (1 + limits.ties) if reach > 0 else -1.0
-    return core, near[:n], radii
+    return core, near[:n], radii_of(core, n_rows, marks, limits.ties)
 
 
 @jit

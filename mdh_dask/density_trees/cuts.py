@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.pairs import Marks, balls_of_group, cut_between
+from .._jit.pairs import Marks, balls_of_group, cut_between, radii_of
 from .._typing import Floats, Integers
 from ..valleys.landmarks import PLACES, RADII, RANKED_BY, ROWS_OF_PLACE, limits_of, links_of, meeting_of, reaches_of
 from ..valleys.neighbours import distinct, squared_distances
@@ -50,29 +50,34 @@ class Cuts:
 
     def chosen(self, group: Integers) -> tuple[Balls, Balls] | None:
         """Return as many balls in the core of groups 0 and 1 as on the cut, or None if one has no landmarks."""
-        sides = [np.flatnonzero(group[self.places] == side) for side in (0, 1)]
+        sides, n_rows = self._sides(group)
         if (n_least := min(map(len, sides))) == 0:
             return None
         marks, cut = self._cut(sides[0], sides[1], n_least)
         as_many = self.limits._replace(most_places=0)  # in a core as on the cut
         found = []
-        for side, own in enumerate(sides):
-            core, near, radii = balls_of_group(own, int(np.sum(group == side)), cut, marks, as_many)
+        for own, n in zip(sides, n_rows):
+            core, near, radii = balls_of_group(own, n, cut, marks, as_many)
             found.append(Balls(core, marks.links.ends[:, near[: len(core)]], radii))
         return found[0], found[1]
 
     def peaks(self, group: Integers) -> tuple[Balls, Balls] | None:
         """Return one ball at the densest place of groups 0 and 1, and those on the whole cut, or None."""
-        sides = [np.flatnonzero(group[self.places] == side) for side in (0, 1)]
+        sides, n_rows = self._sides(group)
         if min(map(len, sides)) == 0:
             return None
         marks, cut = self._cut(sides[0], sides[1], PLACES * ROWS_OF_PLACE)
-        found = []
-        for side, own in enumerate(sides):
-            top = own[self.reach[own].argmin()][None]
-            radii = balls_of_group(top, int(np.sum(group == side)), cut[:1], marks, self.limits)[2]
-            found.append(Balls(top, marks.links.ends[:, cut], radii))
-        return found[0], found[1]
+        tops = [own[self.reach[own].argmin()][None] for own in sides]
+        first, second = (
+            Balls(top, marks.links.ends[:, cut], radii_of(top, n, marks, self.limits.ties))
+            for top, n in zip(tops, n_rows)
+        )
+        return first, second
+
+    def _sides(self, group: Integers) -> tuple[list[Integers], list[int]]:
+        """Return the landmarks of groups 0 and 1, and their numbers of rows."""
+        sides: list[Integers] = [np.flatnonzero(group[self.places] == side) for side in (0, 1)]
+        return sides, [int(np.sum(group == side)) for side in (0, 1)]
 
     def _cut(self, one: Integers, other: Integers, n_least: int) -> tuple[Marks, Integers]:
         """Return the landmarks, each linked with the nearest of the other group, and the links that are places."""
