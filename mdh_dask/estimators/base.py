@@ -17,19 +17,17 @@ from .._sparse import sources
 from .._state import State
 from .._traces import traced
 from .._typing import AnyArray, Integers, RowArray
-from .._words import full_count
 from ..chunks import one_bar
 from ..growth.exemplars import Exemplars
 from ..images import PixelColumns
 from ..io.models import save_model
 from ..splits.stopping import STOP_RULES
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
-from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.history import REMEMBERED, History
 from .blocks import of_block, of_complete_rows
-from .explaining import clusters_of_remembered, next_steps, other_seeds
+from .explaining import evidence, why
 from .frames import column_names, labels_like, plain_labels, sure_of, with_values
-from .groups import groups_in_words, on_pixels, parts_of_groups, weighted_rows, without_groups
+from .groups import parts_of_groups, weighted_rows, without_groups
 from .history import begun
 from .mapped import Mapped
 from .missing import without_missing
@@ -272,83 +270,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
         return self._of_rows(X, "labels", "int32")
 
-    def why(self) -> str:
-        """Return in words why there are so many clusters, and by how much the best valley for one more failed.
-
-        Returns
-        -------
-        str
-            A sentence or two; if the number of clusters was given, it says so. Then a line for each cluster, with the
-            columns in which the remembered rows of the fit differ most. No pass.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import SupportVectorClustering
-        >>> print(SupportVectorClustering().fit(np.random.default_rng(0).normal(size=(300, 2))).why().split(";")[0])
-        1 cluster of 300 rows: no valley shows among the rows that drew the contours
-        """
-        check_is_fitted(self)
-        sizes = self.state_.sizes
-        of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
-        groups = "" if self.n_groups_ is None else f" in {groups_in_words(self)}"
-        said = f"{full_count(self.n_clusters_, 'cluster')}{of}{groups}: {self._limit() or self._reason()}"
-        said = "\n".join([said, *clusters_of_remembered(self), *on_pixels(self), *other_seeds(self)])
-        return f"{said}{next_steps(self)}" if self.n_clusters_ == 1 else said
-
-    repeats = repeats
-
-    def evidence(self) -> Evidence:
-        """Return the evidence for every split and merge that the model is known to have tested.
-
-        Returns
-        -------
-        Evidence
-            Arrays by name, one value for each split or merge; ``to_pandas()`` makes a frame of them. Without rows for
-            methods that keep no tests. No pass. ``kind`` is split or merge, ``node`` that of a tree (-1 for merges),
-            ``first`` and ``second`` are the children of a split, or the cells that a merge compares: leaves from left
-            to right before they were merged, or the cells of a density tree. ``separates``: whether both are in
-            different clusters; a node of a tree that was not split does not separate anything.
-            ``statistic``: by how many standard errors the valley is lower. ``effect``: relative depth of the valley
-            among all rows, with its limits of 95 percent, ``effect_low`` and ``effect_high``, which do not account for
-            its choice. ``rows_first``, ``rows_second``, ``rows_valley``: rows on both sides, and under the kernel, or
-            in the balls, in the valley. ``n_tested``: rows that tested, or parts of dependent rows.
-            ``p_value``: of all tests of the node or pair together, on rows that did not choose. ``p_family`` and
-            ``p_fdr``: adjusted for the family-wise error rate (Holm) and the false discovery rate (Benjamini and
-            Hochberg) of the table; of a split at least that of the splits above. NaN where nothing was tested, as by
-            rules of papers or for a number of clusters that was given, where dependent rows allow no number, and of
-            leaves that merging united, as valleys among features are none among rows: there the merges are the tests.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-
-        Notes
-        -----
-        P-values are valid, not uniform: fewer than 5 percent of clouds without clusters have one up to .05. The rows
-        that test a valley did not choose it, so it is nowhere in particular among them; it is compared with the closest
-        unimodal density, the hardest to reject; and p-values of several directions, or of several kinds of evidence for
-        a merge, are multiplied by their number. They are uniform at the edge of the densities without a valley: at a
-        place of a plateau that was not chosen, 4 percent are up to .05 and 10 percent up to .1. ``python -m
-        tests.benchmarks evidence`` counts how often.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from mdh_dask import RandomProjectionTree
-        >>> X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0.0], [6.0]], 300, axis=0)
-        >>> evidence = RandomProjectionTree().fit(X).evidence()
-        >>> evidence["kind"][0].item(), evidence["separates"].tolist(), bool(evidence["p_family"][0] < 1e-4)
-        ('split', [True, False], True)
-        """
-        check_is_fitted(self)
-        return evidence_of(getattr(self, "tree_", None), self.merges_, self.n_groups_ is None)
+    why, evidence, repeats = why, evidence, repeats
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""

@@ -1,4 +1,4 @@
-"""Fitted trees in words, directions to look at them, and rows whose labels are worth asking for."""
+"""Why there are so many clusters, in words and as a table; directions to look at trees; rows worth a label."""
 
 from copy import copy
 from dataclasses import replace
@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Integers
 from .._words import depth_text, full_count, p_text
@@ -15,6 +16,7 @@ from ..growth.crowds import FEWEST_ROWS
 from ..growth.leading import leading_directions
 from ..growth.sampling import rows_held
 from ..summaries.columns import remedies
+from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.passes import NearestRows
 from ..summaries.words import clusters_in_words, named
 from ..tree.export import cluster_in_words, direction_text
@@ -33,6 +35,84 @@ MANY_ROWS = 20_000
 HIDDEN = "; hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
 
 LOOKED = "; lines through the neighbourhoods of rows were looked at, too"
+
+
+def why(model: Any) -> str:
+    """Return in words why there are so many clusters, and by how much the best valley for one more failed.
+
+    Returns
+    -------
+    str
+        A sentence or two; if the number of clusters was given, it says so. Then a line for each cluster, with the
+        columns in which the remembered rows of the fit differ most. No pass.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import SupportVectorClustering
+    >>> print(SupportVectorClustering().fit(np.random.default_rng(0).normal(size=(300, 2))).why().split(";")[0])
+    1 cluster of 300 rows: no valley shows among the rows that drew the contours
+    """
+    check_is_fitted(model)
+    sizes = model.state_.sizes
+    of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
+    groups = "" if model.n_groups_ is None else f" in {groups_in_words(model)}"
+    said = f"{full_count(model.n_clusters_, 'cluster')}{of}{groups}: {model._limit() or model._reason()}"
+    said = "\n".join([said, *clusters_of_remembered(model), *on_pixels(model), *other_seeds(model)])
+    return f"{said}{next_steps(model)}" if model.n_clusters_ == 1 else said
+
+
+def evidence(model: Any) -> Evidence:
+    """Return the evidence for every split and merge that the model is known to have tested.
+
+    Returns
+    -------
+    Evidence
+        Arrays by name, one value for each split or merge; ``to_pandas()`` makes a frame of them. Without rows for
+        methods that keep no tests. No pass. ``kind`` is split or merge, ``node`` that of a tree (-1 for merges),
+        ``first`` and ``second`` are the children of a split, or the cells that a merge compares: leaves from left
+        to right before they were merged, or the cells of a density tree. ``separates``: whether both are in
+        different clusters; a node of a tree that was not split does not separate anything.
+        ``statistic``: by how many standard errors the valley is lower. ``effect``: relative depth of the valley
+        among all rows, with its limits of 95 percent, ``effect_low`` and ``effect_high``, which do not account for
+        its choice. ``rows_first``, ``rows_second``, ``rows_valley``: rows on both sides, and under the kernel, or
+        in the balls, in the valley. ``n_tested``: rows that tested, or parts of dependent rows.
+        ``p_value``: of all tests of the node or pair together, on rows that did not choose. ``p_family`` and
+        ``p_fdr``: adjusted for the family-wise error rate (Holm) and the false discovery rate (Benjamini and
+        Hochberg) of the table; of a split at least that of the splits above. NaN where nothing was tested, as by
+        rules of papers or for a number of clusters that was given, where dependent rows allow no number, and of
+        leaves that merging united, as valleys among features are none among rows: there the merges are the tests.
+
+    Raises
+    ------
+    NotFittedError
+        Before `fit`.
+
+    Notes
+    -----
+    P-values are valid, not uniform: fewer than 5 percent of clouds without clusters have one up to .05. The rows
+    that test a valley did not choose it, so it is nowhere in particular among them; it is compared with the closest
+    unimodal density, the hardest to reject; and p-values of several directions, or of several kinds of evidence for
+    a merge, are multiplied by their number. They are uniform at the edge of the densities without a valley: at a
+    place of a plateau that was not chosen, 4 percent are up to .05 and 10 percent up to .1. ``python -m
+    tests.benchmarks evidence`` counts how often.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import RandomProjectionTree
+    >>> X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0.0], [6.0]], 300, axis=0)
+    >>> evidence = RandomProjectionTree().fit(X).evidence()
+    >>> evidence["kind"][0].item(), evidence["separates"].tolist(), bool(evidence["p_family"][0] < 1e-4)
+    ('split', [True, False], True)
+    """
+    check_is_fitted(model)
+    return evidence_of(getattr(model, "tree_", None), model.merges_, model.n_groups_ is None)
 
 
 def why_clusters(model: Any, cluster: int | None) -> str:
