@@ -19,7 +19,7 @@ import zarr
 from disturbed import Killed, contents
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from test_images import beach
 from test_run import rows_of_blobs
 from test_scenes import scene
@@ -250,12 +250,17 @@ def assert_whole(subject, *nights):
 class KilledJob(RuleBasedStateMachine):
     """Nights that come, and runs of each night of which some are killed."""
 
-    def __init__(self, kind, folder):
+    def __init__(self, kind, folder, kills):
         super().__init__()
+        self.kills = kills
         self.nights, steps = undisturbed(kind, folder)
         self.steps = max(map(len, steps))
         self.subject, self.folder, self.night, self.done = begun(kind, folder), folder, 0, False
         self.subject.bring(0)
+
+    @initialize(share=st.sampled_from([0.5, 0.75, 0.25, 0.9, 0.1]))
+    def kill_first(self, share):
+        self.kill(share)  # an only example might have no kill, or one before the first step
 
     @rule(share=st.floats(0, 1))
     @precondition(lambda self: not self.done)
@@ -263,6 +268,7 @@ class KilledJob(RuleBasedStateMachine):
         with killed_after(int(share * self.steps), self.folder):
             jobs.run("job.toml")
         assert_whole(self.subject, self.nights[self.night], self.nights[self.night + 1])
+        self.kills.append(share)
 
     @rule()
     @precondition(lambda self: not self.done)
@@ -318,7 +324,9 @@ def test_wherever_jobs_are_killed_all_that_is_shown_is_of_one_night_and_they_go_
         max_examples=KINDS[kind[0]].examples, stateful_step_count=8, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    run_state_machine_as_test(lambda: KilledJob(*kind), settings=few)
+    kills = []
+    run_state_machine_as_test(lambda: KilledJob(*kind, kills), settings=few)
+    assert kills  # each was followed by a look at all outputs, and all runs by one more
 
 
 @pytest.mark.nightly
