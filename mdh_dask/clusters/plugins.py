@@ -1,8 +1,9 @@
-"""Plugins of workers, which leave errors and interrupts to the command and hide credentials."""
+"""Plugins of workers, which leave errors and interrupts to the command, hide credentials and keep short profiles."""
 
 import logging
 import signal
 import sys
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from distributed import WorkerPlugin
 from .._locations import redacted
 from .._log import Others
 from .._process import end_without_garbage
+
+PROFILES = 100
+"""Profiles that a worker keeps, one of each second. By default they are 1000, which are more than 100 MB."""
 
 
 @dataclass
@@ -35,6 +39,7 @@ class WorkerSetup(WorkerPlugin):  # type: ignore[misc, unused-ignore]
             if self.logs_json:
                 Others(besides=())
         logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)
+        _keep_few_profiles(worker)
 
     def teardown(self, worker: Any) -> None:
         """Restore the log, which a worker on a thread shares with the workers of its process that come later."""
@@ -45,10 +50,15 @@ def _is_no_failed_task(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("Compute Failed")
 
 
+def _keep_few_profiles(worker: Any) -> None:
+    worker.profile_history = deque(worker.profile_history, PROFILES)
+    worker.profile_keys_history = deque(worker.profile_keys_history, PROFILES)
+
+
 class HideCredentials(WorkerPlugin):
     """Redact the logs of every worker, in which Dask shows the arguments of failed tasks, such as URLs.
 
-    The plugin also applies to workers that start later.
+    The plugin also applies to workers that start later, and limits the profiles that they keep.
     """
 
     name = "mdh_dask-hide-credentials"
@@ -57,6 +67,7 @@ class HideCredentials(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Add the filter to the log of a worker, once."""
         logging.getLogger("distributed.worker").addFilter(_redact)
+        _keep_few_profiles(worker)
 
 
 def _redact(record: logging.LogRecord) -> bool:

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 from mdh_dask import start_cluster
 from mdh_dask.clusters.current import quieten
-from mdh_dask.clusters.plugins import WorkerSetup
+from mdh_dask.clusters.plugins import PROFILES, HideCredentials, WorkerSetup
 
 
 @pytest.mark.slow
@@ -105,6 +105,19 @@ def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
         client.register_plugin(WorkerSetup(is_process=False, logs_json=False))
         assert len(log.filters) == len(before) + 1
     assert log.filters == before
+
+
+@pytest.mark.parametrize("plugin", [WorkerSetup(is_process=False, logs_json=False), HideCredentials()])
+def test_the_profiles_that_a_worker_keeps_do_not_fill_its_memory(plugin):
+    with (
+        LocalCluster(processes=False, dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}) as cluster,
+        Client(cluster) as client,
+    ):
+        client.register_plugin(plugin)
+        (worker,) = cluster.workers.values()
+        assert worker.profile_history.maxlen == worker.profile_keys_history.maxlen == PROFILES
+        worker.cycle_profile()  # what Dask calls every second
+        assert worker.profile_history
 
 
 @pytest.mark.slow
