@@ -46,7 +46,7 @@ class Tiles(NamedTuple):
     n_pixels: int
     """Pixels with data."""
     design_effect: float
-    """How many times as much the sums of tiles vary as those of independent pixels."""
+    """How many times as much the sums of tiles vary as those of independent pixels, in the most dependent column."""
 
     @property
     def n_independent(self) -> float:
@@ -124,8 +124,8 @@ def tiled_rows(
     """Return the rows of the pixels of images of the same bands, one after another, and their tiles.
 
     Images with pixels without data are `counted`; the columns have no coordinates and factors. By default the side of a
-    tile is the smallest power of two whose tiles are nearly independent by their sums, which one pass finds; see
-    `LEVEL`.
+    tile is the smallest power of two whose tiles are nearly independent by the sums of every column, as a valley may
+    lie along any of them. One pass finds it; see `LEVEL`.
     """
     features = features or Features()
     located = replace(features, coordinates=True)
@@ -140,12 +140,12 @@ def tiled_rows(
         )
     sums: TileSums = reduce_rows(SumTiles(side or base), both, progress=progress)
     merged = [*wider(sums)]
-    effects = [round(design_effect(one), 6) for one in merged]  # the last bits of sums depend on the chunks
-    place = 0 if side else level_of(effects)
+    effects = np.array([design_effects(one) for one in merged]).round(6)  # the last bits of sums depend on the chunks
+    place = 0 if side else max(map(level_of, effects.T))
     side = side or base * 2**place
     rows = both[:, :-3].astype(features.dtype(images[0].dtype))
     tiles = both.map_blocks(tiles_of, side, dtype=np.int64, drop_axis=1)
-    return TiledRows(rows, tiles, merged[place].tiles, merged[place].n, side, effects[place])
+    return TiledRows(rows, tiles, merged[place].tiles, merged[place].n, side, float(effects[place].max()))
 
 
 def _with_number(rows: da.Array, number: int) -> da.Array:
@@ -186,14 +186,14 @@ def wider(sums: TileSums) -> Iterator[TileSums]:
             yield sums
 
 
-def design_effect(sums: TileSums) -> float:
-    """Return how many times as much the sums of tiles vary as those of independent pixels, the mean of all columns."""
+def design_effects(sums: TileSums) -> Floats:
+    """Return how many times as much the sums of tiles vary as those of independent pixels, for each column."""
     n_rows = sums.n.sum()
     mean = sums.sums.sum(axis=0) / n_rows
     variance = sums.squares / n_rows - mean**2
     varies = variance > 1e-12 * np.abs(sums.squares / n_rows)
     between = ((sums.sums - sums.n[:, None] * mean) ** 2).sum(axis=0)
-    return float((between[varies] / (n_rows * variance[varies])).mean()) if varies.any() else 1.0
+    return np.divide(between, n_rows * variance, out=np.ones(len(mean)), where=varies)
 
 
 def level_of(effects: Sequence[float]) -> int:

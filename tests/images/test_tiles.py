@@ -39,6 +39,16 @@ def test_the_side_is_that_of_the_patches(tmp_path, sigma, least, most):
     assert found.design_effect <= max(1.1, 4 * np.pi * sigma**2)
 
 
+def test_tiles_are_as_large_as_the_patches_of_the_most_dependent_column(tmp_path):
+    fine, coarse = smooth(0, 256, 0), smooth(1, 256, 8)
+    alone, both = (
+        tiled_rows([open_image(stored(tmp_path, pixels))])
+        for pixels in (coarse[..., :1], np.concatenate([fine, coarse[..., :1]], axis=2))
+    )
+    assert both.side == alone.side >= 16
+    assert both.design_effect == alone.design_effect
+
+
 def test_rows_are_those_of_the_image_and_tiles_do_not_depend_on_chunks(tmp_path):
     pixels = (smooth(0) * 50).astype(np.int16)
     reference = tiled_rows([open_image(stored(tmp_path, pixels, (128, 128)))], side=16)
