@@ -146,6 +146,8 @@ class Branch:
     """Standard deviations of the columns, if known without a sample."""
     groups: Groups | None = None
     """Labelled rows of the branch, if there are any."""
+    voted: bool = False
+    """Whether groups of dependent rows in the sample voted for the split, which all rows need not test again."""
     halved_at: int | None = None
     """Level whose halves choose and test the split of the branch, if not its own."""
 

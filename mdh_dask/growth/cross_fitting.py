@@ -77,7 +77,7 @@ def cross_fitted(
     a split. Of the nearly significant splits of one family, the one that agrees most with the others is made. As this
     choice comes after the vote, it does not change the probability of a false split.
 
-    sample: all rows of the branch.
+    sample: all rows of the branch, or many of those in groups.
     settings, standardise: as for `Examiner`.
     Returns the split.
     Returns the p-value of the branch: twice the median of those of the divisions, which is valid however these depend
@@ -136,7 +136,7 @@ def _folds(
     for i, family in enumerate(families.tolist()):
         one, rng = slice(i, i + 1), generator(*key, 1 + family)
         own = counts._replace(counts=counts.counts[one], extremes=counts.extremes[one])
-        tested = settings.selector.tested(own, candidates[one], rng)
+        tested = settings.selector.tested(own, candidates[one], rng, len(sample.hashes) / branch.n_rows)
         folds[family] = None if tested is None else Fold(tested[0], family, candidates[one], tested[1])
     return folds
 

@@ -101,13 +101,13 @@ class Examiner:
             return
         whole = branch.sample.load()
         self._split_by_one_half(branch, whole, whole.first(size))
-        few = self.settings.selector.n_root <= min(FEW_ROWS, size)
-        in_groups = self.settings.parts_at is not None  # which are few, however many rows they have
-        if branch.complete and (few or in_groups) and isinstance(self.settings.selector.stop, VotingRule):
+        few = branch.complete and self.settings.selector.n_root <= min(FEW_ROWS, size)
+        in_groups = self.settings.parts_at is not None  # which are few, and in the sample, however many rows they have
+        if (few or in_groups) and isinstance(self.settings.selector.stop, VotingRule):
             self._split_by_vote(branch, whole)
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:
-        """Split the branch if a majority of divisions of all its rows into halves wants it.
+        """Split the branch if a majority of divisions of its sample into halves wants it.
 
         A branch that one half has split already is split where most halves do, not where the first happened to.
         """
@@ -115,8 +115,8 @@ class Examiner:
         before = branch.decision
         if fold is not None:
             branch.candidates, branch.decision = fold.candidates, replace(fold.decision, accepted=True)
-            branch.part(counted=True)
-            branch.state = State.SPLIT
+            branch.part(counted=branch.complete)
+            branch.state, branch.voted = State.SPLIT if branch.complete else State.WAITING, True
         if branch.decision is not None:
             # Either test may split the branch.
             both = p_value if before is None else float(np.fmin(before.p_value, p_value))
@@ -240,7 +240,11 @@ class Examiner:
         it remain.
         """
         before = branch.decision if branch.children else None
-        self._decide(branch, counts, existing=before.threshold if before else None, settle=settle)
+        if before is not None and branch.voted:
+            assert branch.candidates is not None
+            branch.decision = self.settings.selector.counted(counts, branch.candidates, before, settle)
+        else:
+            self._decide(branch, counts, existing=before.threshold if before else None, settle=settle)
         decision = branch.decision
         if decision is not None and decision.accepted:
             branch.state = State.SPLIT

@@ -198,15 +198,26 @@ class SplitSelector:
         k = int(self.rule.locate(whole, min_rows)[0])
         return k >= 0 and bool(whole.separating[0, k])
 
-    def tested(self, counts: Counts, candidates: Histograms, rng: np.random.Generator) -> tuple[float, Decision] | None:
-        """Return the p-value of the one candidate's split on the half that tests, and the split on all rows.
+    def counted(self, counts: Counts, candidates: Histograms, earlier: Decision, settle: bool) -> Decision | None:
+        """Return an earlier split along the one candidate, by the counts of all rows; None if they do not admit it.
 
-        counts, candidates, rng: as for `choose`, of one candidate.
+        settle: as for `choose`.
+        """
+        whole = self.halves(counts, candidates)[2]
+        decision = self._decision(whole, 0, self.min_rows, earlier.threshold, True, settle)
+        return decision and decision.tested_as(earlier)
+
+    def tested(
+        self, counts: Counts, candidates: Histograms, rng: np.random.Generator, share: float
+    ) -> tuple[float, Decision] | None:
+        """Return the p-value of the one candidate's split on the half that tests, and the split on all counted rows.
+
+        counts, candidates, rng, share: as for `choose`, of one candidate.
         Returns the decision, not accepted yet; None if no split is admissible on the half that chooses, or on all rows.
         """
-        train, test, whole, min_train = self.halves(counts, candidates)
+        train, test, whole, min_train = self.halves(counts, candidates, share)
         k = int(self.rule.locate(train, min_train)[0])
-        decision = self._decision(whole, 0, self.min_rows, None, accepted=False)
+        decision = self._decision(whole, 0, self.min_rows * share, None, accepted=False)
         if k < 0 or decision is None:
             return None
         tested = self._tested(train, k)

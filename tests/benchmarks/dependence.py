@@ -64,16 +64,39 @@ def _smooth(side: int, sigma: float, n_bands: int = 4) -> Draw:
     return lambda rng: _on_tiles(_field(rng, side, sigma, n_bands))
 
 
-def _mosaic(side: int, n_patches: int, apart: float, n_classes: int = 3) -> Draw:
-    """Return Voronoi cells of random classes, each a smooth field around the mean of its class."""
+def _patches(rng: np.random.Generator, side: int, n_patches: int) -> np.ndarray:
+    """Return the Voronoi cell of every pixel."""
+    places = np.indices((side, side)).reshape(2, -1).T
+    return np.asarray(cKDTree(rng.uniform(0, side, (n_patches, 2))).query(places)[1])
+
+
+def _mosaic(side: int, n_patches: int, apart: float, n_classes: int = 3, in_a_row: bool = False) -> Draw:
+    """Return Voronoi cells of random classes, each a smooth field around the mean of its class.
+
+    The means are equally far from each other, or in a row: at three standard deviations the first have no valley along
+    any line.
+    """
 
     def draw(rng: np.random.Generator) -> Drawn:
         of_patch = rng.permutation(np.arange(n_patches) % n_classes)
-        places = np.indices((side, side)).reshape(2, -1).T
-        patch = cKDTree(rng.uniform(0, side, (n_patches, 2))).query(places)[1]
+        patch = _patches(rng, side, n_patches)
         n_bands = max(n_classes, 4)
-        means = (apart / np.sqrt(2) * np.eye(n_classes, n_bands))[of_patch[patch]].reshape(side, side, n_bands)
-        return _on_tiles(_field(rng, side, 1.0, n_bands) + means, of_patch[patch])._replace(patches=patch)
+        means = apart / np.sqrt(2) * np.eye(n_classes, n_bands)
+        if in_a_row:
+            means = np.outer(apart * np.arange(n_classes), np.eye(n_bands)[0])
+        pixels = _field(rng, side, 1.0, n_bands) + means[of_patch[patch]].reshape(side, side, n_bands)
+        return _on_tiles(pixels, of_patch[patch])._replace(patches=patch)
+
+    return draw
+
+
+def _lumps(side: int, n_patches: int, effect: float, n_bands: int) -> Draw:
+    """Return Voronoi cells with normal means in some of four bands, whose variance is so many times that within one."""
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        means = np.sqrt(effect) * rng.normal(size=(n_patches, 4)) * (np.arange(4) < n_bands)
+        patch = _patches(rng, side, n_patches)
+        return _on_tiles(_field(rng, side, 1.0) + means[patch].reshape(side, side, 4))._replace(patches=patch)
 
     return draw
 
@@ -118,6 +141,7 @@ CLOUDS: dict[str, Draw] = {
     "field of 192 pixels, sigma 24, 6 bands": _smooth(192, 24, 6),
     "field of 384 pixels, sigma 12": _smooth(384, 12), "field of 512 pixels, sigma 8": _smooth(512, 8),
     "field of 1024 pixels, sigma 24": _smooth(1024, 24),
+    **{f"40 patches, between : within 16 : 1, {n} of 4 bands": _lumps(192, 40, 16, n) for n in (1, 4)},
     "20 donors, between : within 1 : 1": _donors(1), "20 donors, between : within 4 : 1": _donors(4),
     "series, correlation 0.9": _series(0.9), "series, correlation 0.99": _series(0.99),
     "independent rows in 20 groups": _independent(20, 1),
@@ -126,7 +150,9 @@ CLOUDS: dict[str, Draw] = {
 CLUSTERS: dict[str, Draw] = {
     **{f"3 clusters in {n} groups": _independent(n, 3) for n in (10, 20, 100)},
     "mosaic of 120 patches, 4 sd": _mosaic(192, 120, 4), "mosaic of 200 patches, 4 sd": _mosaic(256, 200, 4),
-    "mosaic of 400 patches, 4 sd": _mosaic(384, 400, 4), "5 classes in 300 patches, 3 sd": _mosaic(256, 300, 3, 5),
+    "mosaic of 400 patches, 4 sd": _mosaic(384, 400, 4),
+    "3 classes in a row, 300 patches, 3 sd": _mosaic(256, 300, 3, 3, True),
+    "5 classes in a row, 500 patches, 3 sd": _mosaic(384, 500, 3, 5, True),
 }  # fmt: skip
 
 SHORT: dict[str, Any] = {"n_seeds": 2}

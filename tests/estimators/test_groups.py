@@ -53,6 +53,16 @@ def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
     assert (with_groups > 1).sum() == 0
 
 
+@pytest.mark.parametrize("tree", TREES)
+def test_groups_of_one_class_each_vote_by_a_sample_of_their_rows(tree):
+    groups, rng = np.repeat(np.arange(180), 100), np.random.default_rng(1)
+    noise = rng.normal(size=(len(groups), 4))
+    classes = noise + np.outer(3.5 * (groups % 3), np.eye(4)[0])
+    assert tree(sample_size=1000).fit(classes, groups=groups).n_clusters_ == 3
+    alike = noise + 3 * rng.normal(size=(180, 1))[groups] * np.eye(4)[0]
+    assert tree(sample_size=1000).fit(alike, groups=groups).n_clusters_ == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("tree", "n"), in_turns(TREES, [600, 4000]))
 def test_clusters_that_all_groups_show_are_found(tree, n):
