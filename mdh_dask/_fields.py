@@ -145,13 +145,7 @@ def nearest(word: Any, words: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value and its type as text for an error.
-
-    Examples
-    --------
-    >>> shown("x"), shown(1.5), shown({})
-    ("'x', a string", '1.5, a float', '{}, a table')
-    """
+    """Return a value and its type as text for an error."""
     if type(value) not in TYPES:
         return f"{value}, a date or time"
     return f"{str(value).lower() if isinstance(value, bool) else repr(value)}, {TYPES[type(value)]}"

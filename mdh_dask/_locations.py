@@ -47,15 +47,7 @@ FILES = (
 
 
 def redacted(text: str) -> str:
-    """Return a text without the credentials of the URLs in it.
-
-    Examples
-    --------
-    >>> redacted("no file at https://me:secret@host/x.npy?token=abc; check the path")
-    'no file at https://***@host/x.npy?***; check the path'
-    >>> redacted("/data/a@b?.npy")
-    '/data/a@b?.npy'
-    """
+    """Return a text without the credentials of the URLs in it."""
     return _without_parameters(_without_users(text))
 
 
@@ -126,13 +118,7 @@ def all_redacted(value: Any) -> Any:
 
 
 def stored(location: str) -> str:
-    """Return a location for files: credentials are redacted and replaced by a digest of the whole location.
-
-    Examples
-    --------
-    >>> stored("/data/x.npy"), stored("http://host/x.npy?token=abc")
-    ('/data/x.npy', 'http://host/x.npy?*** (digest 69582e065c87d584866bfef91f43449b)')
-    """
+    """Return a location for files: credentials are redacted and replaced by a digest of the whole location."""
     shown = redacted(location)
     if shown == location:
         return location

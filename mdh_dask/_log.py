@@ -25,15 +25,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object for every record: time, level, message, and the entries of ``extra={"fields": ...}``.
-
-    Examples
-    --------
-    >>> record = logging.LogRecord("mdh_dask", logging.INFO, "", 0, "pass %s", (1,), None)
-    >>> record.fields = {"n_rows": 9}
-    >>> json.loads(JsonLines().format(record))["message"]
-    'pass 1'
-    """
+    """One JSON object for every record: time, level, message, and the entries of ``extra={"fields": ...}``."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""

@@ -47,12 +47,6 @@ class SparseRows(CompactRows):
     SciPy's sparse arrays have no length, and their type depends on how they were made; the compiled loops need one
     form: in canonical format, columns ascend within each row, so that sums over them have the bits of those of dense
     rows.
-
-    Examples
-    --------
-    >>> rows = sparse_rows(csr_array([[0, 3, 0], [1, 0, 0]]))
-    >>> len(rows), rows.shape, rows[1:].dense().tolist()
-    (2, (2, 3), [[1, 0, 0]])
     """
 
     def __init__(self, csr: csr_array) -> None:
@@ -102,14 +96,7 @@ class SparseRows(CompactRows):
 
 
 class RepeatedRows(CompactRows):
-    """Rows that stand for several equal ones each, which follow each other; `ends` are sums of the numbers up to each.
-
-    Examples
-    --------
-    >>> rows = RepeatedRows(np.array([[1.0], [2.0], [3.0]]), np.cumsum([2, 0, 3]))
-    >>> len(rows), rows.plain(False).ravel().tolist(), rows[1:3].plain(False).ravel().tolist(), rows[np.array([4])]
-    (5, [1.0, 1.0, 3.0, 3.0, 3.0], [1.0, 3.0], array([[3.]]))
-    """
+    """Rows that stand for several equal ones each, one after the other; `ends` are sums of the numbers up to each."""
 
     def __init__(self, rows: Any, ends: Integers) -> None:
         self.rows, self.ends = rows, ends

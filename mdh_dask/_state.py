@@ -47,26 +47,6 @@ class State(Stored):
 
     Subclasses are frozen dataclasses of numbers, strings and small arrays. They are sent to workers, so they must be
     picklable. An estimator names its subclass as `ClusterEstimator.state_type`.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Points(State):
-    ...     '''Cluster centres; a row is in the cluster of the nearest.'''
-    ...
-    ...     points: AnyArray
-    ...     n_clusters = property(lambda self: len(self.points))
-    ...     n_features = property(lambda self: self.points.shape[1])
-    ...
-    ...     def labels(self, rows):
-    ...         return ((rows[:, None] - self.points) ** 2).sum(axis=2).argmin(axis=1)
-    ...
-    ...     def check(self):
-    ...         checked_array("points", self.points, (len(self.points), self.points[0].size))
-    >>> state = Points(np.array([[0.0], [4.0]]))
-    >>> state.labels(np.array([[1.0], [3.0]])).tolist()
-    [0, 1]
     """
 
     noise: ClassVar[bool] = False

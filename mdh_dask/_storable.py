@@ -26,16 +26,7 @@ class UnknownClassError(LookupError):
 
 
 def storable(cls: C) -> C:
-    """Let models and journals store the values of a dataclass or named tuple, by a name that no other class may have.
-
-    Examples
-    --------
-    >>> from typing import NamedTuple
-    >>> @storable
-    ... class Extremes(NamedTuple):
-    ...     low: float
-    ...     high: float
-    """
+    """Let models and journals store values of a dataclass or named tuple, by a name that no other class may have."""
     name = stored_name(cls)
     known = STORABLE.setdefault(name, cls)
     if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -88,11 +79,6 @@ def fits(value: Any, hint: Any) -> bool:
     """Return whether a value is of a type as annotations declare it, or has the form of a pattern of such types.
 
     A pattern is a list of one type, or a table of the keys that there must be; the key ``...`` stands for all.
-
-    Examples
-    --------
-    >>> fits({"a": [1, 2], "b": {"x": None}}, {"a": [int], "b": {...: str | None}})
-    True
     """
     if isinstance(hint, list):
         return isinstance(value, list) and all(fits(one, hint[0]) for one in value)

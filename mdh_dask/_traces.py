@@ -18,11 +18,6 @@ def traced(name: str, **counts: Any) -> Iterator[Note]:
 
     OpenTelemetry is used through its API, if the process has imported that: without a provider nobody sees the span.
     Its texts are names and numbers only; of an error it says the class, as messages may hold paths.
-
-    Examples
-    --------
-    >>> with traced("fit", rows=7) as note:
-    ...     note(clusters=2)
     """
     token = _NAMES.set((*_NAMES.get(), name))
     try:

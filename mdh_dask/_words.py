@@ -7,24 +7,12 @@ LEAST_P = 1e-9
 
 
 def full_count(n: int, noun: str) -> str:
-    """Return a number with a noun in singular or plural.
-
-    Examples
-    --------
-    >>> full_count(1, "row"), full_count(12345, "row"), full_count(2, "pass")
-    ('1 row', '12,345 rows', '2 passes')
-    """
+    """Return a number with a noun in singular or plural."""
     return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def short_count(n: int) -> str:
-    """Return a number as text of at most six characters.
-
-    Examples
-    --------
-    >>> short_count(9999), short_count(273_280), short_count(1_500_000), short_count(999_999)
-    ('9,999', '273k', '1.5M', '1M')
-    """
+    """Return a number as text of at most six characters."""
     if n < 10_000:
         return f"{n:,}"
     digits, power = f"{n:.2e}".split("e")
@@ -44,15 +32,7 @@ def p_text(p_value: float) -> str:
 
 
 def depth_text(depth: float) -> str:
-    """Return a relative depth as text.
-
-    Examples
-    --------
-    >>> depth_text(0.0417), depth_text(5.0), depth_text(46.19), depth_text(31234.5)
-    ('0.042', '5.0', '46', '31,000')
-    >>> depth_text(0.00002), depth_text(float("inf"))
-    ('under 0.001', '∞')
-    """
+    """Return a relative depth as text."""
     if math.isinf(depth):
         return "∞"
     if 0 < depth < 1e-3:

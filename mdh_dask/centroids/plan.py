@@ -164,12 +164,6 @@ def gap_number(points: Floats, most: int, seed: int, references: Sequence[Floats
     most: largest number to return.
     references, each (n, n_features): rows without clusters to compare with; none for uniform ones in the
         box of the principal components of `points`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> gap_number(rng.normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 100, axis=0), 8, 0)[0]
-    3
     """
     points = points[:ROWS]
     most = min(most, len(np.unique(points, axis=0)))

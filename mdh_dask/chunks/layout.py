@@ -42,13 +42,7 @@ def sparse_blocks(array: RowArray) -> RowArray:
 
 
 def repeated_rows(array: RowArray, ends: Integers) -> RowArray:
-    """Repeat rows, given their cumulative counts.
-
-    Examples
-    --------
-    >>> repeated_rows(da.ones((4, 2), chunks=2), np.cumsum([1, 2, 0, 5])).chunks[0]
-    (3, 5)
-    """
+    """Repeat rows, given their cumulative counts."""
     if not is_dask(array):
         return RepeatedRows(array, ends)
     borders = np.cumsum([0, *array.chunks[0]])
@@ -82,11 +76,6 @@ def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
 
     A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. The default
     is `default_block_bytes`. A NumPy array is returned as it is, and so are blocks of compact rows of unknown bytes.
-
-    Examples
-    --------
-    >>> merge_chunks(da.zeros((10, 2), chunks=(1, 2)), block_bytes=64).chunks[0]
-    (4, 4, 2)
     """
     if not is_dask(array) or holds_compact(array):
         return array
@@ -101,11 +90,6 @@ def fit_chunks(array: RowArray, row_bytes: int) -> RowArray:
     """Merge and divide the row chunks of a Dask array for rows that become `row_bytes` long in every block.
 
     Others than Dask arrays, and blocks of compact rows of unknown bytes, are returned as they are.
-
-    Examples
-    --------
-    >>> fit_chunks(da.zeros((3000, 2), chunks=((10, 990, 2000), 2)), 8192).chunks[0]
-    (10, 495, 495, 500, 500, 500, 500)
     """
     if not is_dask(array) or holds_compact(array):
         return array

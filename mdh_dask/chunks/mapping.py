@@ -38,12 +38,6 @@ def map_rows(
         `function` a few dense rows at a time, unless it has an attribute `takes_sparse` that is True.
     Returns (n_rows,) or (n_rows, n_columns): NumPy for NumPy input, which `function` also sees in blocks,
         on the threads of this process. Computing it is one pass.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> map_rows(lambda scale, block: scale * block.sum(axis=1), np.ones((3, 2)), dtype=float, shared=10.0)
-    array([20., 20., 20.])
     """
     check_lengths(arrays)
     if not any(is_dask(a) for a in arrays):
@@ -105,13 +99,6 @@ def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any])
     """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
 
     Items start as threads become free, in no particular order. BLAS is limited to one thread each.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> work_through(lambda n: seen.append(n) or range(n), [2])
-    >>> sorted(seen)
-    [0, 0, 1, 2]
     """
     with one_blas_thread(), ThreadPoolExecutor(CPU_COUNT) as pool:
         pending = {pool.submit(function, item) for item in items}

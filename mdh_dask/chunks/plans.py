@@ -103,20 +103,6 @@ def together(plans: Sequence[Plan[Any]]) -> Plan[list[Any]]:
     """Advance several plans in step, as one plan: every pass serves all plans that have not ended.
 
     Returns a plan whose result is the list of their results, with as many passes as the longest of them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> class Largest(Statistic):
-    ...     def chunk(self, start, *blocks):
-    ...         return int(blocks[0].max())
-    ...
-    ...     def combine(self, left, right):
-    ...         return max(left, right)
-    >>> def largest(times):
-    ...     return (yield Pass("looking", Largest())) * times
-    >>> run(together([largest(1), largest(10)]), np.arange(6))
-    Outcome(result=[5, 50], n_passes=1)
     """
     results: list[Any] = [None] * len(plans)
     values: dict[int, Any] = dict.fromkeys(range(len(plans)))

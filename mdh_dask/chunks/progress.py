@@ -31,11 +31,6 @@ def announced(description: str, bar: bool, unit: str = "rows") -> Progress | Non
     Lines are logged every half minute and at the end. Their records have ``fields``: ``pass``, ``rows`` done, ``of``
     rows in all, ``seconds``, ``rows_per_second`` and ``seconds_left``. Where rows are not known yet, `unit` names what
     is counted in their place.
-
-    Examples
-    --------
-    >>> with announced("pass 1: reading", bar=True)(2_000_000) as bar:
-    ...     bar.update(1_000_000)
     """
     description = printable(description)
     if bar:
@@ -50,11 +45,6 @@ def one_bar(bar: bool) -> Iterator[None]:
 
     Nobody knows how many passes will follow, so the bar always leaves room for one more: after three passes of a fit
     it stands at three quarters. Between passes it names the last one and what the time is spent on.
-
-    Examples
-    --------
-    >>> with one_bar(True), announced("pass 1: reading", bar=True)(2_000_000) as bar:
-    ...     bar.update(1_000_000)
     """
     if not bar or _current.get() is not None:
         yield

@@ -129,15 +129,6 @@ def reduce_rows(
         input.
     name: name of the pass in the dashboard and in traces, see `mdh_dask._traces`; by default that of the statistic.
     Returns ``statistic.finalise`` of the state of all rows, computed by the current Dask scheduler.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> class RowCount(Statistic):
-    ...     def chunk(self, start, *blocks):
-    ...         return len(blocks[0])
-    >>> reduce_rows(RowCount(), np.zeros((5, 2)))
-    5
     """
     check_lengths(arrays)
 

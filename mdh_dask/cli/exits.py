@@ -112,13 +112,7 @@ def _is_of_certificates(error: BaseException) -> bool:
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code of an error, such as 75 if the same command may succeed later or 65 if the data are invalid.
-
-    Examples
-    --------
-    >>> exit_code(FileExistsError()), exit_code(ValueError()), exit_code(TimeoutError())
-    (73, 65, 75)
-    """
+    """Return the exit code of an error, such as 75 if the same command may succeed later, or 65 for invalid data."""
     name = type(error).__name__
     if is_bug(error):
         return FAILED
@@ -151,13 +145,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def message_of(error: BaseException, command: str | None = None) -> str:
-    r"""Return the message of an error in one line, with its remedies as spelt for a command.
-
-    Examples
-    --------
-    >>> message_of(ValueError("it exists;\n  pass overwrite=True"))
-    'it exists; pass --overwrite'
-    """
+    r"""Return the message of an error in one line, with its remedies as spelt for a command."""
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return str(error) or "interrupted; unfinished outputs are removed"
     text = " ".join(str(error).split()) or type(error).__name__

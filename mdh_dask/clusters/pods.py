@@ -52,13 +52,7 @@ def cluster_spec(
     service_account: str | None = None,
     secrets: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return a ``DaskCluster`` whose workers have so much memory, and secrets as environment.
-
-    Examples
-    --------
-    >>> cluster_spec("mdh", "mdh-dask:0.1.0", 3, 2, 4 * 2**30)["spec"]["worker"]["replicas"]
-    3
-    """
+    """Return a ``DaskCluster`` whose workers have so much memory, and secrets as environment."""
     scheduler = _container("scheduler", image, SCHEDULER, SCHEDULER_PORTS, 1, SCHEDULER_MEMORY)
     scheduler["env"] += _variables(PAGES)
     scheduler["readinessProbe"] = _probe(periodSeconds=5, timeoutSeconds=5)

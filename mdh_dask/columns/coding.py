@@ -140,13 +140,7 @@ def categories_of(column: Any) -> list[str] | None:
 
 
 def kind_of(dtype: Any) -> str:
-    """Return the letter of NumPy for the kind of values of a dtype: those of Arrow and pandas have theirs, too.
-
-    Examples
-    --------
-    >>> kind_of(np.dtype("u1")), kind_of(np.dtype("U3"))
-    ('u', 'U')
-    """
+    """Return the letter of NumPy for the kind of values of a dtype: those of Arrow and pandas have theirs, too."""
     if hasattr(dtype, "kind"):
         return str(dtype.kind)
     try:

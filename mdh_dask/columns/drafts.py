@@ -124,13 +124,7 @@ def keys_of(table: Any) -> tuple[Any, ...]:
 
 
 def repeated(names: Iterable[Any]) -> set[Any]:
-    """Return the names that occur more than once; there may be a hundred thousand of them.
-
-    Examples
-    --------
-    >>> repeated("abac")
-    {'a'}
-    """
+    """Return the names that occur more than once; there may be a hundred thousand of them."""
     return {name for name, n in Counter(names).items() if n > 1}
 
 

@@ -24,12 +24,6 @@ class ColumnTypes:
         of the column are numbers. A value is coded by the index of its level, and any other value by `n_levels`.
     names: names of the columns.
     Raises ValueError if these do not belong together.
-
-    Examples
-    --------
-    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("no", "yes")), ("age", "smoker"))
-    >>> types.mask("categorical"), types.n_levels(1)
-    (array([False,  True]), 2)
     """
 
     kinds: tuple[str, ...]

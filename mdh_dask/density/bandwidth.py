@@ -61,13 +61,7 @@ first principal component, one bandwidth for all directions of a branch (JMLR 17
 
 
 def resolve_bandwidth(rule: "str | float | Bandwidth") -> Bandwidth:
-    """Return the rule of that name, or ``factor * sd * n ** (-1/5)`` for a number.
-
-    Examples
-    --------
-    >>> resolve_bandwidth(0.9) == Bandwidth(0.9)
-    True
-    """
+    """Return the rule of that name, or ``factor * sd * n ** (-1/5)`` for a number."""
     if isinstance(rule, Bandwidth):
         return rule
     if isinstance(rule, str):

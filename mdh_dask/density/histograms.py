@@ -35,13 +35,6 @@ class Extents:
 
         origin, width (n_directions,).
         Returns cut, separating (n_directions, n_bins).
-
-        Examples
-        --------
-        >>> ends = Extents(np.array([[0.5, 4.5]]), np.array([[1.5, 4.5]]))
-        >>> cut, separating = ends.on(np.zeros(1), np.ones(1), 6)
-        >>> cut.astype(int), separating.astype(int)
-        (array([[1, 0, 0, 0, 0, 0]]), array([[0, 1, 1, 1, 0, 0]]))
         """
         first, last = (
             np.clip(np.floor((ends + by - origin[:, None]) / width[:, None]), 0, n_bins).astype(np.intp)

@@ -29,11 +29,6 @@ def dip_of_counts(counts: AnyArray) -> Floats:
         1/4. It does not depend on the bin width or the unit of the counts. It never exceeds the dip of the rows
         themselves, and falls short of it by at most the largest bin's share of the rows.
     Raises ValueError if there is no bin, or a count is negative or not finite.
-
-    Examples
-    --------
-    >>> dip_of_counts([[1, 5, 3, 2], [5, 0, 0, 5]]).round(4)
-    array([0.    , 0.1667])
     """
     stack: Floats = np.asarray(counts, dtype=np.float64, order="C")
     if stack.ndim == 0 or stack.shape[-1] == 0:
@@ -48,11 +43,6 @@ def kurtosis_of_counts(counts: AnyArray) -> Floats:
     """Return the kurtosis of each of a stack of histograms, as if all rows of a bin lay at its centre.
 
     It is 3 for a Gaussian and 1.8 for a uniform distribution, and at least 1; NaN where all rows are in one bin.
-
-    Examples
-    --------
-    >>> kurtosis_of_counts([[1, 0, 1], [0, 2, 0]])
-    array([ 1., nan])
     """
     weights = np.asarray(counts, dtype=np.float64)
     n, bins = weights.sum(axis=1, keepdims=True), np.arange(weights.shape[1])
@@ -99,13 +89,6 @@ class MinimumError:
     far rows do not matter; no threshold lies there. Rows are spread evenly over their bins. Source: J. Kittler and J.
     Illingworth, Minimum error thresholding, Pattern Recognition 19(1), 1986; Rome, Miasnikov and Haralick, CUNY
     TR-2003009, section 3.1. One sweep over the bins.
-
-    Examples
-    --------
-    >>> counts = np.array([[1, 5, 9, 5, 1, 0, 0, 0, 1, 5, 9, 5, 1]])
-    >>> errors = MinimumError().of(counts)
-    >>> np.flatnonzero(errors.criterion[0] == errors.criterion[0].min())
-    array([4, 5, 6, 7])
     """
 
     corrected: bool = False
@@ -137,14 +120,7 @@ class TwoMeans(NamedTuple):
 
 
 def two_means(counts: AnyArray) -> TwoMeans:
-    """Return the sums of squares of the sides of every threshold, from counts of shape (n_directions, n_bins).
-
-    Examples
-    --------
-    >>> sums = two_means(np.array([[1, 1, 0, 0, 1, 1]]))
-    >>> int(sums.within[0].argmin()), round(float(sums.within[0].min()), 3)
-    (1, 1.333)
-    """
+    """Return the sums of squares of the sides of every threshold, from counts of shape (n_directions, n_bins)."""
     counts = np.asarray(counts, dtype=np.float64)
     n = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     bins = np.arange(counts.shape[1])
@@ -163,11 +139,6 @@ def cuts_of(counts: AnyArray, reach: Floats) -> Floats:
     reach (n_directions,): scale of the affinity in bins.
     Returns (n_directions, n_bins): sum of the affinities between both sides, divided by that between one side and all
         rows, for either side; less than 2, infinite where a side has no rows.
-
-    Examples
-    --------
-    >>> cuts_of(np.array([[1, 1, 0, 0, 1, 1]]), np.ones(1)).round(3).tolist()
-    [[0.374, 0.066, 0.066, 0.066, 0.374, inf]]
     """
     counts = np.ascontiguousarray(counts)
     out = np.empty(counts.shape)
@@ -181,11 +152,6 @@ def connectivity(counts: AnyArray, reach: float) -> float:
     This is the second smallest eigenvalue of their normalised Laplacian: zero for two groups without a link, one
     without any structure. Rows of one bin are alike, so the affinities are those among the occupied bins, weighted by
     their rows. The inverse of ``exp(-distance / reach)`` among points on a line is tridiagonal.
-
-    Examples
-    --------
-    >>> [round(connectivity(np.array([9, gap, gap, 9]), 1.0), 3) for gap in (0, 9)]
-    [0.095, 0.332]
     """
     bins = np.flatnonzero(counts)
     if len(bins) < 2:

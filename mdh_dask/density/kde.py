@@ -38,12 +38,6 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
         density.
     width, bandwidth (...): width of a bin and standard deviation of the kernel, in the units of the projection.
     Returns (..., n_bins) float64: non-negative; integrates to one up to the mass that the kernel spreads over the ends.
-
-    Examples
-    --------
-    >>> p = kernel_density(np.array([0, 0, 0, 0, 1, 0, 0, 0, 0]), np.array(1.0), np.array(1.0))
-    >>> int(p.argmax()), round(float(p.sum()), 3)
-    (4, 1.0)
     """
     counts = np.asarray(counts)
     n_bins = counts.shape[-1]
@@ -78,11 +72,6 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
         depth is finite in an empty gap and still reflects the modes on both sides.
     Returns (..., n_bins) float64: ``(min(highest density on the left, highest on the right) - p) / (p + floor)``: JMLR
         17(156), eq. 30; thesis, eq. 6.8. Zero where one side has no mode.
-
-    Examples
-    --------
-    >>> relative_depth(np.array([1.0, 4.0, 2.0, 3.0, 0.0]))
-    array([0. , 0. , 0.5, 0. , 0. ])
     """
     density = np.asarray(density, dtype=np.float64)
     left, right = (np.maximum.accumulate(side, axis=-1) for side in (density, density[..., ::-1]))
@@ -112,12 +101,6 @@ def lower_ratio(density: AnyArray, floor: AnyArray, doubt: float) -> Floats:
     floor (...): as for `relative_depth`.
     doubt: by how much the square roots of densities may be wrong, in square roots of the floor; see `doubt_of`.
     Returns (..., n_bins) float64: not negative; without doubt one more than the relative depth.
-
-    Examples
-    --------
-    >>> few, many = lower_ratio(np.array([[9.0, 0.0, 3.0], [900.0, 24.0, 99.0]]), np.ones(2), 0.84)[:, 1]
-    >>> print(few.round(2), many.round(2))
-    0.4 2.46
     """
     root = np.sqrt(density + np.asarray(floor)[..., None])
     left, right = (np.maximum.accumulate(side, axis=-1) for side in (root, root[..., ::-1]))
@@ -130,11 +113,6 @@ def unimodal_fit(counts: AnyArray, mode: int) -> Floats:
 
     Between two modes the fit pools the lower mode and the valley before it into a plateau, which is the unimodal
     distribution hardest to distinguish from the data there.
-
-    Examples
-    --------
-    >>> unimodal_fit(np.array([1.0, 3.0, 1.0, 2.0, 1.0]), mode=1).round(3).tolist()
-    [0.125, 0.375, 0.188, 0.188, 0.125]
     """
     counts = np.asarray(counts, dtype=np.float64)
     rising, falling = counts[:mode], counts[mode + 1 :]
@@ -179,13 +157,6 @@ def deepest_valleys(
     share: share of all rows that are counted.
     Returns the relative depths are those of `Histograms` with this bandwidth; of several that are equal the first
         counts.
-
-    Examples
-    --------
-    >>> counts = np.array([[0, 0, 9, 9, 0, 0, 0, 9, 9, 0, 0]])
-    >>> valleys = deepest_valleys(counts, 1.0, 1)
-    >>> int(valleys.bins[0]), int(valleys.n_left[0])
-    (5, 18)
     """
     n, n_bins = counts.shape
     taps = np.exp(-0.5 * (np.arange(int(KERNEL_REACH * bins_per_bandwidth) + 1) / bins_per_bandwidth) ** 2)
@@ -202,12 +173,6 @@ def valley_evidence(density: Floats, k: int, n_rows: float, bandwidth: float) ->
 
     `density` is that of `n_rows` rows with a Gaussian kernel of this bandwidth, `k` the bin after which the threshold
     lies. The z score is at least zero. The modes are chosen, so it is no test.
-
-    Examples
-    --------
-    >>> density = kernel_density(np.array([0, 4, 30, 4, 2, 4, 30, 4, 0]), np.array(1.0), np.array(0.5))
-    >>> round(valley_evidence(density, 4, 78, 0.5), 1)
-    6.5
     """
     # The square roots of the numbers of rows under a kernel at the valley and at the lower mode each have
     # variance 1/4.
@@ -226,13 +191,6 @@ def threshold_error(position: Floats, density: Floats, threshold: float, n_rows:
 
     position, density (n_bins,): kernel density of `n_rows` rows with a Gaussian kernel of this bandwidth, in the units
         of `position`.
-
-    Examples
-    --------
-    >>> counts = np.array([0, 40, 40, *[0] * 12, 90, 0])
-    >>> density = kernel_density(counts, np.array(1.0), np.array(1.0))
-    >>> 2 < threshold_error(np.arange(17) + 0.5, density, 9.0, 170, 1.0) < 6
-    True
     """
     width = (position[-1] - position[0]) / max(len(position) - 1, 1)
     slope = np.gradient(density, width) if len(density) > 1 else np.zeros(1)

@@ -74,11 +74,6 @@ def basins_of(near: Integers, reach: Floats) -> Integers:
     near (n_rows, n_neighbours) int: neighbours of each row.
     reach (n_rows,): distances to a further neighbour, small where rows are dense; of equal ones, the first row is the
         denser.
-
-    Examples
-    --------
-    >>> basins_of(np.array([[1], [0], [1], [4], [3]]), np.array([1.0, 2.0, 3.0, 2.0, 1.0]))
-    array([0, 0, 0, 1, 1])
     """
     rank = np.empty(len(reach), dtype=np.int64)
     rank[np.argsort(reach, kind="stable")] = np.arange(len(reach))

@@ -17,12 +17,6 @@ def clusters_of(
     threshold: links with less evidence join their cells.
     least: clusters of fewer rows are joined to others along the link of least evidence.
     most: if there are more clusters, the links of least evidence join some of them.
-
-    Examples
-    --------
-    >>> links = np.array([[0, 1], [1, 2]])
-    >>> clusters_of(links, np.array([1.0, 5.0]), np.array([3, 3, 9]), threshold=3.0)
-    array([1, 1, 0])
     """
     separate = evidence >= threshold
     while True:

@@ -81,13 +81,6 @@ def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:
 
     Source: V. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in large networks,
     2008.
-
-    Examples
-    --------
-    >>> pairs = np.array([[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5], [2, 3]])
-    >>> weights = csr_array((np.ones(7), pairs.T), shape=(6, 6))
-    >>> communities(csr_array(weights + weights.T), resolution=1.0)
-    array([0, 0, 0, 1, 1, 1])
     """
     member = np.arange(graph.shape[0])
     while True:

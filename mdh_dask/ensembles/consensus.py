@@ -84,14 +84,6 @@ def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matchin
     tables, starts: as for `Matching`.
     order (n_clusterings,): order of the clusterings: each is first matched with those before it (voting, Dimitriadou,
         Weingessel and Hornik 2002), and then with all others, in turn, until nothing changes.
-
-    Examples
-    --------
-    >>> same = np.diag([3, 2])
-    >>> turned = same[::-1]
-    >>> tables = np.block([[same, turned.T], [turned, same[::-1, ::-1]]])
-    >>> match_labels(tables, np.array([0, 2, 4]), np.arange(2)).column
-    array([0, 1, 1, 0])
     """
     matching = Matching(tables, starts)
     for j in order:

@@ -212,13 +212,7 @@ def _in_valleys(
 
 
 def distinct_partitions(bits: Booleans) -> Integers:
-    """Return the columns that differ from all previous ones and their complements in at least `SAME` of the rows.
-
-    Examples
-    --------
-    >>> distinct_partitions(np.array([[0, 1, 0], [1, 0, 0], [1, 0, 1]], dtype=bool))
-    array([0, 2])
-    """
+    """Return the columns that differ from all previous ones and their complements in at least `SAME` of the rows."""
     signs = np.where(bits, 1.0, -1.0)
     alike = np.abs(signs.T @ signs) / max(len(bits), 1)
     kept: list[int] = []

@@ -129,13 +129,7 @@ def words_of(rows: AnyArray, planes: Floats, offsets: Floats) -> Integers:
 
 
 def bits_of(words: Integers, n_hyperplanes: int) -> Booleans:
-    """Return packed sides as booleans, shape (n_tuples, n_hyperplanes).
-
-    Examples
-    --------
-    >>> bits_of(np.array([[5]], dtype=np.uint64), 3)
-    array([[ True, False,  True]])
-    """
+    """Return packed sides as booleans, shape (n_tuples, n_hyperplanes)."""
     j = np.arange(n_hyperplanes)
     return (words[:, j // WORD] >> (j % WORD).astype(np.uint64) & np.uint64(1)).astype(bool)
 
@@ -291,25 +285,12 @@ def cells(tally: Tally, least: float) -> Mixture:
 
 
 def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
-    """Return tuples of bits as tuples of variables with two categories, not set and set.
-
-    Examples
-    --------
-    >>> bernoulli_tally(np.array([[True, False]]), np.array([3])).ones
-    array([[0., 1., 1., 0.]])
-    """
+    """Return tuples of bits as tuples of variables with two categories, not set and set."""
     return categorical_tally(bits.astype(np.intp), [2] * bits.shape[1], counts)
 
 
 def categorical_tally(codes: Integers, sizes: Sequence[int], counts: Integers) -> Tally:
-    """Return tuples of codes, from 0 to below the size of each variable, as one-hot columns.
-
-    Examples
-    --------
-    >>> categorical_tally(np.array([[0, 2], [1, 0]]), [2, 3], np.array([3, 1])).ones
-    array([[1., 0., 0., 0., 1.],
-           [0., 1., 1., 0., 0.]])
-    """
+    """Return tuples of codes, from 0 to below the size of each variable, as one-hot columns."""
     starts = np.cumsum([0, *sizes])
     ones = np.zeros((len(codes), starts[-1]))
     np.put_along_axis(ones, codes + starts[:-1], 1.0, axis=1)

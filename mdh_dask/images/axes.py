@@ -86,11 +86,6 @@ def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, in
 
     `names` are stored with the array; `axes`, given by the user, has a letter for every axis: ``"y"``, ``"x"``, ``"c"``
     for the bands, others for the rest, on which `index` chooses one. A ValueError says what is ambiguous.
-
-    Examples
-    --------
-    >>> view_of(np.zeros((3, 500, 400)), None, None, {}).axes
-    ('c', 'y', 'x')
     """
     known = tuple(axes) if axes is not None else named(names)
     known = known or _guessed(array.shape)

@@ -26,12 +26,6 @@ class PixelOrder:
     """Pixels panel by panel from the left, and line by line within each: an order independent of the chunks.
 
     A narrow image is one panel, with rows in the order of ``pixels.reshape(-1, n_bands)``.
-
-    Examples
-    --------
-    >>> order = PixelOrder(2, 3, panel=2)
-    >>> [order.number(y, x) for y in range(2) for x in range(3)]
-    [0, 1, 4, 2, 3, 5]
     """
 
     height: int
@@ -66,11 +60,6 @@ class PixelOrder:
         """Return the block of consecutive rows.
 
         Raises a ValueError if they are not whole lines of one panel.
-
-        Examples
-        --------
-        >>> PixelOrder(2, 3, panel=2).block_of(2, 2)
-        (slice(1, 2, None), slice(0, 2, None))
         """
         x = start // (self.height * self.panel) * self.panel
         width = min(self.panel, self.width - x)

@@ -197,13 +197,7 @@ def design_effects(sums: TileSums) -> Floats:
 
 
 def level_of(effects: Sequence[float]) -> int:
-    """Return the place of the first effect that the next exceeds little, the last one if there is none.
-
-    Examples
-    --------
-    >>> level_of([1.0, 3.9, 12.0, 15.0]), level_of([1.0, 1.0, 1.1]), level_of([1.0, 4.0, 16.0])
-    (2, 0, 2)
-    """
+    """Return the place of the first effect that the next exceeds little, the last one if there is none."""
     level = (i for i, (own, wider) in enumerate(pairwise(effects)) if wider < LEVEL * own)
     return next(level, len(effects) - 1)
 

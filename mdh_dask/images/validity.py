@@ -187,11 +187,6 @@ def validity_of(
 
     `nodata` is what the user says, instead of what the file has `declared`; `alpha` says whether it has bands of
     opacity; `own_mask` is the mask in the file.
-
-    Examples
-    --------
-    >>> validity_of("u1", ["0"]).nodata, validity_of("u1", [-9999]), validity_of("f4").nan
-    ((0,), None, True)
     """
     if nodata == "none":
         return None

@@ -22,16 +22,6 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
     metadata files, ``"listing"`` of all names, sizes and entity tags or, without these, times of modification: a file
     replaced by its copy counts as changed. That of an Icechunk repository is its ``"snapshot"``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     length = Path(folder, "x.npy").write_bytes(b"123")
-    ...     found = fingerprint(folder)
-    >>> found["objects"], found["bytes"]
-    (1, 3)
     """
     if (revision := revision_of(source)) is not None:
         return {"snapshot": store_of(revision).session.snapshot_id}

@@ -241,13 +241,7 @@ def column_names(
 
 
 def places(columns: Sequence[str | int], n_columns: int, path: object) -> list[int]:
-    """Return the numbers of columns that have no names.
-
-    Examples
-    --------
-    >>> places(["2", 0], 3, "x.npy")
-    [2, 0]
-    """
+    """Return the numbers of columns that have no names."""
     numbers = [int(column) for column in columns if str(column).isdecimal()]
     if len(numbers) < len(columns) or any(number >= n_columns for number in numbers):
         raise ValueError(

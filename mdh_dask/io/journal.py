@@ -34,22 +34,6 @@ class FolderJournal:
     first time, so that interrupted and uninterrupted jobs get the same values. A statistic that is not `journalled` is
     computed each time; of any other, parameters and values must be storable, see `codec.store`, or there is a
     TypeError.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> import numpy as np
-    >>> from mdh_dask._journal import keeping
-    >>> from mdh_dask.chunks import reduce_rows
-    >>> from mdh_dask.growth.passes import FirstPass
-    >>> with TemporaryDirectory() as folder:
-    ...     for _ in range(2):
-    ...         journal = FolderJournal(Path(folder), "job")
-    ...         with keeping(journal):
-    ...             n = reduce_rows(FirstPass(0, 0), np.zeros((9, 2))).columns.n
-    ...         print(n, [made.replayed for made in journal.passes])
-    9 [False]
-    9 [True]
     """
 
     folder: Path

@@ -38,13 +38,6 @@ def kept(rows: RowArray, cache: Cache | None, progress: Progress | None = None) 
     ``temporary-directory``, which all workers must see, and which is removed at the end; ``"auto"``, memory, if the
     rows fit into a quarter of it, else disk, if the workers are on this machine and half of the free space suffices,
     else None; None, nowhere: the rows are computed in every pass.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> with kept(da.ones((4, 2), chunks=2) + 1, "memory") as rows:
-    ...     rows.sum().compute()
-    np.float64(16.0)
     """
     place = _place(rows, cache) if is_dask(rows) else None
     if place is not None:

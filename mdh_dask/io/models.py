@@ -95,14 +95,6 @@ def save_model(
     What the codec cannot store is a TypeError, before anything is written. With `overwrite` an existing model is
     replaced, and nothing else ever. At URLs, which cannot be renamed, the older model is deleted first, and
     `read_model` refuses the new one until the end.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(f"{folder}/m.zarr", {"points": np.eye(1), "seed": 3})
-    ...     read_model(f"{folder}/m.zarr", dict)
-    {'points': array([[1.]]), 'seed': 3}
     """
     try:
         form, arrays = codec.taken_apart(value)

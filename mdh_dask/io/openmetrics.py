@@ -66,12 +66,6 @@ def read_gauges(text: str, about: Mapping[str, str], prefix: str) -> tuple[dict[
     r"""Return the values in text from `as_openmetrics` by their names, others left out, and the labels of the first.
 
     Raises a ValueError if it is cut off, or a value is no number.
-
-    Examples
-    --------
-    >>> about = {"rows": "Number of rows."}
-    >>> read_gauges(as_openmetrics({"rows": 7}, about, {"job": 'a"\\n'}, "mdh_"), about, "mdh_")
-    ({'rows': 7.0}, {'job': 'a"\\n'})
     """
     if not text.endswith("# EOF\n"):
         raise ValueError("expected # EOF at the end of metrics; got other text")

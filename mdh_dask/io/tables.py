@@ -47,11 +47,6 @@ def lazy_rows(
 
     `version` identifies the input and its version; `meta`, no rows of the type of the blocks, is a NumPy array by
     default.
-
-    Examples
-    --------
-    >>> lazy_rows(lambda n: np.full((2, 1), n), [3, 5], [2, 2], 1, np.dtype(int), "threes and fives").sum().compute()
-    np.int64(16)
     """
     name = f"read-{tokenize(version, list(rows), n_columns, dtype)}"
     keys = [(name, i, 0) for i in range(len(blocks))]
@@ -112,13 +107,7 @@ def chosen_columns(
 
 
 def grouped(sizes: Iterable[int], most: int) -> list[list[int]]:
-    """Return the indices of sizes in groups of neighbours with a sum of at most `most`, or of a single size.
-
-    Examples
-    --------
-    >>> grouped([2, 3, 9, 1, 1, 1], most=5)
-    [[0, 1], [2], [3, 4, 5]]
-    """
+    """Return the indices of sizes in groups of neighbours with a sum of at most `most`, or of a single size."""
     number, filled, numbers = 0, 0, []
     for place, size in enumerate(sizes):
         if place and filled + size > most:

@@ -83,13 +83,7 @@ def check_array(array: RowArray) -> RowArray:
 def choose_layout(
     array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None, compressed: bool = True
 ) -> Layout:
-    """Return the requested layout, or one that follows the Dask chunks.
-
-    Examples
-    --------
-    >>> choose_layout(np.zeros((10, 3)), chunk_rows=2, shard_rows=4)
-    Layout(chunk=2, shard=4, compressed=True)
-    """
+    """Return the requested layout, or one that follows the Dask chunks."""
     for name, rows in (("chunk_rows", chunk_rows), ("shard_rows", shard_rows)):
         if rows is not None and rows < 1:
             raise ValueError(f"{name} must be at least 1; got {rows}")
@@ -101,14 +95,7 @@ def choose_layout(
 
 
 def align_rows(array: RowArray, unit: int) -> RowArray:
-    """Return `array` in blocks that end at multiples of `unit` rows or at its end, with one block of columns.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> align_rows(da.zeros((10, 2), chunks=((1, 4, 5), 1)), unit=2).chunks
-    ((2, 4, 4), (2,))
-    """
+    """Return `array` in blocks that end at multiples of `unit` rows or at its end, with one block of columns."""
     if not is_dask(array):
         return array
     n_rows = array.shape[0]

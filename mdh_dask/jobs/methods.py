@@ -130,14 +130,7 @@ def _settings_for_map(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def field_of(constraints: list[Any]) -> Field:
-    """Return the field of a parameter with scikit-learn constraints.
-
-    Examples
-    --------
-    >>> from numbers import Real
-    >>> field_of([None, Interval(Real, 0, 1, closed="neither")]).expected
-    "a float in the range (0.0, 1.0) or 'none'"
-    """
+    """Return the field of a parameter with scikit-learn constraints."""
     if constraints == ["boolean"]:
         return flag()
     if "random_state" in constraints:

@@ -185,13 +185,7 @@ def name_of(about: Mapping[str, Any]) -> str:
 
 
 def changes(before: Any, after: Any, name: str = "") -> Iterator[str]:
-    """Yield the differences between two values, one text for each.
-
-    Examples
-    --------
-    >>> list(changes({"job": {"a": 1, "b": 2}}, {"job": {"a": 1, "b": 3}}))
-    ['job.b was 2 and is 3']
-    """
+    """Yield the differences between two values, one text for each."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys([*before, *after]):
             yield from changes(before.get(key), after.get(key), f"{name}.{key}" if name else key)

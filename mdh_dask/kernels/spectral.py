@@ -186,13 +186,6 @@ def by_alignment(values: Floats, entries: Floats, most: int) -> int:
     values (k,): eigenvalues.
     entries (n, k): eigenvectors as columns; at most `MOST_ROWS` rows are used.
     most: largest number.
-
-    Examples
-    --------
-    >>> of_groups = np.repeat(np.eye(3), 9, axis=0)
-    >>> more = np.random.default_rng(0).normal(size=(27, 2))
-    >>> by_alignment(np.ones(5), np.hstack([of_groups @ np.linalg.qr(np.ones((3, 3)) + np.eye(3))[0], more]), 5)
-    3
     """
     some = any_rows(entries, MOST_ROWS)
     qualities = alignments(np.ascontiguousarray(some[:, :most]))

@@ -183,14 +183,6 @@ def spectral_direction(
     min_rows: least number of rows on each side; their square root by default.
     Returns directions (1, n_features) or (0, n_features) if no threshold leaves enough rows on each side.
     Returns thresholds (1,) or (0,): zero.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = np.repeat([[1.0, 0.1], [0.1, 1.0]], [40, 60], axis=0) + rng.uniform(0, 0.05, (100, 2))
-    >>> directions, thresholds = spectral_direction(rows, rng)
-    >>> int((rows @ directions[0] > 0).sum()) in (40, 60)
-    True
     """
     points = np.array(rows, dtype=np.float64)
     nothing = np.empty((0, points.shape[1])), np.empty(0)
@@ -208,11 +200,6 @@ def second_eigenvalue(rows: AnyArray) -> float:
     """Return the second eigenvalue of the normalised Laplacian of affinities that are inner products of rows.
 
     Infinite for less than two rows, and one for rows in one direction.
-
-    Examples
-    --------
-    >>> round(second_eigenvalue(np.repeat(np.eye(2), 5, axis=0)), 9), round(second_eigenvalue(np.ones((9, 2))), 9)
-    (0.0, 1.0)
     """
     points = np.array(rows, dtype=np.float64)
     if len(points) < 2 or points.shape[1] < 2:

@@ -68,12 +68,6 @@ class Proposal:
     thresholds (n_directions,): in units of the projections of standardised rows.
     family (n_directions,) int: family of each direction: the ways in which they were found. Few rows test the best
         direction of each.
-
-    Examples
-    --------
-    >>> proposal = Proposal(StandardDirections(np.array([[3.0, 4.0], [0.0, 1.0]])), np.array([10.0, 1.0]))
-    >>> proposal[1:].thresholds, proposal.of_length_one().thresholds
-    (array([1.]), array([2., 1.]))
     """
 
     directions: StandardDirections

@@ -52,14 +52,6 @@ def labelled_hyperplane(
     bandwidth: rule for the bandwidth of all directions, from the projections on the first principal component.
     alpha_max, max_iterations: as for `minimum_density_hyperplanes`.
     Returns a hyperplane; its relative depth may be zero, as labels alone can hold it where the density has no valley.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, -3.0], [3.0, -3.0], [-3.0, 3.0], [3.0, 3.0]], 100, axis=0)
-    >>> result = labelled_hyperplane(rows, rows[[0, 300]], [-1, 1])
-    >>> bool(max(abs(result.direction)) > 0.99)
-    True
     """
     centred = centred_rows(rows).astype(np.float64, copy=False)
     mean = np.asarray(rows)[0] - centred[0]

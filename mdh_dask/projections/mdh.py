@@ -83,14 +83,6 @@ def minimum_density_hyperplanes(
         within the last of its bounds: see `mdh_dask.projections.sqp`.
     coarse: columns of few values, so that none of them alone is a start.
     Raises ValueError if a parameter is out of range, or a value is not finite.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
-    >>> best, second = minimum_density_hyperplanes(rows, rng, starts="pca2")
-    >>> bool(abs(best.direction[0]) > 0.99), best.relative_depth >= second.relative_depth
-    (True, True)
     """
     _check(bandwidth, alpha_max)
     if solver not in get_args(Solver):
@@ -201,14 +193,6 @@ def mdh_families(
         that showed valleys, unchanged. The third: starts and ends among whitened rows, if the rows are thin in some
         direction or `starts` is ``"valleys"``. If the deepest start and its end show valleys beyond doubt, only this
         end and the starts.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 2)) * [20.0, 1.0] + np.repeat([[0.0, -3.0], [0.0, 3.0]], 200, axis=0)
-    >>> V = mdh_families(rows, rng)[0]
-    >>> bool(np.abs(V[:, 1]).max() > 0.99)
-    True
     """
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse, min_rows=min_rows

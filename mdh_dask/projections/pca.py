@@ -21,12 +21,6 @@ def principal_components(rows: AnyArray, n_components: int) -> Floats:
     Returns (k, n_features) float64: `n_components` directions, or as many as the dimensions spanned by the rows, but at
         least one. The entry with the largest absolute value is positive in each.
     Raises ValueError if there are no rows or features, `n_components` is less than 1, or a value is not finite.
-
-    Examples
-    --------
-    >>> rows = np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 2.0]])
-    >>> principal_components(rows, 2).round(3)
-    array([[0.894, 0.447]])
     """
     return scaled_components(centred_rows(rows), n_components)[0]
 
@@ -103,13 +97,6 @@ def whitening_of(rows: AnyArray, only_thin: bool = True) -> Floats | None:
     Returns (k, n_features) float64, or None: leading principal components, divided by the standard deviations along
         them: ``w @ whitening`` is the direction of the given rows that corresponds to a direction `w` of whitened rows.
         None if the standard deviations differ little, or if there are too few rows for two components.
-
-    Examples
-    --------
-    >>> rows = np.random.default_rng(0).normal(size=(500, 3)) * [10.0, 5.0, 0.1]
-    >>> whitened = (rows - rows.mean(axis=0)) @ whitening_of(rows).T
-    >>> np.allclose(np.cov(whitened.T, bias=True), np.eye(3))
-    True
     """
     n, d = rows.shape
     n_components = min(n // ROWS_FOR_A_COMPONENT, MOST_COMPONENTS, d)

@@ -205,16 +205,7 @@ MOST_DIRECTIONS = 100_000
 
 @dataclass(frozen=True)
 class DirectionSearch:
-    """A search for the directions with the best scores.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 6)) + np.repeat([[-3.0], [3.0]], 200, axis=0) * [1, 1, 0, 0, 0, 0]
-    >>> V = DirectionSearch()(rows, rng, 3)
-    >>> V.shape, bool(abs(V[0] @ [1, 1, 0, 0, 0, 0]) / np.linalg.norm(V[0]) > 1.3)
-    ((3, 6), True)
-    """
+    """A search for the directions with the best scores."""
 
     kind: SearchKind = "auto"
     """``"brute"``: a grid of spherical coordinates with `step`. ``"genetic"``: a population that starts with the single

@@ -132,14 +132,6 @@ def constrained_hyperplane(
         and an empty path.
     Raises ValueError if the shapes do not match, a value is not finite, `start` is zero, `bandwidth` or `alpha` is not
         positive, or `offset` is beyond `alpha`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
-    >>> result = constrained_hyperplane(rows, [1.0, 1.0])
-    >>> bool(abs(result.direction[0]) > 0.99), bool(abs(result.offset) < 1)
-    (True, True)
     """
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]

@@ -73,14 +73,6 @@ def valley_starts(
     Returns starts in descending order of depth. The distance of the valley bounds the pursuit: a cluster beside many
         others has a valley far from the mean, which a descent from near the mean does not reach. Each side of a valley
         has more rows than the square root of their number.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(400, 5)) + np.repeat([[-3.0], [3.0]], 200, axis=0) * [1, 0, 0, 0, 0]
-    >>> start = valley_starts(rng, rows - rows.mean(axis=0), 1)[0]
-    >>> bool(abs(start.direction[0]) > 0.9), bool(start.alphas[0] < 0.5)
-    (True, True)
     """
     base = some_rows(rng, centred).astype(np.float32)
     base = scatter_root(base - base.mean(axis=0))

@@ -45,14 +45,6 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
         distributions to simulate. They are cached.
     bandwidth: the bandwidth rule of the depth to test.
     Thesis section 6.3.1 rejects splits below the 0.975 quantile of 1000 samples.
-
-    Examples
-    --------
-    >>> from mdh_dask.density.bandwidth import BANDWIDTHS
-    >>> small = uniform_depth_quantile(100, BANDWIDTHS["normal"], 0.975)
-    >>> large = uniform_depth_quantile(10_000, BANDWIDTHS["normal"], 0.975)
-    >>> small > large > 0
-    True
     """
     half_octave = max(int(np.floor(2 * np.log2(max(n, 2)))), 4)
     return float(np.quantile(_uniform_depths(half_octave, bandwidth.free), quantile))
@@ -94,14 +86,6 @@ def chance_of_mode(histogram: Histograms, k: int, errors: float) -> float:
 
     The expected number of times that the density crosses this height from below within the range of the rows (Rice,
     Bell System Technical Journal 24, 1945), of a Gaussian kernel whose square roots have equal variances.
-
-    Examples
-    --------
-    >>> from mdh_dask.density.bandwidth import BANDWIDTHS
-    >>> counts = np.array([[0, 20, 90, 20, 10, 20, 90, 20, 0]])
-    >>> histogram = Histograms(counts, np.zeros(1), np.ones(1), BANDWIDTHS["normal"], known_bandwidth=np.ones(1))
-    >>> chance_of_mode(histogram, 4, 0.0) > 0.2 > chance_of_mode(histogram, 4, 4.0) * 1000
-    True
     """
     held = np.flatnonzero(histogram.counts[0, 1:-1]) + 1
     longest = max(k - held[0], held[-1] - k, 1) * histogram.width[0] / histogram.bandwidth[0]

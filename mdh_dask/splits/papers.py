@@ -197,11 +197,6 @@ def widest_exceeds(x: float, n: int) -> float:
     """Return the probability that the widest of the spacings of `n` uniform rows, and of the ends, exceeds `x`.
 
     The sum over j of ``(-1)^(j + 1) C(n + 1, j) (1 - j x)^n`` for ``j x < 1`` (Fisher 1929).
-
-    Examples
-    --------
-    >>> widest_exceeds(0.75, 1), round(widest_exceeds(0.5, 2), 12)
-    (0.5, 0.75)
     """
     if not 0 < x < 1:
         return float(x <= 0)

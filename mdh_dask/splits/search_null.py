@@ -49,15 +49,6 @@ def single_score_quantile(n: float, rule: SplitRule, bandwidth: Bandwidth, quant
 
     `n` is rounded down to a power of the square root of two, which gives a slightly larger quantile; the
     distributions are cached.
-
-    Examples
-    --------
-    >>> from mdh_dask.density.bandwidth import BANDWIDTHS
-    >>> rule = SplitRule("minimum_error", threshold_rule="minimum_error")
-    >>> small = single_score_quantile(100, rule, BANDWIDTHS["normal"], 0.995)
-    >>> large = single_score_quantile(1600, rule, BANDWIDTHS["normal"], 0.995)
-    >>> small > 5 * large > 0
-    True
     """
     half_octave = max(int(np.floor(2 * np.log2(max(n, 2)))), 4)
     return float(np.quantile(_single_scores(half_octave, rule, bandwidth.free), quantile))

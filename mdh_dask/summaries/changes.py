@@ -53,12 +53,6 @@ def distance(old: AnyArray, new: AnyArray, chance: float) -> Change:
 
     old, new (n_bins,): rows in each bin, of dependent rows divided by their design effect.
     chance: probability that `lower_bound` is positive by chance alone.
-
-    Examples
-    --------
-    >>> change = distance(np.array([1000, 1000]), np.array([1800, 200]), chance=0.001)
-    >>> round(change.value, 2), round(change.lower_bound, 2)
-    (0.4, 0.34)
     """
     if not old.sum() or not new.sum():
         return NO_CHANGE
@@ -74,12 +68,6 @@ def total_variation(old: AnyArray, new: AnyArray, chance: float) -> Change:
 
     old, new (n_clusters,): rows of each, of dependent rows divided by their design effect.
     chance: probability that `lower_bound` is positive by chance alone.
-
-    Examples
-    --------
-    >>> change = total_variation(np.array([1000, 1000]), np.array([1800, 200]), chance=0.001)
-    >>> round(change.value, 2), round(change.lower_bound, 2)
-    (0.4, 0.33)
     """
     if not old.sum() or not new.sum():
         return NO_CHANGE
@@ -140,13 +128,6 @@ class LevelDrift:
     unseen: other levels among the new rows and their numbers of rows; empty if their names are not known.
     chance: probability of a false alarm.
     design_effect: as many fewer rows are taken for the bound of the distance.
-
-    Examples
-    --------
-    >>> counts = np.array([500, 500, 0, 0]), np.array([400, 300, 200, 100])
-    >>> of_column = LevelDrift("colour", ("blue", "red"), *counts, (("violet", 200),), chance=1e-4)
-    >>> round(of_column.distance.value, 2), of_column.surprising
-    (0.3, ('violet',))
     """
 
     column: str

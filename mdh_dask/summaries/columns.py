@@ -42,15 +42,7 @@ class ColumnNotes(NamedTuple):
 
 
 def notes_on(rows: AnyArray, types: ColumnTypes | None = None) -> ColumnNotes:
-    """Return notes on the columns of numbers of a sample of rows.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = np.column_stack([np.arange(500), rng.lognormal(size=500), rng.normal(size=500), rng.integers(4, 9, 500)])
-    >>> [found.tolist() for found in notes_on(rows)]
-    [[0], [3], [1]]
-    """
+    """Return notes on the columns of numbers of a sample of rows."""
     found: tuple[list[int], list[int], list[int]] = ([], [], [])
     if rows.shape[1] <= MOST_COLUMNS:
         some = np.asarray(any_rows(rows, LOOKED_AT), dtype=np.float64)

@@ -66,16 +66,6 @@ class Drift(Table):
     of_levels: the levels of every column that has some; see `levels`.
     design_effect: how many times as much the counts of dependent rows vary as those of independent ones, from 1: bounds
         take as many fewer rows.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2000, "plane": [1.0], "threshold": 0.0, "relative_depth": 9.0}
-    >>> root |= {"origin": -4.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 0, 1000, 0, 0, 1000, 0, 0]}
-    >>> leaf = {"left": -1, "right": -1, "n_rows": 1000}
-    >>> tree = tree_from_nodes([root, leaf, leaf], n_features=1)
-    >>> Drift(tree, tree).found
-    False
     """
 
     old: Tree
@@ -245,15 +235,6 @@ def novelty_of(found: Drift) -> Novelty:
     and beyond the clusters are new. `Drift` asks whether the shares are the same, too.
 
     found: counts of old and new rows at the nodes of a tree.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": -1, "right": -1, "n_rows": 2000, "plane": [1.0], "threshold": 0.0, "relative_depth": 9.0}
-    >>> root |= {"origin": -4.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 0, 0, 1000, 0, 0, 0, 0, 1000, 0, 0, 0]}
-    >>> tree = tree_from_nodes([root], n_features=1)
-    >>> novelty_of(Drift(tree, tree)).share
-    0.0
     """
     n_rows, most = found.n_rows[1], Novelty(0.0, 0.0, 0)
     for node in range(found.old.n_nodes):

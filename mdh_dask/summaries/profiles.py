@@ -25,17 +25,6 @@ class Profiles(Table):
     levels: name of the column and level of those entries of `names` that stand for a level of a categorical column;
         None for columns of numbers. Empty if there are no levels. The mean is the frequency of the level.
     words: each cluster in words, as its model says; empty if it does not.
-
-    Examples
-    --------
-    >>> from mdh_dask.summaries.moments import MomentPass
-    >>> rows, labels = np.array([[1.0, 5.0], [3.0, 5.0], [9.0, 7.0], [11.0, 7.0]]), np.array([0, 0, 1, 1])
-    >>> of_clusters = MomentPass(2, rows[0])
-    >>> profiles = Profiles(("height", "width"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
-    >>> profiles.mean.tolist(), profiles.sd.tolist()
-    ([[2.0, 5.0], [10.0, 7.0]], [[1.0, 0.0], [1.0, 0.0]])
-    >>> [profiles.names[i] for i in profiles.top(1)], profiles.difference[1, 0]
-    (['width', 'height'], np.float64(8.0))
     """
 
     names: tuple[str, ...]
@@ -162,17 +151,6 @@ def with_levels(
     names: names of the columns.
     moments: moments of all columns, those of categorical columns without meaning.
     counts, each (n_clusters, n_levels + 2): the value of `FrequencyPass` for the categorical columns.
-
-    Examples
-    --------
-    >>> from mdh_dask.summaries.moments import MomentPass
-    >>> rows, labels = np.array([[1.0, 0.0], [3.0, 0.0], [9.0, 1.0]]), np.array([0, 0, 1])
-    >>> of_clusters = MomentPass(2, rows[0])
-    >>> moments = of_clusters.finalise(of_clusters.chunk(0, labels, rows))
-    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
-    >>> profiles = with_levels(("size", "colour"), moments, types, [np.array([[2, 0, 0, 0], [0, 1, 0, 0]])])
-    >>> profiles.names, profiles.mean[1], profiles.lift[1].round(2)
-    (('size', 'colour: red', 'colour: blue'), array([9., 0., 1.]), array([nan,  0.,  3.]))
     """
     found: list[tuple[str, tuple[str, str] | None, tuple[Any, ...]]] = []
     of_columns = iter(counts)

@@ -83,13 +83,7 @@ def bracketed(name: str, taken: Collection[str]) -> str:
 
 
 def shortened(text: str, most: int = 40) -> str:
-    r"""Return a text of one line and few characters.
-
-    Examples
-    --------
-    >>> shortened("a" * 50, most=5), shortened("two\nlines")
-    ('aaaa…', 'two lines')
-    """
+    r"""Return a text of one line and few characters."""
     line = " ".join(text.split()) if not text.isprintable() else text
     line = "".join(c if c.isprintable() else "\ufffd" for c in line)
     return line if len(line) <= most else line[: most - 1] + "…"
@@ -247,16 +241,7 @@ def level_cells(drift: "Drift") -> list[list[str]]:
 
 
 def change_text(change: "Change") -> str:
-    """Return a change as text, with its lower confidence bound in brackets if that is positive.
-
-    Examples
-    --------
-    >>> from mdh_dask.summaries.changes import Change
-    >>> change_text(Change(0.5, 0.31)), change_text(Change(0.05, -0.1)), change_text(Change(np.nan, np.nan))
-    ('0.50 (0.31)', '0.05', '-')
-    >>> change_text(Change(-0.001, -0.2))
-    '0.00'
-    """
+    """Return a change as text, with its lower confidence bound in brackets if that is positive."""
     if np.isnan(change.value):
         return "-"
     return f"{change.value:z.2f}" + (f" ({change.lower_bound:.2f})" if change.lower_bound > 0 else "")

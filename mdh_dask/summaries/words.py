@@ -74,14 +74,6 @@ def clusters_in_words(
     rows (n, n_features): a sample of rows; codes if there are types. NaN is missing.
     labels (n,): clusters from 0; rows with the label -1 are in none.
     siblings: for each cluster, those on the other side of the last split above it.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [8.0, 0.0], [9.0, 1.0], [9.0, 1.0], [9.0, np.nan]])
-    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
-    >>> words = clusters_in_words(rows, np.array([0, 0, 0, 1, 2, 2, 2]), [{1}, {0}, {1}], types)
-    >>> named(words, ("size", "colour"))
-    ('size 1.20 to 2.80, colour: red', 'colour: red, size 8', 'colour: blue (66.7 %), size 9')
     """
     n_clusters = len(siblings)
     inside = labels >= 0

@@ -111,13 +111,7 @@ def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: floa
 
 
 def level_of(totals: Floats, counts: Floats, outliers: float) -> float:
-    """Return the largest total below which at most a share `outliers` of the rows lies.
-
-    Examples
-    --------
-    >>> level_of(np.array([0.3, 0.1, 0.2, 0.4]), np.ones(4), 0.25)
-    0.2
-    """
+    """Return the largest total below which at most a share `outliers` of the rows lies."""
     order = np.argsort(totals, kind="stable")
     under = np.concatenate([[0.0], np.cumsum(counts[order])[:-1]])
     allowed = outliers * counts.sum() * (1 + 1e-12)

@@ -76,13 +76,7 @@ class LevelCounts(Statistic):
 
 
 def bin_of(totals: Floats) -> Integers:
-    """Return the bins of totals, with `STEPS` equal bins between two powers of two.
-
-    Examples
-    --------
-    >>> lower_edge(bin_of(np.array([0.3, 1.0, 0.0]))).round(3).tolist()
-    [0.3, 1.0, 0.0]
-    """
+    """Return the bins of totals, with `STEPS` equal bins between two powers of two."""
     mantissa, exponent = np.frexp(totals.clip(2.0**LOWEST, 1.0))
     return (exponent - 1 - LOWEST) * STEPS + ((mantissa - 0.5) * 2 * STEPS).astype(np.int64)
 
@@ -94,14 +88,7 @@ def lower_edge(bins: Integers) -> Floats:
 
 
 def level_of_counts(counts: Integers, outliers: float) -> float:
-    """Return the level below which a share `outliers` of the rows lies, with rows spread evenly over their bins.
-
-    Examples
-    --------
-    >>> rows = np.linspace(0.5, 1, 1001)
-    >>> round(level_of_counts(np.bincount(bin_of(rows), minlength=N_BINS), 0.3), 3)
-    0.65
-    """
+    """Return the level below which a share `outliers` of the rows lies, with rows spread evenly over their bins."""
     under = np.cumsum(counts) - counts
     allowed = outliers * counts.sum() * (1 + 1e-12)
     last = np.flatnonzero((under <= allowed) & (counts > 0))[-1]

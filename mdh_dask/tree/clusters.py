@@ -134,15 +134,6 @@ def stability(tree: "Tree") -> Floats:
 
     A node is a cluster below the least relative depth of the splits above it, until its own split is made, both on the
     scale of ``log(1 + depth)``. The root, a cluster for any least depth, has the stability zero.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "relative_depth": 7.0}
-    >>> inner = {"left": 3, "right": 4, "n_rows": 5, "plane": [1.0], "threshold": 0.2, "relative_depth": 1.0}
-    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 3, 2)]
-    >>> (stability(tree_from_nodes([root, inner, *leaves], 1)) / np.log(2)).round(1).tolist()
-    [0.0, 10.0, 3.0, 2.0, 12.0]
     """
     own = np.where(tree.left >= 0, np.log1p(np.nan_to_num(tree.relative_depth, nan=0.0).clip(0)), 0.0)
     above = np.zeros(tree.n_nodes)

@@ -177,18 +177,7 @@ def _checked_node(tree: "Tree", node: int) -> int:
 
 
 def turned(tree: T, nodes: Integers, directions: RawDirections, thresholds: Floats) -> T:
-    """Return the tree with new hyperplanes at some nodes, which then have no histogram and no relative depth.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0, 0.0], "threshold": 0.5, "bins": [0, 1, 1, 0]}
-    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
-    >>> tree = tree_from_nodes([root, leaf, leaf], n_features=2)
-    >>> other = turned(tree, np.array([0]), RawDirections(np.array([[0.0, 2.0]])), np.array([3.0]))
-    >>> other.planes[0].tolist(), other.thresholds[0].tolist(), other.histogram(0).tolist()
-    ([0.0, 2.0], 3.0, [])
-    """
+    """Return the tree with new hyperplanes at some nodes, which then have no histogram and no relative depth."""
     none = np.full(len(nodes), np.nan)
     empty = [np.empty(0, dtype=np.int64)] * len(nodes)
     changes = {"planes": directions.vectors, "thresholds": thresholds, "origin": none, "width": none, "bandwidth": none}

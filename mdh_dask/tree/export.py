@@ -242,17 +242,6 @@ def side_in_words(
     means (n_features,): means of the columns in the node. With these the threshold is given in the units of a column
         that has most of the variance along the direction: where the split lies if the other columns are at their means.
     n_top: most columns to name.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.9, 0.3], "threshold": 2.5, "deviation": [1.0, 1.0]}
-    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
-    >>> tree, names = tree_from_nodes([root, *leaves], 2), ["length", "width"]
-    >>> side_in_words(tree, 0, True, names)
-    'high length and width'
-    >>> side_in_words(tree, 0, False, names, means=np.array([2.0, 1.0]))
-    'length up to 2.44, some width'
     """
     texts, plane = checked_names(tree, names, n_top), tree.planes[node]
     share, top = _shares_along(tree, node), top_features(tree, node, max(n_top, 1))

@@ -23,16 +23,7 @@ PALETTE = ("#4263d9", "#1c9bd1", "#14a38b", "#74b21d", "#f0b70c", "#f0813a", "#d
 
 
 def map_of(tree: "Tree", names: Sequence[str] | None = None) -> str:
-    """Return the tree as a drawing in HTML: all rows at the top, divided downwards in proportion to their numbers.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "relative_depth": 3.0}
-    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (5, 4)]
-    >>> "cluster 1: 4 rows (44 %)" in map_of(tree_from_nodes([root, *leaves], 1))
-    True
-    """
+    """Return the tree as a drawing in HTML: all rows at the top, divided downwards in proportion to their numbers."""
     level, total = tree.level, max(int(tree.n_rows[0]), 1)
     paint, start = colours_of(tree, palette(tree.n_clusters)), np.zeros(tree.n_nodes)
     n_levels = min(int(level.max()) + 1, MOST_LEVELS)

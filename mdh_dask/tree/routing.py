@@ -48,18 +48,7 @@ class Margins:
 
 
 def margins_of(tree: "Tree") -> Margins:
-    """Return the tables of a tree.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 300, "plane": [1.0], "threshold": 5.0, "relative_depth": 9.0}
-    >>> root |= {"origin": -1.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 10, 40, 60, 20, 4, 2, 6, 30, 80, 40, 8, 0]}
-    >>> margins = margins_of(tree_from_nodes([root, *[{"left": -1, "right": -1, "n_rows": 150}] * 2], 1))
-    >>> distance, agreement, rarity = margins.of_rows(np.array([[5.2], [8.0], [90.0]])).T
-    >>> bool(distance[0] < 1 < distance[1]), bool(agreement[0] < 0.9 < agreement[1]), float(rarity[2])
-    (True, True, 0.0)
-    """
+    """Return the tables of a tree."""
     scale = np.zeros(tree.n_nodes)
     tails: list[Floats] = []
     for node in range(tree.n_nodes):
