@@ -108,11 +108,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If a parameter or `X` is invalid; before any work if possible, otherwise in the first pass.
         """
         return self._fit(X, y)
 
@@ -315,10 +310,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
         ------
         FileExistsError
             If the file exists and `overwrite` is False.
-        ValueError
-            If `X` is invalid.
-        ImportError
-            If Jinja2 is missing.
         """
         from .profiles import write_model_report  # reports are not needed to fit
 

@@ -190,12 +190,6 @@ class DensityTree(ClusterEstimator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If a parameter, `X`, `sample_weight` or `groups` is invalid; before any work if possible, otherwise in the
-            first pass.
         """
         return self._fit(X, y, sample_weight, groups)
 
@@ -217,13 +211,6 @@ class DensityTree(ClusterEstimator):
         -------
         DensityTree
             A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If there are fewer clusters.
 
         Examples
         --------

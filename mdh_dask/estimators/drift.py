@@ -59,8 +59,6 @@ def drift(
 
     Raises
     ------
-    NotFittedError
-        Before the model is fitted.
     ValueError
         If the model has no tree, a threshold is not a share, or `X` has NaN, infinities or another number of columns
         than the model.

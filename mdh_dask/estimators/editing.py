@@ -44,11 +44,6 @@ def cut(model: M, n_clusters: int) -> M:
     estimator
         A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer clusters.
-
     Examples
     --------
     >>> from mdh_dask import RandomProjectionTree

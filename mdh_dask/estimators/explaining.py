@@ -46,11 +46,6 @@ def why(model: Any) -> str:
         A sentence or two; if the number of clusters was given, it says so. Then a line for each cluster, with the
         columns in which the remembered rows of the fit differ most. No pass.
 
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
-
     Examples
     --------
     >>> import numpy as np
@@ -87,11 +82,6 @@ def evidence(model: Any) -> Evidence:
         Hochberg) of the table; of a split at least that of the splits above. NaN where nothing was tested, as by
         rules of papers or for a number of clusters that was given, where dependent rows allow no number, and of
         leaves that merging united, as valleys among features are none among rows: there the merges are the tests.
-
-    Raises
-    ------
-    NotFittedError
-        Before `fit`.
 
     Notes
     -----

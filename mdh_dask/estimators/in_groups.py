@@ -22,10 +22,5 @@ class InGroups(ClusterEstimator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If a parameter, `X` or `groups` is invalid; before any work if possible, otherwise in the first pass.
         """
         return self._fit(X, y, groups=groups)

@@ -123,11 +123,6 @@ class KernelKMeans(ClusterEstimator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If a parameter, `X` or `sample_weight` is invalid; before any work if possible, otherwise in the first pass.
         """
         return self._fit(X, y, sample_weight)
 

@@ -235,11 +235,6 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            If a parameter or `X` is invalid; before any work if possible, otherwise in the pass.
         """
         with one_bar(self.progress):
             self._fit_beside(X)
@@ -272,8 +267,6 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
         ValueError
             If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
         """

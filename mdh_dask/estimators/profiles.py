@@ -43,8 +43,6 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
 
     Raises
     ------
-    NotFittedError
-        Before the model is fitted.
     ValueError
         If `X` has another number of columns than the model, NaN, infinities, or values above 1e150.
 

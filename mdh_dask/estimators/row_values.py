@@ -64,11 +64,6 @@ class RowValues(Planned):
         -------
         ndarray or dask Array of shape (n_samples, n_clusters), float64
             Rows sum to one. NumPy for NumPy input, otherwise lazy with one pass to compute.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
         """
         return self._of_rows(X, "shares", "float64", "n_clusters_")
 
@@ -87,11 +82,6 @@ class RowValues(Planned):
         -------
         ndarray or dask Array of shape (n_samples,), float64
             NumPy for NumPy input, otherwise lazy with one pass to compute.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
         """
         return self._of_rows(X, "agreeing", "float64")
 
@@ -112,11 +102,6 @@ class RowValues(Planned):
         ndarray or dask Array of shape (n_samples,), float64
             NumPy for NumPy input, otherwise lazy with one pass to compute, which `predict` and `confidence` share if
             they are computed together.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
 
         Notes
         -----
@@ -163,11 +148,6 @@ class RowValues(Planned):
             centroids, the share of the rows of the cluster that are no nearer. Of the rows of `fit`, at most a share of
             p has a lower score than p. NumPy for NumPy input, otherwise lazy with one pass to compute.
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
-
         Notes
         -----
         Densities are those along the splits on the way and, without a feature map, along the best rejected split of the
@@ -191,11 +171,6 @@ class RowValues(Planned):
         -------
         ndarray or dask Array of shape (n_samples,), bool
             NumPy for NumPy input, otherwise lazy with one pass to compute.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`; also for a level outside of 0 to 1.
         """
         if not 0 <= level <= 1:
             raise ValueError(f"expected a level from 0 to 1, a share of the rows; got {level!r}")

@@ -215,11 +215,6 @@ class SupportVectorClustering(InGroups):
         -------
         ndarray or dask Array of shape (n_samples,), float64
             From 0 to 1. NumPy for NumPy input, otherwise lazy with one pass to compute.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`.
         """
         return self._of_rows(X, "totals", "float64")
 

@@ -105,11 +105,6 @@ class TreeEstimator(GrownTree):
             are the coordinates. With a feature map, directions of the features. Fewer than `n` if the rows do not vary
             across those before.
 
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`; also if `n` is not a positive integer.
-
         Notes
         -----
         One pass, and with a feature map one that maps the rows; directions are those of `sample_size` rows. Source: D.
@@ -147,11 +142,6 @@ class TreeEstimator(GrownTree):
         -------
         ndarray of shape (at most n,), int64
             Row numbers from 0: of each cluster in turn, the nearest to a separator first; see `boundary_distance`.
-
-        Raises
-        ------
-        NotFittedError, ValueError
-            As for `predict`; also if `n` is not positive.
 
         Notes
         -----

@@ -63,12 +63,7 @@ class PixelColumns:
         return image
 
     def check_columns(self, n_columns: int) -> None:
-        """Raise an error unless pixels have this number of columns.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise an error unless pixels have this number of columns."""
         if self.n_bands < 1 or self.bands == () or not all(map(math.isfinite, self.features.factors or ())):
             raise ValueError(f"expected bands and finite factors of pixel columns; got {self!r:.99}")
         own, factors = self.features.n_columns(self.n_bands), self.features.factors

@@ -102,12 +102,7 @@ class Features:
         return (*local, *(("line", "column") if self.coordinates else ()))
 
     def check_image(self, image: Image) -> None:
-        """Raise an error unless an image can have such columns.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Raise an error unless an image can have such columns."""
         lines, columns, n_bands = image.shape
         if self.window is not None and self.window > min(lines, columns):
             raise ValueError(f"expected a window within the image's {lines} x {columns} pixels; got {self.window}")

@@ -184,8 +184,6 @@ def open_image(
         If it is not an image, has no pixels, or has ambiguous axes, or the mask has another size.
     TypeError
         If its pixels are not booleans, integers or real numbers.
-    ImportError
-        If a package is missing.
 
     Notes
     -----

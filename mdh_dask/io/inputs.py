@@ -92,8 +92,6 @@ def open_features(
         If nothing is there.
     ValueError
         If it is none of these, is damaged or incomplete, or columns are missing or not numeric.
-    ImportError
-        If a package is missing; the message gives the command to install it.
 
     Examples
     --------

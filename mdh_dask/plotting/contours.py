@@ -49,8 +49,6 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     ------
     ValueError
         If the contours have other than two columns.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----
@@ -118,8 +116,6 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     ------
     ValueError
         If the table is empty, as it is if the width was given, or the number of axes is not three.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----

@@ -34,15 +34,6 @@ def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     -------
     matplotlib Axes
 
-    Raises
-    ------
-    ImportError
-        If Matplotlib is missing.
-
-    Notes
-    -----
-    No pass.
-
     Examples
     --------
     >>> plot_agreement(np.array([0, 0, 10, 30])).get_title()
@@ -73,11 +64,6 @@ def plot_merges(model: Any, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----
@@ -121,15 +107,6 @@ def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | 
     Returns
     -------
     matplotlib Axes
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is missing.
-
-    Notes
-    -----
-    No pass.
 
     Examples
     --------

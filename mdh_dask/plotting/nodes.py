@@ -58,8 +58,6 @@ def plot_density(tree: Any, node: int, ax: "Axes | None" = None) -> "Axes":
     ------
     IndexError
         If the tree has no such node.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----
@@ -111,8 +109,6 @@ def plot_scatter(
         If the rows are not a NumPy array.
     ValueError
         If the node has no direction, shapes disagree or no row reaches the node.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----
@@ -223,8 +219,6 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     ------
     IndexError
         If the tree has no such node.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----

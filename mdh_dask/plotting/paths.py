@@ -60,8 +60,6 @@ def plot_mdh_path(path: Any, steps: Sequence[int] | None = None, axes: Any = Non
         If `path` does not hold the points of a pursuit.
     ValueError
         If the path is empty, the estimator has none, `steps` is not a list of integers, or the number of axes differs.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----
@@ -109,12 +107,8 @@ def animate_mdh_path(path: Any, interval: float = 400) -> "FuncAnimation":
 
     Raises
     ------
-    TypeError
-        As for `plot_mdh_path`.
     ValueError
         If the path is empty, the estimator has none, or `interval` is not positive.
-    ImportError
-        If Matplotlib is missing.
 
     Notes
     -----

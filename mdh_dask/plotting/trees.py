@@ -47,12 +47,6 @@ def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axe
     ------
     ValueError
         If `max_nodes` is less than one.
-    ImportError
-        If Matplotlib is missing.
-
-    Notes
-    -----
-    No pass.
 
     Examples
     --------

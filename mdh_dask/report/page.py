@@ -99,8 +99,6 @@ def write_report(
     ValueError
         If an image is neither PNG nor JPEG, colours have another shape, profiles belong to other clusters, or there is
         neither a tree nor profiles nor sizes.
-    ImportError
-        If Jinja2 is missing.
 
     Notes
     -----

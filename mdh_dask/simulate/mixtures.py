@@ -169,11 +169,6 @@ def gaussian_mixture(
     y : dask Array of shape (n_samples,), int64
         Lazy; the cluster of each row, 0 to n_clusters - 1.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Examples
     --------
     >>> X, y = gaussian_mixture(1_000_000_000, 20, 3)

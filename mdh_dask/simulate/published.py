@@ -178,11 +178,6 @@ def mixed_mixture(
     column_types : dict
         Numbers of the ``"continuous"`` and ``"categorical"`` columns.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range.
-
     Notes
     -----
     The continuous columns are those of `varied_mixture`: the variance of a cluster is ``u^2`` for u uniform in
