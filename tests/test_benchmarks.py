@@ -9,15 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks import cells, figure_projections, hppc, images, mixed, results, speed
+from benchmarks import figure_projections, hppc, images, results
 from benchmarks.__main__ import GROUP_OF, GROUPS, README, main, suite_of
-from benchmarks.cells import Cell, run_cell
-from benchmarks.cost_model import Costs
+from benchmarks.cells import Cell
 from benchmarks.figure_projections import deepest_split
-from benchmarks.figure_regret import regret_of
 from benchmarks.honesty import run as honesty
-from benchmarks.peers import why_missing
-from benchmarks.sets import ALL_SETS, TABLES, any_set
+from benchmarks.sets import ALL_SETS
 from benchmarks.shared import Table, Times, interleaved, ratio_row
 from benchmarks.speed_verdicts import COMPARED, against_peers, lost
 from click.testing import CliRunner
@@ -198,19 +195,6 @@ def run_with(monkeypatch, arguments, **suites):
     return CliRunner().invoke(main, arguments), told
 
 
-def test_a_group_is_all_its_suites_and_with_options_the_suite_of_its_name(monkeypatch):
-    result, told = run_with(monkeypatch, ["quality", "--short"])
-    assert result.exit_code == 0, result.output
-    assert told == [(name, ALL_SETS, 1) for name in GROUPS["quality"]]
-    for named in ({"iris", "wine"}, {"tables"}):
-        arguments = [word for name in sorted(named) for word in ("--set", name)]
-        _, told = run_with(monkeypatch, ["quality", *arguments, "--seeds", "2"])
-        assert told == [("quality", TABLES if named == {"tables"} else ("iris", "wine"), 2)]
-    result, told = run_with(monkeypatch, ["scale-out", "--rows", "2000"])
-    assert (result.exit_code, told) == (2, [])
-    assert "scale_out takes no --rows: it is fixed" in result.output
-
-
 def test_what_is_run_is_kept_on_the_page_of_its_group_with_the_machine(monkeypatch, tmp_path):
     for name in ("x.png", "honesty-b.png"):
         (tmp_path / name).touch()
@@ -267,44 +251,6 @@ def test_boundaries_agree_where_they_are_near():
     assert images.boundary_f(left * 0, right * 0) == 1
 
 
-def test_small_data_leaves_time_for_the_cells_of_large_data(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr(speed.time, "monotonic", lambda: clock[0])
-
-    def run_cell(work, seconds, memory=0.0, **parameters):
-        clock[0] += 10.0 * ("data" in str(parameters["folder"]))
-        return Cell({"seconds": [1.0], "cpu": [1.0], "NMI": [1.0]}, peaks={"cell": 1})
-
-    monkeypatch.setattr(speed, "run_cell", run_cell)
-    methods = ("KMeans", "MiniBatchKMeans", "BisectingKMeans")
-    _, seconds, *_ = speed.run(100_000, (1,), (1,), budget=29.0, contestants=methods)
-    assert [row[3:] for row in seconds.rows] == [(1.0, 1.0, "budget"), (1.0, "budget", "budget")]
-
-
-def test_cells_along_the_axes_come_first_and_those_that_would_take_too_long_are_left_out(monkeypatch):
-    begun = []
-
-    def run_cell(work, seconds, memory=0.0, **parameters):
-        if "data" in str(parameters["folder"]):
-            begun.append(len(np.load(parameters["folder"] / "y.npy")))
-        return Cell({"seconds": [30.0], "cpu": [60.0], "NMI": [1.0]}, peaks={"cell": 1})
-
-    monkeypatch.setattr(speed, "run_cell", run_cell)
-    _, seconds, *_ = speed.run(n_rows=100_000, columns=(1,), clusters=(1,), contestants=("KMeans",), limit=60.0)
-    assert [row[-1] for row in seconds.rows] == [30.0, "> 60 s expected"]
-    assert begun == [10_000]
-    smaller = [(speed.Case(1, 1, 1), 2.0), (speed.Case(10, 1, 1), 3.0)]
-    measured = speed.Cells(60.0, seconds={"KMeans": smaller})
-    assert measured.reason_against(speed.Case(400, 1, 1), "KMeans") is None
-    assert measured.reason_against(speed.Case(500, 1, 1), "KMeans") == "> 60 s expected"
-    smaller.append((speed.Case(10, 2, 2), np.inf))
-    assert measured.reason_against(speed.Case(100, 1, 1), "KMeans") is None
-    assert measured.reason_against(speed.Case(100, 2, 3), "KMeans") == "> 60 s expected"
-    grid = [speed.Case(*sizes) for sizes in [(1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 2, 2)]]
-    assert [speed._off_axis(case, grid) for case in grid] == [0, 1, 2, 2]
-    assert speed._off_axis(speed.Case(2, 1, 1), [*grid, speed.Case(2, 1, 1)]) == 0
-
-
 def test_a_peer_leads_if_it_is_as_good_and_faster_or_better():
     case = (10, 2, 3)
 
@@ -321,47 +267,6 @@ def test_a_peer_leads_if_it_is_as_good_and_faster_or_better():
     assert leader((1.0, 0.9), b=(0.1, 0.8)) == ("-", "-", "ours: no peer as good in the time", False)
 
 
-def test_a_cell_tells_its_value_its_memory_or_why_there_is_none(tmp_path, monkeypatch):
-    (tmp_path / "work_of_cells.py").write_text(
-        "import os, time\n"
-        "def double(begin, number):\n    begin(other=os.getppid())\n"
-        "    while not os.path.exists(os.environ['WATCHED']):\n        time.sleep(0.01)\n"
-        "    return 2 * number\n"
-        "def wait(begin):\n    begin()\n    time.sleep(600)\n"
-        "def fail(begin):\n    raise ValueError('of this')\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("WATCHED", str(tmp_path / "watched"))
-    import work_of_cells
-
-    def resident(parts, original=cells._resident):
-        sizes = original(parts)
-        if "other" in parts:
-            (tmp_path / "watched").touch()
-        return sizes
-
-    monkeypatch.setattr(cells, "_resident", resident)
-    cell = run_cell(work_of_cells.double, 300.0, number=4)
-    assert (cell.value, cell.failure) == (8, "")
-    assert set(cell.before) == set(cell.peaks) == {"cell", "other"}
-    assert all(0 < size <= cell.peaks[part] for part, size in cell.before.items())
-    assert run_cell(work_of_cells.wait, 0.1).failure == "> 0.1 s"
-    assert run_cell(work_of_cells.wait, 300.0, memory=1e4).failure == "memory"
-    assert run_cell(work_of_cells.fail, 300.0).failure == "failed: ValueError: of this"
-
-
-def test_the_model_of_the_cost_adds_up():
-    costs = Costs(
-        driver=2.0, work=(1e-6, 2e-6), client=1e-3, scheduler=1e-2, handling=0.0, largest=(1000, 0),
-        row_bytes=100, block_bytes=1e6, bandwidth=1e6,
-    )  # fmt: skip
-    assert costs.chunks(10**6) == 100
-    parts = costs.parts(10**6, 1)
-    assert list(parts.values()) == pytest.approx([2.0, 0.2, 2.0, 3.0, 0.024, 2.224 + 1.0 + 2.0, 2.224 + 2.0 + 3.0])
-    assert costs.parts(10**6, 10**6)["total, at the same time"] == pytest.approx(2.224 + 2.0)
-
-
 def test_repeats_take_turns():
     order = []
     times = interleaved(2, {"a": lambda: order.append("a"), "b": lambda: order.append("b")})
@@ -372,37 +277,6 @@ def test_repeats_take_turns():
 def test_a_ratio_is_the_median_within_the_turns():
     a, b = Times(np.array([1.0, 9.0, 4.0]), np.ones(3)), Times(np.array([1.0, 3.0, 2.0]), np.full(3, 2.0))
     assert ratio_row("a / b", a, b, 1.5) == ("a / b", 2.0, 1.0, 0.5, "<= 1.5", "not met")
-
-
-def test_a_peer_that_cannot_be_used_says_why(tmp_path, monkeypatch):
-    (tmp_path / "broken_peer.py").write_text("raise AttributeError('np.Inf is gone')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert why_missing("sklearn.cluster") is None
-    assert why_missing("no_such_peer.cluster") == 'not installed: no module no_such_peer; pip install -e ".[bench]"'
-    assert why_missing("broken_peer") == "does not import: AttributeError: np.Inf is gone"
-
-
-def test_prototypes_of_ordinal_columns_are_those_of_k_means():
-    y = np.repeat([0, 1], 20)
-    found = mixed.MixedSet(np.column_stack([9.0 * y, np.where(y, 5.0, np.nan)]), y, {"ordinal": [0, 1]})
-    assert len({*zip(y.tolist(), mixed.labels_of_prototypes(found).tolist())}) == 2
-
-
-def test_text_in_a_table_becomes_a_column_for_every_value(tmp_path):
-    with gzip.open(tmp_path / "votes.csv.gz", "wt") as file:
-        file.write("age,vote,label\n3,y,a\n4,,b\n,n,a\n")
-    X, y = any_set("votes", str(tmp_path))
-    np.testing.assert_array_equal(X, [[3, 0, 0, 1], [4, 1, 0, 0]])
-    np.testing.assert_array_equal(y, [0, 1])
-
-
-def test_regret_is_drawn_of_the_sets_with_ours_or_of_all_without():
-    rows = [("a", "success ratio", 0.5, 0.25, "-"), ("b", "success ratio", "-", 0.75, "missing: no")]
-    table = Table("Title", ("set", "measure", "ours: MDH", "other", "remark"), rows)
-    methods, scores = regret_of(table, "success ratio")
-    assert methods == ("ours: MDH", "other")
-    np.testing.assert_array_equal(scores, [[0.5, 0.25]])
-    np.testing.assert_array_equal(regret_of(Table("", table.columns, rows[1:]), "success ratio")[1], [[np.nan, 0.75]])
 
 
 def test_a_split_is_the_deepest_valley_that_leaves_enough_rows_on_both_sides():

@@ -22,8 +22,6 @@ SHORT: dict[str, Any] = {
     "n_seeds": 2, "mixture_seeds": (0, 1), "n_rows": 100_000, "clouds": 2, "mixtures": ((5, 10), (10, 10)),
 }  # fmt: skip
 
-OF_CLOUDS = ("normal", "uniform square", "lognormal", "exponential", "Student t3")
-"""Clouds of `honesty` that consensus and hyperplanes are fitted to."""
 
 TABLE_4_1 = {
     (5, 10): (0.663, 6.7), (5, 20): (0.776, 6.0), (5, 40): (0.919, 5.7),

@@ -12,7 +12,6 @@ import dask
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mdh_dask.chunks import Statistic
 from mdh_dask.io import write_rows
 from mdh_dask.simulate import gaussian_mixture
 
@@ -81,9 +80,6 @@ class Times(NamedTuple):
         return float(np.median(self.wall)), float(self.wall.min()), float(np.median(self.cpu))
 
 
-TIME_COLUMNS = ("median s", "least s", "median CPU s")
-
-
 def interleaved(repeats: int, runs: dict[str, Callable[[], object]]) -> dict[str, Times]:
     """Time every function once in turn, several times over: what slows the machine down slows all of them."""
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
@@ -93,9 +89,6 @@ def interleaved(repeats: int, runs: dict[str, Callable[[], object]]) -> dict[str
             run()
             seconds[name].append((time.perf_counter() - wall, time.process_time() - cpu))
     return {name: Times(*np.array(pairs).T) for name, pairs in seconds.items()}
-
-
-RATIO_COLUMNS = ("ratio", "median", "of least times", "of CPU times", "required", "verdict")
 
 
 def ratios(a: Times, b: Times) -> tuple[float, float, float]:
@@ -126,17 +119,3 @@ def store_mixture(
     X, _ = gaussian_mixture(n_rows, n_columns, n_clusters, sd=sd, chunk_rows=CHUNK_ROWS, random_state=seed)
     write_rows(X, path, chunk_rows=min(CHUNK_ROWS, n_rows))
     return path
-
-
-@dataclass(frozen=True)
-class ReadOnly(Statistic):
-    """The number of rows, after touching a few of them: a pass that does nothing but read."""
-
-    def chunk(self, start: int, *blocks: Any) -> int:
-        """Read a block."""
-        blocks[0][::4096].sum()
-        return len(blocks[0])
-
-    def combine(self, left: int, right: int) -> int:
-        """Add."""
-        return left + right

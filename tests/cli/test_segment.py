@@ -10,7 +10,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
-from helpers import at_night, last_line
+from helpers import last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from sklearn.metrics import adjusted_rand_score
@@ -18,7 +18,6 @@ from test_images import GEO_TAGS, beach, ome_image
 
 from mdh_dask import PCATree, RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.estimators.registry import METHODS
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images import Image as Opened
 from mdh_dask.images.image import PixelOrder
@@ -184,17 +183,6 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
         agreement.append(adjusted_rand_score(TRUTH.ravel(), labels_of(f"{weight}.l").ravel()))
     # Coordinates have no valleys: where they outweigh the colours there is one segment.
     assert agreement[0] > 0.95 > 0.1 > agreement[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", at_night(["rp", "density", "svc", "kernel-kmeans", "consensus", "ensemble"], 3))
-def test_every_kind_of_method_segments(method, here):
-    small = {"max_clusters": 5, "n_trees": 3}  # quick
-    options = [x for name in small.keys() & METHODS[method]().get_params() for x in ("-p", f"{name}={small[name]}")]
-    outputs = ("--model", "m.zarr", "--preview", "p.png")
-    result = run("../in/small.zarr", *outputs, "--sample", 600, "--method", method, *options, *THREADS)
-    assert result.exit_code == 0, result.output
-    assert type(load_model("m.zarr")) is METHODS[method]
 
 
 def test_options_of_a_method_reach_it(here):

@@ -52,11 +52,6 @@ def test_the_scheduler_of_this_process_is_named_as_dask_is_told():
         assert described(current_cluster()) == "this process (single-threaded)"
 
 
-def test_a_given_cluster_is_used_whatever_the_size(suiting):
-    given = nullcontext("given")
-    assert cluster_for(given, 0) is given
-
-
 @pytest.mark.parametrize("options", [{"workers": 1}, {"memory_limit": "2GB"}, {"performance_report": "p.html"}])
 def test_options_for_workers_and_performance_reports_start_them(options):
     assert isinstance(cluster_of(UNSET | {"performance_report": None}), AutoCluster)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from mdh_dask import RandomProjectionTree, SemiSupervisedMDH
-from mdh_dask.chunks import is_dask
 
 QUICK = {"n_projections": 30}
 
@@ -20,30 +19,6 @@ def data_array(values, names=("x", "y")):
     coords = {"station": [f"s{i}" for i in range(len(values))], "kind": list(names)}
     coords["height"] = ("station", np.arange(len(values)) / 2)
     return pytest.importorskip("xarray").DataArray(values, dims=("station", "kind"), coords=coords)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
-def test_a_data_array_gives_data_arrays_with_the_coordinates_of_its_rows(rows, lazy):
-    expected = RandomProjectionTree(**QUICK).fit(rows)
-    array = data_array(da.from_array(rows, chunks=(70, 2)) if lazy else rows)
-    model = RandomProjectionTree(**QUICK).fit(array)
-    results = {
-        "cluster": (model.labels_, expected.labels_),
-        "distances": (model.boundary_distance(array), expected.boundary_distance(rows)),
-        "cluster of new rows": (model.predict(array), expected.labels_),
-        "cluster of fewer": (model.cut(2).labels_, expected.cut(2).labels_),
-    }
-    for name, (found, values) in results.items():
-        assert (found.dims, set(found.coords)) == (("station",), {"station", "height"})
-        assert is_dask(found.data) == lazy
-        assert name.startswith(found.name)
-        np.testing.assert_array_equal(found.values, values)
-        np.testing.assert_array_equal(found.station, array.station)
-    assert model.feature_names_in_.tolist() == list(model.tree_.feature_names) == ["x", "y"]
-    wrong = "expected the columns x, y of fit in this order; got y, x" if lazy else "names should match those that were"
-    with pytest.raises(ValueError, match=wrong):
-        model.predict(array[:, ::-1])
 
 
 def test_the_lazy_rows_of_a_data_array_are_never_held_at_once(rows):

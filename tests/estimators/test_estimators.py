@@ -22,7 +22,6 @@ from mdh_dask import (
 )
 from mdh_dask.estimators.checks import rows_of_share
 from mdh_dask.estimators.registry import estimators
-from mdh_dask.io import write_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
 
@@ -80,21 +79,6 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
 def test_a_choice_that_is_none_is_refused_with_the_nearest(parameters, meant):
     with pytest.raises(ValueError, match=rf"parameter of PCATree must be .* \(did you mean '{meant}'\?\)"):
         PCATree(**parameters).fit(np.zeros((9, 2)))
-
-
-@pytest.mark.slow
-def test_the_kind_of_array_that_goes_in_comes_out(rows, tmp_path):
-    write_rows(rows, tmp_path / "rows.zarr", chunk_rows=1000)
-    stored = zarr.open_array(tmp_path / "rows.zarr")
-    chunked = da.from_array(rows, chunks=(1500, 2))
-    model = RandomProjectionTree(**QUICK).fit(rows)
-    assert isinstance(model.labels_, np.ndarray)
-    for X, chunks in ((chunked, (1500, 1500, 1000)), (stored, None)):
-        lazy = RandomProjectionTree(**QUICK).fit(X)
-        assert isinstance(lazy.labels_, da.Array)
-        assert chunks is None or lazy.labels_.chunks[0] == chunks
-        np.testing.assert_array_equal(lazy.labels_.compute(), model.labels_)
-        np.testing.assert_array_equal(model.predict(X).compute(), model.labels_)
 
 
 @pytest.mark.slow

@@ -4,9 +4,8 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-import zarr
 from cases import new
-from helpers import at_night, in_turns
+from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -26,7 +25,7 @@ from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.estimators import base, states
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.io import keeping
-from mdh_dask.kernels import RBF, Cosine, LocalScaling, NearestNeighbors, Polynomial, Quadratic
+from mdh_dask.kernels import RBF, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
 
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
@@ -36,7 +35,6 @@ METHODS = [
     for name, cls in estimators().items()
     if issubclass(cls, DivisiveClustering) and name != "HierarchicalSpectral"  # which needs affinities
 ]
-BY_VALUE = [RBF(width=1.5), LocalScaling(neighbour=5), Polynomial(degree=2), Quadratic(), Cosine(), NearestNeighbors(8)]
 
 
 def rings(n=1200):
@@ -150,20 +148,6 @@ def test_trees_and_labels_do_not_depend_on_chunks_nor_on_the_cache(rows, expecte
     assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(chunks, 2))), expected)
 
 
-@pytest.mark.cluster
-@pytest.mark.slow
-@pytest.mark.parametrize("cache", at_night(["disk", "memory"]))
-def test_trees_and_labels_are_the_same_on_worker_processes(rows, expected, cache, client_of_processes):
-    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(333, 2))), expected)
-
-
-def test_zarr_arrays_are_mapped_lazily(rows, expected, tmp_path):
-    stored = zarr.create_array(tmp_path / "x.zarr", data=rows, chunks=(400, 2))
-    model = tree_of_rows().fit(stored)
-    assert isinstance(model.labels_, da.Array)
-    assert_same(model, expected)
-
-
 # Passes
 
 
@@ -222,16 +206,6 @@ def test_passes_are_numbered_one_after_the_other(rows, monkeypatch):
     del told[:]
     tree_of_rows(cache="memory").fit(X)
     assert told[:2] == ["pass 2: mapping", "features, pass 1: reading"]
-
-
-def test_predicting_lazy_rows_reads_nothing_until_it_is_computed(rows, expected):
-    reads = Reads(rows)
-    labels = expected.predict(reads.rows)
-    assert isinstance(labels, da.Array)
-    assert (labels.dtype, labels.chunks) == (np.int32, ((300,) * 4,))
-    assert reads.read == 0
-    np.testing.assert_array_equal(labels.compute(), expected.labels_)
-    assert reads.passes == 1
 
 
 def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
@@ -331,40 +305,6 @@ def test_fitting_again_without_the_map_forgets_it(rows):
 
 
 # Saved models
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "feature_map",
-    [
-        "rbf",
-        *(KernelPCAFeatures(kernel=kernel, n_landmarks=40) for kernel in BY_VALUE),
-        KernelPCAFeatures(kernel="cosine", n_landmarks=40, landmark_method="kmeans++", variance=0.5, scale=False),
-    ],
-    ids=str,
-)
-def test_a_saved_model_predicts_the_same_through_its_map(feature_map, rows, tmp_path):
-    model = tree_of_rows(feature_map=feature_map, n_projections=10).fit(rows[:300])
-    model.save(tmp_path / "model.zarr")
-    loaded = load_model(tmp_path / "model.zarr")
-    assert_same_parameters(loaded, model)
-    np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
-    lazy = loaded.predict(da.from_array(rows, chunks=(500, 2)))
-    np.testing.assert_array_equal(lazy.compute(), model.predict(rows))
-    np.testing.assert_array_equal(loaded.feature_map_.transform(rows), model.feature_map_.transform(rows))
-    np.testing.assert_array_equal(loaded.feature_map_.eigenvalues_, model.feature_map_.eigenvalues_)
-    loaded.save(tmp_path / "again.zarr")
-    again = load_model(tmp_path / "again.zarr")
-    assert_same_parameters(again, model)
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
-
-
-def assert_same_parameters(actual, expected):
-    a, b = (model.get_params() for model in (actual, expected))
-    for parameters in (a, b):
-        if isinstance(parameters["feature_map"], KernelPCAFeatures):
-            del parameters["feature_map"]  # compared by its own parameters, which are there, too
-    assert a == b
 
 
 def test_a_saved_precomputed_kernel_labels_rows_by_their_kernel_with_those_of_fit(rows, tmp_path):

@@ -16,7 +16,6 @@ from mdh_dask import (
     GowerFeatures,
     HyperplaneEnsemble,
     RandomProjectionTree,
-    SemiSupervisedMDH,
     cluster_profiles,
     drift,
     load_model,
@@ -115,14 +114,6 @@ def test_a_frame_of_numbers_gives_the_bits_of_its_array(columns):
         np.testing.assert_array_equal(other.tree_.planes, model.tree_.planes)
         assert other.columns is None
         assert other.n_passes_ == n_passes
-
-
-def test_every_estimator_takes_a_dask_frame(columns):
-    numbers = {key: columns[key] for key in "xz"}
-    frame, y = dask_frame(numbers, 3), np.where(columns["x"] > 4, 1, 0)
-    for estimator in (HyperplaneEnsemble(n_hyperplanes=3), SemiSupervisedMDH()):
-        labels = estimator.fit(frame, y).labels_
-        assert labels.chunks == (tuple(map(len, frame.partitions)),)
 
 
 BAD_TABLES = {

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 from strategies import seeds
 from test_images import beach, images
-from test_resuming_images import Labeller, Stop, contents
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask._jit.sums import valid_window_moments
@@ -249,21 +248,6 @@ def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_pat
     with pytest.raises(ValueError, match="expected pixels with data"):
         write_labels(bright, open_image(stored), tmp_path / "l.zarr", n_labels=3)
     assert not (tmp_path / "l.zarr").exists()
-
-
-@pytest.mark.parametrize("features", [Features(), Features(window=3)])
-def test_an_interrupted_write_goes_on_to_the_same_bytes(features, stored, tmp_path):
-    def write(path, label):
-        return write_labels(label, open_image(stored), path, n_labels=3, features=features, resume="job")
-
-    with dask.config.set(scheduler="synchronous"):
-        expected = write(tmp_path / "undisturbed.zarr", Labeller())
-        with pytest.raises(Stop):
-            write(tmp_path / "l.zarr", Labeller(2))
-        resumed = Labeller()
-        assert all(map(np.array_equal, write(tmp_path / "l.zarr", resumed), expected))
-    assert 0 < resumed.n_pixels < THERE.sum()
-    assert contents(tmp_path / "l.zarr") == contents(tmp_path / "undisturbed.zarr")
 
 
 def test_labels_inside_are_those_of_the_same_pixels_given_as_rows(stored):

@@ -10,7 +10,6 @@ from helpers import in_turns
 from test_images import beach, ome_image
 
 from mdh_dask.images import Features, open_image, write_labels
-from mdh_dask.io.blocks import NOTES
 
 COLUMNS = {
     "bands": Features(),
@@ -72,12 +71,6 @@ def same(seen, other):
     assert all(np.array_equal(a, b) for a, b in zip(seen, other))
 
 
-def chunks_of(path):
-    """The folder of the array of labels."""
-    (notes,) = Path(path).rglob(NOTES)
-    return notes.parent
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("features", "n_blocks"), in_turns(COLUMNS, [0, 1, 3]))
 def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, image, tmp_path):
@@ -89,37 +82,6 @@ def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, im
     same(write(image, path, resumed, features), expected)
     assert resumed.n_pixels == beach()[..., 0].size - stopped.n_pixels < 4800 + (n_blocks == 0)
     assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", ["other bytes", "cut off", "gone", "note cut off", "note gone"])
-def test_a_block_that_does_not_hold_what_was_noted_is_labelled_again(damage, image, tmp_path):
-    expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller())
-    path, stopped = tmp_path / "l.zarr", Labeller(2)
-    with pytest.raises(Stop):
-        write(image, path, stopped)
-    array = chunks_of(path)
-    note, other = sorted((array / NOTES).iterdir())
-    chunk = array / "c" / str(int(note.stem) // PIXELS) / "0"
-    if damage == "other bytes":
-        chunk.write_bytes((array / "c" / str(int(other.stem) // PIXELS) / "1").read_bytes())
-    elif damage == "cut off":
-        chunk.write_bytes(chunk.read_bytes()[:-3])
-    elif damage == "note cut off":
-        note.write_text(note.read_text()[:5])
-    else:
-        (note if damage == "note gone" else chunk).unlink()
-    resumed = Labeller()
-    same(write(image, path, resumed), expected)
-    assert resumed.n_pixels == 60 * 80 - stopped.n_pixels + PIXELS
-    assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
-
-
-def test_a_complete_image_of_labels_is_only_looked_at(image, tmp_path):
-    expected = write(image, tmp_path / "l.zarr", Labeller())
-    before, label = contents(tmp_path / "l.zarr"), Labeller(0)
-    same(write(image, tmp_path / "l.zarr", label), expected)
-    assert contents(tmp_path / "l.zarr") == before
 
 
 @pytest.mark.slow
@@ -138,22 +100,6 @@ def test_what_an_interrupted_creation_leaves_is_no_obstacle(left, image, tmp_pat
     expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller())
     same(write(image, path, Labeller(), overwrite=True), expected)
     assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("change", ["name", "labels", "no name"])
-def test_labels_of_another_name_or_number_are_not_gone_on_with(change, image, tmp_path):
-    path = tmp_path / "l.zarr"
-    with pytest.raises(Stop):
-        write(image, path, Labeller(2))
-    options = {"n_labels": 3, "resume": "job"} | {
-        "name": {"resume": "other"}, "labels": {"n_labels": 300}, "no name": {"resume": None},
-    }[change]  # fmt: skip
-    with pytest.raises(FileExistsError, match="exists: name another output, or replace it with overwrite=True"):
-        write_labels(Labeller(), image, path, **options)
-    label = Labeller()
-    write_labels(label, image, path, overwrite=True, **options)
-    assert label.n_pixels == 4800
 
 
 def test_behind_a_url_labels_are_resumed_too(image):

@@ -19,7 +19,7 @@ import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
 from helpers import names
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from zarr.storage import LocalStore
 
@@ -440,36 +440,6 @@ def test_only_zarr_arrays_are_overwritten(tmp_path):
 # --- Round trips ---
 
 DTYPES = ["?", "u1", "i4", "i8", "f2", "f4", "f8", "c8", ">f4"]
-
-
-@st.composite
-def arrays_and_layouts(draw):
-    n = draw(st.integers(1, 60))
-    shape = draw(st.sampled_from([(n,), (n, 1), (n, 3)]))
-    values = np.random.default_rng(n).integers(0, 2 if draw(st.booleans()) else 100, shape)
-    array = values.astype(draw(st.sampled_from(DTYPES)))
-    cuts = sorted(draw(st.sets(st.integers(1, n))) | {0, n})
-    rows = tuple(np.diff(cuts).tolist())
-    chunk = draw(st.none() | st.integers(1, 70))
-    shard = chunk and draw(st.none() | st.integers(1, 4).map(lambda k: k * chunk))
-    return array, (rows, *shape[1:]), chunk, shard
-
-
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(case=arrays_and_layouts(), lazy=st.booleans())
-def test_what_was_written_is_what_is_read(tmp_path, case, lazy):
-    array, chunks, chunk_rows, shard_rows = case
-    path = tmp_path / "x.zarr"
-    x = da.from_array(array, chunks=chunks) if lazy else array
-    with dask.config.set(scheduler="threads"):
-        write_rows(x, path, overwrite=True, chunk_rows=chunk_rows, shard_rows=shard_rows)
-        read = open_rows(path, ndim=array.ndim, block_bytes=16)
-        assert read.dtype == array.dtype.newbyteorder("=")
-        np.testing.assert_array_equal(read.compute(), array)
-        assert verify_rows(path) == []
-    assert read.numblocks[1:] == (1,) * (array.ndim - 1)
-    assert names(tmp_path) == ["x.zarr"]
 
 
 @given(rows=st.lists(st.integers(0, 20), min_size=1, max_size=30).filter(any), unit=st.integers(1, 25))

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 import pytest
@@ -269,28 +268,3 @@ def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, ima
     assert all(tonight[name] != yesterday[name] for name in ("p.png", "r.html"))
     shutil.rmtree("job.work")
     assert "exists: name another output" in run("job.toml").stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("columns", at_night(["", "window = 3\n", "coordinates = 0.01\n", "sample = 2000\n"], 1))
-def test_labels_that_were_written_in_part_are_gone_on_with_whatever_the_columns(columns, images, here, monkeypatch):
-    describe(images / "ome.zarr", JOB.replace("window = 3\ncoordinates = 0.01\n", columns))
-    assert run("job.toml").exit_code == 0
-    undisturbed = contents(here / "out")
-    left, in_turn = iter(range(3)), Lock()
-
-    def write_or_fail(*args):
-        with in_turn:
-            next(left)
-            original(*args)
-
-    from mdh_dask.io.blocks import write_beside as original
-
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.io.blocks.write_beside", write_or_fail)
-        assert run("job.toml", "--restart", "--overwrite").exit_code == exits.FAILED
-        # While the patch holds: threads that outlive the failure would write further notes.
-        assert len(list(here.glob("out/.l.zarr.attempt-*/l.zarr/labels/segments/0/mdh_dask_written/*"))) == 3
-    result = run("job.toml", "--overwrite")
-    assert result.exit_code == 0, result.output
-    assert contents(here / "out") == undisturbed

@@ -15,21 +15,17 @@ import rasterio
 import s3fs
 from botocore.exceptions import NoCredentialsError
 from click.testing import CliRunner
-from disturbed import Killed, kill
 from helpers import at_night, job_text
-from test_scenes import JOB as SCENES
-from test_scenes import mask, scene
 
-from mdh_dask import RandomProjectionTree, jobs, load_model
+from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.images.rows import counted
 from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.locks import Fence, new_attempt
-from mdh_dask.jobs.staging import StagedFile, StagedUrl
+from mdh_dask.jobs.staging import StagedUrl
 from tests.s3 import s3_in_environment
 
 THREADS = ("--scheduler", "threads")
@@ -337,44 +333,6 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
 
 
 # Many scenes
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
-def test_scenes_with_masks_there_are_labelled_there_and_a_killed_night_goes_on(bucket, tmp_path, monkeypatch):
-    url, fs = bucket
-    monkeypatch.chdir(tmp_path)
-    masked = f'"{url}/scenes/*.tif"\nmask = "{url}/masks/{{scene}}.tif"'
-    Path("job.toml").write_text(SCENES.replace('"scenes/*.tif"', masked).replace('"out/', f'"{url}/out/'))
-    there = []
-    for number in range(4):
-        scene(tmp_path / "scene.tif", number, height=24 + number, holes=number)
-        there.append(mask(tmp_path / "mask.tif", number, height=24 + number))
-        there[-1][:number] = False
-        fs.put_file(str(tmp_path / "mask.tif"), f"bucket/masks/{number}.tif")
-        fs.put_file(str(tmp_path / "scene.tif"), f"bucket/scenes/{number}.tif")
-        if number == 2:
-            for step in ((StagedFile, "_commit"), (StagedFile, "_remove"), (Ledger, "add"), (Ledger, "write")):
-                with monkeypatch.context() as patch:
-                    patch.setattr(*step, kill)
-                    with pytest.raises(Killed):
-                        jobs.run("job.toml")
-        jobs.run("job.toml")
-        found = json.loads(fs.cat_file("bucket/out/metrics.json"))
-        assert (found["night"], found["labelled"], found["drifted"]) == (number + 1, [str(number)], [])
-    assert fs.ls("bucket/out", detail=False) == [
-        "bucket/out/0.tif", "bucket/out/1.tif", "bucket/out/2.tif", "bucket/out/3.tif", "bucket/out/manifest.json",
-        "bucket/out/metrics.json", "bucket/out/model-1.zarr", "bucket/out/night.html",
-    ]  # fmt: skip
-    model = load_model(f"{url}/out/model-1.zarr")
-    for number in range(4):
-        with rasterio.MemoryFile(fs.cat_file(f"bucket/out/{number}.tif")) as memory, memory.open() as file:
-            labels, tags = file.read(1), file.tags()
-        with rasterio.MemoryFile(fs.cat_file(f"bucket/scenes/{number}.tif")) as memory, memory.open() as file:
-            rows = file.read()[:, there[number]].T
-        np.testing.assert_array_equal(labels != 255, there[number])
-        np.testing.assert_array_equal(labels[there[number]], model.predict(rows))
-        assert tags["MODEL"] == f"{url}/out/model-1.zarr"
 
 
 COG = {"driver": "COG", "blocksize": 128, "overview_resampling": "nearest"}

@@ -34,7 +34,6 @@ from mdh_dask.jobs import night as night_module
 from mdh_dask.jobs.inputs import ScenesInput
 from mdh_dask.jobs.ledger import Ledger
 from mdh_dask.jobs.night_scenes import Damaged
-from mdh_dask.jobs.state import Work
 from mdh_dask.workflows import predict, segment
 from mdh_dask.workflows.pixels import PixelOptions
 from mdh_dask.workflows.reading import Reading
@@ -348,29 +347,6 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
 
 
 @pytest.mark.slow
-def test_a_restart_that_is_killed_at_once_is_not_forgotten(tmp_path, monkeypatch):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    run(job)
-    with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(Work, "clear", kill)
-        run(job, restart=True)
-    assert run(job).startswith("night 1: 1 scene labelled")
-
-
-@pytest.mark.slow
-def test_a_night_that_is_killed_at_its_end_is_told_by_the_next_run(tmp_path, monkeypatch):
-    job = new_job(tmp_path)
-    for n_scenes, name in enumerate("ab", 1):
-        scene(tmp_path / f"scenes/{name}.tif", 0)
-        with monkeypatch.context() as patch, suppress(Killed):
-            patch.setattr(Work, "finish", kill)
-            run(job)
-        run(job)
-        assert (gauge(job, "scenes"), metrics(job)["labelled"]) == (n_scenes, [name])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("step", ["fit_scenes", "labelled", "write_night"])
 def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path, monkeypatch):
     job, original, entered = new_job(tmp_path), getattr(night_module, step), []
@@ -391,18 +367,6 @@ def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path
     made = ["0.tif", "1.tif", "manifest.json", "metrics.json", "model-1.zarr", "night.html"]
     assert sorted(os.listdir(tmp_path / "out")) == made
     assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["0", "1"], 1)
-
-
-@pytest.mark.slow
-def test_scenes_that_come_after_a_fit_was_killed_are_compared_with_its_model(tmp_path, monkeypatch):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(night_module, "fit_scenes", kill)
-        run(job)
-    scene(tmp_path / "scenes/b.tif", 1, shift=55)
-    run(job)
-    assert (metrics(job)["drifted"], metrics(job)["refitted"]) == (["b"], [1, 2])
 
 
 def test_a_scene_without_names_of_bands_is_labelled_on_any_night(tmp_path):

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from disturbed import Killed, kill
 
 from mdh_dask import load_model
 from mdh_dask._fields import JobError
@@ -121,31 +120,6 @@ def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
     (tmp_path / "y.csv").write_text((store / "y.csv").read_text().replace("right", "far"))
     with pytest.raises(JobError, match=r"input\.labels"):
         run_job(described)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", ["mdh_dask.growth.growth.grow_from", "mdh_dask.jobs._run._published"])
-def test_a_killed_job_with_labels_goes_on_to_the_same_model(store, tmp_path, monkeypatch, moment):
-    options = "n_projections = 20\n"
-    folders = [tmp_path / name for name in ("killed", "whole")]
-    for folder in folders:
-        folder.mkdir()
-        (folder / "y.csv").write_text((store / "y.csv").read_text())
-    killed, whole = (job(store, folder, "rp", 'labels = "y.csv"\n', options) for folder in folders)
-    with monkeypatch.context() as patch:
-        patch.setattr(moment, kill)
-        with pytest.raises(Killed):
-            run_job(killed)
-    assert not (tmp_path / "killed" / "model.zarr").exists()
-    for described in (killed, whole):
-        run_job(described)
-    models = [load_model(folder / "model.zarr") for folder in folders]
-    assert models[0].n_clusters_ == 2
-    assert models[0].tree_ == models[1].tree_
-    np.testing.assert_array_equal(models[0].label_counts_, models[1].label_counts_)
-    (tmp_path / "killed" / "y.csv").write_text((store / "y.csv").read_text().replace("right", "far"))
-    with pytest.raises(JobError, match=r"input\.labels"):
-        run_job(killed)
 
 
 def test_a_job_without_the_labels_that_its_method_needs_is_refused(store, tmp_path):
