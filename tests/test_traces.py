@@ -72,6 +72,7 @@ def test_passes_have_their_names_in_the_dashboard_of_a_cluster(client):
     assert any(name[1].startswith("pass 1: ") for name in passes)
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_for_traces_in_a_process_that_has_none():
     code = (
         "import mdh_dask, sys; mdh_dask.RandomProjectionTree; print([m for m in sys.modules if 'opentelemetry' in m])"

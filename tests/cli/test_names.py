@@ -2,6 +2,8 @@ import subprocess
 import sys
 from textwrap import dedent
 
+import pytest
+
 from mdh_dask._process import OBJECTS_OF_A_COMMAND
 
 
@@ -81,6 +83,7 @@ def test_a_command_searches_rarely_and_not_when_its_process_ends():
     assert ended.stdout.splitlines()[-1] == f"at the end {OBJECTS_OF_A_COMMAND} True"
 
 
+@pytest.mark.slow
 def test_a_module_is_imported_later_by_the_first_use_of_what_it_holds():
     program = """
     import sys

@@ -117,6 +117,7 @@ def test_a_place_on_another_axis_is_chosen(here):
     np.testing.assert_array_equal(zarr.open_array("l.zarr", mode="r")[:].ravel(), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("image", ["unnamed.zarr", "beach.png"])
 def test_the_axes_of_the_image_of_a_model_are_those_of_others_that_have_none_of_their_own(image, here):
     result = run("predict", f"../in/{image}", "--model", "../in/axes.model", "--out", "l.zarr", *THREADS)

@@ -27,7 +27,7 @@ MERGING = [HierarchicalKernelMDH, DensityTree]
 OTHERS = [SupportVectorClustering, HyperplaneEnsemble]
 
 
-def donors(seed, n_groups=20, n=300, effect=2.0, d=4):
+def donors(seed, n_groups=20, n=150, effect=2.0, d=4):
     """Rows around the centre of their donor; all centres are from one normal cloud."""
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(n_groups), n)
@@ -45,11 +45,11 @@ def clusters(seed, n_groups=20, n=4000, d=4, apart=4):
 @pytest.mark.parametrize("tree", TREES)
 def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
     found = []
-    for seed in range(8):
-        X, groups = donors(seed)
+    for seed in range(4):
+        X, groups = donors(seed, n=300)
         found.append([tree().fit(X).n_clusters_, tree().fit(X, groups=groups).n_clusters_])
     alone, with_groups = np.array(found).T
-    assert (alone > 1).sum() >= 6
+    assert (alone > 1).sum() >= 3
     assert (with_groups > 1).sum() == 0
 
 
@@ -73,8 +73,8 @@ def test_clusters_that_all_groups_show_are_found(tree, n):
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "d"), at_night([*zip(MERGING, [4, 12]), *zip(MERGING, [12, 4])], 2))
 def test_methods_that_merge_do_not_take_donors_for_clusters(method, d):
-    found = [method().fit(X, groups=groups).n_clusters_ for X, groups in (donors(s, d=d) for s in range(3))]
-    assert found == [1, 1, 1]
+    found = [method().fit(X, groups=groups).n_clusters_ for X, groups in (donors(s, d=d) for s in range(2))]
+    assert found == [1, 1]
 
 
 @pytest.mark.slow
@@ -91,6 +91,7 @@ def test_methods_that_merge_find_clusters_that_all_groups_show(method, place):
     assert "in 20 groups" in model.why()
 
 
+@pytest.mark.slow
 def test_an_ensemble_compares_groups_in_all_trees_and_where_it_merges():
     own = RandomProjectionTree(n_projections=50)
     X, groups = donors(0)
@@ -102,17 +103,16 @@ def test_an_ensemble_compares_groups_in_all_trees_and_where_it_merges():
         ConsensusClustering(estimator=own, n_trees=4).fit(X, groups=groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", OTHERS)
 def test_contours_and_hyperplanes_do_not_take_donors_for_clusters_and_find_those_of_all_donors(method):
     X, groups = donors(1, n_groups=16, n=100, effect=3.0)
     assert method().fit(X).n_clusters_ > 1
     assert method().fit(X, groups=groups).n_clusters_ == 1
-    X, groups, label = clusters(0, n=2000, d=2, apart=6)
+    X, groups, label = clusters(0, n=1000, d=2, apart=6)
     model = method().fit(X, groups=groups)
     assert model.n_groups_ == 20
     assert normalized_mutual_info_score(label, model.labels_) > 0.85
-    lazy = da.from_array(X, chunks=(301, 2))
-    assert_array_equal(method().fit(lazy, groups=da.from_array(groups, chunks=99)).labels_, model.labels_)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_a_saved_model_knows_its_groups_and_why_says_how_many(tmp_path):
     model.save(tmp_path / "m.zarr")
     loaded = load_model(tmp_path / "m.zarr")
     assert loaded.n_groups_ == 20
-    assert "1 cluster of 6,000 rows in 20 groups" in loaded.why()
+    assert "1 cluster of 3,000 rows in 20 groups" in loaded.why()
     assert RandomProjectionTree().fit(X).n_groups_ is None
 
 

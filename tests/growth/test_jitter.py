@@ -50,6 +50,7 @@ def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, metho
         assert METHODS[method].fit(rows).n_clusters_ == 1, seed
 
 
+@pytest.mark.slow
 def test_clusters_of_integers_are_found_and_counted_as_they_are_labelled_in_every_chunking():
     rows, labels = two_groups(6000)
     for sample_size in (1000, 10_000):

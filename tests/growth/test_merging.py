@@ -174,6 +174,7 @@ def test_cells_are_merged_along_stripes_and_across_them_only_without_a_gap(gap, 
     assert_array_equal(group, np.repeat(np.arange(n_groups), 16 // n_groups))
 
 
+@pytest.mark.slow
 def test_groups_do_not_depend_on_the_order_of_the_rows_on_a_shift_or_on_a_scale():
     rows, cell = stripes(600, 1.0)
     order = np.random.default_rng(3).permutation(600)

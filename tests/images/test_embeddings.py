@@ -83,6 +83,7 @@ def test_alphaearth_numbers_become_the_vectors_of_unit_length_that_were_stored(t
     assert image.pixels.compute().dtype == "f4"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dequantise", [None, "alphaearth"])
 def test_a_tile_stored_from_the_south_has_the_labels_of_the_same_tile_stored_from_the_north(dequantise, tmp_path):
     stored, ground, _ = embeddings()

@@ -53,6 +53,7 @@ def test_the_union_of_polygons_is_the_image_of_labels_where_that_lies(crs, sieve
     assert again.geometry.geom_equals(table.geometry).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 5), seeds)
 def test_polygons_are_the_same_areas_whatever_the_blocks_in_which_they_are_found(height, width, side, seed):
@@ -75,6 +76,7 @@ def test_polygons_are_the_same_areas_whatever_the_blocks_in_which_they_are_found
     assert shapely.area(found[0]).tolist() == np.bincount(numbers[numbers >= 0], minlength=n).tolist()
 
 
+@pytest.mark.slow
 def test_parts_of_polygons_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
     kinds = np.arange(400)[:, None] // 4 % 3 + np.arange(60) // 4 * 5 % 2 * 3  # small regions
     kinds[:, 0] = 9  # and one along all lines

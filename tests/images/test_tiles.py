@@ -100,6 +100,7 @@ def test_classes_in_many_patches_are_found_on_tiles(tmp_path):
         assert max(np.mean(found == label), np.mean(found != label)) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [RandomProjectionTree, DensityTree])
 def test_segments_on_tiles_are_the_same_for_any_chunks_of_the_image(tmp_path, method):
     kind = np.kron(np.random.default_rng(0).permutation(np.arange(144) % 2).reshape(12, 12), np.ones((12, 12), int))
@@ -139,6 +140,7 @@ def test_a_picture_is_described_and_log_report_and_why_say_so(tmp_path, caplog):
         assert "compares tiles" in told
 
 
+@pytest.mark.slow
 def test_several_images_are_tested_on_tiles_unless_asked_otherwise_or_the_method_takes_none(tmp_path):
     for seed in range(3):
         zarr.create_array(f"{tmp_path}/{seed}.zarr", data=smooth(seed, 96, 12.0, 4).astype(np.float32))

@@ -115,6 +115,7 @@ def test_two_writers_of_different_nodes_both_win():
     assert [len(rows(f"icechunk::r@main/{name}")) for name in "abc"] == [3, 4, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_the_records_of_all_workers_are_in_the_commit():
     with start_cluster("local", workers=2, memory_limit="1GB"):

@@ -59,6 +59,7 @@ def test_every_model_predicts_what_it_did(written):
         np.testing.assert_array_equal(model.predict(rows_for(name, rows)), told["labels"], err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", at_night(["ConsensusClustering", "SupportVectorClustering", "kernel gower"]))
 def test_another_process_reads_a_model_with_its_own_estimator_alone(written, name):
     script = "import sys, mdh_dask; mdh_dask.load_model(sys.argv[1]); print(*sys.modules)"

@@ -439,8 +439,6 @@ def test_only_zarr_arrays_are_overwritten(tmp_path):
 
 # --- Round trips ---
 
-DTYPES = ["?", "u1", "i4", "i8", "f2", "f4", "f8", "c8", ">f4"]
-
 
 @given(rows=st.lists(st.integers(0, 20), min_size=1, max_size=30).filter(any), unit=st.integers(1, 25))
 def test_aligned_blocks_end_at_multiples_of_the_unit(rows, unit):

@@ -79,6 +79,7 @@ def test_what_is_not_there_is_named(repository, tmp_path):
         open_image(f"{place}@v1")
 
 
+@pytest.mark.slow
 def test_sessions_stores_and_arrays_are_read_by_worker_processes_at_their_snapshot(repository, tmp_path):
     made, _, first, _ = repository
     session = made.readonly_session(tag="v1")
@@ -124,6 +125,7 @@ def run(job):
     return CliRunner().invoke(mdh, ["run", str(job)])
 
 
+@pytest.mark.slow
 def test_a_job_reads_a_branch_at_one_snapshot_which_manifest_and_labels_name(repository, tmp_path, caplog):
     made, place, first, second = repository
     job = tmp_path / "job.toml"
@@ -156,6 +158,7 @@ manifest = "manifest.json"
 """
 
 
+@pytest.mark.slow
 def test_a_night_labels_a_scene_again_when_its_branch_has_another_snapshot(repository, tmp_path):
     made, place, _, second = repository
     job = tmp_path / "night.toml"

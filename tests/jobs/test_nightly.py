@@ -158,6 +158,7 @@ def test_leave_to_replace_outlasts_an_interruption(second, monkeypatch):
     assert contents(Path("out")) == second
 
 
+@pytest.mark.slow
 def test_without_on_change_an_input_that_changed_is_an_error(second):
     Path("job.toml").write_text(JOB)
     result = run("job.toml")

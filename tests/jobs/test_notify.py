@@ -192,6 +192,7 @@ def test_a_damaged_file_of_metrics_is_replaced_with_a_warning(damaged, job):
     assert "no metrics of an earlier run (" not in run(job).stderr
 
 
+@pytest.mark.slow
 def test_a_failure_keeps_the_last_success_and_is_posted_without_a_secret_in_the_log(job, webhook):
     assert run(job).exit_code == 0
     before = metrics(job)

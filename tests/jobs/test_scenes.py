@@ -183,6 +183,7 @@ def test_labels_are_those_of_one_table_of_all_pixels(tmp_path):
         assert (labels[~there] == 255).all()
 
 
+@pytest.mark.slow
 def test_labels_of_nights_are_ids_on_request_and_sizes_stay_those_of_labels(tmp_path):
     job = new_job(tmp_path, JOB.replace("[method]", "ids = true\n[method]"))
     for night, shift in enumerate((0, 55), 1):
@@ -198,6 +199,7 @@ def test_labels_of_nights_are_ids_on_request_and_sizes_stay_those_of_labels(tmp_
     assert manifest["scenes"]["2"]["sizes"] == np.bincount(model.predict(rows), minlength=model.n_clusters_).tolist()
 
 
+@pytest.mark.slow
 def test_scenes_of_a_night_in_another_order_give_the_same_bits_and_the_same_ids(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = JOB.replace("scenes/*.tif", "items.json").replace("[method]", "ids = true\n[method]")

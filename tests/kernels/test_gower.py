@@ -413,6 +413,7 @@ class TestNumbers:
         texts = {name: np.array(list("pqrstu"))[rng.integers(0, 6, 900)] for name in ("cut", "colour", "clarity")}
         return pytest.importorskip("pandas").DataFrame({"size": size, "weight": weight, **texts}), side
 
+    @pytest.mark.slow
     def test_trees_find_in_a_mixed_table_what_its_numbers_show(self, table, tmp_path):
         rows, side = table
         model = HierarchicalMDH(feature_map="gower").fit(rows)

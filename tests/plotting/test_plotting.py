@@ -213,6 +213,7 @@ def test_the_rows_of_a_model_with_a_feature_map_are_drawn_by_their_features():
     np.testing.assert_array_equal(drawn.get_offsets(), same.get_offsets())
 
 
+@pytest.mark.slow
 def test_models_other_than_trees_are_drawn_by_their_own_functions():
     rows = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0, 0], [9, 0]], 300, axis=0)
     density = DensityTree().fit(rows)
@@ -254,6 +255,7 @@ def test_every_edge_is_as_wide_as_the_share_of_rows_that_takes_it(n_leaves, seed
     np.testing.assert_allclose(np.sort(ax.collections[0].get_linewidths()), np.sort(expected))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(n_leaves=st.integers(2, 40), seed=st.integers(0, 100))
 def test_no_two_nodes_of_a_level_are_closer_than_a_column(n_leaves, seed):
@@ -441,6 +443,7 @@ def test_the_steps_that_are_asked_for_are_drawn_in_their_order():
     assert [described(ax) for ax in panels] == [described(plot_mdh_path(small_path())[step]) for step in (2, 0)]
 
 
+@pytest.mark.slow
 def test_nothing_in_a_picture_of_a_path_overlaps():
     figure = plot_mdh_path([path_point(i / 10) for i in range(8)])[0].figure
     figure.draw_without_rendering()

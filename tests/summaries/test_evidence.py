@@ -35,6 +35,7 @@ KINDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", KINDS)
 def test_splits_and_merges_keep_their_evidence_when_saved(estimator, three, tmp_path):
     model = estimator.fit(three)
@@ -83,6 +84,7 @@ def smoothed_depth(n, sd):
     return density.max() / density[1000] - 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_valleys_among_features_that_merging_undid_are_no_evidence(seed):
     model = HierarchicalKernelMDH(random_state=seed).fit(np.random.default_rng(seed).normal(size=(300, 2)))
@@ -155,6 +157,7 @@ def test_a_threshold_is_as_significant_as_its_level_says():
         assert adjusted(p_values)[0][1] == pytest.approx(level)
 
 
+@pytest.mark.slow
 def test_merged_leaves_say_which_pairs_were_united_and_which_stay():
     rng = np.random.default_rng(2)
     angle = rng.uniform(0, 2 * np.pi, 2000)

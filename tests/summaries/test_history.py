@@ -64,6 +64,7 @@ class TestContinued:
         assert second.history_.n_ids == n_ids
         assert len(second.ids_) == second.n_clusters_
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "first",
         [DensityTree(), HierarchicalKernelMDH(), KernelKMeans(n_clusters=2), ConsensusClustering(n_trees=3)],
@@ -101,6 +102,7 @@ class TestContinued:
             tables.append((model.ids_.tolist(), model.history_.events.tolist(), model.history_.counts.tolist()))
         assert tables[0] == tables[1] == tables[2]
 
+    @pytest.mark.slow
     def test_kinds_of_models_may_change_and_histories_are_saved(self, tmp_path):
         first = fitted(FIRST)
         later = night((0, 900), (9, 600), (18, 500), seed=1)
@@ -167,10 +169,12 @@ class TestUpdatesAndOtherTrees:
         assert [event for event, *_ in events(fine)] == ["split"]
         assert fine.history_.n_ids == 4
 
+    @pytest.mark.slow
     def test_a_density_tree_that_is_cut_has_fewer_ids(self):
         model = DensityTree().fit(night((0, 600), (9, 500), (20, 400)))
         assert len(model.cut(2).ids_) == 2
 
+    @pytest.mark.slow
     def test_a_model_of_features_is_continued_too(self):
         model = HierarchicalKernelMDH().fit(FIRST)
         later = night((0, 600), (9, 900), seed=1)

@@ -34,6 +34,7 @@ def test_labels_and_confidence_are_written_together_and_can_be_verified(here, re
     assert verify_rows("sure.zarr") == verify_rows("labels.zarr") == []
 
 
+@pytest.mark.slow
 def test_the_command_writes_it_for_new_rows_too(here):
     runner = CliRunner()
     fitted = ["fit", "x.zarr", "--method", "pca", "--out", "a.zarr", "--confidence", "b.zarr", "--model", "m.zarr"]
