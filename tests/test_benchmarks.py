@@ -53,7 +53,7 @@ SMALLEST = {
     "honesty": {"n_seeds": 1, "shapes": ((100, 2),), "methods": (RP,), "n_jobs": 1},
     "mixed_nulls": {"n_seeds": 1, "methods": (f"{RP} on pairs", f"{RP} on mPPCA"), "missing": (0.0, 0.3),
                     "n_rows": 100, "n_jobs": 1},
-    "evidence": {"n_seeds": 1, "shapes": ((200, 2),), "methods": (RP,), "merging": ("DensityTree",), "n_jobs": 1},
+    "evidence": {"n_seeds": 1, "shapes": ((200, 2),), "methods": (RP, "DensityTree"), "n_jobs": 1},
     "nights": {"n_seeds": 1, "methods": (RP,), "n_jobs": 1},
     "tails": {"n_seeds": 1, "n_projections": 20, "sets": ("pendigits", "wine")},
     "printed_tables": {"n_seeds": 1, "mixtures": ((5, 10),), "sets": ("pendigits", "wine")},

@@ -15,7 +15,7 @@ from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, first_parts, is_choosing
 from ..growth.branches import State as BranchState
 from ..growth.exemplars import Exemplars, medoids
-from ..growth.merging import merged_cells
+from ..growth.merging import Merges, merged_cells
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.scoring import Scorer, bandwidth_of, candidates_for
@@ -90,12 +90,14 @@ class Ensemble(NamedTuple):
     scores: the criterion for 1, 2, ... components, or for `n_clusters` alone.
     n_found: number of hyperplanes in valleys, including equal ones.
     exemplars: the medoid of the sample rows of each cluster, in the scaled columns.
+    merges: the merges of clusters, if they were tested.
     """
 
     mixture: HyperplaneMixture
     scores: tuple[float, ...]
     n_found: int
     exemplars: Exemplars
+    merges: Merges | None
 
 
 def hyperplane_ensemble(
@@ -128,14 +130,16 @@ def hyperplane_ensemble(
     else:
         tuples = counting.finalise(counting.chunk(0, sample.rows))
     mixture, scores = _combined(counting, tuples, settings)
+    merges = None
     if settings.n_clusters is None and settings.stop.holds_out and mixture.n_clusters > 1:
         # A hyperplane in a valley also divides clusters beside it, where there is none.
         own, in_groups = mixture.labels(sample.rows), settings.parts_at is not None
         merged = merged_cells(own, mixture.n_clusters, standardise, sample, in_groups=in_groups)
+        merges = Merges(merged, mixture.n_rows)
         mixture = mixture.merged(merged.group, tuples)
     points = np.asarray(standardise(sample.rows), dtype=np.float64)
     best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)
-    return Ensemble(replace(mixture, failed=failed), scores, len(found), Exemplars.among(sample, best))
+    return Ensemble(replace(mixture, failed=failed), scores, len(found), Exemplars.among(sample, best), merges)
 
 
 def find_hyperplanes(

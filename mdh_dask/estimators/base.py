@@ -23,6 +23,7 @@ from ..images import PixelColumns
 from ..io.models import save_model
 from ..splits.stopping import STOP_RULES
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
+from ..summaries.evidence import restored_merges, stored_merges
 from ..summaries.history import REMEMBERED, History
 from .blocks import of_block, of_complete_rows
 from .explaining import evidence, why
@@ -127,7 +128,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             self._parts, self.n_groups_ = (
                 (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
             )
-            self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = self._history = None
+            self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = self._history = self.merges_ = None
             try:
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
@@ -355,10 +356,11 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
     def _saved_state(self) -> dict[str, Any]:
         """Return what is saved besides the state."""
-        return {"exemplars": self._exemplars}
+        return {"exemplars": self._exemplars, "merges": stored_merges(self.merges_)}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         """Set the state and what was saved besides it."""
+        self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
         self._adopt(saved["state"])
         self._notes, self._repeats = optional(saved, "notes", ColumnNotes), optional(saved, "repeats", Repeats)
         if (exemplars := optional(saved, "exemplars", Exemplars)) is not None:

@@ -20,7 +20,7 @@ from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, samp
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
-from ..summaries.evidence import restored_merges, stored_merges, table_of_cells
+from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
 from .consensus_state import MOST_TREES, ConsensusState
 from .constraints import Interval, StrOptions
@@ -28,7 +28,7 @@ from .docstrings import documented
 from .explaining import best_failed, why_not
 from .in_groups import InGroups
 from .missing import MISSING
-from .models import form_of, of_form, optional
+from .models import form_of, of_form
 from .states import TreeState
 from .tree_estimator import TreeEstimator
 from .trees import RandomProjectionTree
@@ -180,7 +180,6 @@ class ConsensusClustering(InGroups):
             own._check_groups()
 
     def _learn(self, rows: RowArray, seed: int) -> int:
-        self.merges_ = None
         members, merged = self._members(seed), merge_chunks(rows)
         shape = (rows.shape[0], rows.shape[1])
         for own, _ in members:
@@ -312,11 +311,7 @@ class ConsensusClustering(InGroups):
         # Most of the memory is for the fresh samples and the counts of each tree.
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
-    def _saved_state(self) -> dict[str, Any]:
-        return {**super()._saved_state(), "merges": stored_merges(self.merges_)}
-
     def _restore(self, saved: Mapping[str, Any]) -> None:
-        self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
         turns = self._turns()
         for j, tree in enumerate(saved["state"].trees):
             # Only the estimator of a tree knows the class of its feature map.

@@ -26,7 +26,7 @@ from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
 from ..projections import Projection
 from ..summaries.columns import notes_on
-from ..summaries.evidence import restored_merges, stored_merges, table_of_cells
+from ..summaries.evidence import table_of_cells
 from ..summaries.words import MOST_COLUMNS, clusters_in_words
 from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
@@ -280,7 +280,7 @@ class GrownTree(ClusterEstimator):
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
-        more = {"merges": stored_merges(self.merges_), "words": list(self._words), "labels": labels}
+        more = {"words": list(self._words), "labels": labels}
         return {**super()._saved_state(), **own, **more}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
@@ -289,7 +289,6 @@ class GrownTree(ClusterEstimator):
         self._restore_feature_map(state.feature_map, planes=state.n_columns)
         self.n_batches_ = count(saved, "n_batches", 1)
         self.level_counts_ = restored_level_counts(saved, self.columns)
-        self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
         self._words = tuple(optional(saved, "words", list) or ())
         if len(self._words) not in (0, self.n_clusters_) or not all(isinstance(one, str) for one in self._words):
             raise ValueError(f"expected a text for each of {full_count(self.n_clusters_, 'cluster')} as words")

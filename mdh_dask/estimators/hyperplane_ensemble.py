@@ -15,6 +15,7 @@ from ..ensembles.hyperplane_mixture import HyperplaneMixture
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import STOP_RULES
+from ..summaries.evidence import table_of_cells
 from .checks import check_first_look
 from .constraints import Interval, StrOptions
 from .docstrings import documented
@@ -164,6 +165,7 @@ class HyperplaneEnsemble(InGroups):
         names = getattr(self, "feature_names_in_", None)
         found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=names))
         self.scores_, self._drawn = found.scores, found.exemplars
+        self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.mixture
 
     @property

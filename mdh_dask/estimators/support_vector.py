@@ -12,6 +12,7 @@ from .._words import full_count
 from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
 from ..plotting.parts import png_of
+from ..summaries.evidence import table_of_cells
 from ..support_vectors.components import ADJACENCY, UNCLASSIFIED
 from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
@@ -178,6 +179,7 @@ class SupportVectorClustering(InGroups):
         names = getattr(self, "feature_names_in_", None)
         found = yield from cluster(settings, shape, partial(check_first_look, names=names))
         self._drawn = found.exemplars
+        self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.contours
 
     @property

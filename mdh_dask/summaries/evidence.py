@@ -132,12 +132,16 @@ def p_values_of_merges(evidence: Floats, threshold: float, level: float) -> Floa
     return np.asarray(np.minimum(KINDS * ndtr(-np.clip(evidence * needed / threshold, 0, CERTAIN)), 1.0))
 
 
-def table_of_cells(found: Merged, rows: Integers) -> AnyArray:
-    """Return the merges of the leaves of a tree, which have so many rows, and the pairs of groups that are left."""
+def table_of_cells(found: Merged, rows: Integers, level: float = LEVEL, n_tried: int = 1) -> AnyArray:
+    """Return the merges of cells, which have so many rows, and the pairs of groups that are left.
+
+    level: probability that the threshold divides a cloud without clusters.
+    n_tried: number of partitions into cells that were tested, of which this is the best.
+    """
     pairs = np.array([*found.pairs, *(pair for pair, _ in found.apart)], dtype=np.int64).reshape(-1, 2)
     evidence = np.array([*found.evidence, *(left for _, left in found.apart)], dtype=np.float64)
     sides = rows_of_sides(pairs, rows, len(found.pairs))
-    p_values = p_values_of_merges(evidence, found.threshold, LEVEL)
+    p_values = np.minimum(n_tried * p_values_of_merges(evidence, found.threshold, level), 1.0)
     table = np.zeros(len(pairs), dtype=MERGES_DTYPE)
     for name, values in zip(("first", "second", "rows_first", "rows_second"), (*pairs.T, *sides.T)):
         table[name] = values

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from .._jit.contours import flood, kernel_totals, lowest_along
 from .._typing import Booleans, Floats, Integers
-from ..valleys.merging import FEWEST, LEVEL, merge_cells
+from ..valleys.merging import FEWEST, LEVEL, Merged, merge_cells
 from .adjacency import neighbour_pairs, points_between
 
 ROWS_TO_SHOW = 1000
@@ -40,12 +40,18 @@ class Confirmed(NamedTuple):
     """Clusters between which rows show valleys."""
 
     labels: Integers
-    evidence: float
-    """The weakest evidence of a valley between two of them, in standard errors; infinite for one."""
-    failed: float
-    """The strongest evidence of a valley between clusters that were merged; minus infinity if none were."""
-    needed: float
-    """Evidence that keeps clusters apart."""
+    merged: Merged | None = None
+    """The merges; None if rows were too few to test."""
+
+    @property
+    def evidence(self) -> float:
+        """The weakest evidence of a valley between two of them, in standard errors; infinite for one."""
+        return min((found for _, found in self.merged.apart), default=np.inf) if self.merged else np.inf
+
+    @property
+    def failed(self) -> tuple[float, float]:
+        """The strongest evidence of clusters that were merged, minus infinity if none were, and what it needed."""
+        return (max(self.merged.evidence, default=-np.inf), self.merged.threshold) if self.merged else (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -90,11 +96,9 @@ class Rows:
     ) -> Confirmed:
         n_cells = int(labels.max()) + 1
         if len(self.points) < FEWEST:  # too few to test
-            return Confirmed(np.minimum(labels, 0), np.inf, -np.inf, np.inf)
+            return Confirmed(np.minimum(labels, 0))
         merged = merge_cells(
             self.points, self.hashes, flood(edges, labels)[nearest], n_cells, smooth=False, in_groups=self.in_groups,
             level=level, halves=(self.first, counted),
         )  # fmt: skip
-        evidence = min((found for _, found in merged.apart), default=np.inf)
-        kept = np.where(labels < 0, -1, merged.group[labels])
-        return Confirmed(kept, evidence, max(merged.evidence, default=-np.inf), merged.threshold)
+        return Confirmed(np.where(labels < 0, -1, merged.group[labels]), merged)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from .._jit.contours import flood, lowest_along
 from .._typing import Booleans, Floats, Integers
@@ -16,6 +17,7 @@ from ..growth.discrete import Discrete, jitter_of
 from ..growth.exemplars import Exemplars, least
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
+from ..valleys.merging import Merged
 from .adjacency import points_between
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Landmarks, Sphere, in_first_half, landmarks_of, level_of, smallest_sphere, spacing
@@ -38,6 +40,20 @@ class Clustered(NamedTuple):
     contours: Contours
     exemplars: Exemplars
     """The landmark of each cluster where rows are densest."""
+    merges: "Tested | None" = None
+    """The merges of the clusters that held-out rows tested."""
+
+
+class Tested(NamedTuple):
+    """Merges of cells, and how they were chosen."""
+
+    cells: Merged
+    rows: Integers
+    """Rows of each cell."""
+    level: float
+    """Probability that the threshold divides a cloud without clusters."""
+    n_tried: int
+    """Number of partitions into cells that were tested."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +136,20 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     table = _table(steps, chosen, dict(zip(plateau, levels)))
     contours = _contours(settings, frame, spheres[own], labels, inner, levels[own], table)
     contours = replace(contours, failed=best_failed(steps, chosen))
-    return _clustered(contours, look.sample, settings.n_landmarks, n_rows)
+    merges = _merges(steps, chosen, landmarks, weights, 1 - settings.quantile)
+    return _clustered(contours, look.sample, settings.n_landmarks, n_rows)._replace(merges=merges)
+
+
+def _merges(steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Floats, level: float) -> Tested | None:
+    """Return the merges that made the clusters, or, of one cluster, those that came nearest to two."""
+    tested = [step for step in steps if step.merged is not None]
+    own = [step for step in tested if step is steps[chosen]] or sorted(tested, key=lambda step: -step.failed[0])
+    if not own or own[0].merged is None:
+        return None
+    _, nearest = cKDTree(landmarks.points[landmarks.first]).query(landmarks.points)
+    cell = flood(own[0].edges, own[0].labels)[nearest]
+    rows = np.bincount(cell, counts, minlength=own[0].n_clusters).astype(np.int64)
+    return Tested(own[0].merged, rows, level / len(tested), len(tested))
 
 
 def _clustered(contours: Contours, sample: Sample, n_landmarks: int, n_rows: int) -> Clustered:

@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist
 
 from .._random import any_rows
 from .._typing import Floats, Integers
+from ..valleys.merging import Merged
 from .components import by_size, components
 from .dual import Sphere, level_of, smallest_sphere, spacing
 from .holdout import Rows, connecting_edges, densest_first
@@ -48,6 +49,8 @@ class Step:
     failed: tuple[float, float] = (-np.inf, np.inf)
     """Evidence of the best valley that failed, in standard deviations, and what it needed: of those that the other rows
     tested, otherwise of those that the same rows did not show; minus infinity without any."""
+    merged: Merged | None = None
+    """The merges of the clusters by the test of the other rows."""
 
     @property
     def n_clusters(self) -> int:
@@ -119,12 +122,12 @@ def sweep(
         step = Step(sphere, share, n, smallest, labels, np.inf, dense)
         if n > 1:
             shown = rows.shown(dense, labels, nearest)
-            step = replace(step, labels=shown.labels, evidence=shown.evidence, failed=(shown.failed, shown.needed))
+            step = replace(step, labels=shown.labels, evidence=shown.evidence, failed=shown.failed)
         steps.append(step)
     tried = finalists(steps, max_clusters)
     for i in tried:
         found = rows.confirmed(steps[i].edges, steps[i].labels, nearest, (1 - quantile) / len(tried))
-        steps[i] = replace(steps[i], confirmed=found.labels, failed=(found.failed, found.needed))
+        steps[i] = replace(steps[i], confirmed=found.labels, failed=found.failed, merged=found.merged)
     return steps
 
 

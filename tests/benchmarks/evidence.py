@@ -1,7 +1,7 @@
 """Are p-values right: of plateaus and clouds without clusters, and false splits in forests of splits and merges."""
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -22,10 +22,10 @@ SHORT: dict[str, Any] = {"n_seeds": 20, "shapes": ((200, 2),)}
 SHAPES = ((300, 2), (1500, 5))
 """Rows and columns: divisions of few rows vote, of more rows one half tests the other."""
 
-METHODS = ("RandomProjectionTree", "HierarchicalMDH")
+MERGING = ("DensityTree", "HierarchicalKernelMDH", "ConsensusClustering", "SupportVectorClustering")
+"""Methods that merge cells, leaves, clusters of trees, or components of contours."""
 
-MERGING = ("DensityTree", "HierarchicalKernelMDH", "ConsensusClustering")
-"""Methods that merge cells, leaves, or clusters of trees."""
+METHODS = ("RandomProjectionTree", "HierarchicalMDH", *MERGING)
 
 PLATEAUS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.uniform(size=n),
@@ -54,23 +54,26 @@ def run(
     n_seeds: int = 100,
     shapes: Sequence[tuple[int, int]] = SHAPES,
     methods: Sequence[str] = METHODS,
-    merging: Sequence[str] = MERGING,
     cells: Path | None = None,
     n_jobs: int = 2,
 ) -> Iterator[Table]:
     """Draw plateaus, fit clouds of every kind, and forests of clouds and mixtures; see `run_cells` for `cells`."""
     flat = [(name, n) for name in PLATEAUS for n in ROWS_OF_PLATEAUS]
-    found = np.array([[_at_a_place(*draw, i) for i in range(DRAWS_A_SEED * n_seeds)] for draw in flat])
-    yield _uniform("One place of plateaus, not chosen", [f"{name}, {n}" for name, n in flat], found)
-    clouds = [(kind, cloud) for kind in OF_ANY_WIDTH for cloud in CLOUDS[kind]]
-    for name in [*methods, *merging]:
+    found = [np.array([_at_a_place(*draw, i) for i in range(DRAWS_A_SEED * n_seeds)]) for draw in flat]
+    drawn = dict(zip((f"{name}, {n}" for name, n in flat), found), all=np.concatenate(found))
+    yield _uniform("One place of plateaus, not chosen", "plateau", drawn)
+    clouds, drawn = [(kind, cloud) for kind in OF_ANY_WIDTH for cloud in CLOUDS[kind]], {}
+    for name in methods:
         keys = [(name, *draw, *size, seed) for draw in clouds for size in shapes for seed in range(n_seeds)]
-        found = np.array(run_cells(_least if name in merging else _root, keys, cells, n_jobs)).reshape(-1, n_seeds)
-        what = "least family-wise p-values" if name in merging else "p-values of roots"
-        yield _uniform(f"{name}: {what}", [f"{cloud}, {n} x {d}" for _, cloud in clouds for n, d in shapes], found)
-    for name in [*methods, *merging]:
-        trees = [(name, seed) for seed in range(TREES_A_SEED * n_seeds)]
-        yield _discoveries(name, run_cells(_pairs if name in merging else _tree, trees, cells, n_jobs))
+        drawn[name] = np.array(run_cells(_least if name in MERGING else _root, keys, cells, n_jobs))
+    sizes = " and ".join(f"{n} x {d}" for n, d in shapes)
+    what = f"{len(clouds)} kinds of clouds, {sizes} (roots; of methods that merge, the least family-wise)"
+    yield _uniform(what, "method", drawn)
+    trees = [(name, seed) for name in methods for seed in range(TREES_A_SEED * n_seeds)]
+    yield _discoveries({
+        name: run_cells(_pairs if name in MERGING else _tree, [key for key in trees if key[0] == name], cells, n_jobs)
+        for name in methods
+    })  # fmt: skip
 
 
 def _at_a_place(name: str, n: int, i: int) -> float:
@@ -81,19 +84,15 @@ def _at_a_place(name: str, n: int, i: int) -> float:
     return unimodal_p_value(Histograms(counts[None], edges[:1], np.diff(edges[:2]), rule), 149, rng)
 
 
-def _uniform(what: str, drawn: list[str], found: np.ndarray) -> Table:
+def _uniform(what: str, head: str, drawn: Mapping[str, np.ndarray]) -> Table:
     """Return the distances of p-values from uniform ones on the side of p-values that are too small."""
-    most = np.sqrt(-np.log(CHANCE / len(found)) / 2 / found.shape[1])
-    far = [distance_above(p_values) for p_values in found]
-    rows = [
-        (cloud, len(own), distance, *((own <= rate).mean() for rate in RATES), verdict(distance < most))
-        for cloud, own, distance in zip(drawn, found, far)
-    ]
-    every = distance_above(found.ravel())
-    least = np.sqrt(-np.log(CHANCE) / 2 / found.size)
-    rows.append(("all", found.size, every, *((found <= rate).mean() for rate in RATES), verdict(every < least)))
-    title = f"{what}: how far those without clusters are below uniform ones (Kolmogorov, one-sided)"
-    return Table(f"{title}, at most {most:.3f}", ("cloud", "fits", "distance", *map(_up_to, RATES), "verdict"), rows)
+    rows = []
+    for name, own in drawn.items():
+        distance, most = distance_above(own), np.sqrt(-np.log(CHANCE / len(drawn)) / 2 / len(own))
+        shares = ((own <= rate).mean() for rate in RATES)
+        rows.append((name, len(own), distance, *shares, f"<= {most:.3f}", verdict(distance <= most)))
+    title = f"{what}: how far p-values without clusters are below uniform ones (Kolmogorov, one-sided)"
+    return Table(title, (head, "fits", "distance", *map(_up_to, RATES), "required", "verdict"), rows)
 
 
 def _up_to(rate: float) -> str:
@@ -107,19 +106,18 @@ def distance_above(p_values: np.ndarray) -> float:
     return float(max(excess[ordered <= MOST].max(initial=0.0), 0.0))
 
 
-def _discoveries(name: str, trees: list[list[list[float]]]) -> Table:
-    """Return the false discoveries of the trees of a forest by their adjusted p-values."""
+def _discoveries(of_methods: Mapping[str, list[list[list[float]]]]) -> Table:
+    """Return the false discoveries of the fits of a forest by their adjusted p-values."""
     rows = []
-    for rate in RATES:
-        for what, column in (("FDR", 1), ("family-wise", 0)):
-            made = [[split[2] for split in tree if split[column] <= rate] for tree in trees]
-            shares = np.array([np.mean(false) if false else 0.0 for false in made])
-            false = shares if what == "FDR" else shares > 0
-            error = float(np.std(false) / len(false) ** 0.5)
-            share, n = float(np.mean(false)), sum(map(len, made))
-            rows.append((what, rate, n, share, error, f"<= {rate:g}", verdict(share <= rate)))
-    title = f"{name}: false splits in {len(trees)} fits, half of clouds and half of mixtures"
-    return Table(title, ("rate", "at", "splits", "false", "standard error", "required", "verdict"), rows)
+    for (name, fits), rate, (what, column) in product(of_methods.items(), RATES, (("FDR", 1), ("family-wise", 0))):
+        made = [[split[2] for split in fit if split[column] <= rate] for fit in fits]
+        shares = np.array([np.mean(false) if false else 0.0 for false in made])
+        false = shares if what == "FDR" else shares > 0
+        error = float(np.std(false) / len(false) ** 0.5)
+        share, n = float(np.mean(false)), sum(map(len, made))
+        rows.append((name, len(fits), what, rate, n, share, error, f"<= {rate:g}", verdict(share <= rate)))
+    heads = ("method", "fits", "rate", "at", "splits", "false", "standard error", "required", "verdict")
+    return Table("False splits, half of the fits of clouds and half of mixtures", heads, rows)
 
 
 def _root(name: str, kind: str, cloud: str, n: int, d: int, seed: int) -> float:

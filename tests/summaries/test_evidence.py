@@ -11,6 +11,7 @@ from mdh_dask import (
     ConsensusClustering,
     DensityTree,
     HierarchicalKernelMDH,
+    HyperplaneEnsemble,
     PCATree,
     RandomProjectionTree,
     SupportVectorClustering,
@@ -32,6 +33,7 @@ def three():
 
 KINDS = [
     RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH(), ConsensusClustering(n_trees=3),
+    SupportVectorClustering(), HyperplaneEnsemble(),
 ]  # fmt: skip
 
 
@@ -100,7 +102,7 @@ def test_what_was_not_tested_has_no_p_value(three):
     assert np.isnan(table["p_value"]).all()
     assert np.isnan(table["p_family"]).all()
     assert (table["effect"][table["separates"]] >= 0).all()
-    assert not len(SupportVectorClustering(n_landmarks=50).fit(three).evidence()["kind"])
+    assert not len(SupportVectorClustering(width=1.0).fit(three).evidence()["kind"])
 
 
 def test_groups_have_p_values_but_no_interval_of_rows():
