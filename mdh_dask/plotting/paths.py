@@ -1,7 +1,7 @@
 """Drawings of the path of a pursuit: the density along its direction at each step."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +9,6 @@ from .._typing import AnyArray, Integers
 from ..projections.thesis import PathPoint
 from ..tree.structure import NodeDensity
 from .parts import GREY, INK, bare_axes, fill_sides, new_figure, window
-
-if TYPE_CHECKING:
-    from matplotlib.animation import FuncAnimation
 
 MAX_PANELS, PANELS_IN_ROW = 8, 4
 """Number of points drawn by default, and panels side by side."""
@@ -85,56 +82,6 @@ def plot_mdh_path(path: Any, steps: Sequence[int] | None = None, axes: Any = Non
     for ax, step in zip(panels, chosen):
         _draw_point(ax, points, step, view)
     return panels
-
-
-def animate_mdh_path(path: Any, interval: float = 400) -> "FuncAnimation":
-    """Return an animation of the pursuit of a minimum density hyperplane, with a frame for each point of its path.
-
-    In a notebook, ``from IPython.display import HTML`` and ``HTML(animate_mdh_path(model).to_jshtml())`` show it with
-    buttons to play and step; ``animate_mdh_path(model).save("path.gif", writer="pillow")`` saves it.
-
-    Parameters
-    ----------
-    path : sequence of PathPoint, or MinimumDensityHyperplane
-        As for `plot_mdh_path`; each frame shows one panel.
-    interval : float
-        Positive number of milliseconds between frames.
-
-    Returns
-    -------
-    matplotlib.animation.FuncAnimation
-        An animation of a figure without pyplot, played once.
-
-    Raises
-    ------
-    ValueError
-        If the path is empty, the estimator has none, or `interval` is not positive.
-
-    Notes
-    -----
-    No pass. Frames are drawn when the animation is shown or saved.
-
-    Examples
-    --------
-    >>> from mdh_dask import MinimumDensityHyperplane
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(400, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 200, axis=0)
-    >>> page = animate_mdh_path(MinimumDensityHyperplane().fit(X)).to_jshtml()
-    >>> page.count("data:image/png")
-    12
-    """
-    points = _points_of(path)
-    if not 0 < interval < np.inf:
-        raise ValueError(f"interval must be a positive number of milliseconds, got {interval}; the usual one is 400")
-    (ax,) = _new_panels(1)
-    view = _common_view(points)
-    from matplotlib.animation import FuncAnimation
-
-    def draw(step: int) -> None:
-        ax.clear()
-        _draw_point(ax, points, step, view)
-
-    return FuncAnimation(ax.figure, draw, frames=len(points), interval=interval, repeat=False)
 
 
 def _points_of(path: Any) -> Sequence[PathPoint]:

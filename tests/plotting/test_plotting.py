@@ -1,6 +1,5 @@
 """Drawings: what stands on the axes is what the tree, or the path of a pursuit, holds."""
 
-import re
 import sys
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.animation import AbstractMovieWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -23,7 +21,6 @@ from mdh_dask import (
 )
 from mdh_dask._words import short_count
 from mdh_dask.plotting import (
-    animate_mdh_path,
     plot_agreement,
     plot_contours,
     plot_density,
@@ -72,18 +69,6 @@ def small_path():
 def described(ax):
     """Return all that the panel of a point shows."""
     return ax.get_title(), [line.get_xydata().tolist() for line in ax.lines], ax.get_xlim(), ax.get_ylim()
-
-
-class Frames(AbstractMovieWriter):
-    """Takes down what the frames of an animation show."""
-
-    def setup(self, fig, outfile, dpi=None):
-        self.fig, self.seen = fig, []
-
-    def grab_frame(self, **_):
-        self.seen.append(described(self.fig.axes[0]))
-
-    def finish(self): ...
 
 
 def random_tree(n_leaves, rng):
@@ -235,12 +220,11 @@ def test_pyplot_is_not_needed(monkeypatch):
     tree = small_tree()
     for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3)), plot_mdh_path(small_path())[0]):
         ax.figure.draw_without_rendering()
-    assert "data:image/png" in animate_mdh_path(small_path()).to_jshtml()
 
 
 def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for draw in (lambda: plot_density(small_tree(), 0), lambda: animate_mdh_path(small_path())):
+    for draw in (lambda: plot_density(small_tree(), 0), lambda: plot_mdh_path(small_path())):
         with pytest.raises(ImportError, match=r'pip install "mdh_dask\[plot\]"'):
             draw()
 
@@ -470,29 +454,16 @@ def test_an_estimator_is_drawn_by_its_path():
     assert panels[1].lines[3].get_xdata()[0] == model.path_[-1].offset
 
 
-def test_frames_of_an_animated_path_are_its_points_one_by_one():
-    frames = Frames()
-    animate_mdh_path(small_path()).save("unused", writer=frames)
-    assert frames.seen == [described(ax) for ax in plot_mdh_path(small_path())]
-
-
-def test_an_animated_path_is_a_page_that_plays_at_the_interval():
-    page = animate_mdh_path(small_path(), interval=250).to_jshtml()
-    assert page.count("data:image/png") == 3
-    assert re.search(r"new Animation\(frames, img_id, slider_id, 250", page)
-
-
-@pytest.mark.parametrize("draw", [plot_mdh_path, animate_mdh_path])
-def test_what_is_no_path_is_refused_with_a_remedy(draw):
+def test_what_is_no_path_is_refused_with_a_remedy():
     for model in (MinimumDensityHyperplane(), HierarchicalMDH()):
         with pytest.raises(ValueError, match=f"expected the path.*got {type(model).__name__} without path_: call fit"):
-            draw(model)
+            plot_mdh_path(model)
     with pytest.raises(ValueError, match=r"at least one point; got an empty one.*: fit rows that differ"):
-        draw(MinimumDensityHyperplane().fit(np.ones((20, 3))))
+        plot_mdh_path(MinimumDensityHyperplane().fit(np.ones((20, 3))))
     with pytest.raises(TypeError, match=r"expected the points of a pursuit.*got Step: give a model, or its path_"):
-        draw((Step(0.1, np.ones(1), 0.0, 0.0),))
+        plot_mdh_path((Step(0.1, np.ones(1), 0.0, 0.0),))
     with pytest.raises(TypeError, match="got ndarray: give a model"):
-        draw(np.ones((3, 2)))
+        plot_mdh_path(np.ones((3, 2)))
 
 
 def test_steps_that_a_path_has_not_are_refused():
@@ -508,12 +479,6 @@ def test_steps_that_a_path_has_not_are_refused():
 def test_a_path_needs_as_many_axes_as_steps(steps, n_axes, n_steps):
     with pytest.raises(ValueError, match=f"{n_steps} steps are drawn on as many axes; got {n_axes}: give as many"):
         plot_mdh_path(small_path(), steps, axes=Figure().subplots(1, n_axes))
-
-
-@pytest.mark.parametrize("interval", [0, -1.0, np.nan, np.inf])
-def test_an_interval_is_a_positive_time(interval):
-    with pytest.raises(ValueError, match=f"positive number of milliseconds, got {interval}"):
-        animate_mdh_path(small_path(), interval)
 
 
 @pytest.fixture(scope="module")
