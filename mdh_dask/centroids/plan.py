@@ -92,10 +92,7 @@ class Number(NamedTuple):
 
 
 def k_means(
-    settings: CentroidSettings,
-    shape: tuple[int, int],
-    check: Callable[[FirstLook], None],
-    found: Number | None = None,
+    settings: CentroidSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], found: Number | None = None
 ) -> Plan[Centroids]:
     """Plan the k-means of rows.
 

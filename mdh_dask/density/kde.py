@@ -141,11 +141,7 @@ class Valleys(NamedTuple):
 
 
 def deepest_valleys(
-    counts: AnyArray,
-    bins_per_bandwidth: float,
-    min_rows: float,
-    allowed: AnyArray | None = None,
-    share: float = 1.0,
+    counts: AnyArray, bins_per_bandwidth: float, min_rows: float, allowed: AnyArray | None = None, share: float = 1.0
 ) -> Valleys:
     """Return the deepest valley of each histogram that leaves enough rows on both sides, by its `lower_ratio`.
 

@@ -15,16 +15,7 @@ from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..growth.typed import TypedLook, TypedPass
-from ..kernels import (
-    KERNELS,
-    LANDMARKS,
-    Gower,
-    Kernel,
-    NystromMap,
-    choose_landmarks,
-    nystrom_map,
-    resolve_kernel,
-)
+from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
 from ..valleys.neighbours import distinct
 from .checks import categorical_columns, check_first_look, check_typed_look

@@ -14,11 +14,7 @@ LAB_BANDS = ("lightness", "redness", "yellowness")
 LAB_DTYPES = (np.dtype(np.uint8), np.dtype(np.uint16))
 """Dtypes of pictures, which say what white is."""
 
-TO_XYZ = (
-    (0.4124564, 0.3575761, 0.1804375),
-    (0.2126729, 0.7151522, 0.0721750),
-    (0.0193339, 0.1191920, 0.9503041),
-)
+TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
 """From linear sRGB to CIE XYZ under daylight, D65 (IEC 61966-2-1)."""
 
 WHITE = (0.95047, 1.0, 1.08883)

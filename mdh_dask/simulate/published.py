@@ -9,15 +9,7 @@ import numpy.typing as npt
 
 from .._random import generator
 from .._typing import Floats, RowArray
-from .mixtures import (
-    STREAMS,
-    ChunkRows,
-    Mixture,
-    check_seed,
-    check_sizes,
-    lazy_mixture,
-    parameter_stream,
-)
+from .mixtures import STREAMS, ChunkRows, Mixture, check_seed, check_sizes, lazy_mixture, parameter_stream
 
 BOLTON_MEANS: Floats = np.pad(
     [[0.0, 0, 0], [4, 0, 0], [4, 1, 0], [0, 1, 0], [4, 1, 1], [4, 0, 1], [0, 1, 1], [0, 0, 1]], ((0, 0), (0, 5))

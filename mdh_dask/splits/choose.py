@@ -265,13 +265,7 @@ class SplitSelector:
         return self.rule.at.valley(chosen, k) if self.stop.tests_depth else k
 
     def _decision(
-        self,
-        whole: Histograms,
-        c: int,
-        min_rows: float,
-        existing: float | None,
-        accepted: bool,
-        settle: bool = False,
+        self, whole: Histograms, c: int, min_rows: float, existing: float | None, accepted: bool, settle: bool = False
     ) -> Decision | None:
         """Return the decision for the best split of one direction, or for its existing one; None without a split."""
         histogram = whole[c]

@@ -62,10 +62,7 @@ class _Moments(NamedTuple):
 
 
 def clusters_in_words(
-    rows: AnyArray,
-    labels: Integers,
-    siblings: Sequence[Collection[int]],
-    types: ColumnTypes | None = None,
+    rows: AnyArray, labels: Integers, siblings: Sequence[Collection[int]], types: ColumnTypes | None = None
 ) -> tuple[str, ...]:
     """Return each cluster in words that no other one has, as far as its rows differ; empty without rows.
 

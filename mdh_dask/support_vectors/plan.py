@@ -203,12 +203,7 @@ def _sweep(settings: ContourSettings, landmarks: Landmarks, counts: Floats, rows
 
 
 def _level(
-    spheres: Sequence[Sphere],
-    counts: Floats,
-    histograms: Integers | None,
-    i: int,
-    outliers: float,
-    drawn: bool = False,
+    spheres: Sequence[Sphere], counts: Floats, histograms: Integers | None, i: int, outliers: float, drawn: bool = False
 ) -> float:
     """Return the level below which a share of all rows lies.
 

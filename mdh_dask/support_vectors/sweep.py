@@ -143,13 +143,7 @@ def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
     def merit(i: int) -> tuple[float, ...]:
         step = steps[i]
         few = max_clusters is None or step.n_clusters <= max_clusters
-        return (
-            few,
-            persistence[i] > 0,
-            step.n_clusters,
-            step.evidence,
-            -i,
-        )
+        return (few, persistence[i] > 0, step.n_clusters, step.evidence, -i)
 
     best: dict[int, int] = {}
     for i in sorted((i for i, step in enumerate(steps) if step.n_clusters > 1), key=merit, reverse=True):

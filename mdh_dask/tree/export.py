@@ -113,12 +113,7 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 **outcome,
             }
         )
-    return {
-        "n_features": tree.n_features,
-        "n_leaves": tree.n_leaves,
-        "n_clusters": tree.n_clusters,
-        "nodes": nodes,
-    }
+    return {"n_features": tree.n_features, "n_leaves": tree.n_leaves, "n_clusters": tree.n_clusters, "nodes": nodes}
 
 
 def to_text(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:

@@ -16,12 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from mdh_dask import ProjectionPursuitTree
-from mdh_dask.metrics import (
-    adjusted_rand_index,
-    contingency_table,
-    matching_accuracy,
-    normalized_mutual_information,
-)
+from mdh_dask.metrics import adjusted_rand_index, contingency_table, matching_accuracy, normalized_mutual_information
 from mdh_dask.projections.search import DirectionSearch, IndexScore, SearchSpace
 from mdh_dask.simulate import bolton_mixture
 

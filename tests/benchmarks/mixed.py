@@ -70,9 +70,7 @@ class MixedSet(NamedTuple):
 
 
 def run(
-    seeds: Sequence[int] = (0, 1, 2, 3, 4),
-    embeddings: Sequence[str] = tuple(EMBEDDINGS),
-    folder: str | None = None,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4), embeddings: Sequence[str] = tuple(EMBEDDINGS), folder: str | None = None
 ) -> Iterator[Table]:
     """Score trees and mixtures on the sets of chapter 3, and what single columns do to trees."""
     yield from _sets(seeds, embeddings, folder)

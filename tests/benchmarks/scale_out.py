@@ -32,10 +32,7 @@ MODELLED_ROWS, MODELLED_WORKERS = (1e8, 1e9, 1e10), (1, 10, 100, 1000)
 
 
 def run(
-    n_rows: int = 4_000_000,
-    n_columns: int = 50,
-    chunks: Sequence[int] = (1000, 10_000, 100_000),
-    repeats: int = 3,
+    n_rows: int = 4_000_000, n_columns: int = 50, chunks: Sequence[int] = (1000, 10_000, 100_000), repeats: int = 3
 ) -> Iterator[Table]:
     """Time fit and labels on one and two workers, and empty tasks; model more workers by what was measured.
 

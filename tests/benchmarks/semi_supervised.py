@@ -18,15 +18,7 @@ from .shared import Table, two_threads, verdict
 
 SHORT: dict[str, Any] = {"n_draws": 4, "numbers": (5, 20), "sets": ("banknote", "breast_cancer_wisconsin")}
 
-SETS = (
-    "banknote",
-    "breast_cancer_wisconsin",
-    "ionosphere",
-    "voting",
-    "image_segmentation",
-    "optdigits",
-    "pendigits",
-)
+SETS = ("banknote", "breast_cancer_wisconsin", "ionosphere", "voting", "image_segmentation", "optdigits", "pendigits")
 """Those of the figures that are at hand; of more than two classes, each draw takes a pair."""
 
 OURS = "SemiSupervisedMDH"

@@ -42,11 +42,7 @@ EXACT = partial(SupportVectorClustering, scale=False, adjacency="complete", n_se
 """As in the source: rows as they are, all pairs of them, twenty points on a segment."""
 
 
-def run(
-    sets: Sequence[str] = SHAPES,
-    few: int = 10_000,
-    folder: str | None = None,
-) -> Iterator[Table]:
+def run(sets: Sequence[str] = SHAPES, few: int = 10_000, folder: str | None = None) -> Iterator[Table]:
     """Repeat the source's examples; compare landmarks with all rows; find widths."""
     yield _iris()
     yield _crabs(folder)

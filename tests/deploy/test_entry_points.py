@@ -23,10 +23,7 @@ SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYzz"
 
 KEY = "AKIAJ7QEXAMPLEZZ"
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -270,11 +270,7 @@ class TestConsensusClustering:
     @pytest.mark.parametrize(
         ("name", "change", "message"),
         [
-            (
-                "clusters",
-                lambda x: (x[0] + np.int32(9), x[1]),
-                "clusters below 4 in the array clusters.0",
-            ),
+            ("clusters", lambda x: (x[0] + np.int32(9), x[1]), "clusters below 4 in the array clusters.0"),
             ("clusters", lambda x: tuple(map(np.zeros_like, x)), "expected votes for each of 4 clusters"),
             ("clusters", lambda x: (x[0], x[1] - np.int32(3)), "none below -1"),
             ("clusters", lambda x: x[:1], "expected clusters for the leaves"),

@@ -13,13 +13,7 @@ import zarr
 from helpers import in_turns
 
 import mdh_dask
-from mdh_dask import (
-    PDDP,
-    DivisiveClustering,
-    MinimumDensityHyperplane,
-    PCATree,
-    RandomProjectionTree,
-)
+from mdh_dask import PDDP, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
 from mdh_dask.estimators.checks import rows_of_share
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.metrics import adjusted_rand_index

@@ -180,8 +180,7 @@ class TestWords:
         odd = np.arange(1500) % 2
         delay = np.where(odd, np.random.default_rng(1).normal(size=1500), np.nan)
         words = named(
-            clusters_in_words(np.column_stack([table["air_time"], delay]), odd, [{1}, {0}]),
-            ["air_time", "delay"],
+            clusters_in_words(np.column_stack([table["air_time"], delay]), odd, [{1}, {0}]), ["air_time", "delay"]
         )
         assert words[0].startswith("delay missing")
         codes, rated = np.where(odd, 0.0, np.nan), ColumnTypes(("categorical",), (("R", "PG"),))

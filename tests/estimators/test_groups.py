@@ -218,11 +218,7 @@ def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
         (RandomProjectionTree(), [None] * 4000, "got none for row 0"),
         (DensityTree(missing="drop"), np.arange(4000) % 9, "got 'drop'"),
         (DivisiveClustering(stop_rule="level"), np.arange(4000) % 9, "expected stop_rule='hold-out' or 'none' with"),
-        (
-            DivisiveClustering(stop_rule="hold-out-uniform"),
-            np.arange(4000) % 9,
-            "got 'hold-out-uniform', which compar",
-        ),
+        (DivisiveClustering(stop_rule="hold-out-uniform"), np.arange(4000) % 9, "got 'hold-out-uniform', which"),
         (RandomProjectionTree(missing="drop"), np.arange(4000) % 9, "got 'drop'"),
     ],
 )

@@ -153,14 +153,8 @@ def test_it_is_saved_and_loaded_to_the_last_bit(model, rows, tmp_path):
 
 
 HARM = {
-    "an array of another shape": (
-        lambda state: replace(state, points=np.zeros((2, 2, 2))),
-        r"array points",
-    ),
-    "NaN": (
-        lambda state: replace(state, points=np.full((2, 2), np.nan)),
-        "finite numbers in the array points",
-    ),
+    "an array of another shape": (lambda state: replace(state, points=np.zeros((2, 2, 2))), r"array points"),
+    "NaN": (lambda state: replace(state, points=np.full((2, 2), np.nan)), "finite numbers in the array points"),
     "other columns": (lambda state: replace(state, points=np.zeros((2, 3))), "model of 2 columns, got those of 3"),
     "no points": (lambda state: replace(state, points=np.zeros((0, 2))), "restore it from a copy"),
     "a reach that is none": (lambda state: replace(state, reach=-1.0), "expected a reach above 0, got -1.0"),

@@ -108,13 +108,7 @@ def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(
         assert alarms[0] == alarms[1]
 
 
-OF_ANY_SIZE = (
-    "random",
-    "sphere, by variance",
-    "pca, in gaps",
-    "ica",
-    "mdh, refined",
-)
+OF_ANY_SIZE = ("random", "sphere, by variance", "pca, in gaps", "ica", "mdh, refined")
 
 
 @pytest.mark.parametrize("name", OF_ANY_SIZE)

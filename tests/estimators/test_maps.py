@@ -146,10 +146,7 @@ def test_rows_on_a_threshold_are_labelled_by_the_features_that_were_counted(rows
 
 HARM = {
     "another centre": (lambda made: replace(made, centre=np.zeros(3)), "expected 4 columns in the array planes, got 3"),
-    "no numbers": (
-        lambda made: replace(made, centre=np.full(2, np.inf)),
-        "expected finite numbers in the array",
-    ),
+    "no numbers": (lambda made: replace(made, centre=np.full(2, np.inf)), "expected finite numbers in the array"),
     "another power": (lambda made: replace(made, power=-1.0), "expected a power from 0 to 9, got -1.0"),
 }
 

@@ -55,9 +55,7 @@ def test_labels_of_a_small_class_hold_the_hyperplane_beyond_its_bound():
 
 
 @pytest.mark.parametrize(
-    ("names", "classes"),
-    [((7, 3), [3, 7]), (("spam", "ham"), ["ham", "spam"])],
-    ids=["integers", "texts"],
+    ("names", "classes"), [((7, 3), [3, 7]), (("spam", "ham"), ["ham", "spam"])], ids=["integers", "texts"]
 )
 def test_classes_have_their_own_names_and_order(names, classes):
     X, truth, y = two_groups()

@@ -12,14 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chunkings, seeds
 
-from mdh_dask import (
-    GowerFeatures,
-    HyperplaneEnsemble,
-    RandomProjectionTree,
-    cluster_profiles,
-    drift,
-    load_model,
-)
+from mdh_dask import GowerFeatures, HyperplaneEnsemble, RandomProjectionTree, cluster_profiles, drift, load_model
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.columns.coding import Levels
 

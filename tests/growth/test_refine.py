@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import (
-    DivisiveClustering,
-    HierarchicalMDH,
-    MinimumDensityHyperplane,
-    PCATree,
-    drift,
-    load_model,
-)
+from mdh_dask import DivisiveClustering, HierarchicalMDH, MinimumDensityHyperplane, PCATree, drift, load_model
 from mdh_dask._jit.sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine

@@ -295,10 +295,7 @@ def test_bands_of_different_zones_are_not_one_scene(tmp_path):
     one = open_image(tile(tmp_path / "a.tif", embeddings()[0][..., :1]))
     with rasterio.open(tile(tmp_path / "b.tif", embeddings()[0][..., 1:2]), "r+") as file:
         file.crs = "EPSG:32634"
-    with pytest.raises(
-        ValueError,
-        match=r"expected bands of one place; got EPSG:32633 and EPSG:32634 in .*: resample one, or use reproject=",
-    ):
+    with pytest.raises(ValueError, match="expected bands of one place; got EPSG:32633 and EPSG:32634 in "):
         stacked([one, open_image(tmp_path / "b.tif")])
 
 

@@ -103,9 +103,7 @@ def test_an_overview_is_opened_by_its_level_with_its_mask_and_where_the_image_li
         with rasterio.open(tmp_path / "labels.tif") as labels:
             assert (labels.shape, labels.transform, labels.bounds) == ((300, 220), file.transform, file.bounds)
     assert seen.n_without == (~inside).sum() > 0
-    with pytest.raises(
-        ValueError, match=r"expected a level from 0 to 3 in .*, of 1200 x 880 x 3, .*150 x 110 x 3; got 4"
-    ):
+    with pytest.raises(ValueError, match=r"expected a level from 0 to 3 in .*, of 1200 x 880 x 3, .*150 x 110 x 3"):
         open_image(tmp_path / "cog.tif", index={"level": 4})
 
 

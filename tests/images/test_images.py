@@ -67,9 +67,7 @@ def test_rows_of_all_blocks_are_every_pixel_once_and_numbered_the_same_whatever_
 
 
 def test_rows_that_are_no_whole_lines_of_a_panel_have_no_block():
-    with pytest.raises(
-        ValueError, match=r"expected whole lines of 4 pixels in a block; got rows 4 to 9 of an image of 6 x"
-    ):
+    with pytest.raises(ValueError, match="expected whole lines of 4 pixels in a block; got rows 4 to 9 of an image"):
         PixelOrder(6, 4).block_of(4, 6)
 
 
@@ -106,25 +104,13 @@ def test_axes_are_what_is_told_else_their_names_else_their_lengths(shape, names,
 @pytest.mark.parametrize(
     ("shape", "names", "axes", "index", "message"),
     [
-        (
-            (3, 50, 4),
-            None,
-            None,
-            {},
-            r"got shape \(3, 50, 4\), which does not say what its axes are: name them with axes='yxc'",
-        ),
+        ((3, 50, 4), None, None, {}, r"got shape \(3, 50, 4\), which does not say what its axes are: name them with"),
         ((300, 50, 40), None, None, {}, "as the one axis of at most 32, first or last"),
         ((50,), None, None, {}, "which does not say what its axes are"),
         ((5, 50, 40), None, "yx", {}, r"expected a letter for each of 3 axes of shape \(5, 50, 40\); got 'yx'"),
         ((5, 50, 40), None, "cyy", {}, "expected one axis y, one axis x and at most one of bands; got c, y, y"),
         ((5, 50, 40), None, "tzx", {}, "expected one axis y, one axis x and at most one of bands; got t, z, x"),
-        (
-            (5, 50, 40),
-            "zyx",
-            None,
-            {},
-            "axis z has length 5, of which an image uses one: choose it with index, as z=0",
-        ),
+        ((5, 50, 40), "zyx", None, {}, "axis z has length 5, of which an image uses one: choose it with index, as"),
         ((5, 50, 40), "zyx", None, {"z": 5}, "expected an index from 0 to 4 on axis z; got 5"),
         ((5, 50, 40), "cyx", None, {"t": 0}, "there is no axis t for an index"),
     ],
@@ -397,9 +383,7 @@ def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
         raise ValueError("<COMPRESSION.LZW: 5> requires the 'imagecodecs' package")
 
     monkeypatch.setattr("mdh_dask.images.tiff.zarr_of", fail)
-    with pytest.raises(
-        ImportError, match=r"a.tif is compressed: .*'imagecodecs' package, which is missing: pip install"
-    ):
+    with pytest.raises(ImportError, match=r"a.tif is compressed: .*'imagecodecs' package, which is missing: pip"):
         image.pixels.compute(scheduler="synchronous")
 
 
@@ -513,18 +497,10 @@ def reference_lab(pixels, most):
 @pytest.mark.parametrize(
     ("pixels", "features", "message"),
     [
-        (
-            np.ones((9, 9, 2), "u1"),
-            {"kinds": ("lab",)},
-            "expected red, green and blue of uint8 or uint16 for 'lab'; got 2",
-        ),
+        (np.ones((9, 9, 2), "u1"), {"kinds": ("lab",)}, "expected red, green and blue of uint8 or uint16 for 'lab'"),
         (np.ones((9, 9, 3)), {"kinds": ("lab",)}, "got 3 bands of float64"),
         (np.ones((9, 9, 3), "u1"), {"kinds": ("texture",)}, "expected a window for texture; got none: give window=5"),
-        (
-            np.ones((9, 9, 3), "u1"),
-            {"kinds": ("labs",)},
-            "expected features among lab, smooth, texture, gradient; got labs",
-        ),
+        (np.ones((9, 9, 3), "u1"), {"kinds": ("labs",)}, "expected features among lab, smooth, texture, gradient"),
     ],
 )
 def test_features_that_an_image_does_not_have_are_refused_before_anything_is_read(pixels, features, message):

@@ -203,13 +203,7 @@ def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tm
 
 def test_the_progress_bar_counts_pixels(stored, tmp_path):
     bars = []
-    write_labels(
-        bright,
-        stored,
-        tmp_path / "l.zarr",
-        n_labels=3,
-        progress=lambda n: bars.append(Bar(n)) or bars[0],
-    )
+    write_labels(bright, stored, tmp_path / "l.zarr", n_labels=3, progress=lambda n: bars.append(Bar(n)) or bars[0])
     assert (bars[0].total, bars[0].rows, bars[0].open) == (stored.order.n_rows, stored.order.n_rows, False)
 
 

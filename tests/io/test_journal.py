@@ -309,10 +309,7 @@ class Plain(Statistic):
 @pytest.mark.parametrize(
     ("statistic", "message"),
     [
-        (
-            Counting("an object"),
-            "got a object, in the journal of a job: decorate a dataclass",
-        ),
+        (Counting("an object"), "got a object, in the journal of a job: decorate a dataclass"),
         (Counting(Path), "got a ABCMeta|got a type"),
         (Plain(), "expected a dataclass or named tuple to be stored; got Plain"),
     ],

@@ -136,11 +136,7 @@ SIZE = ROWS.nbytes
 
 @pytest.mark.parametrize(
     ("memory", "free", "place"),
-    [
-        (4 * SIZE, 0, "memory"),
-        (4 * SIZE - 1, 2 * SIZE, "disk"),
-        (4 * SIZE - 1, 2 * SIZE - 1, None),
-    ],
+    [(4 * SIZE, 0, "memory"), (4 * SIZE - 1, 2 * SIZE, "disk"), (4 * SIZE - 1, 2 * SIZE - 1, None)],
 )
 def test_auto_takes_a_quarter_of_memory_or_half_of_the_free_disk_or_nothing(monkeypatch, scratch, memory, free, place):
     room(monkeypatch, memory, free)

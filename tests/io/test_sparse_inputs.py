@@ -225,10 +225,7 @@ def test_a_whole_store_of_anndata_names_its_rows_as_the_remedy(written):
 
 
 BOMBS = {
-    "of rows": (
-        "9000000000000 2 1\n1 1 1\n",
-        "holding all of its rows takes 72,000,000,000,048 bytes, and there are",
-    ),
+    "of rows": ("9000000000000 2 1\n1 1 1\n", "holding all of its rows takes 72,000,000,000,048 bytes, and there are"),
     "of values": ("3 2 9000000000000\n1 1 1\n", "takes 432,000,000,000,024 bytes, .*: store the rows in a Zarr group"),
     "of lines": ("3 2 1\n" + "1 1 1\n" * 400_000, "more than 1,048,704 bytes for the 1 values of its header"),
     "of comments": ("%" * 2**21, "is not a file of sparse rows of Matrix Market"),
@@ -249,9 +246,7 @@ def test_sparse_rows_of_scipy_that_unpack_to_more_than_memory_are_refused(tmp_pa
     rows = sp.csr_array((np.zeros(10**7), np.zeros(10**7, "i4"), [0, 10**7]), shape=(1, 2))
     sp.save_npz(tmp_path / "x.npz", rows)
     monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 10**8)
-    with pytest.raises(
-        ValueError, match=r"x.npz: holding all of its rows takes 160,000,804 bytes, and there are 100,000,000"
-    ):
+    with pytest.raises(ValueError, match=r"x.npz: holding all of its rows takes 160,000,804 bytes, and there are 100"):
         open_features(tmp_path / "x.npz")
 
 

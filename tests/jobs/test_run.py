@@ -266,10 +266,7 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
             'kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4',
             ": 4 nodes of 8 threads, beside the time until they start",
         ),
-        (
-            'kind = "kubernetes"\nimage = "a:1"\nmaximum = 8',
-            ": 8 nodes of 2 threads, beside the time until they start",
-        ),
+        ('kind = "kubernetes"\nimage = "a:1"\nmaximum = 8', ": 8 nodes of 2 threads, beside the time until they start"),
         (
             'kind = "scheduler"\naddress = "tcp://host:8786"',
             ": 1 node of 1 thread, as the size of the cluster is not known",
@@ -735,10 +732,7 @@ def wait_for(pattern, folder, process):
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize(
     ("after", "number", "code"),
-    [
-        ("job.work/passes/001-*.npz", signal.SIGKILL, -9),
-        ("job.work/passes/002-*.npz", signal.SIGTERM, 143),
-    ],
+    [("job.work/passes/001-*.npz", signal.SIGKILL, -9), ("job.work/passes/002-*.npz", signal.SIGTERM, 143)],
 )
 def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, code, here, undisturbed):
     process = start("job.toml")

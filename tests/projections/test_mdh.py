@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH
-from mdh_dask._jit.descent import (
-    FLATTER,
-    MEMORY,
-    SUFFICIENT,
-    line_search,
-    quasi_newton_step,
-    start_descent,
-    take_step,
-)
+from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quasi_newton_step, start_descent, take_step
 from mdh_dask._jit.valleys import bin_linearly, grid_within, kernel_pulls, kernel_sums, smooth, valleys
 from mdh_dask.density.kde import CERTAIN_DEPTH
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio

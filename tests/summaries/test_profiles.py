@@ -150,9 +150,7 @@ def test_moments_are_kept_for_jobs_that_are_resumed(tmp_path):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e160])
 def test_values_whose_squares_have_no_sum_are_refused(bad):
-    with pytest.raises(
-        ValueError, match=r"finite values up to 1e\+150; got NaN or (inf|1e\+160): drop these rows, or scale"
-    ):
+    with pytest.raises(ValueError, match=r"finite values up to 1e\+150; got NaN or (inf|1e\+160): drop these rows"):
         MomentPass(1, np.zeros(1)).chunk(0, np.zeros(1, dtype=int), np.array([[bad]]))
 
 

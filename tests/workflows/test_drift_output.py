@@ -159,11 +159,7 @@ def test_limits_reach_the_comparison_and_the_report(here):
     [
         (("no.zarr", "--model", "m.zarr"), 66, "there is no Zarr array at no.zarr; check the path"),
         (("same.zarr", "--model", "no.zarr"), 66, "no.zarr is not there"),
-        (
-            ("same.npy", "--model", "m.zarr", "--columns", "0,1"),
-            65,
-            "expected 3 columns, as m.zarr was fitted to; got 2",
-        ),
+        (("same.npy", "--model", "m.zarr", "--columns", "0,1"), 65, "expected 3 columns, as m.zarr was fitted to"),
         (("same.zarr", "--model", "m.zarr", "--threshold", "0"), 2, "0.0 is not in the range 0<x<=1"),
         (("same.zarr", "--model", "m.zarr", "--report", "no/r.html"), 73, "does not exist: make it first"),
         (("same.zarr", "--model", "m.zarr", "--report", "http://b/r.html"), 2, "a store that can be written to"),

@@ -89,9 +89,7 @@ def test_csv_of_numbers_needs_no_types(paths):
     rows, names = open_features(paths["x.csv"], ["code", "x"])
     assert names == ("code", "x")
     assert rows.dtype == np.float64
-    with pytest.raises(
-        ValueError, match=r"got colour \('blue' in row 0\) in .*x.csv: name the columns .*, as x,code,y"
-    ):
+    with pytest.raises(ValueError, match=r"got colour \('blue' in row 0\) in .*x.csv: name the columns .*, as x,code"):
         open_features(paths["x.csv"])
 
 
@@ -169,10 +167,7 @@ def test_other_characters_than_those_of_utf8_are_refused(tmp_path, text):
     [
         ("a,b\n1,2\n3,oops\n", r"got b \('oops' in row 1\) in .*: name the columns to take with columns=..., as a;"),
         ("a,b\n1,\n3,NA\n", r"got b \(no value in 2 rows\)"),
-        (
-            "a b\n1 2\n3 4\n",
-            r"got a b \('1 2' in row 0\) in .*: columns are separated by commas, semicolons,",
-        ),
+        ("a b\n1 2\n3 4\n", r"got a b \('1 2' in row 0\) in .*: columns are separated by commas, semicolons,"),
     ],
 )
 def test_columns_that_are_no_numbers_are_named_with_their_first_text(tmp_path, lines, error):
@@ -345,9 +340,7 @@ def test_a_compressed_csv_that_holds_too_many_lines_is_refused(tmp_path, monkeyp
 @pytest.mark.parametrize("values", [[[1.0], [2.0, 3.0]], [[[1.0]], [[2.0]]], [{"x": 1}, {"x": 2}]], ids=str)
 def test_columns_of_several_values_in_a_row_are_named_with_their_types(tmp_path, values):
     pq.write_table(pa.table({"a": [1.0, 2.0], "b": values}), tmp_path / "x.parquet")
-    with pytest.raises(
-        ValueError, match=r"one value in every row; got b \((list|struct)<.*\) in .*x.parquet: name oth"
-    ):
+    with pytest.raises(ValueError, match=r"one value in every row; got b \((list|struct)<.*\) in .*x.parquet: name"):
         open_typed(tmp_path / "x.parquet")
     assert open_typed(tmp_path / "x.parquet", ["a"]).names == ("a",)
 
