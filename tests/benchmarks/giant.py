@@ -21,6 +21,7 @@ from mdh_dask.workflows.outputs import Outputs
 from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
 from .memory import N_WORKERS, Peaks, trouble_of, workers
+from .peers import why_missing
 from .shared import Table, verdict
 
 SHORT: dict[str, Any] = {"side": 4000}
@@ -116,6 +117,24 @@ def _beside_k_means(path: Path, bands: int) -> Iterator[tuple[Any, ...]]:
         labels = model.predict(rows)
         times.append(time.process_time())
         yield name, *np.diff(times).tolist(), len(np.unique(labels)), adjusted_rand_index(truth, labels)
+    if missing := why_missing("pyshepseg"):
+        yield f"pyshepseg ({missing})", *[float("nan")] * 2, 0, float("nan")
+    else:
+        yield _by_shepherd(np.moveaxis(zarr.open_array(path)[:], -1, 0))
+
+
+def _by_shepherd(bands: np.ndarray) -> tuple[Any, ...]:
+    """Segment stored numbers into connected regions, as pyshepseg does: not kinds of ground, so without an ARI."""
+    from pyshepseg.shepseg import doShepherdSegmentation, fitSpectralClusters
+
+    settings = {"numClusters": 60, "imgNullVal": None, "fixedKMeansInit": False}  # its own
+    doShepherdSegmentation(bands[:, :100, :100])  # compiles
+    times = [time.process_time()]
+    clusters = fitSpectralClusters(bands, subsamplePcnt=100 * SAMPLE / CHUNK**2, **settings)
+    times.append(time.process_time())
+    found = doShepherdSegmentation(bands, kmeansObj=clusters).segimg
+    times.append(time.process_time())
+    return "pyshepseg, connected regions", *np.diff(times).tolist(), int(found.max()), float("nan")
 
 
 def _opened(path: Path) -> Image:
