@@ -12,8 +12,7 @@ from ..tree.clusters import clusters_below
 from ..tree.export import direction_text
 from ..tree.html import colours_of, hex_of, is_light, palette
 from ..tree.structure import Tree
-from .pictures import Picture, picture_of
-from .segments import Sizes
+from .pictures import Picture, Sizes, picture_of
 from .sides import Sides, sides_of
 
 MAX_PICTURES = 150

@@ -22,7 +22,7 @@ from ..estimators.models import load_model
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
 from ..io.inputs import Table, TypedTable
-from ..io.label_tables import is_label_table, label_table
+from ..io.parquet import is_label_table, label_table
 from ..io.writing import write_companion
 from ..report import write_report
 from .estimates import telling_of_memory

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from .._errors import CannotCreateError, SettingError
 from .._locations import name_of
 from .._packages import require
-from ..io.label_tables import is_label_table
 from ..io.models import MODEL
+from ..io.parquet import is_label_table
 from ..io.paths import local_path
 from ..io.repositories import Revision, check_branch, revision_of
 from ..io.staging import ARRAY, Kind, check_file, will_replace
@@ -149,7 +149,7 @@ def _check_label_image(path: str, overwrite: bool) -> None:
 
 def _check_regions(path: str) -> None:
     """Raise an error if a package for the polygons of regions is missing."""
-    from ..images.polygons import holds_polygons
+    from ..images.region_tables import holds_polygons
 
     for package in ("rasterio", "shapely") if holds_polygons(path) else ():
         require(package, "maps")

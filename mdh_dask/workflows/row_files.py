@@ -18,9 +18,8 @@ from ..chunks import holds_compact
 from ..estimators.groups import whole_weights
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
-from ..io.label_tables import LABEL, ROW, is_label_table
 from ..io.npy import load_npy
-from ..io.parquet import open_parquet_table
+from ..io.parquet import LABEL, ROW, is_label_table, open_parquet_table
 from .reading import MissingChunks
 
 HEADER = (ROW, LABEL)

@@ -21,7 +21,7 @@ from mdh_dask._levels import level_features
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.coding import Levels
 from mdh_dask.density_trees.passes import BallCounts, NearestCounts
-from mdh_dask.density_trees.recount import Places
+from mdh_dask.density_trees.plan import Places
 from mdh_dask.ensembles.mixture import TuplePass
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
 from mdh_dask.estimators.groups import CountGroups

@@ -26,7 +26,7 @@ from mdh_dask.density_trees.clusters import clusters_of
 from mdh_dask.density_trees.graph import communities, nearest_others, neighbourhood
 from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import Places, places_of
-from mdh_dask.density_trees.recount import _in_core_and_cut
+from mdh_dask.density_trees.plan import _in_core_and_cut
 from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.estimators.density_state import DensityState
 from mdh_dask.metrics import adjusted_rand_index

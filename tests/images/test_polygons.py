@@ -17,7 +17,7 @@ from test_geo_maps import SINUSOIDAL, UTM, scene_with
 from test_nodata import bright
 
 from mdh_dask.images import open_image, polygons, region_tables
-from mdh_dask.images.polygons import Polygons
+from mdh_dask.images.region_tables import Polygons
 from mdh_dask.images.regions import RegionPaths, write_segments
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
