@@ -2,19 +2,16 @@
 
 import ast
 import re
-from base64 import b64encode
 from importlib import import_module
 from importlib.util import find_spec
-from io import BytesIO
 
 import nbformat
 import numpy as np
 import pytest
 from nbclient.exceptions import CellExecutionError
-from PIL import Image
 from sklearn.datasets import load_digits
 
-from tests.notebooks import FOLDER, MACHINE, NOTEBOOK, PATHS, PICTURE, WIDTH, code, executed, keep, kept, pictures, size
+from tests.notebooks import FOLDER, MACHINE, NOTEBOOK, PATHS, PICTURE, code, executed, kept, pictures, size
 
 pytestmark = pytest.mark.slow
 
@@ -88,18 +85,6 @@ def test_a_notebook_runs_from_top_to_bottom_without_a_warning_and_shows_its_pict
     assert any("image/png" in output.get("data", {}) for _, output in outputs)
 
 
-def test_a_failing_cell_is_named(folder):
-    cells = [nbformat.v4.new_code_cell(source, id=name) for name, source in [("one", "1"), ("halves", "1 / 0")]]
-    with pytest.raises(pytest.fail.Exception, match="cell halves: ZeroDivisionError: division by zero"):
-        run(nbformat.v4.new_notebook(cells=cells), folder)
-
-
-def test_a_parameter_that_a_notebook_does_not_have_is_refused():
-    cell = nbformat.v4.new_code_cell("n = 3", id="parameters", metadata={"tags": ["parameters"]})
-    with pytest.raises(ValueError, match="no parameter m"):
-        with_parameters(nbformat.v4.new_notebook(cells=[cell]), {"m": 4})
-
-
 def test_a_notebook_is_valid_and_holds_nothing_of_a_run_but_small_pictures_and_short_texts(notebook):
     nbformat.validate(notebook)
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
@@ -113,36 +98,6 @@ def test_a_notebook_is_valid_and_holds_nothing_of_a_run_but_small_pictures_and_s
     assert sizes, "no pictures: python -m tests.notebooks"
     assert max(sizes) <= PICTURE
     assert sum(sizes) <= NOTEBOOK
-
-
-def test_pictures_that_are_too_large_or_too_many_are_kept_small():
-    noise = np.random.default_rng(0).integers(0, 256, (70, WIDTH + 200, 3), dtype=np.uint8)
-    file = BytesIO()
-    Image.fromarray(noise).save(file, "PNG")
-    outputs = [nbformat.v4.new_output("display_data", {"image/png": b64encode(file.getvalue()).decode()})] * 5
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(outputs=outputs)])
-    keep(notebook)
-    sizes = [size(picture) for picture in pictures(notebook)]
-    assert len(sizes) == 5
-    assert max(sizes) <= PICTURE
-    assert sum(sizes) <= NOTEBOOK
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["/home/me/rows.zarr", "tcp://scheduler:8786", "at 10.0.0.7", "in 0.3 s", "seconds: 4", "at 09:30", "x" * 5000],
-)
-def test_a_text_of_a_machine_or_of_many_lines_is_not_kept(text):
-    assert kept([nbformat.v4.new_output("stream", name="stdout", text=text)]) == []
-    assert kept([nbformat.v4.new_output("execute_result", {"text/plain": text})]) == []
-
-
-def test_what_is_printed_is_kept_and_what_is_logged_is_not():
-    printed, logged = (
-        nbformat.v4.new_output("stream", name=name, text="7 clusters\n") for name in ("stdout", "stderr")
-    )
-    (both,) = kept([printed, logged, printed])
-    assert (both.name, both.text) == ("stdout", "7 clusters\n7 clusters\n")
 
 
 def test_a_notebook_has_a_title_parameters_public_names_short_cells_and_links_that_lead_somewhere(notebook):

@@ -21,10 +21,10 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
-from helpers import at_night, last_line
+from helpers import last_line
 from sklearn.metrics import adjusted_rand_score
 
-from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_model
+from mdh_dask import KernelPCAFeatures, RandomProjectionTree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.cli.parameters import PARAMETERS
@@ -116,37 +116,6 @@ def test_options_reach_the_estimator(here):
     given = load_model("m.zarr").get_params()
     expected = {"max_clusters": 2, "scale": False, "sample_size": None, "min_cluster_size": 0.1, "decay": 0.5}
     assert given == RandomProjectionTree(n_projections=20, **expected).get_params()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "method", at_night(["rp", "svc", "density", "kernel-kmeans", "mdh", "hyperplane", "consensus", "ensemble"], 2)
-)
-def test_every_kind_of_method_writes_what_its_estimator_finds_by_default(method, here):
-    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
-    result = run("fit", "../in/few.zarr", *outputs, "--method", method, *THREADS)
-    assert result.exit_code == 0, result.output
-    estimator = METHODS[method]().fit(rows_of_blobs(300)[0])
-    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), estimator.labels_)
-    model = load_model("m.zarr")
-    assert type(model) is METHODS[method]
-    assert model.get_params() == estimator.get_params()
-    assert METHODS[method].__name__ in Path("r.html").read_text()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", at_night(["rp", "mdh", "kernel-kmeans"]))
-def test_every_kind_of_method_takes_a_feature_map_and_predicts_through_it(method, here):
-    options = ("--method", method, "--feature-map", "local-scaling", *of_map(n_landmarks=60, n_components=3))
-    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
-    result = run("fit", "../in/few.zarr", *outputs, *options, *THREADS)
-    assert result.exit_code == 0, result.output
-    result = run("predict", "../in/few.zarr", "--model", "m.zarr", "--out", "again.zarr", *THREADS)
-    assert result.exit_code == 0, result.output
-    np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
-    feature_map = load_model("m.zarr").feature_map_.map_
-    assert feature_map.projection.shape == (60, 3)
-    assert f"Kernel</dt><dd>{feature_map.kernel}</dd>" in Path("r.html").read_text()
 
 
 def model_with(*options):
@@ -257,11 +226,6 @@ def test_what_was_an_option_is_named_as_a_parameter_of_the_method(typed, written
     result = run("fit", "../in/x.zarr", *OUT, *typed)
     assert result.exit_code == exits.USAGE
     assert f"A parameter of the method is written as -p {written}." in result.stderr
-
-
-def test_an_undocumented_parameter_has_no_description(monkeypatch):
-    monkeypatch.setattr(PCATree, "__doc__", "A tree.")
-    assert description(PCATree, "quantile") == ""
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "segment"])

@@ -134,14 +134,6 @@ def test_an_empty_folder_is_filled(here):
     assert sorted(os.listdir()) == WRITTEN
 
 
-@pytest.mark.slow
-def test_progress_bars_cover_all_passes_where_asked_for(here):
-    result = run("--image", "../beach.png", "--out", "d", "--progress")
-    for step in ("drawing pixels", "writing labels"):
-        assert re.search(rf"{step}: 100%", result.stderr)
-    assert "%" not in run("--image", "../beach.png", "--out", "e").stderr
-
-
 # Errors
 
 

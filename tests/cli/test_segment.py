@@ -201,24 +201,6 @@ def test_a_preview_alone_is_an_output_and_is_replaced_only_if_asked(here):
     assert os.listdir() == ["p.png"]
 
 
-def test_the_progress_of_every_pass_is_shown_where_asked_for(here):
-    result = run("../in/beach.png", "--out", "l.zarr", "--preview", "p.png", "--sample", 4000, "--progress", *QUICK)
-    for step in ("drawing pixels", "writing labels"):
-        assert re.search(rf"{step}: 100%", result.stderr), result.stderr
-    result = run("../in/beach.png", "--preview", "q.png", "--progress", *QUICK)
-    assert "looking at segments: 100%" in result.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_a_cluster_of_processes_gives_the_same_labels(here):
-    options = ("--window", 3, "--sample", 4000, "--n-projections", 20)
-    assert run("../in/geo.tif", "--out", "threads.zarr", *options, *THREADS).exit_code == 0
-    result = run("../in/geo.tif", "--out", "cluster.zarr", *options, "--workers", 1)
-    assert result.exit_code == 0, result.output
-    np.testing.assert_array_equal(labels_of("cluster.zarr"), labels_of("threads.zarr"))
-
-
 OUT = ("--out", "l.zarr")
 ERRORS = {
     "missing": (("nope.png", *OUT), 66),

@@ -22,7 +22,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.chunks import plans, reduce_rows
-from mdh_dask.estimators import base, states
+from mdh_dask.estimators import states
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.io import keeping
 from mdh_dask.kernels import RBF, Quadratic
@@ -193,21 +193,6 @@ def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, 
     assert model.n_passes_ > 2
 
 
-def test_passes_are_numbered_one_after_the_other(rows, monkeypatch):
-    told = []
-
-    def bar(self, description):
-        told.append(description)
-
-    monkeypatch.setattr(base.ClusterEstimator, "_bar", bar)
-    X = da.from_array(rows, chunks=(300, 2))
-    tree_of_rows(cache=None).fit(X)
-    assert [words.split(":")[0] for words in told[1:]] == [f"pass {i}" for i in range(2, len(told) + 1)]
-    del told[:]
-    tree_of_rows(cache="memory").fit(X)
-    assert told[:2] == ["pass 2: mapping", "features, pass 1: reading"]
-
-
 def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
     lengths = []
 
@@ -240,30 +225,6 @@ def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatc
 
 
 # What is kept, and that it goes
-
-
-def test_the_scratch_array_is_gone_afterwards_also_after_an_error(rows, tmp_path, monkeypatch):
-    seen = []
-
-    def look(*args, **kwargs):
-        seen.append(len(list(tmp_path.rglob("features.zarr"))))
-        return reduce_rows(*args, **kwargs)
-
-    def fail(*args, **kwargs):
-        if list(tmp_path.rglob("features.zarr")):
-            raise RuntimeError("lost")
-        return reduce_rows(*args, **kwargs)
-
-    X = da.from_array(rows, chunks=(300, 2))
-    with dask.config.set({"temporary-directory": str(tmp_path)}):
-        monkeypatch.setattr(plans, "reduce_rows", look)
-        tree_of_rows(cache="disk").fit(X)
-        assert seen[0] == 0
-        assert set(seen[1:]) == {1}
-        monkeypatch.setattr(plans, "reduce_rows", fail)
-        with pytest.raises(RuntimeError, match="lost"):
-            tree_of_rows(cache="disk").fit(X)
-    assert list(tmp_path.rglob("*.zarr")) == []
 
 
 @pytest.mark.parametrize(

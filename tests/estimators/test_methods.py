@@ -12,7 +12,6 @@ from cases import new
 from helpers import at_night
 from sklearn.base import clone
 
-import mdh_dask
 from mdh_dask import (
     PDDP,
     ConsensusClustering,
@@ -256,14 +255,6 @@ def test_workers_label_rows_without_scikit_learn(rows):
     labels, imported = pickle.loads(done.stdout)
     assert not imported
     np.testing.assert_array_equal(labels, [model.labels_ for model in models])
-
-
-def test_all_names_are_exported():
-    assert set(all_estimators()) <= set(mdh_dask.__all__) <= set(dir(mdh_dask))
-    for name, cls in all_estimators().items():
-        assert getattr(mdh_dask, name) is getattr(mdh_dask.estimators, name) is cls
-    for room in mdh_dask.ROOMS:
-        assert mdh_dask.__getattr__(room).__all__
 
 
 @pytest.mark.slow

@@ -52,11 +52,6 @@ def test_parameters_that_are_no_defaults_reach_the_rows(given):
     assert model.tree_ == HierarchicalMDH(merge=True, **given).fit(rows).tree_
 
 
-def test_starts_that_are_no_defaults_reach_the_rows_too():
-    assert HierarchicalKernelMDH(starts="pca2")._of_rows_themselves().starts == "pca2"
-    assert HierarchicalKernelMDH()._of_rows_themselves().starts == HierarchicalMDH().starts
-
-
 @pytest.mark.slow
 def test_the_tree_is_the_same_whatever_the_chunks(model):
     lazy = HierarchicalKernelMDH().fit(da.from_array(long_clusters()[0], chunks=(117, 12)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 import zarr
-from helpers import Bar, names
+from helpers import names
 from hypothesis import given
 from hypothesis import strategies as st
 from ome_zarr_models.v05 import ImageLabel, Labels
@@ -174,21 +174,6 @@ def test_labels_that_are_not_what_they_should_be_are_refused(label, kind, messag
     assert names(tmp_path) == ["image.zarr"]
 
 
-def test_a_failure_leaves_nothing_and_an_older_array_as_it_was(stored, tmp_path, scheduler):
-    write_labels(bright, stored, tmp_path / "l.zarr", n_labels=3)
-
-    def fail(rows):
-        if (rows[:, 0] > 200).any():
-            raise RuntimeError("the disk is full")
-        return bright(rows)
-
-    for path in ("l.zarr", "new.zarr"):
-        with pytest.raises(RuntimeError, match="the disk is full"):
-            write_labels(fail, stored, tmp_path / path, n_labels=3, overwrite=True)
-    assert names(tmp_path) == ["image.zarr", "l.zarr"]
-    np.testing.assert_array_equal(zarr.open_array(tmp_path / "l.zarr"), expected_labels(beach()))
-
-
 @pytest.mark.parametrize("factors", [None, np.linspace(0, 2, 9)])
 def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tmp_path):
     features = Features(window=3) if factors is None else Features(window=3).times(factors)
@@ -199,12 +184,6 @@ def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tm
     assert seen.sizes[0] > 0 < seen.sizes[1]
     grey = image_of(beach()[..., :1])
     assert summarise(bright, grey, n_labels=3, features=Features(window=3)).means.shape == (3, 1)
-
-
-def test_the_progress_bar_counts_pixels(stored, tmp_path):
-    bars = []
-    write_labels(bright, stored, tmp_path / "l.zarr", n_labels=3, progress=lambda n: bars.append(Bar(n)) or bars[0])
-    assert (bars[0].total, bars[0].rows, bars[0].open) == (stored.order.n_rows, stored.order.n_rows, False)
 
 
 # What is seen of the segments

@@ -11,7 +11,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import Bar, names
+from helpers import names
 
 from mdh_dask._journal import keeping as keeping_journal
 from mdh_dask.io import keeping, open_rows, write_rows
@@ -99,21 +99,6 @@ def test_the_scratch_array_goes_after_an_error_in_its_writing(scratch):
     with pytest.raises(RuntimeError, match="no rows"), kept(bad, "disk"):
         pytest.fail("the rows were not written")
     assert list(scratch.iterdir()) == []
-
-
-def test_several_jobs_share_a_scratch_folder(scratch):
-    with kept(lazy_rows(), "disk") as first, kept(lazy_rows() + 1, "disk") as second:
-        assert len(list(scratch.iterdir())) == 2
-        np.testing.assert_array_equal((second - first).compute(), np.ones_like(ROWS))
-
-
-def test_writing_to_disk_shows_a_bar():
-    bars = []
-    with kept(lazy_rows(), "disk", lambda total: bars.append(Bar(total)) or bars[-1]):
-        pass
-    (bar,) = bars
-    assert bar.rows == bar.total
-    assert bar.open is False
 
 
 def test_without_a_temporary_directory_scratch_is_where_the_system_has_it(monkeypatch, tmp_path):

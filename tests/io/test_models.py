@@ -14,7 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from helpers import at_night
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import four_groups, grown_tree, random_tree, trees
+from trees import four_groups, random_tree, trees
 
 import mdh_dask
 from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, Tree, load_model
@@ -82,35 +82,10 @@ def forge(path, tree, **arrays):
 # --- Round trip ---
 
 
-@pytest.mark.slow
-@settings(max_examples=15)
-@given(tree=trees, parameters=st.dictionaries(st.text("abc", max_size=3), plain, max_size=4))
-def test_what_is_saved_is_loaded_to_the_last_bit(tmp_path_factory, tree, parameters):
-    path = tmp_path_factory.mktemp("models") / "m"
-    save_tree(path, tree, parameters=parameters)
-    loaded, found = load_tree(path)
-    assert loaded == tree
-    assert found == parameters
-    for name, dtype in FIELDS.items():
-        assert getattr(loaded, name).dtype == np.dtype(dtype)
-        assert getattr(loaded, name).tobytes() == getattr(tree, name).tobytes()
-
-
 def test_every_field_of_the_tree_is_saved():
     assert set(FIELDS) == {field.name for field in fields(Tree) if field.compare}
     for name, dtype in FIELDS.items():
         assert getattr(TREE, name).dtype == dtype
-
-
-@pytest.mark.slow
-def test_a_loaded_tree_labels_rows_as_the_saved_one(path):
-    rows = four_groups()
-    tree = grown_tree(rows)
-    save_tree(path, tree, parameters={})
-    loaded, _ = load_tree(str(path))
-    np.testing.assert_array_equal(loaded.labels(rows), tree.labels(rows))
-    np.testing.assert_array_equal(loaded.density(0).density, tree.density(0).density)
-    assert loaded.cut(2) == tree.cut(2)
 
 
 def test_a_model_is_a_zarr_group_of_format_3_with_json_attributes(saved):

@@ -1,14 +1,12 @@
 """Jobs that run night after night: an input that has changed is begun anew, and outputs are always those of a night."""
 
-import json
-import os
 import shutil
 from pathlib import Path
 
 import dask
 import pytest
 from disturbed import contents
-from test_run import JOB, OUTPUTS, rows_of_blobs, run
+from test_run import JOB, rows_of_blobs, run
 
 from mdh_dask import __version__, load_model
 from mdh_dask.cli import exits
@@ -82,36 +80,6 @@ def rows_shown():
     """Return the rows of which there are labels and a model, both complete."""
     assert load_model("out/m.zarr").n_clusters_ == 3
     return len(open_rows("out/l.zarr", ndim=1))
-
-
-@pytest.mark.slow
-def test_a_changed_input_is_begun_anew_and_an_unchanged_one_does_nothing(second):
-    checked = run("--check", "job.toml").stdout
-    assert "job.toml, begins anew: input.shape was [6000, 3] and is [5500, 3]; " in checked
-    assert rows_shown() == ROWS[0]
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    assert "the job begins anew: input.shape was [6000, 3] and is [5500, 3]; input.objects was 14 and is 13; " in (
-        result.stderr
-    )
-    assert contents(Path("out")) == second
-    assert sorted(os.listdir("out")) == OUTPUTS
-    assert len(json.loads(Path("out/manifest.json").read_text())["attempts"]) == 1
-    assert sorted(os.listdir("job.work")) == ["attempt.json", "job.json", "lock", "manifest.json"]
-    assert "nothing to do" in run("job.toml").stdout
-
-
-@pytest.mark.slow
-def test_a_third_night_does_not_go_on_with_an_unfinished_second(bring, second, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
-        assert run("job.toml").exit_code == exits.INTERRUPTED
-    bring(ROWS[0])
-    assert rows_shown() == ROWS[0]
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    assert rows_shown() == ROWS[0]
-    assert sorted(os.listdir("out")) == OUTPUTS
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import tifffile
 import zarr
 from click.testing import CliRunner
-from disturbed import contents, emptied
+from disturbed import emptied
 from helpers import at_night, job_text, last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
@@ -104,13 +103,6 @@ def test_a_job_writes_what_segment_writes(name, images, here):
         Labels.from_zarr(zarr.open_group("out/l.zarr/labels", mode="r"))
     if name == "geo.tif":
         assert ours.attrs["proj:code"] == "EPSG:32721"
-
-
-@pytest.mark.slow
-def test_the_log_names_the_final_places_of_outputs_only(images, here):
-    log = run("job.toml").stderr
-    assert [name for name in OUTPUTS if f"{here}/out/{name}" not in log] == []
-    assert ".attempt-" not in log
 
 
 @pytest.mark.slow
@@ -249,22 +241,3 @@ def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images,
     assert re.match(r"finished on \S+, nothing to do: ", run("job.toml").stdout)
     describe(images / "tiles.zarr", JOB.replace("window = 3", "window = 5"))
     assert "job.input.window was 3 and is 5: change it back" in run("job.toml").stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", at_night(["tiles.zarr", "ome.zarr"], 1))
-def test_another_nights_image_replaces_the_outputs_of_the_night_before(name, images, here):
-    shutil.copytree(images / name, here / "tonight.zarr")
-    describe(here / "tonight.zarr", JOB + "[run]\non_change = 'restart'\n")
-    assert run("job.toml").exit_code == 0
-    yesterday = contents(here / "out")
-    array = zarr.open_array(here / "tonight.zarr", path="full" if name == "ome.zarr" else "", mode="r+")
-    array[:] = array[:][::-1] if name == "tiles.zarr" else array[:][..., ::-1, :]
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    assert "the job begins anew: input" in result.stderr
-    tonight = contents(here / "out")
-    assert tonight.keys() == yesterday.keys()
-    assert all(tonight[name] != yesterday[name] for name in ("p.png", "r.html"))
-    shutil.rmtree("job.work")
-    assert "exists: name another output" in run("job.toml").stderr

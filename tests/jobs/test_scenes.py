@@ -144,14 +144,6 @@ def test_twenty_scenes_of_five_nights_are_labelled_and_refitted_where_two_drift(
 
 
 @pytest.mark.slow
-def test_a_night_without_new_scenes_does_nothing(nights):
-    job, _ = nights
-    before = contents(job.parent / "out")
-    assert run(job) == "no new scene: 20 done in 5 nights, nothing to do"
-    assert contents(job.parent / "out") == before
-
-
-@pytest.mark.slow
 def test_the_report_has_a_table_of_the_scenes_and_monitors_are_told(nights):
     job, _ = nights
     page = (job.parent / "out/night.html").read_text()
@@ -346,29 +338,6 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
     with rasterio.open(tmp_path / "scenes/a.tif") as file:
         rows = file.read().reshape(3, -1).T
     np.testing.assert_array_equal(labels_of(job, "a")[0].ravel(), model.predict(rows))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["fit_scenes", "labelled", "write_night"])
-def test_without_locks_the_night_that_loses_leaves_nothing_behind(step, tmp_path, monkeypatch):
-    job, original, entered = new_job(tmp_path), getattr(night_module, step), []
-    for number in range(2):
-        scene(tmp_path / f"scenes/{number}.tif", number)
-
-    def overtaken(*args, **kwargs):
-        found = original(*args, **kwargs)
-        if not entered:
-            entered.append(step)
-            run(job)
-        return found
-
-    monkeypatch.setattr("mdh_dask.io.locks.fcntl", None)
-    monkeypatch.setattr(night_module, step, overtaken)
-    with pytest.raises(BlockingIOError, match="the job was taken over by attempt"):
-        run(job)
-    made = ["0.tif", "1.tif", "manifest.json", "metrics.json", "model-1.zarr", "night.html"]
-    assert sorted(os.listdir(tmp_path / "out")) == made
-    assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["0", "1"], 1)
 
 
 def test_a_scene_without_names_of_bands_is_labelled_on_any_night(tmp_path):

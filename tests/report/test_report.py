@@ -339,33 +339,6 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(path):
     assert written(path, random_tree(3, 0), overwrite=True).all("h1")
 
 
-@pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
-def test_a_failure_leaves_the_old_file_and_nothing_else(path, monkeypatch, failing):
-    path.write_text("precious")
-
-    def fail(*args, **kwargs):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(failing, fail)
-    with pytest.raises(OSError, match="no space left"):
-        write_report(path, random_tree(3, 0), title="", facts={}, overwrite=True)
-    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
-    assert path.read_bytes() == b"precious"
-
-
-def test_a_file_that_appears_meanwhile_is_kept(path, monkeypatch):
-    monkeypatch.setattr("os.fsync", lambda *_: path.write_bytes(b"another's"))
-    with pytest.raises(FileExistsError):
-        write_report(path, random_tree(3, 0), title="", facts={})
-    assert path.read_bytes() == b"another's"
-
-
-def test_folders_are_made_and_the_path_is_returned(tmp_path):
-    path = tmp_path / "a" / "b.html"
-    assert write_report(str(path), random_tree(3, 0), title="", facts={}) == path
-    assert [p.name for p in path.parent.iterdir()] == ["b.html"]
-
-
 def test_a_report_is_written_to_a_url_and_replaced_only_if_asked_for():
     url = "memory://reports/r.html"
     assert write_report(url, random_tree(3, 0), title="old", facts={}) == url
@@ -374,11 +347,6 @@ def test_a_report_is_written_to_a_url_and_replaced_only_if_asked_for():
     assert b"<h1>old</h1>" in read_file(url)
     write_report(url, random_tree(3, 0), title="new", facts={}, overwrite=True)
     assert b"<h1>new</h1>" in read_file(url)
-
-
-def test_folders_are_refused(tmp_path):
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        write_report(tmp_path, random_tree(3, 0), title="", facts={}, overwrite=True)
 
 
 def test_the_same_tree_gives_the_same_bytes(tmp_path):
