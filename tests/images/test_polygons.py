@@ -16,7 +16,7 @@ from strategies import seeds
 from test_geo_maps import SINUSOIDAL, UTM, scene_with
 from test_nodata import bright
 
-from mdh_dask.images import open_image, polygons, region_tables
+from mdh_dask.images import open_image, region_tables
 from mdh_dask.images.region_tables import Polygons
 from mdh_dask.images.regions import RegionPaths, write_segments
 
@@ -36,8 +36,7 @@ def test_the_union_of_polygons_is_the_image_of_labels_where_that_lies(crs, sieve
     image = open_image(scene_with(crs, tmp_path))
     paths = RegionPaths(*(str(tmp_path / name) for name in ("l.tif", "c.tif", "r.geoparquet")))
     with pytest.MonkeyPatch.context() as patch, dask.config.set({"mdh-dask.block-size": 1}):
-        for module in (polygons, region_tables):
-            patch.setattr(module, "SIDE", 16)
+        patch.setattr(region_tables, "SIDE", 16)
         write_segments(bright, image, paths, sieve=sieve, n_labels=3)
     table = geopandas.read_parquet(paths.regions)
     assert table.crs.equals(crs)
@@ -65,7 +64,7 @@ def test_polygons_are_the_same_areas_whatever_the_blocks_in_which_they_are_found
     n, found = numbers.max() + 1, []
     for of_block in (side, 99):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(polygons, "SIDE", of_block)
+            patch.setattr(region_tables, "SIDE", of_block)
             parts = Polygons((1.0, 0.0, 0.0, 0.0, 1.0, 0.0))
             for line in range(height):
                 parts.add(array, line, line + 1)
@@ -83,8 +82,7 @@ def test_parts_of_polygons_are_kept_only_of_regions_that_go_on_below(tmp_path, m
     array = zarr.create_array(tmp_path / "a.zarr", data=kinds[..., None].astype("u1"), chunks=(8, 60, 1))
     kept, take = [], Polygons.take
     monkeypatch.setattr(Polygons, "take", lambda self, ids: (take(self, ids), kept.append(len(self.parts)))[0])
-    for module in (polygons, region_tables):
-        monkeypatch.setattr(module, "SIDE", 8)
+    monkeypatch.setattr(region_tables, "SIDE", 8)
     place = {"spatial:transform": (10.0, 0.0, 500.0, 0.0, -10.0, 900.0)}
     image = replace(open_image(array.store_path.store.root, axes="yxc"), georeference=place)
     paths = RegionPaths(regions=str(tmp_path / "r.geoparquet"))
