@@ -31,14 +31,6 @@ OF_MAP = "feature_map."
 OF_PROJECTION = "projection_params."
 """Begins the names of options of the projection."""
 
-MOVED = {
-    "landmarks": "feature_map.n_landmarks",
-    "components": "feature_map.n_components",
-    "variance": "feature_map.variance",
-    "landmark_method": "feature_map.landmark_method",
-}
-"""Parameters of a feature map that had a flag of another name."""
-
 
 class FitCommand(click.Command):
     """A command with the parameters of the methods, whose unknown options may be parameters."""
@@ -65,7 +57,7 @@ def _as_parameter(flag: str, args: list[str]) -> str:
     name = flag[2:].replace("-", "_")
     if value.startswith("-") and not value[1:2].isdigit():
         value, name = ("false", name[3:]) if name.startswith("no_") else ("true", name)
-    return f"-p {MOVED.get(name, name)}={value}"
+    return f"-p {name}={value}"
 
 
 def method_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -219,7 +219,6 @@ def test_the_list_of_parameters_has_defaults_values_and_whole_sentences(method):
         (["--order=depth-first"], "order=depth-first"),
         (["--refine"], "refine=true"),
         (["--no-criterion-first"], "criterion_first=false"),
-        (["--landmarks", "50"], "feature_map.n_landmarks=50"),
     ],
 )
 def test_what_was_an_option_is_named_as_a_parameter_of_the_method(typed, written, here):
