@@ -67,9 +67,8 @@ class ClusterabilityTree(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new split. With ``sample_size=None``, the depth of the tree plus two.
-    Directions are those of `sample_size` rows of a branch (1024 with None); thresholds are those of all rows.
+    Passes: as for `RandomProjectionTree`. Directions are those of `sample_size` rows of a branch (1024 with None);
+    thresholds are those of all rows.
 
     References
     ----------
@@ -103,10 +102,9 @@ class NormalisedCutTree(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new split. With ``sample_size=None``, the depth of the tree plus two.
-    Affinities fall exponentially over ten bandwidths of the first component; in the paper, over a hundred. Directions
-    are those of `sample_size` rows of a branch (1024 with None); thresholds are those of all rows.
+    Passes: as for `RandomProjectionTree`. Affinities fall exponentially over ten bandwidths of the first component; in
+    the paper, over a hundred. Directions are those of `sample_size` rows of a branch (1024 with None); thresholds are
+    those of all rows.
 
     References
     ----------

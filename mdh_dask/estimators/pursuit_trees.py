@@ -67,10 +67,9 @@ class IPDDP(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new split. With ``sample_size=None``, the depth of the tree plus two.
-    The component is computed from `sample_size` rows of a branch (1024 with None); with a hold-out rule, from the half
-    of them that does not test the split. The gap is that of all rows. The test is not that of the paper.
+    Passes: as for `RandomProjectionTree`. The component is computed from `sample_size` rows of a branch (1024 with
+    None); with a hold-out rule, from the half of them that does not test the split. The gap is that of all rows. The
+    test is not that of the paper.
 
     References
     ----------
@@ -113,10 +112,8 @@ class DePDDP(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
-    The component is computed from `sample_size` rows of a branch (1024 with None). The default bandwidth is that of the
-    paper, ``sd(pc1) (4 / (3 n))^(1/5)``; a smaller one finds more clusters.
+    Passes: as for `RandomProjectionTree`. The component is computed from `sample_size` rows of a branch (1024 with
+    None). The default bandwidth is that of the paper, ``sd(pc1) (4 / (3 n))^(1/5)``; a smaller one finds more clusters.
 
     References
     ----------

@@ -27,10 +27,8 @@ class PCATree(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
-    The components are computed from `sample_size` rows of a branch (1024 with None); with a hold-out rule, from the
-    half of them that does not test the split.
+    Passes: as for `RandomProjectionTree`. The components are computed from `sample_size` rows of a branch (1024 with
+    None); with a hold-out rule, from the half of them that does not test the split.
 
     References
     ----------
@@ -66,10 +64,8 @@ class ICATree(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
-    The components are computed from `sample_size` rows of a branch (1024 with None); with a hold-out rule, from the
-    half of them that does not test the split.
+    Passes: as for `RandomProjectionTree`. The components are computed from `sample_size` rows of a branch (1024 with
+    None); with a hold-out rule, from the half of them that does not test the split.
 
     References
     ----------
@@ -191,13 +187,11 @@ class HierarchicalMDH(DivisiveTree):
 
     Notes
     -----
-    Passes: one if the first sample holds all rows. Otherwise a second pass counts all branches, and more follow only
-    if a fresh sample of a large branch shows a new valley. With ``sample_size=None``, the depth of the tree plus two.
-    The pursuit works on `sample_size` rows of a branch (1024 with None); with a hold-out rule, on the half of them that
-    does not test the split. Its bandwidth is ``0.9 sd(pc1) n^(-1/5)``, with the standard deviation along the first
-    principal component; starts with a much smaller standard deviation are also pursued with their own.
-    With more than 50 columns or features, hyperplanes are pursued in the span of as many principal components of the
-    branch and of the starts, as noise would separate a few rows in many columns anywhere.
+    Passes: as for `RandomProjectionTree`. The pursuit works on `sample_size` rows of a branch (1024 with None); with a
+    hold-out rule, on the half of them that does not test the split. Its bandwidth is ``0.9 sd(pc1) n^(-1/5)``, with the
+    standard deviation along the first principal component; starts with a much smaller standard deviation are also
+    pursued with their own. With more than 50 columns or features, hyperplanes are pursued in the span of as many
+    principal components of the branch and of the starts, as noise would separate a few rows in many columns anywhere.
 
     References
     ----------
