@@ -146,6 +146,7 @@ METHODS = {
     "fast_hdbscan, rows / 200": Method("fast_hdbscan", "HDBSCAN", options=FAIR, seeded=False),
     "Genie": Method("genieclust", "Genie", "n_clusters", seeded=False),
     "EVoC": Method("evoc", "EVoC"),
+    "AuToMATo": Method("automato", "Automato", options={"parallelize": 0}),
     "HiPart DePDDP": _hipart("DePDDP", options=PLAIN, seeded=False),
     "HiPart IPDDP": _hipart("IPDDP", options=PLAIN, seeded=False),
     "HiPart KMPDDP": _hipart("KMPDDP", options=PLAIN),

@@ -5,8 +5,8 @@ from importlib import import_module
 
 INSTALL = 'pip install -e ".[bench]"'
 
-ALONE = ("evoc", "fast_hdbscan", "genieclust")
-"""Packages that no extra holds: they are compared with where they are there (genieclust is under the AGPL)."""
+ALONE = ("automato", "evoc", "fast_hdbscan", "genieclust")
+"""Packages that no extra holds: they are compared with where they are there (two are under the AGPL)."""
 
 
 def why_missing(module: str) -> str | None:
