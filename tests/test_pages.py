@@ -156,7 +156,7 @@ def test_the_demo_says_how_often_it_reads_its_data(here):
 
 
 @pytest.mark.slow
-@snippet("README.md", "from mdh_dask import RandomProjectionTree, cluster_profiles")
+@snippet("README.md", "from mdh_dask import HierarchicalMDH, cluster_profiles")
 def test_the_first_lines_of_python_find_the_clusters(text, here, capsys):
     names = {}
     exec(text, names)

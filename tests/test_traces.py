@@ -54,7 +54,7 @@ def test_a_job_is_the_span_of_its_fit_and_a_failure_is_told_by_its_class(spans, 
     (tmp_path / "job.toml").write_text(text)
     jobs.run("job.toml")
     found = {one.name: one for one in spans()}
-    assert found["fit RandomProjectionTree"].parent.span_id == found["job night"].context.span_id
+    assert found["fit HierarchicalMDH"].parent.span_id == found["job night"].context.span_id
     with pytest.raises(OSError, match="secret"), traced("writing"):
         raise OSError("s3://key:secret@bucket")
     (*_, failed) = spans()

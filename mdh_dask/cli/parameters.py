@@ -64,7 +64,7 @@ def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--method`` and its parameters to a command, which gets them as `method`."""
     names = [name.replace("_", "-") for name in PARAMETERS]
     options = [
-        click.option("--method", default="rp", show_default=True, metavar="NAME", help="See 'mdh-dask methods'."),
+        click.option("--method", default="mdh", show_default=True, metavar="NAME", help="See 'mdh-dask methods'."),
         *(
             click.option(f"--{name.replace('/', '/--')}", default=None, help=text, **({} if "/" in name else VALUE))
             for name, text in zip(names, PARAMETERS.values())
@@ -121,7 +121,7 @@ def naming_options() -> Iterator[None]:
         said, write, settings = told.partition("write name = ")
         if write:  # what a method fixes
             options = re.sub(r", (\w+) = ", r" -p \1=", settings.replace("'", "")).replace(" with ", " -p ")
-            told = f"{said}write --method {options}=..."
+            told = f"{said}write --method {options}=...".replace("or name = ", "or --method ")
         raise click.UsageError(re.sub(r"^method\.(name\b)?", lambda m: "--method" if m[1] else "", told)) from error
 
 

@@ -37,13 +37,13 @@ from .trees import PCATree as PCATree
 from .trees import RandomProjectionTree as RandomProjectionTree
 
 METHODS: dict[str, type[ClusterEstimator]] = {
+    "mdh": HierarchicalMDH,
     "rp": RandomProjectionTree,
     "pca": PCATree,
     "ica": ICATree,
     "pddp": PDDP,
     "ipddp": IPDDP,
     "depddp": DePDDP,
-    "mdh": HierarchicalMDH,
     "hppc": ProjectionPursuitTree,
     "hyperplane": MinimumDensityHyperplane,
     "kernel-mdh": HierarchicalKernelMDH,

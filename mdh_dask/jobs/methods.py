@@ -20,7 +20,7 @@ from ..estimators.divisive_tree import DivisiveTree
 from ..estimators.mapped import FEATURE_MAPS
 from ..estimators.planned import FeatureTransformer
 from ..estimators.proposing import OPTIONS, check_options
-from ..estimators.registry import all_methods, options_of
+from ..estimators.registry import METHODS, all_methods, options_of
 from ..kernels import KERNELS, Kernel
 
 NONE = "none"
@@ -73,8 +73,11 @@ def check_expert_keys(name: str, table: Mapping[str, Any]) -> None:
             own = {one: fixed[one] for one in known if fixed[one] != known[one].default and one != key}
             settings = "".join(f", {one} = {value!r}" for one, value in own.items() if not isinstance(value, dict))
             written = f"projection_params.{key}" if key in options else key
+            others = [one for one, other in METHODS.items() if key in inspect.signature(other).parameters]
+            other = f"{others[0]!r}, or name = " if len(others) > 1 else ""  # the last is divisive
             raise JobError(
-                f"[method] with name = {name!r} has no key {key!r}: write name = 'divisive'{settings} with {written}"
+                f"[method] with name = {name!r} has no key {key!r}: write name = {other}'divisive'{settings} with "
+                f"{written}"
             )
 
 

@@ -7,7 +7,7 @@ import dask
 
 from .._packages import require
 from ..clusters.current import current_cluster
-from ..estimators import HierarchicalKernelMDH, RandomProjectionTree
+from ..estimators import HierarchicalKernelMDH, HierarchicalMDH
 from ..images import open_image
 from ..io.inputs import Table
 from ._fit import Cluster, fit_rows
@@ -92,7 +92,7 @@ def demo(
     outputs.check(photograph.path)
     credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
     with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
-        estimator = RandomProjectionTree(scale=False, progress=progress)  # all columns have the unit of lightness
+        estimator = HierarchicalMDH(scale=False, progress=progress)  # all columns have the unit of lightness
         options = TESTED if credit else SEEN
         found = segment_image(photograph, estimator, options, outputs, cluster or current_cluster(), name=credit)
     return f"{found.summary}: open {Path(report).resolve()}"

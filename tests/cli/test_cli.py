@@ -34,7 +34,7 @@ from mdh_dask.jobs.methods import description
 from mdh_dask.workflows.outputs import Outputs, check_all_separate
 
 THREADS = ("--scheduler", "threads")
-QUICK = ("--n-projections", "20", *THREADS)
+QUICK = ("--method", "rp", "--n-projections", "20", *THREADS)
 
 
 def of_map(**settings):
@@ -126,7 +126,7 @@ def model_with(*options):
 
 def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
     options = (*of_map(n_landmarks=70, variance=0.5, n_components=2, landmark_method="kmeans++"), "--no-scale")
-    feature_map = model_with("--feature-map", "rbf", "--n-projections", 20, *options).feature_map
+    feature_map = model_with("--feature-map", "rbf", "--method", "rp", "--n-projections", 20, *options).feature_map
     expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "landmark_method": "kmeans++", "scale": False}
     own = feature_map.get_params() | {"random_state": 0}
     assert own == KernelPCAFeatures(kernel="rbf", **expected).get_params()
@@ -392,8 +392,8 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
         ("--quantile", "2", "a float in the range"),
         ("--quantile", "nan", "a float in the range"),
         ("--min-relative-depth", "inf", "a float in the range"),
-        ("--n-projections", "0", "an int in the range"),
-        ("--n-projections", "many", "an int in the range"),
+        ("--n-projections", "0 --method=rp", "an int in the range"),
+        ("--n-projections", "many --method=rp", "an int in the range"),
         ("--min-cluster-size", "2.5", "an int in the range .*, a float in the range"),
         ("-p", "criterion=DIP --method=divisive", "dip|kurtosis"),
         ("-p", "criterion", "NAME=VALUE, as"),
@@ -506,7 +506,17 @@ def test_work_runs_on_a_scheduler_named_by_address_or_file(here, tcp_cluster):
     Path("scheduler.json").write_text(json.dumps({"address": tcp_cluster.scheduler_address}))
     named = [("--scheduler", tcp_cluster.scheduler_address), ("--scheduler-file", "scheduler.json")]
     for i, where in enumerate(named):
-        options = ("--out", f"l{i}.zarr", "--report", f"r{i}.html", "--n-projections", 20, "--progress")
+        options = (
+            "--out",
+            f"l{i}.zarr",
+            "--report",
+            f"r{i}.html",
+            "--method",
+            "rp",
+            "--n-projections",
+            20,
+            "--progress",
+        )
         result = run("fit", "../in/x.zarr", *options, *where)
         assert result.exit_code == 0, result.output
         assert f"scheduler at {tcp_cluster.scheduler_address}" in Path(f"r{i}.html").read_text()

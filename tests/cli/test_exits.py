@@ -25,7 +25,10 @@ from tests.s3 import ENVIRONMENT
 ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
 
 JOB = job_text(
-    input={"path": "{input}"}, method={"n_projections": 20}, output={"labels": "{labels}"}, run={"work": "{work}"}
+    input={"path": "{input}"},
+    method={"name": "rp", "n_projections": 20},
+    output={"labels": "{labels}"},
+    run={"work": "{work}"},
 )
 
 
@@ -201,7 +204,7 @@ def test_what_a_journal_cannot_store_is_a_fault_of_the_package(here, monkeypatch
 @pytest.mark.slow
 @pytest.mark.parametrize(("option", "name"), [("--out", "l.zarr"), ("--model", "m.zarr"), ("--report", "r.html")])
 def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
-    fit = ("fit", "x.zarr", "--n-projections", 20, "--scheduler", "threads", option)
+    fit = ("fit", "x.zarr", "--method", "rp", "--n-projections", 20, "--scheduler", "threads", option)
     assert run(*fit, "before").exit_code == 0  # so that all loops are compiled, and kept where that is asked for
     with files_of_at_most(500):
         result = run(*fit, name)

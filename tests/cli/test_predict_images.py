@@ -24,7 +24,7 @@ SIZE = (300, 250)
 
 THREADS = ("--scheduler", "threads")
 
-QUICK = ("--n-projections", "20", *THREADS)
+QUICK = ("--method", "rp", "--n-projections", "20", *THREADS)
 
 
 def run(command, *args):

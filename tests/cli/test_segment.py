@@ -24,7 +24,7 @@ from mdh_dask.images.image import PixelOrder
 from mdh_dask.io import write_rows
 
 THREADS = ("--scheduler", "threads")
-QUICK = ("--n-projections", "20", *THREADS)
+QUICK = ("--method", "rp", "--n-projections", "20", *THREADS)
 LARGE, SMALL = (300, 250), (90, 60)
 
 

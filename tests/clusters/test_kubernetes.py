@@ -32,6 +32,7 @@ JOB = """
 [input]
 path = "x.zarr"
 [method]
+name = "rp"
 n_projections = 20
 [output]
 model = "m.zarr"

@@ -162,7 +162,7 @@ def test_a_map_is_written_to_a_url_and_a_failure_leaves_nothing_behind(scene, tm
 
 JOB = job_text(
     input={"kind": "image", "path": "scene.tif"},
-    method={"n_projections": 20},
+    method={"name": "rp", "n_projections": 20},
     output={"labels": "labels.tif", "manifest": "manifest.json"},
 )
 
@@ -170,7 +170,7 @@ JOB = job_text(
 def test_commands_and_jobs_write_maps(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scene_with(UTM, tmp_path)
-    quick = ("--n-projections", 20, "--scheduler", "threads")
+    quick = ("--method", "rp", "--n-projections", 20, "--scheduler", "threads")
     result = run("segment", "scene.tif", "--out", "by-hand.tif", *quick)
     assert result.exit_code == 0, result.output
     assert run("segment", "scene.tif", "--out", "by-hand.tif", *quick).exit_code == exits.CANNOT_CREATE

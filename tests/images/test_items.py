@@ -19,7 +19,7 @@ ClassificationExtension = pytest.importorskip("pystac.extensions.classification"
 ProjectionExtension = pytest.importorskip("pystac.extensions.projection").ProjectionExtension
 RasterExtension = pytest.importorskip("pystac.extensions.raster").RasterExtension
 
-FIT = ("--n-projections", "20", "--scheduler", "threads")
+FIT = ("--method", "rp", "--n-projections", "20", "--scheduler", "threads")
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_an_item_needs_labels():
 
 JOB = job_text(
     input={"kind": "scenes", "path": "scenes/*.tif"},
-    method={"n_projections": 20},
+    method={"name": "rp", "n_projections": 20},
     output={"labels": "{scene}.tif", "item": "{scene}.json", "model": "m-{version}.zarr"},
 )
 

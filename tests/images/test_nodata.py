@@ -266,7 +266,7 @@ def run(*args):
     return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
 
 
-QUICK = ("--n-projections", 20, "--scheduler", "threads")
+QUICK = ("--method", "rp", "--n-projections", 20, "--scheduler", "threads")
 
 
 def test_commands_leave_out_pixels_without_data_and_the_model_knows_which(tmp_path, monkeypatch):
@@ -291,7 +291,7 @@ def test_commands_leave_out_pixels_without_data_and_the_model_knows_which(tmp_pa
 
 JOB = job_text(
     input={"kind": "image", "path": "a.zarr", "mask": "mask.tif", "nodata": float("nan")},
-    method={"n_projections": 20},
+    method={"name": "rp", "n_projections": 20},
     output={"labels": "l.zarr", "metrics": "metrics.json", "manifest": "manifest.json"},
 )
 

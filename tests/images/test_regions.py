@@ -242,7 +242,7 @@ def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
 
 JOB = job_text(
     input={"kind": "image", "path": "a.zarr", "sieve": 10},
-    method={"n_projections": 20},
+    method={"name": "rp", "n_projections": 20},
     output={
         "labels": "l.tif",
         "connected": "c.tif",
@@ -269,7 +269,7 @@ def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
         "--preview",
         "p.png",
     )
-    arguments = ["segment", "a.zarr", *options, "--n-projections", "20", "--scheduler", "threads"]
+    arguments = ["segment", "a.zarr", *options, "--method", "rp", "--n-projections", "20", "--scheduler", "threads"]
     for command in (arguments, ["run", "job.toml"]):
         result = CliRunner().invoke(mdh, command, prog_name="mdh-dask")
         assert result.exit_code == 0, result.output

@@ -163,6 +163,7 @@ JOB = """
 kind = "image"
 path = "image.zarr"
 [method]
+name = "rp"
 n_projections = 20
 sample_size = 100
 [cluster]

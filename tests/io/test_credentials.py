@@ -34,6 +34,7 @@ JOB = """
 path = "{}"
 [method]
 sample_size = 100
+name = "rp"
 n_projections = 4
 [cluster]
 kind = "threads"
@@ -79,7 +80,7 @@ def leaks(result, folder, but=()):
     return [name for name, text in told.items() if any(secret in text for secret in SECRETS)]
 
 
-OPTIONS = ("--scheduler", "threads", "--sample-size", 100, "--n-projections", 4)
+OPTIONS = ("--scheduler", "threads", "--sample-size", 100, "--method", "rp", "--n-projections", 4)
 
 
 @pytest.mark.slow

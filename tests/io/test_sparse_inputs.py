@@ -124,7 +124,7 @@ def test_commands_give_the_labels_of_the_estimator(written, labels, tmp_path, mo
     monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "8kB")
     model, report = tmp_path / "m.zarr", tmp_path / "r.html"
     found = command("fit", written / name, "--out", tmp_path / "l.zarr", "--model", model, "--report", report,
-                    "--n-projections", 50, "--confidence", tmp_path / "c.zarr")  # fmt: skip
+                    "--method", "rp", "--n-projections", 50, "--confidence", tmp_path / "c.zarr")  # fmt: skip
     assert found.exit_code == 0, found.output
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
     assert "600 rows of 12 float64 features" in report.read_text()
@@ -136,8 +136,8 @@ def test_commands_give_the_labels_of_the_estimator(written, labels, tmp_path, mo
 
 def test_a_job_takes_sparse_rows_and_its_check_says_so(written, labels, tmp_path):
     (tmp_path / "job.toml").write_text(
-        f'[input]\npath = "{written}/a.zarr/X"\n[method]\nn_projections = 50\n[cluster]\nkind = "threads"\n'
-        '[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\n'
+        f'[input]\npath = "{written}/a.zarr/X"\n[method]\nname = "rp"\nn_projections = 50\n'
+        '[cluster]\nkind = "threads"\n[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\n'
     )
     told = check_job(read_job(tmp_path / "job.toml"))
     assert "600 sparse rows of 12 float64 columns, 0.1 MB if they were dense, in 1 block" in told

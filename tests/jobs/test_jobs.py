@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mdh_dask import HierarchicalMDH, RandomProjectionTree
+from mdh_dask import HierarchicalMDH
 from mdh_dask._fields import JobError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import METHODS, options_of
@@ -48,7 +48,7 @@ def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     assert (read.kind, read.work) == ("local", tmp_path / "job.work")
     given = {"on_change": "error", "overwrite": False, "log_json": False}
     assert read.run == {"work": None, **given, "openmetrics": None, "name": None}
-    assert read.estimator().get_params() == RandomProjectionTree().get_params()
+    assert read.estimator().get_params() == HierarchicalMDH().get_params()
 
 
 def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):

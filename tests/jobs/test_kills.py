@@ -41,6 +41,7 @@ JOB = """
 kind = "{kind}"
 path = "{path}"
 [method]
+name = "rp"
 n_projections = 20
 sample_size = 100
 [cluster]

@@ -25,7 +25,7 @@ TILE = (40, 50)
 
 JOB = job_text(
     input={"kind": "image", "path": "image", "window": 3, "coordinates": 0.01},
-    method={"n_projections": 20, "sample_size": 300},
+    method={"name": "rp", "n_projections": 20, "sample_size": 300},
     output={
         "labels": "out/l.zarr",
         "model": "out/m.zarr",
@@ -91,7 +91,7 @@ def test_a_job_writes_what_segment_writes(name, images, here):
     assert re.fullmatch(r"4 segments of 250 x 300 pixels in [\d.]+ s: \S*l.zarr, .*p.png, .*\n", result.stdout)
     assert sorted(os.listdir("out")) == OUTPUTS
     outputs = ("--out", "l.zarr", "--model", "m.zarr", "--preview", "p.png")
-    method = ("--n-projections", 20, "--sample-size", 300, "--scheduler", "threads")
+    method = ("--method", "rp", "--n-projections", 20, "--sample-size", 300, "--scheduler", "threads")
     segmented = run(images / name, *outputs, "--window", 3, "--coordinates", 0.01, *method, command="segment")
     assert segmented.exit_code == 0, segmented.output
     place = "/labels/segments/0" if name == "ome.zarr" else ""

@@ -80,7 +80,17 @@ def test_fit_and_predict_read_and_write_there(bucket):
     url, _ = bucket
     write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
     result = run(
-        "fit", f"{url}/x.zarr", "--out", f"{url}/l.zarr", "--model", f"{url}/m.zarr", "--n-projections", 20, *THREADS
+        "fit",
+        f"{url}/x.zarr",
+        "--out",
+        f"{url}/l.zarr",
+        "--model",
+        f"{url}/m.zarr",
+        "--method",
+        "rp",
+        "--n-projections",
+        20,
+        *THREADS,
     )
     assert result.exit_code == 0, result.output
     expected = RandomProjectionTree(n_projections=20).fit(ROWS).labels_
@@ -97,7 +107,9 @@ def test_outputs_that_exist_there_are_refused(bucket):
     url, _ = bucket
     write_rows(ROWS, f"{url}/x.zarr")
     for _ in range(2):
-        result = run("fit", f"{url}/x.zarr", "--out", f"{url}/l.zarr", "--n-projections", 20, *THREADS)
+        result = run(
+            "fit", f"{url}/x.zarr", "--out", f"{url}/l.zarr", "--method", "rp", "--n-projections", 20, *THREADS
+        )
     assert result.exit_code == exits.CANNOT_CREATE
     assert f"{url}/l.zarr exists: name another output, or replace it with --overwrite" in result.stderr
 
@@ -166,7 +178,7 @@ def test_without_credentials_there_is_no_permission():
 
 JOB = job_text(
     input={"path": "{url}/x.zarr"},
-    method={"n_projections": 20, "sample_size": 100},
+    method={"name": "rp", "n_projections": 20, "sample_size": 100},
     output={
         "labels": "{url}/l.zarr",
         "model": "{url}/m.zarr",

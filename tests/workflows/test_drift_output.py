@@ -176,7 +176,19 @@ def test_errors_have_their_own_exit_codes(here, args, code, message):
 
 
 def fitted(columns="a,b,c"):
-    result = run("fit", "old.parquet", "--columns", columns, "--model", "t.zarr", "--n-projections", 100, *THREADS)
+    result = run(
+        "fit",
+        "old.parquet",
+        "--columns",
+        columns,
+        "--model",
+        "t.zarr",
+        "--method",
+        "rp",
+        "--n-projections",
+        100,
+        *THREADS,
+    )
     assert result.exit_code == 0, result.output
 
 

@@ -59,6 +59,7 @@ path = "night.npy"
 previous = "m.zarr"
 ids = true
 [method]
+name = "rp"
 n_projections = 50
 [cluster]
 kind = "threads"
@@ -96,7 +97,19 @@ def test_a_job_refuses_ids_without_labels_and_a_previous_model_that_is_missing(n
 
 
 def test_the_commands_write_ids_too(nights):
-    command = ["fit", "two.npy", "--n-projections", "50", "--previous", "one.zarr", "--ids", "--out", "l.zarr"]
+    command = [
+        "fit",
+        "two.npy",
+        "--method",
+        "rp",
+        "--n-projections",
+        "50",
+        "--previous",
+        "one.zarr",
+        "--ids",
+        "--out",
+        "l.zarr",
+    ]
     found = CliRunner().invoke(mdh, [*command, "--model", "two.zarr"], catch_exceptions=False)
     assert found.exit_code == 0, found.output
     assert sorted(np.unique(zarr.open_array("l.zarr", mode="r")[:])) == [0, 1, 2]

@@ -32,7 +32,7 @@ def store(tmp_path_factory):
 
 
 def fit(store, *args):
-    options = ["--n-projections", "20"] if "--method" not in args else []
+    options = ["--method", "rp", "--n-projections", "20"] if "--method" not in args else []
     command = ["fit", str(store / "x.zarr"), "--scheduler", "threads", *options, *map(str, args)]
     return CliRunner().invoke(mdh, command, prog_name="mdh-dask")
 

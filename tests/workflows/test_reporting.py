@@ -18,7 +18,7 @@ from mdh_dask.chunks import reduction
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import open_rows, write_rows
 
-QUICK = ("--n-projections", 20, "--sample-size", 300)
+QUICK = ("--method", "rp", "--n-projections", 20, "--sample-size", 300)
 THREADS = ("--scheduler", "threads")
 
 

@@ -58,7 +58,7 @@ def fit(path, *args):
 def test_commands_test_groups_as_the_estimator_does_and_do_not_cluster_their_column(store, tmp_path, name, column):
     folder, model = store
     out = ["--out", tmp_path / "l.zarr", "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html"]
-    found = fit(folder / name, "--groups", column, "--n-projections", 30, "--json", *out)
+    found = fit(folder / name, "--groups", column, "--method", "rp", "--n-projections", 30, "--json", *out)
     assert found.exit_code == 0, found.output
     told = json.loads(found.stdout)
     assert (told["n_groups"], told["n_clusters"], told["compared"]) == (

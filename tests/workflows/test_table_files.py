@@ -206,7 +206,7 @@ def test_orders_that_the_command_line_cannot_mean_are_refused(paths, ordinal, er
 def test_the_command_line_takes_kinds_of_columns(paths, tmp_path):
     out, model, labels = tmp_path / "labels.zarr", tmp_path / "model.zarr", tmp_path / "again.zarr"
     kinds = ["--categorical", "code", "--ordinal", "x,colour=red:blue:green", "--continuous", "y"]
-    kinds += ["--feature-map", "gower", "--n-projections", "30"]
+    kinds += ["--feature-map", "gower", "--method", "rp", "--n-projections", "30"]
     here = ["--scheduler", "threads"]
     done = CliRunner().invoke(
         mdh, ["fit", str(paths["x.csv"]), "--out", str(out), "--model", str(model), *kinds, *here]
@@ -231,6 +231,7 @@ path = "{path}"
 {columns}
 [method]
 feature_map = "gower"
+name = "rp"
 n_projections = 30
 [cluster]
 kind = "threads"

@@ -45,7 +45,7 @@ def store(tmp_path_factory):
 
 def fit(folder, *args):
     places = [str(folder / arg) if "." in str(arg) and "/" not in str(arg) else str(arg) for arg in args]
-    options = [] if "--method" in args else ["--n-projections", "30"]
+    options = [] if "--method" in args else ["--method", "rp", "--n-projections", "30"]
     return CliRunner().invoke(mdh, ["fit", *places, "--scheduler", "threads", *options], prog_name="mdh-dask")
 
 
@@ -113,7 +113,7 @@ def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_pa
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
         (["x.csv", "--weight-column", "a", "--weights", "w.npy"], "weights in a file or in a column; got .* and a"),
         (["x.zarr", "--weights", "w.npy", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
-        (["x.zarr", "--weights", "w.npy", "--method", "svc"], "takes no weights of rows: .* one of rp, pca, "),
+        (["x.zarr", "--weights", "w.npy", "--method", "svc"], "takes no weights of rows: .* one of mdh, rp, pca, "),
     ],
 )
 def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message):
@@ -135,8 +135,8 @@ def test_a_job_weights_rows_and_notices_when_the_weights_change(store, tmp_path,
     np.save(tmp_path / "w.npy", np.load(folder / "w.npy"))
     job = tmp_path / "job.toml"
     text = (
-        f'[input]\npath = "{folder}/{path}"\n{key}\n[method]\nn_projections = 30\n[cluster]\nkind = "threads"\n'
-        '[output]\nmodel = "m.zarr"\n'
+        f'[input]\npath = "{folder}/{path}"\n{key}\n[method]\nname = "rp"\nn_projections = 30\n'
+        '[cluster]\nkind = "threads"\n[output]\nmodel = "m.zarr"\n'
     )
     job.write_text(text)
     run(job)

@@ -16,7 +16,7 @@ from mdh_dask.io import open_rows
 
 FACES = [getattr(room, name) for room in (jobs, workflows) for name in room.__all__] + [start_cluster]
 
-JOB = '[input]\npath = "x.npy"\n[method]\nn_projections = 10\n[output]\nlabels = "job.zarr"\n'
+JOB = '[input]\npath = "x.npy"\n[method]\nname = "rp"\nn_projections = 10\n[output]\nlabels = "job.zarr"\n'
 
 
 @pytest.fixture
