@@ -176,7 +176,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
         # Directions of whitened rows may show the colours whatever the weight, others up to about a hundred.
         outputs = ("--model", f"{weight}.zarr", "--out", f"{weight}.l")
         method = ("--method", "divisive", "-p", "projection=uniform_sphere")
-        result = run("../in/tiles.zarr", *outputs, "--coordinates", weight, *method, *QUICK)
+        result = run("../in/tiles.zarr", *outputs, "--coordinates", weight, *QUICK, *method)
         assert result.exit_code == 0, result.output
         model = load_model(f"{weight}.zarr")
         assert (model.n_features_in_, model.scale) == (5, False)
