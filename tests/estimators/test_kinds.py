@@ -211,7 +211,7 @@ def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
         "--method nearest has no parameter 'quantile'"
         in run("fit", "x.zarr", *options, "--quantile", 0.9, code=2).output
     )
-    assert "--method rp has no parameter 'reach'" in run("fit", "x.zarr", "-p", "reach=3", "--out", "q", code=2).output
+    assert "--method mdh has no parameter 'reach'" in run("fit", "x.zarr", "-p", "reach=3", "--out", "q", code=2).output
     assert re.search(r"^nearest +NearestPoints: ", CliRunner().invoke(mdh, ["methods"]).output, re.MULTILINE)
 
 

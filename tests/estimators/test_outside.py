@@ -160,8 +160,6 @@ def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
     given = [
         "--method",
         "divisive",
-        "--method",
-        "rp",
         "--n-projections",
         "30",
         "-p",
