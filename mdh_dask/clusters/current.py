@@ -174,7 +174,7 @@ def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterato
 def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     from distributed import Client, LocalCluster
 
-    from .plugins import WorkerSetup
+    from .plugins import FewProfiles, WorkerSetup
 
     quieten()
     # The dashboard executes requests from anyone who reaches it, so it only listens on this machine.
@@ -187,6 +187,7 @@ def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
         raise _start_failed(error) from error
     with started as local, Client(local) as client:
         client.register_plugin(WorkerSetup(processes, is_json()))
+        client.register_plugin(FewProfiles())
         n_workers, n_threads = len(client.nthreads()), sum(client.nthreads().values())
         workers = f"worker process{'es' if n_workers > 1 else ''}" if processes else "worker in this process"
         where = f"{n_workers} {workers}, {n_threads} threads"

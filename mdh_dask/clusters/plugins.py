@@ -1,4 +1,4 @@
-"""Plugins of workers, which leave errors and interrupts to the command, hide credentials and keep short profiles."""
+"""Plugins of workers, which leave errors and interrupts to the command, hide credentials and keep few profiles."""
 
 import logging
 import signal
@@ -12,9 +12,6 @@ from distributed import WorkerPlugin
 from .._locations import redacted
 from .._log import Others
 from .._process import end_without_garbage
-
-PROFILES = 100
-"""Profiles that a worker keeps, one of each second. By default they are 1000, which are more than 100 MB."""
 
 
 @dataclass
@@ -39,7 +36,6 @@ class WorkerSetup(WorkerPlugin):  # type: ignore[misc, unused-ignore]
             if self.logs_json:
                 Others(besides=())
         logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)
-        _keep_few_profiles(worker)
 
     def teardown(self, worker: Any) -> None:
         """Restore the log, which a worker on a thread shares with the workers of its process that come later."""
@@ -50,15 +46,10 @@ def _is_no_failed_task(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("Compute Failed")
 
 
-def _keep_few_profiles(worker: Any) -> None:
-    worker.profile_history = deque(worker.profile_history, PROFILES)
-    worker.profile_keys_history = deque(worker.profile_keys_history, PROFILES)
-
-
 class HideCredentials(WorkerPlugin):
     """Redact the logs of every worker, in which Dask shows the arguments of failed tasks, such as URLs.
 
-    The plugin also applies to workers that start later, and limits the profiles that they keep.
+    The plugin also applies to workers that start later.
     """
 
     name = "mdh_dask-hide-credentials"
@@ -67,9 +58,25 @@ class HideCredentials(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Add the filter to the log of a worker, once."""
         logging.getLogger("distributed.worker").addFilter(_redact)
-        _keep_few_profiles(worker)
 
 
 def _redact(record: logging.LogRecord) -> bool:
     record.msg, record.args = redacted(record.getMessage()), ()
     return True
+
+
+PROFILES = 100
+"""Profiles that a worker keeps for the dashboard, one for each second. By default Dask keeps those of the last 1000
+seconds, and the memory of a worker grows until then."""
+
+
+class FewProfiles(WorkerPlugin):
+    """Let every worker, also one that starts later, keep the profiles of the last seconds only."""
+
+    name = "mdh_dask-few-profiles"
+    idempotent = True
+
+    def setup(self, worker: Any) -> None:
+        """Shorten what a worker keeps."""
+        worker.profile_history = deque(worker.profile_history, PROFILES)
+        worker.profile_keys_history = deque(worker.profile_keys_history, PROFILES)

@@ -23,12 +23,13 @@ COMPARED = ("mdh_dask", "dask", "distributed", "cloudpickle", "numpy", "numba")
 def watching(client: Any) -> Iterator[None]:
     """Warn if versions differ and, on success, log the number of tasks done on each node.
 
-    From now on the workers redact credentials in their logs.
+    From now on the workers redact credentials in their logs, and keep few profiles.
     """
-    from .plugins import HideCredentials
+    from .plugins import FewProfiles, HideCredentials
 
     _warn_of_versions(client.get_versions(packages=COMPARED))
     client.register_plugin(HideCredentials())
+    client.register_plugin(FewProfiles())
     yield
     done: Counter[str] = Counter()
     for node, tasks in client.run(_done, on_error="ignore").values():

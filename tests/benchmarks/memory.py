@@ -16,7 +16,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.clusters.plugins import WorkerSetup
+from mdh_dask.clusters.plugins import FewProfiles
 from mdh_dask.io import open_rows, write_rows
 
 from .memory_of_estimators import ESTIMATORS, peaks_of_estimators, plot
@@ -87,7 +87,7 @@ def _check_space(folder: Path, size: int) -> None:
 
 @contextmanager
 def workers(memory_limit: int = MEMORY_LIMIT) -> Iterator[Client]:
-    """Start workers as the package starts them, each in a process of its own."""
+    """Start workers, each in a process of its own, that keep few profiles as those of the package do."""
     with (
         LocalCluster(
             n_workers=N_WORKERS,
@@ -98,7 +98,7 @@ def workers(memory_limit: int = MEMORY_LIMIT) -> Iterator[Client]:
         ) as cluster,
         Client(cluster) as client,
     ):
-        client.register_plugin(WorkerSetup(is_process=True, logs_json=False))
+        client.register_plugin(FewProfiles())
         yield client
 
 

@@ -3,6 +3,7 @@
 import logging
 import subprocess
 import sys
+from contextlib import ExitStack
 from importlib.metadata import version
 from time import sleep
 
@@ -11,8 +12,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from mdh_dask import start_cluster
-from mdh_dask.clusters.current import quieten
-from mdh_dask.clusters.plugins import PROFILES, HideCredentials, WorkerSetup
+from mdh_dask.clusters.current import current_client, local_cluster, quieten, running_cluster
+from mdh_dask.clusters.plugins import PROFILES, WorkerSetup
 
 
 @pytest.mark.slow
@@ -104,17 +105,20 @@ def test_a_worker_on_a_thread_leaves_the_log_of_the_process_as_it_was():
     assert log.filters == before
 
 
-@pytest.mark.parametrize("plugin", [WorkerSetup(is_process=False, logs_json=False), HideCredentials()])
-def test_the_profiles_that_a_worker_keeps_do_not_fill_its_memory(plugin):
-    with (
-        LocalCluster(processes=False, dashboard_address=None, scheduler_kwargs={"dashboard_address": ":0"}) as cluster,
-        Client(cluster) as client,
-    ):
-        client.register_plugin(plugin)
-        (worker,) = cluster.workers.values()
-        assert worker.profile_history.maxlen == worker.profile_keys_history.maxlen == PROFILES
-        worker.cycle_profile()  # what Dask calls every second
-        assert worker.profile_history
+@pytest.mark.parametrize("started_here", [True, False])
+def test_the_profiles_that_a_worker_keeps_do_not_fill_its_memory(started_here):
+    def kept(dask_worker):
+        for _ in range(PROFILES + 9):
+            dask_worker.cycle_profile()  # what Dask calls every second
+        return len(dask_worker.profile_history), len(dask_worker.profile_keys_history)
+
+    with ExitStack() as stack:
+        if started_here:
+            stack.enter_context(local_cluster(processes=False))
+        else:
+            local = LocalCluster(processes=False, protocol="tcp://", dashboard_address=":0")
+            stack.enter_context(running_cluster(stack.enter_context(local).scheduler_address))
+        assert [*current_client().run(kept).values()] == [(PROFILES, PROFILES)]
 
 
 @pytest.mark.slow
