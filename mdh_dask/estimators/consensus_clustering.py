@@ -22,11 +22,11 @@ from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
-from .base import InGroups
 from .consensus_state import MOST_TREES, ConsensusState
 from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .explaining import best_failed, why_not
+from .in_groups import InGroups
 from .missing import MISSING
 from .models import form_of, of_form
 from .states import TreeState

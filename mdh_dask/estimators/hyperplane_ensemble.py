@@ -16,10 +16,10 @@ from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion
 from ..splits.stopping import STOP_RULES
 from ..summaries.evidence import table_of_cells
-from .base import InGroups
 from .checks import check_first_look
 from .constraints import Interval, StrOptions
 from .docstrings import documented
+from .in_groups import InGroups
 from .missing import MISSING
 from .row_values import Absent
 

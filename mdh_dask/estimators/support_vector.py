@@ -18,10 +18,10 @@ from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from ..support_vectors.thesis import LARGEST_COMPLETE
-from .base import InGroups
 from .checks import check_first_look, rows_of_share
 from .constraints import Interval, StrOptions
 from .docstrings import documented
+from .in_groups import InGroups
 from .missing import MISSING
 
 MOST_LANDMARKS = 10_000
