@@ -110,7 +110,7 @@ def segment(
         need, which one pass measures; ``"none"`` describes the pixels, as if they were independent. By default a single
         picture is described, as it has few independent patches, so that a test may confirm none of its segments: of
         nine photographs, five were then one segment, and the mean adjusted Rand index with what people draw fell from
-        0.29 to 0.24 (``python -m tests.benchmarks images``). Several images are tested by default, as their segments
+        0.32 to 0.21 (``python -m tests.benchmarks images``). Several images are tested by default, as their segments
         are a claim about other scenes, too, if the method takes groups and there are no coordinates. Logs, reports
         and `why` say which. See `groups` of `RandomProjectionTree.fit`.
     dequantise : {"declared", "alphaearth", "tessera"}, optional

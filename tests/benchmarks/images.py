@@ -15,7 +15,7 @@ from scipy.ndimage import distance_transform_edt
 from scipy.ndimage import label as connected
 from sklearn.cluster import KMeans
 
-from mdh_dask import RandomProjectionTree
+from mdh_dask import HierarchicalMDH
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.tiles import tiled_rows
 from mdh_dask.metrics import adjusted_rand_index, contingency_table
@@ -77,7 +77,7 @@ def _on_tiles(name: str, folder: str | None) -> tuple[Any, ...] | None:
     with TemporaryDirectory() as stored:
         zarr.create_array(Path(stored, "image.zarr"), data=pixels)
         tiled = tiled_rows([open_image(Path(stored, "image.zarr"))])
-        fits = [RandomProjectionTree().fit(tiled.rows, groups=groups) for groups in (None, tiled.tiles)]
+        fits = [HierarchicalMDH().fit(tiled.rows, groups=groups) for groups in (None, tiled.tiles)]
         scores = [agreement(np.asarray(fit.labels_).reshape(pixels.shape[:2]), maps)[0] for fit in fits]
     return name, str(tiled.summary), *(fit.n_clusters_ for fit in fits), *scores
 
@@ -121,9 +121,9 @@ def speckle(labels: np.ndarray) -> float:
 def _labels(rows: da.Array, whole: np.ndarray, sample: int | None) -> np.ndarray:
     """Return the labels of a fit to all pixels, or of one to a sample whose columns share a unit, as in the demo."""
     if sample is None:
-        return np.asarray(RandomProjectionTree().fit(rows).labels_)
+        return np.asarray(HierarchicalMDH().fit(rows).labels_)
     drawn = np.random.default_rng(0).choice(len(whole), min(sample, len(whole)), replace=False)
-    return np.asarray(RandomProjectionTree(scale=False).fit(whole[drawn]).predict(whole))
+    return np.asarray(HierarchicalMDH(scale=False).fit(whole[drawn]).predict(whole))
 
 
 def agreement(labels: np.ndarray, maps: np.ndarray | None) -> tuple[float | str, float | str]:
