@@ -506,17 +506,7 @@ def test_work_runs_on_a_scheduler_named_by_address_or_file(here, tcp_cluster):
     Path("scheduler.json").write_text(json.dumps({"address": tcp_cluster.scheduler_address}))
     named = [("--scheduler", tcp_cluster.scheduler_address), ("--scheduler-file", "scheduler.json")]
     for i, where in enumerate(named):
-        options = (
-            "--out",
-            f"l{i}.zarr",
-            "--report",
-            f"r{i}.html",
-            "--method",
-            "rp",
-            "--n-projections",
-            20,
-            "--progress",
-        )
+        options = ("--out", f"l{i}.zarr", "--report", f"r{i}.html", *QUICK[:4], "--progress")
         result = run("fit", "../in/x.zarr", *options, *where)
         assert result.exit_code == 0, result.output
         assert f"scheduler at {tcp_cluster.scheduler_address}" in Path(f"r{i}.html").read_text()

@@ -220,6 +220,7 @@ def test_pyplot_is_not_needed(monkeypatch):
     tree = small_tree()
     for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3)), plot_mdh_path(small_path())[0]):
         ax.figure.draw_without_rendering()
+        assert ax.has_data()
 
 
 def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
