@@ -233,7 +233,9 @@ def small_job(tmp_path):
 def test_every_task_of_an_array_runs_a_job_of_its_own(task, job, tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name, line in {"python": f'echo "$@" >> {tmp_path}/python', "srun": "true", "openssl": "true"}.items():
+    # The script stops the scheduler once the command ends, which could be before it has begun.
+    python = f'echo "$@" >> {tmp_path}/python; until grep -q dask_scheduler {tmp_path}/python; do sleep 0.01; done'
+    for name, line in {"python": python, "srun": "true", "openssl": "true"}.items():
         (programs / name).write_text(f"#!/bin/bash\n{line}\n")
         (programs / name).chmod(0o755)
     about = {"SLURM_JOB_NAME": "j", "SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n", "SLURMD_NODENAME": "n",
