@@ -260,7 +260,7 @@ def counted_votes(clusters: Integers, n_clusters: int) -> Integers:
     return votes
 
 
-def shares_of(votes: Integers) -> Floats:
+def shares_of(votes: AnyArray) -> Floats:
     """Return the shares of the votes for each cluster; equal ones for a row without votes."""
     total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.maximum(total, 1), 1 / votes.shape[1])
+    return np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / votes.shape[1])

@@ -6,7 +6,7 @@ depend on the number of rows.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, NamedTuple
@@ -286,12 +286,5 @@ def cells(tally: Tally, least: float) -> Mixture:
 
 def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
     """Return tuples of bits as tuples of variables with two categories, not set and set."""
-    return categorical_tally(bits.astype(np.intp), [2] * bits.shape[1], counts)
-
-
-def categorical_tally(codes: Integers, sizes: Sequence[int], counts: Integers) -> Tally:
-    """Return tuples of codes, from 0 to below the size of each variable, as one-hot columns."""
-    starts = np.cumsum([0, *sizes])
-    ones = np.zeros((len(codes), starts[-1]))
-    np.put_along_axis(ones, codes + starts[:-1], 1.0, axis=1)
-    return Tally(ones, counts.astype(np.float64), starts)
+    ones = np.stack([~bits, bits], axis=2).reshape(len(bits), -1).astype(np.float64)
+    return Tally(ones, counts.astype(np.float64), np.arange(bits.shape[1] + 1) * 2)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +13,8 @@ from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together, merge_chunks, run_together, together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
-from ..ensembles.labels import LabelMixture, found_by, mixture_of, most_tuples
+from ..ensembles.labels import found_by, most_tuples
+from ..ensembles.linkage import LabelLinkage, linkage_of
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.merging import merged_cells, merging_sample
 from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, sample_limit
@@ -22,16 +23,23 @@ from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
 from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
-from .consensus_state import MOST_TREES, ConsensusState
+from .consensus_state import MOST_TREES, ConsensusState, MemberState
 from .constraints import Interval, StrOptions
+from .density_tree import DensityTree
 from .docstrings import documented
 from .explaining import best_failed, why_not
 from .in_groups import InGroups
+from .kernel_variants import HierarchicalKernelMDH
 from .missing import MISSING
 from .models import form_of, of_form
 from .states import TreeState
 from .tree_estimator import TreeEstimator
-from .trees import RandomProjectionTree
+from .trees import HierarchicalMDH
+
+Member = TreeEstimator | DensityTree
+
+USUAL: tuple[Member, ...] = (*[HierarchicalMDH(), HierarchicalKernelMDH()] * 3, DensityTree())
+"""The estimators of the trees. Of different seeds, those of a `DensityTree` differ least."""
 
 EXEMPLARY = 4096
 """Most sample rows of which exemplars are chosen."""
@@ -40,43 +48,38 @@ EXEMPLARY = 4096
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConsensusClustering(InGroups):
-    """The clustering that many trees agree on most.
+    """The clustering that several trees agree on most.
 
-    Trees with different random directions disagree most where the boundaries of clusters are uncertain. All trees grow
-    in the same passes over the rows. Their leaves are then combined by a mixture whose components are the clusters,
-    which also finds clusters that only some of the trees separate; or by the votes of the trees.
+    Trees with different directions and features miss different clusters, and disagree where the borders are uncertain.
+    Rows are as similar as the share of the trees in which they are in the same leaf. Average linkage joins them, and of
+    all partitions on the way the one is taken that shares the most information with the trees.
 
     Parameters
     ----------
-    estimator : estimator of a tree, list of these, or None, default=None
+    estimator : estimator of a tree, `DensityTree`, list of these, or None, default=None
         Estimator of the trees, each with its own `random_state`; several take turns. None means
-        ``RandomProjectionTree(n_projections=100)``.
-    n_trees : int, default=30
+        ``[HierarchicalMDH(), HierarchicalKernelMDH()]``.
+    n_trees : int, default=6
         Number of trees, at least 2.
     n_clusters : int or None, default=None
-        Number of components of a mixture; None for that of the least Bayesian information criterion. With votes, the
-        clusters that the trees join most often are merged if there are more; None for at most as many as in the largest
-        tree.
+        Number of clusters; with votes, the most clusters. None for at most as many as in the largest tree.
     n_init : int, default=10
-        Number of starts of a mixture. With votes, of random orders in which the clusters are matched. The best result
-        is used.
-    combine : {"mixture", "votes"}, default="mixture"
-        Rule by which the leaves of a row give its cluster. ``"mixture"``: the most probable component of a mixture in
-        which the trees are independent categorical variables; `predict_proba` and `confidence` are probabilities.
-        ``"votes"``: the clusters of the trees are matched to maximise their agreement, and a row is in its cluster in
-        most trees; `predict_proba` and `confidence` are shares of the trees, and clusters that less than half of the
+        With votes: number of random orders in which the clusters are matched, of which the best is used.
+    combine : {"linkage", "votes"}, default="linkage"
+        Rule by which the leaves of a row give its cluster. ``"linkage"``: it is in the cluster with whose rows it
+        shares the most leaves, on average; `predict_proba` and `confidence` are these similarities as shares of their
+        sum. ``"votes"``: the clusters of the trees are matched to maximise their agreement, and a row is in its cluster
+        in most trees; `predict_proba` and `confidence` are shares of the trees, and clusters that less than half of the
         trees separate are one.
-    merge : bool, default=True
+    merge : bool, default=False
         Whether to merge clusters until a valley of the density of the rows separates each from its neighbours, unless
-        `n_clusters` is given. Trees cut long clusters in different places, and a mixture has a component for each
-        piece. A valley in few of many columns may be missed. Nothing is merged with maps of precomputed kernels or
-        mixed columns.
+        `n_clusters` is given: for trees of hyperplanes alone, which cut long clusters in different places. A valley in
+        few of many columns may be missed. Nothing is merged with maps of precomputed kernels or mixed columns.
 
     Attributes
     ----------
     n_clusters_ : int
-        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves of a mixture;
-        the largest is 0.
+        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves; the largest is 0.
     trees_ : list of Tree
     agreement_ : ndarray of shape (n_trees,), float64
         Mean share of the rows to which a tree gives the cluster of another.
@@ -93,9 +96,9 @@ class ConsensusClustering(InGroups):
     Notes
     -----
     Passes: those of the tree with the most, and one that counts the distinct tuples of leaves; of more than 65,536, a
-    random sample is used, of fewer if the trees have more than 64 leaves in all. The mixture takes time in proportion
-    to tuples, leaves and clusters, up to minutes. With votes, that pass counts the contingency tables of all pairs of
-    trees, from which the result follows exactly for any number of rows. Trees on features of a kernel take separate
+    random sample is used, of fewer if the trees have more than 64 leaves in all. The 2048 tuples with the most rows are
+    joined, in seconds. With votes, that pass counts the contingency tables of all pairs of trees, from which the result
+    follows exactly for any number of rows. Trees on features of a kernel take separate
     passes, one tree after another. The driver and one worker hold a first sample of the rows, which the trees share,
     and the fresh samples of all trees.
 
@@ -104,8 +107,11 @@ class ConsensusClustering(InGroups):
     E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering, International Journal of
     Pattern Recognition and Artificial Intelligence 16(7), 2002.
 
-    A. Topchy, A. K. Jain and W. Punch, Clustering ensembles: models of consensus and weak partitions, IEEE Transactions
-    on Pattern Analysis and Machine Intelligence 27(12), 2005.
+    A. L. N. Fred and A. K. Jain, Combining multiple clusterings using evidence accumulation, IEEE Transactions on
+    Pattern Analysis and Machine Intelligence 27(6), 2005.
+
+    A. Strehl and J. Ghosh, Cluster ensembles: a knowledge reuse framework for combining multiple partitions, Journal of
+    Machine Learning Research 3, 2002.
 
     K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
     thesis, Lancaster University, 2017, section 6.2.5.
@@ -115,7 +121,7 @@ class ConsensusClustering(InGroups):
     >>> from mdh_dask import ConsensusClustering
     >>> from mdh_dask.simulate import gaussian_mixture
     >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
-    >>> model = ConsensusClustering(n_trees=5).fit(X)
+    >>> model = ConsensusClustering(n_trees=4).fit(X)
     >>> model.n_clusters_
     4
     >>> model.confidence(X[:2]).compute()
@@ -123,11 +129,11 @@ class ConsensusClustering(InGroups):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [None, TreeEstimator, list],
+        "estimator": [None, TreeEstimator, DensityTree, list],
         "n_trees": [Interval(Integral, 2, MOST_TREES, closed="both")],
         "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "combine": [StrOptions({"mixture", "votes"})],
+        "combine": [StrOptions({"linkage", "votes"})],
         "merge": ["boolean"],
         "column_types": [str, dict],
         "missing": [StrOptions(MISSING)],
@@ -137,27 +143,29 @@ class ConsensusClustering(InGroups):
     state_type = ConsensusState
     feature_map_ = None  # every tree has its own
 
-    estimator: TreeEstimator | Sequence[TreeEstimator] | None = None
-    n_trees: int = 30
+    estimator: Member | Sequence[Member] | None = None
+    n_trees: int = 7
     n_clusters: int | None = None
     n_init: int = 10
-    combine: str = "mixture"
-    merge: bool = True
+    combine: str = "linkage"
+    merge: bool = False
     column_types: Any = "auto"
     missing: str = "error"
     random_state: Any = 0
     progress: bool = False
 
-    def _turns(self) -> list[TreeEstimator]:
-        given = RandomProjectionTree(n_projections=100) if self.estimator is None else self.estimator
+    def _turns(self) -> list[Member]:
+        given = list(USUAL) if self.estimator is None else self.estimator
         return given if isinstance(given, list) else [given]  # type: ignore[list-item]
 
-    def _members(self, seed: int) -> list[tuple[TreeEstimator, int]]:
+    def _members(self, seed: int) -> list[tuple[Member, int]]:
         """Return the estimators of the trees, with their seeds."""
         turns = self._turns()
-        if not turns or not all(isinstance(own, TreeEstimator) for own in turns):
+        if not turns or not all(isinstance(own, Member) for own in turns):
             names = [type(own).__name__ for own in turns]
             raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
+        if noisy := [type(own).__name__ for own in turns if own.noise]:
+            raise ValueError(f"expected estimators that give all rows a cluster, got {noisy[0]} with unclassified rows")
         members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
         return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
 
@@ -189,65 +197,60 @@ class ConsensusClustering(InGroups):
             own.columns, own._parts = self.columns, self._parts
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
-        alone = [(own, s) for own, s in members if own.feature_map is not None]
-        together = [(own, s) for own, s in members if own.feature_map is None]
-        plans = [own._plan(s, shape, sample_seed=seed) for own, s in together]
+        together = [own for own, _ in members if _joins(own)]
+        alone = [(own, s) for own, s in members if not _joins(own)]
+        plans = [own._plan(s, shape, sample_seed=seed) for own, s in members if _joins(own)]
         beside = [] if self._parts is None else [self._parts]
         n_passes = 0
         if plans:
             grown, n_passes = run_together(plans, merged, *beside, announce=self._bar)
-            for (own, _), found in zip(together, grown):
+            for own, found in zip(together, grown):
                 own.tree_ = found.tree
         for own, s in alone:
             n_passes += own._learn(rows, s)
-        self._grown: tuple[TreeState, ...] = tuple(own.state_ for own, _ in members)
+        self._grown: tuple[MemberState, ...] = tuple(own.state_ for own, _ in members)
         return self._settle(seed, merged, self._bar, n_passes)
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
         trees, parts_at = self._grown, None if self._parts is None else 1
         # The journal of a job can store a tree without a map.
-        labelling = tuple(tree.tree if tree.feature_map is None else tree for tree in trees)
+        labelling = tuple(own.tree if isinstance(own, TreeState) and own.feature_map is None else own for own in trees)
         wanted = rows_in_memory(EXEMPLARY, trees[0].n_features)
         drawing = SamplePass(seed, sample_limit(wanted, shape[0]))
         mapped = trees[0].feature_map
         merges = self.merge and self.n_clusters is None and (mapped is None or mapped.points is not None)
         counting = self._counted(labelling, seed, shape[0], drawing)
         (counted, drawn), *merging = yield from together([counting, *[merging_sample(shape, seed, parts_at)] * merges])
-        combined: LabelMixture | Found
-        if self.combine == "mixture":
-            combined = mixture_of(counted, self.n_clusters, self.n_init, seed)
+        combined: LabelLinkage | Found
+        if self.combine == "linkage":
+            combined = linkage_of(counted, self.n_clusters)
         else:
             combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
-        state = self._state_of(trees, combined, counted)
+        state = _state_of(trees, combined, counted)
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
             cells = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
             sizes = np.bincount(label, minlength=state.n_clusters) if state.sizes is None else state.sizes
             self.merges_ = table_of_cells(cells, sizes)
-            state = self._state_of(trees, combined.merged(cells.group, counted), counted)
+            state = _state_of(trees, combined.merged(cells.group, counted), counted, state.n_clusters)
         self._drawn = state.exemplars_among(drawn.first(wanted))
         return state
 
     def _counted(self, trees: tuple[Any, ...], seed: int, n_rows: int, drawing: SamplePass) -> Plan[Any]:
         """Plan the pass that counts tuples or votes of the leaves of trees, and draws rows."""
-        if self.combine == "mixture":
+        if self.combine == "linkage":
             most = most_tuples(sum(tree.n_clusters for tree in trees))
             return (yield Pass("counting tuples", Together((TreeTuples(most, trees), drawing))))
         statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), trees)
         return (yield Pass("counting votes", Together((statistic, drawing))))
 
-    def _points(self, tree: TreeState, sample: Sample) -> Callable[[AnyArray], Floats]:
+    def _points(self, tree: MemberState, sample: Sample) -> Callable[[AnyArray], Floats]:
         """Return the function from rows to points whose distances count, as where leaves of the tree are merged."""
         if tree.feature_map is not None and tree.feature_map.points is not None:
             return tree.feature_map.points
         scale = self._turns()[0].scale
         return standardiser(columns_of(sample.rows), sample, scale, moderate=True, discrete=True)
-
-    def _state_of(self, trees: tuple[TreeState, ...], combined: LabelMixture | Found, counted: Any) -> ConsensusState:
-        if isinstance(combined, LabelMixture):
-            return ConsensusState.of(trees, found_by(combined, counted), combined)
-        return ConsensusState.of(trees, combined)
 
     def _name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns, also in the trees without a feature map."""
@@ -258,7 +261,7 @@ class ConsensusClustering(InGroups):
     @property
     def trees_(self) -> list[Tree]:
         """The trees, of the rows or of the features of their maps."""
-        return [tree.tree for tree in self.state_.trees]
+        return [own.compared for own in self.state_.trees]
 
     @property
     def agreement_(self) -> Floats:
@@ -271,13 +274,17 @@ class ConsensusClustering(InGroups):
         return int(self.state_.representative)
 
     def _reason(self) -> str:
-        found = np.bincount([tree.n_clusters for tree in self.trees_])
+        states = self.state_.trees
+        found = np.bincount([own.n_clusters for own in states])
         told = " and ".join(f"{found[k]} found {full_count(k, 'cluster')}" for k in np.flatnonzero(found).tolist())
         if (n := self.state_.n_pieces) > self.n_clusters_:
             told += f"; {n} pieces were merged where no valley between them is certain"
-        j = max(range(self.n_trees), key=lambda j: _best_evidence(self.trees_[j]))
-        turns, state = self._turns(), self.state_.trees[j]
-        own = clone(turns[j % len(turns)])
+        grown = [(j, own) for j, own in enumerate(states) if isinstance(own, TreeState)]
+        if not grown:
+            return f"of {self.n_trees} trees, {told}"
+        j, state = max(grown, key=lambda each: _best_evidence(each[1].tree))
+        turns = self._turns()
+        own: Any = clone(turns[j % len(turns)])
         own.tree_, own.feature_map_ = state.tree, None
         if state.feature_map is not None and (own_map := own._new_feature_map(seed=0)) is not None:
             own_map._adopt(state.feature_map)
@@ -301,8 +308,8 @@ class ConsensusClustering(InGroups):
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         members = [own for own, _ in self._members(0)]
-        together = [own._passes(n_rows, n_columns) for own in members if own.feature_map is None]
-        alone = [own._passes(n_rows, n_columns) for own in members if own.feature_map is not None]
+        together = [own._passes(n_rows, n_columns) for own in members if _joins(own)]
+        alone = [own._passes(n_rows, n_columns) for own in members if not _joins(own)]
         fewest = max((few for few, _ in together), default=0) + sum(few for few, _ in alone)
         most = [max((many or np.inf for _, many in together), default=0), *(many or np.inf for _, many in alone)]
         return fewest + 1, int(sum(most)) + 1 if np.isfinite(sum(most)) else None
@@ -317,8 +324,21 @@ class ConsensusClustering(InGroups):
             # Only the estimator of a tree knows the class of its feature map.
             member = clone(turns[j % len(turns)])
             member.n_features_in_, member.columns = self.n_features_in_, self.columns
-            member._restore_feature_map(tree.feature_map, planes=tree.n_columns)
+            n_columns = {"points" if isinstance(member, DensityTree) else "planes": tree.n_columns}
+            member._restore_feature_map(tree.feature_map, **n_columns)
         super()._restore(saved)
+
+
+def _joins(own: Member) -> TypeGuard[TreeEstimator]:
+    """Return whether a tree grows in the same passes as others."""
+    return isinstance(own, TreeEstimator) and own.feature_map is None
+
+
+def _state_of(
+    trees: tuple[MemberState, ...], combined: LabelLinkage | Found, counted: Any, n_pieces: int | None = None
+) -> ConsensusState:
+    found, linkage = (found_by(combined, counted), combined) if isinstance(combined, LabelLinkage) else (combined, None)
+    return ConsensusState.of(trees, found, n_pieces or found.consensus.n_clusters, linkage)
 
 
 def _best_evidence(tree: Tree) -> float:
@@ -332,9 +352,9 @@ def _each(function: Callable[[Any], Any], given: Any) -> Any:
     return None if given is None else function(given)
 
 
-def _tree_of(saved: Any) -> TreeEstimator:
+def _tree_of(saved: Any) -> Member:
     from .registry import estimators  # imported late, as the registry imports this module
 
-    known = {name: own for name, own in estimators().items() if issubclass(own, TreeEstimator)}
-    made: TreeEstimator = of_form(saved, known, "an estimator of trees")
+    known = {name: own for name, own in estimators().items() if issubclass(own, Member)}
+    made: Member = of_form(saved, known, "an estimator of trees")
     return made

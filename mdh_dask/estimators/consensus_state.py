@@ -8,22 +8,25 @@ import numpy as np
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..ensembles.consensus import Consensus, Found
-from ..ensembles.labels import LabelMixture
-from ..ensembles.mixture import Mixture, words_of_labels
+from ..ensembles.linkage import LabelLinkage
+from ..ensembles.mixture import words_of_labels
 from ..ensembles.votes import NO_LABEL
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.passes import Sample
 from ..growth.scaling import robust_standardiser
+from .density_state import DensityState
 from .states import TreeState
 
 MOST_TREES = 10_000
+
+MemberState = TreeState | DensityState
 
 
 @dataclass(frozen=True)
 class ConsensusState(State):
     """Trees and the votes of their leaves."""
 
-    trees: tuple[TreeState, ...]
+    trees: tuple[MemberState, ...]
     clusters: tuple[Integers, ...]
     """The cluster that each leaf votes for; -1 for a leaf that votes for none."""
     n_voted: int
@@ -32,31 +35,32 @@ class ConsensusState(State):
     """Shape (n_trees,), float64: mean share of the rows to which a tree gives the label of another."""
     confidence: Integers
     """Shape (n_trees + 1,), int64: numbers of sample rows by the number of trees that agree with their label."""
-    mixture: Mixture | None = None
-    """Probabilities of the leaves of all trees in each component, by which rows are labelled instead of by votes."""
-    component_clusters: Integers | None = None
-    """Shape (n_components,): the cluster of each component of the mixture."""
+    linked: Integers | None = None
+    """Shape (n_clusters, n_leaves), int64: rows of each cluster in the leaves of all trees, by which rows are labelled
+    instead of by votes."""
+    n_pieces: int = 1
+    """Number of clusters before those without a valley between them were merged."""
     counts: Integers | None = None
     """Shape (n_clusters,), int64: rows in each cluster; None if a sample of them was counted."""
 
     @classmethod
-    def of(cls, trees: tuple[TreeState, ...], found: Found, labelling: LabelMixture | None = None) -> Self:
-        """Return the state of a consensus, or of a mixture of the leaves that rows of `fit` reached."""
+    def of(
+        cls, trees: tuple[MemberState, ...], found: Found, n_pieces: int, linkage: LabelLinkage | None = None
+    ) -> Self:
+        """Return the state of a consensus, or of a linkage of the leaves that rows of `fit` reached."""
         clusters = []
         for tree, names, own in zip(trees, found.consensus.names, found.consensus.clusters):
             of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
             of_leaf[names] = own
             clusters.append(of_leaf)
-        mixture, component_clusters = None, None
-        if labelling is not None:
+        linked = None
+        if linkage is not None:
             starts = np.cumsum([0, *(tree.n_clusters for tree in trees)])
-            # A leaf that no row reached is no evidence.
-            log_probabilities = np.zeros((labelling.mixture.n_components, starts[-1]))
+            linked = np.zeros((linkage.n_clusters, starts[-1]), dtype=np.int64)
             reached = np.concatenate([start + names for start, names in zip(starts, found.consensus.names)])
-            log_probabilities[:, reached] = labelling.mixture.log_probabilities
-            mixture, component_clusters = Mixture(labelling.mixture.log_weights, log_probabilities), labelling.cluster
+            linked[:, reached] = linkage.rows
         counted = found.consensus.n_clusters, found.agreement, found.confidence
-        return cls(trees, tuple(clusters), *counted, mixture, component_clusters, found.sizes)
+        return cls(trees, tuple(clusters), *counted, linked, n_pieces, found.sizes)
 
     @property
     def n_clusters(self) -> int:
@@ -67,11 +71,6 @@ class ConsensusState(State):
     def sizes(self) -> Integers | None:
         """Return the number of rows in every cluster, if all were counted."""
         return self.counts
-
-    @property
-    def n_pieces(self) -> int:
-        """Return the number of components of the mixture, or of clusters by votes."""
-        return self.n_clusters if self.component_clusters is None else len(self.component_clusters)
 
     @property
     def n_features(self) -> int:
@@ -86,21 +85,23 @@ class ConsensusState(State):
     def named(self, names: tuple[str, ...]) -> Self:
         """Return the state with names for the columns, also in trees that split them."""
         trees = [
-            replace(own, tree=replace(own.tree, feature_names=names)) if own.feature_map is None else own
+            replace(own, tree=replace(own.tree, feature_names=names))
+            if isinstance(own, TreeState) and own.feature_map is None
+            else own
             for own in self.trees
         ]
         return replace(self, trees=tuple(trees))
 
     @property
-    def rule(self) -> Consensus | LabelMixture:
+    def rule(self) -> Consensus | LabelLinkage:
         """Return what labels rows by the leaves of the trees."""
         leaves = [np.arange(len(own)) for own in self.clusters]
-        if self.mixture is None or self.component_clusters is None:
+        if self.linked is None:
             return Consensus(tuple(leaves), self.clusters, self.n_clusters)
-        return LabelMixture(tuple(map(words_of_labels, leaves)), self.mixture, self.component_clusters)
+        return LabelLinkage(tuple(map(words_of_labels, leaves)), self.linked)
 
     def votes(self, rows: AnyArray) -> AnyArray:
-        """Return the votes of the trees, or the log probabilities of their leaves, shape (n_rows, n_clusters)."""
+        """Return the votes of the trees, or the similarity to each cluster, shape (n_rows, n_clusters)."""
         return self.rule.votes([tree.labels(rows) for tree in self.trees])
 
     @property
@@ -109,15 +110,15 @@ class ConsensusState(State):
         return all(tree.missing for tree in self.trees)
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the cluster with the most votes, the first, and so largest, among several; or the most probable."""
+        """Return the cluster with the most votes, the first, and so largest, among several."""
         return self.rule.labels(self.votes(rows))
 
     def shares(self, rows: AnyArray) -> Floats:
-        """Return the shares of the votes for every cluster, equal for a row without votes; or the probabilities."""
+        """Return the shares of the votes for every cluster, equal for a row without votes."""
         return self.rule.shares(self.votes(rows))
 
     def agreeing(self, rows: AnyArray) -> Floats:
-        """Return the share of the trees that agree with the label of every row, or the probability of the label."""
+        """Return the share of the trees that agree with the label of every row, or the share of its similarities."""
         return self.rule.confidence(self.votes(rows))
 
     def prepared(self) -> Self:
@@ -127,13 +128,16 @@ class ConsensusState(State):
         return self
 
     def rarity(self, rows: AnyArray) -> Floats:
-        """Return twice the median of the trees, the lower one of an even number; at most 1.
+        """Return twice the median of the trees of hyperplanes, the lower one of an even number; at most 1.
 
         If at most a share of p of the rows has less than p in each tree, at most a share of p has a lower value than p
         here, whatever the trees have in common (N. Meinshausen, L. Meier and P. Buehlmann, P-values for
         high-dimensional regression, JASA 104, 2009).
         """
-        each = np.sort([np.minimum(tree.rarity(rows), 1.0) for tree in self.trees], axis=0)
+        trees = [own for own in self.trees if isinstance(own, TreeState)]
+        if not trees:
+            return np.ones(len(rows))
+        each = np.sort([np.minimum(tree.rarity(rows), 1.0) for tree in trees], axis=0)
         return np.minimum(2 * each[(len(each) - 1) // 2], 1.0)
 
     def exemplars_among(self, sample: Sample) -> Exemplars:
@@ -161,17 +165,9 @@ class ConsensusState(State):
             checked_array(f"clusters.{j}", clusters, (tree.n_clusters,), least=NO_LABEL)
             if clusters.dtype != np.int32 or (clusters >= self.n_voted).any():
                 raise ValueError(f"expected int32 clusters below {self.n_voted} in the array clusters.{j}, got others")
-        if (self.mixture is None) != (self.component_clusters is None):
-            raise ValueError("expected a mixture with component_clusters, or neither")
-        if self.mixture is not None and self.component_clusters is not None:
-            k, n_leaves = len(np.atleast_1d(self.component_clusters)), sum(map(len, self.clusters))
-            checked_array("component_clusters", self.component_clusters, (k,), least=0)
-            is_number = self.component_clusters.dtype.kind == "i"
-            if not is_number or not np.array_equal(np.unique(self.component_clusters), np.arange(self.n_clusters)):
-                raise ValueError(
-                    f"expected each of {self.n_clusters} clusters in the array component_clusters, got others"
-                )
-            checked_array("log_weights", self.mixture.log_weights, (k,))
-            checked_array("log_probabilities", self.mixture.log_probabilities, (k, n_leaves))
+        if self.linked is not None:
+            checked_array("linked", self.linked, (self.n_voted, sum(map(len, self.clusters))), least=0)
+            if self.linked.dtype != np.int64 or not self.linked[:, : len(self.clusters[0])].any(axis=1).all():
+                raise ValueError("expected rows in every cluster of the array linked, got a cluster without rows")
         elif len(np.setdiff1d(np.arange(self.n_clusters), np.concatenate(self.clusters))):
             raise ValueError(f"expected votes for each of {self.n_clusters} clusters, got none for some")

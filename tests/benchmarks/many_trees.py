@@ -33,8 +33,8 @@ MIXTURES: dict[str, Callable[..., Any]] = {
 SHAPES = ("moons-2000", "rings-3000", "blobs-4000-uneven", "ellipses-1000", "waves-600", "core-400")
 
 COLUMNS = ("set", "rows", "columns", "seeds", "median tree", "best tree", "votes", "their clusters",
-           "mixture of leaves", "its clusters", "NMI between trees", "NMI between votes", "NMI between mixtures",
-           "votes above the median", "mixture above votes", "verdict")  # fmt: skip
+           "linkage", "its clusters", "NMI between trees", "NMI between votes", "NMI between linkages",
+           "votes above the median", "linkage above votes", "verdict")  # fmt: skip
 
 
 def tables_of_trees(
@@ -52,7 +52,7 @@ def tables_of_trees(
     required = f">= {LEAST_ABOVE} of {len(SETS)}"
     met = verdict(above >= LEAST_ABOVE) if len(there) == len(SETS) else "-"
     yield Table(
-        "Sets on which the mixture has a mean NMI above that of the median tree",
+        "Sets on which the linkage has a mean NMI above that of the median tree",
         ("above", "of", "required", "verdict"), [(above, len(there), required, met)],
     )  # fmt: skip
     yield Table(f"{title}, generated sets", COLUMNS, [lines[name] for name in generated])
@@ -71,25 +71,23 @@ def rows_of_set(name: str, seed: int, folder: str | None) -> tuple[Any, Any]:
 
 
 def score_of_trees(name: str, seed: int, folder: str | None) -> list[Any]:
-    """Return the scores of one consensus and of its mixture; and the labels of both and of its first tree."""
+    """Return the scores of one consensus by votes and by linkage; and the labels of both and of its first tree."""
     X, y = rows_of_set(name, seed, folder)
     trees = RandomProjectionTree(n_projections=N_PROJECTIONS)
-    model = ConsensusClustering(estimator=trees, n_trees=N_TREES, combine="votes", merge=False, random_state=seed).fit(
-        X
-    )
+    model = ConsensusClustering(estimator=trees, n_trees=N_TREES, combine="votes", random_state=seed).fit(X)
     leaves = [tree.labels(X) for tree in model.trees_]
     known = np.asarray(y) >= 0
     own = [_nmi(y, labels, known) for labels in leaves]
-    # As with combine="mixture", without growing the trees again.
-    mixed = consensus(*leaves, method="mixture", random_state=model._seed())
+    # As with combine="linkage", without growing the trees again.
+    linked = consensus(*leaves, method="linkage")
     scores = [
         *map(float, (np.median(own), np.max(own))), _nmi(y, model.labels_, known), int(model.n_clusters_),
-        _nmi(y, mixed.labels, known), int(mixed.n_clusters),
+        _nmi(y, linked.labels, known), int(linked.n_clusters),
     ]  # fmt: skip
     return [
         scores,
         list(X.shape),
-        *(np.asarray(labels).tolist() for labels in (leaves[0], model.labels_, mixed.labels)),
+        *(np.asarray(labels).tolist() for labels in (leaves[0], model.labels_, linked.labels)),
     ]
 
 
@@ -99,10 +97,10 @@ def _nmi(y: Any, labels: Any, known: Any) -> float:
 
 def _line(name: str, found: Sequence[list[Any]]) -> tuple[Any, ...]:
     scores = np.array([cell[0] for cell in found])
-    median, _, votes, _, mixture, _ = scores.T
+    median, _, votes, _, linkage, _ = scores.T
     # Rows of generated sets differ from seed to seed.
     stable = [_stability([cell[i] for cell in found]) if name not in (*MIXTURES, *SHAPES) else "-" for i in (2, 3, 4)]
-    wins = [f"{int((a > b).sum())} of {len(found)}" for a, b in ((votes, median), (mixture, votes))]
+    wins = [f"{int((a > b).sum())} of {len(found)}" for a, b in ((votes, median), (linkage, votes))]
     return (name, *found[0][1], len(found), *map(float, scores.mean(axis=0)), *stable, *wins, "-")
 
 

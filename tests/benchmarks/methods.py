@@ -111,6 +111,8 @@ METHODS = {
     "RandomProjectionTree": _ours("RandomProjectionTree"),
     "HierarchicalMDH": _ours("HierarchicalMDH"),
     "HierarchicalKernelMDH": _ours("HierarchicalKernelMDH"),
+    "DensityTree": _ours("DensityTree"),
+    "ConsensusClustering": _ours("ConsensusClustering"),
     "PCATree": _ours("PCATree"),
     "ICATree": _ours("ICATree"),
     "DePDDP": _ours("DePDDP"),

@@ -7,17 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster, linkage
 from strategies import seeds
 
 from mdh_dask import consensus
 from mdh_dask._jit.sums import count_votes
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.ensembles.consensus import linked, match_labels
-from mdh_dask.ensembles.labels import found_by, mixture_of
-from mdh_dask.ensembles.mixture import LabelTuples, bernoulli_tally, categorical_tally
+from mdh_dask.ensembles.labels import found_by
+from mdh_dask.ensembles.linkage import information_shared, join, linkage_of, tally_of
+from mdh_dask.ensembles.mixture import LabelTuples
 from mdh_dask.ensembles.votes import LabelVotes
 from mdh_dask.growth.passes import HASH_RANGE
-from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 
 ALL = LabelVotes(0, HASH_RANGE - 1)
 
@@ -187,46 +189,96 @@ class TestConsensus:
             consensus(*labels, **options)
 
 
-class TestMixture:
+def by_hand(labels):
+    """Average linkage of rows by SciPy, cut where the mean NMI with the clusterings is largest."""
+    rows = np.stack(labels, axis=1)
+    tree = linkage(rows, "average", metric="hamming")
+    most = max(len(np.unique(own)) for own in labels)
+    cuts = [fcluster(tree, k, "maxclust") for k in range(1, most + 1)]
+    shared = [
+        np.mean([normalized_mutual_information(own, cut, average="arithmetic") for own in labels]) for cut in cuts
+    ]
+    return cuts[int(np.argmax(np.round(shared, 9)))]
+
+
+class TestLinkage:
     def test_it_finds_the_groups_that_noisy_labels_share(self):
         truth, labels = noisy(0, 2000, 4, 8)
-        found = consensus(*labels, method="mixture")
+        found = consensus(*labels, method="linkage")
         assert found.n_clusters == 4
         assert adjusted_rand_index(truth, found.labels) > 0.95
         np.testing.assert_allclose(found.shares.sum(axis=1), 1)
         np.testing.assert_array_equal(found.labels, found.shares.argmax(axis=1))
         np.testing.assert_array_equal(found.confidence, found.shares.max(axis=1))
         assert (np.diff(np.bincount(found.labels)) <= 0).all()
-        assert consensus(*labels, method="mixture", n_clusters=2).n_clusters == 2
+        assert consensus(*labels, method="linkage", n_clusters=2).n_clusters == 2
 
-    def test_it_is_the_bernoulli_mixture_for_two_labels(self):
-        _, labels = noisy(1, 300, 2, 7)
-        bits = np.stack(labels, axis=1).astype(bool)
-        distinct, counts = np.unique(bits, axis=0, return_counts=True)
-        two, many = (bernoulli_tally(distinct, counts), categorical_tally(distinct.astype(int), [2] * 7, counts))
-        for one, other in zip(two, many):
-            np.testing.assert_array_equal(one, other)
+    @given(seeds)
+    def test_merges_are_those_of_average_linkage_of_the_rows(self, seed):
+        rng = np.random.default_rng(seed)
+        labels = [rng.integers(0, 3, 25) for _ in range(5)]
+        tally, _ = tally_of(reduce_rows(LabelTuples(2**16), *labels))
+        joined = join(tally.counts(), 5)
+        heights = linkage(np.stack(labels, axis=1), "average", metric="hamming")[:, 2]
+        # Equal rows are one tuple. Of equal distances, either may be merged first.
+        assert len(joined.similarity) == len(tally.rows) - 1
+        assert (np.diff(joined.similarity) <= 0).all()
+        if len(np.unique(np.round(heights, 9))) == len(heights[heights > 0]) + (heights == 0).any():
+            np.testing.assert_allclose(1 - joined.similarity, heights[25 - len(tally.rows) :])
+
+    @given(seeds)
+    def test_the_information_shared_is_the_mean_over_the_clusterings(self, seed):
+        _, labels = noisy(seed, 60, 3, 4, noise=0.3)
+        tally, _ = tally_of(reduce_rows(LabelTuples(2**16), *labels))
+        shared = information_shared(tally, joined := join(tally.counts(), 4))
+        group = np.arange(len(tally.rows))
+        for step in range(len(shared)):
+            if step:
+                group[group == joined.gone[step - 1]] = joined.kept[step - 1]
+            of_rows = np.repeat(group, tally.rows)
+            each = [
+                normalized_mutual_information(np.repeat(own, tally.rows), of_rows, average="arithmetic")
+                for own in tally.places.T
+            ]
+            assert shared[step] == pytest.approx(np.mean(each))
+
+    def test_the_cut_is_that_of_the_linkage_of_all_rows(self):
+        for seed in range(5):
+            _, labels = noisy(seed, 300, 4, 7, noise=0.2)
+            found = consensus(*labels, method="linkage")
+            assert adjusted_rand_index(by_hand(labels), found.labels) > 0.9
+
+    def test_what_less_than_half_of_the_clusterings_divide_is_one_cluster(self):
+        one, two = np.zeros(100, dtype=int), np.repeat([0, 1], 50)
+        assert consensus(one, one, one, two, two, method="linkage").n_clusters == 1
+        assert consensus(one, one, two, two, two, method="linkage").n_clusters == 2
+
+    def test_rows_between_two_borders_are_no_cluster(self):
+        first, second = np.repeat([0, 1], 100), np.repeat([0, 1], [110, 90])
+        found = consensus(first, first, second, second, method="linkage")
+        assert found.n_clusters == 2
+        assert adjusted_rand_index(first, found.labels) > 0.7
 
     @pytest.mark.parametrize("texts", [False, True])
     def test_chunks_do_not_matter_and_texts_are_labels(self, texts):
         _, labels = noisy(2, 500, 3, 5)
         if texts:
             labels = [np.array(["red", "green", "blue"])[own] for own in labels]
-        whole = consensus(*labels, method="mixture")
-        lazy = consensus(*(da.from_array(own, chunks=83) for own in labels), method="mixture")
+        whole = consensus(*labels, method="linkage")
+        lazy = consensus(*(da.from_array(own, chunks=83) for own in labels), method="linkage")
         np.testing.assert_array_equal(lazy.shares.compute(), whole.shares)
         np.testing.assert_array_equal(lazy.labels.compute(), whole.labels)
 
     def test_an_unknown_method_is_refused(self):
-        with pytest.raises(ValueError, match="method must be 'votes' or 'mixture'; got 'mean'"):
+        with pytest.raises(ValueError, match="method must be 'votes' or 'linkage'; got 'mean'"):
             consensus([0, 1], [0, 1], method="mean")
 
     def test_each_label_alone_gives_its_cluster_also_a_negative_one(self):
         labels = [np.repeat([-2, 0, 3], 20), np.repeat([5, -1, 2], 20)]
         tuples = reduce_rows(LabelTuples(2**16), *labels)
-        mixture = mixture_of(tuples, 3, 5, 0)
-        found = found_by(mixture, tuples)
+        linked = linkage_of(tuples, 3)
+        found = found_by(linked, tuples)
         assert [names.tolist() for names in found.consensus.names] == [[-2, 0, 3], [-1, 2, 5]]
-        expected = mixture.labels(mixture.votes(labels))
+        expected = linked.labels(linked.votes(labels))
         assert (found.consensus.labels(found.consensus.votes(labels)) == expected).all()
         assert found.confidence.tolist() == [0, 0, 60]

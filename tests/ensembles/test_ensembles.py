@@ -29,7 +29,7 @@ from mdh_dask.simulate import gaussian_mixture
 QUICK = RandomProjectionTree(n_projections=40, sample_size=500)
 MODELS = {
     "votes": ConsensusClustering(estimator=QUICK, n_trees=4, combine="votes"),
-    "mixture of leaves": ConsensusClustering(estimator=QUICK, n_trees=4),
+    "linkage": ConsensusClustering(estimator=QUICK, n_trees=4),
     "mixture of hyperplanes": HyperplaneEnsemble(n_hyperplanes=8, sample_size=500),
 }
 
@@ -52,7 +52,7 @@ def overlapping():
 @pytest.fixture(scope="module")
 def states(rows):
     """States to be changed, each of one fit."""
-    models = {name: ConsensusClustering(estimator=PCATree(), n_trees=2, combine=name) for name in ("votes", "mixture")}
+    models = {name: ConsensusClustering(estimator=PCATree(), n_trees=2, combine=name) for name in ("votes", "linkage")}
     models["hyperplanes"] = HyperplaneEnsemble(n_hyperplanes=8)
     return {name: model.fit(rows).state_ for name, model in models.items()}
 
@@ -127,7 +127,7 @@ class TestConsensusClustering:
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("combine", "least"), [("votes", 1.0), ("mixture", 1 - 1e-6)])
+    @pytest.mark.parametrize(("combine", "least"), [("votes", 1.0), ("linkage", 1.0)])
     def test_of_equal_trees_is_the_tree(self, rows, combine, least):
         # Directions that do not depend on chance make every tree the same.
         tree = PCATree().fit(rows)
@@ -182,7 +182,7 @@ class TestConsensusClustering:
         np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("combine", ["votes", "mixture"])
+    @pytest.mark.parametrize("combine", ["votes", "linkage"])
     def test_clusters_may_be_few(self, overlapping, combine):
         X, _ = overlapping
         free = ConsensusClustering(estimator=QUICK, n_trees=5, combine=combine).fit(X)
@@ -190,16 +190,16 @@ class TestConsensusClustering:
         assert few.n_clusters_ == 2 < free.n_clusters_
 
     @pytest.mark.slow
-    def test_mixture_is_that_of_the_labels_of_its_trees(self, overlapping):
+    def test_linkage_is_that_of_the_labels_of_its_trees(self, overlapping):
         X, _ = overlapping
-        model = ConsensusClustering(estimator=QUICK, n_trees=6, combine="mixture", merge=False).fit(X)
-        found = consensus(*(tree.labels(X) for tree in model.trees_), method="mixture", random_state=model._seed())
+        model = ConsensusClustering(estimator=QUICK, n_trees=6, combine="linkage").fit(X)
+        found = consensus(*(tree.labels(X) for tree in model.trees_), method="linkage")
         np.testing.assert_array_equal(model.labels_, found.labels)
         np.testing.assert_array_equal(model.predict_proba(X), found.shares)
         np.testing.assert_array_equal(model.confidence(X), found.confidence)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("combine", at_night(["votes", "mixture"]))
+    @pytest.mark.parametrize("combine", at_night(["votes", "linkage"]))
     def test_long_clusters_are_not_divided_into_the_pieces_of_trees(self, combine):
         rng = np.random.default_rng(0)
         angle, y = rng.uniform(0, np.pi, 1500), np.arange(1500) % 2
@@ -208,7 +208,7 @@ class TestConsensusClustering:
         )
         options = {"n_trees": 6, "combine": combine}
         pieces = ConsensusClustering(estimator=QUICK, merge=False, **options).fit(moons)
-        model = ConsensusClustering(estimator=QUICK, **options).fit(moons)
+        model = ConsensusClustering(estimator=QUICK, merge=True, **options).fit(moons)
         assert pieces.n_clusters_ > model.n_clusters_ == 2
         assert adjusted_rand_index(y, model.labels_) > max(adjusted_rand_index(y, pieces.labels_), 0.8)
         known = pieces.predict_proba(moons)
@@ -216,12 +216,12 @@ class TestConsensusClustering:
         shares = np.column_stack([known[:, np.equal(of_piece, c)].sum(axis=1) for c in (0, 1)])
         np.testing.assert_allclose(model.predict_proba(moons), shares, atol=1e-9)
         ring = np.column_stack([np.cos(2 * angle), np.sin(2 * angle)]) + rng.normal(0, 0.08, (1500, 2))
-        alone = ConsensusClustering(estimator=QUICK, **options).fit(ring)
+        alone = ConsensusClustering(estimator=QUICK, merge=True, **options).fit(ring)
         assert alone.n_clusters_ == 1
-        assert ("pieces were merged" in alone.why()) == (combine == "mixture")
+        assert "pieces were merged" in alone.why()
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("combine", at_night(["votes", "mixture"]))
+    @pytest.mark.parametrize("combine", at_night(["votes", "linkage"]))
     def test_agreement_counts_rows_of_equal_clusters_after_merging(self, overlapping, combine):
         X, _ = overlapping
         state = ConsensusClustering(estimator=QUICK, n_trees=3, combine=combine).fit(X).state_
@@ -247,24 +247,18 @@ class TestConsensusClustering:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        ("name", "change", "message"),
+        ("change", "message"),
         [
-            ("log_weights", lambda x: x[:-1], "log_weights"),
-            ("log_probabilities", lambda x: x[:, 1:], "log_probabilities"),
-            ("log_probabilities", lambda x: x * np.nan, "log_probabilities"),
-            ("component_clusters", None, "expected a mixture with component_clusters, or neither"),
-            ("component_clusters", lambda x: x + 1, "expected each of 4 clusters"),
-            ("component_clusters", lambda x: x * 1.0, "expected each of 4 clusters"),
+            (lambda x: x[1:], "shape"),
+            (lambda x: x * 1.0, "linked"),
+            (lambda x: x - x, "expected rows in every cluster of the array linked"),
+            (lambda x: -x, "none below 0"),
         ],
     )
-    def test_a_mixture_that_no_fit_gives_is_refused(self, states, name, change, message):
-        state = states["mixture"]
-        of_mixture = name.startswith("log")
-        changed = None if change is None else change(getattr(state.mixture if of_mixture else state, name))
-        if of_mixture:
-            name, changed = "mixture", replace(state.mixture, **{name: changed})
+    def test_a_linkage_that_no_fit_gives_is_refused(self, states, change, message):
+        state = states["linkage"]
         with pytest.raises(ValueError, match=message):
-            replace(state, **{name: changed}).check()
+            replace(state, linked=change(state.linked)).check()
 
     @pytest.mark.slow
     @pytest.mark.parametrize(

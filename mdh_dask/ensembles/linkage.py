@@ -1,0 +1,221 @@
+"""The clusters that several clusterings agree on: tuples of labels, joined by average linkage.
+
+Two rows are as similar as the share of the clusterings that give both the same label (evidence accumulation: Fred and
+Jain 2005). Average linkage of this similarity needs only the number of rows of each group with each label, so that its
+cost does not depend on the number of rows. Of all the partitions on the way, the one that shares the most information
+with the clusterings is taken (Strehl and Ghosh 2002), so nothing has to be chosen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._blas import one_blas_thread
+from .._numbering import largest_first
+from .._typing import AnyArray, Floats, Integers
+from .consensus import shares_of
+from .mixture import Tuples, words_of_labels
+
+MOST_LINKED = 2048
+"""Tuples with the most rows, which are joined; the time is in proportion to the square of their number."""
+
+
+class Joined(NamedTuple):
+    """Merges of groups in turn, the most similar first; a group is named by its first tuple."""
+
+    kept: Integers
+    gone: Integers
+    similarity: Floats
+    """Mean share of the clusterings that give a row of one group and a row of the other the same label."""
+
+
+class Tally(NamedTuple):
+    """Distinct tuples of labels, the largest first: their rows, and where their labels stand among all labels.
+
+    rows (n_tuples,) int64; places (n_tuples, n_clusterings) int64; starts (n_clusterings + 1,): of each clustering's
+    labels.
+    """
+
+    rows: Integers
+    places: Integers
+    starts: Integers
+
+    def counts(self, group: Integers | None = None) -> Integers:
+        """Return the rows with each label in each group of tuples, or in each tuple, shape (n_groups, n_labels)."""
+        group = np.arange(len(self.rows)) if group is None else group
+        counts = np.zeros((int(group.max()) + 1, self.starts[-1]), dtype=np.int64)
+        np.add.at(counts, (group[:, None], self.places), self.rows[:, None])
+        return counts
+
+    def first(self, n: int) -> "Tally":
+        """Return the largest tuples."""
+        return Tally(self.rows[:n], self.places[:n], self.starts)
+
+
+def tally_of(tuples: Tuples) -> tuple[Tally, tuple[Integers, ...]]:
+    """Return the counted tuples, the largest first, and the labels of each clustering as words, ascending."""
+    order = np.argsort(-tuples.counts, kind="stable")
+    words, places = zip(*(np.unique(own, return_inverse=True) for own in tuples.words[order].T))
+    starts = np.cumsum([0, *map(len, words)])
+    return Tally(tuples.counts[order], np.stack(places, axis=1) + starts[:-1], starts), words
+
+
+def join(counts: Integers, n_clusterings: int) -> Joined:
+    """Return the merges of groups by average linkage, along chains of nearest neighbours (Murtagh 1983).
+
+    Parameters
+    ----------
+    counts : array of shape (n_groups, n_labels), int64
+        Rows of each group with each label of all clusterings.
+    n_clusterings : int
+
+    Examples
+    --------
+    >>> join(np.array([[2, 0, 2, 0], [1, 0, 0, 1], [0, 1, 0, 1]]), 2)
+    Joined(kept=array([0, 0]), gone=array([2, 1]), similarity=array([0.5, 0.16666667]))
+    """
+    sums = counts.astype(np.float64)
+    rows = sums.sum(axis=1, keepdims=True) / n_clusterings
+    shares, left, found = sums / rows, np.ones(len(sums), dtype=bool), np.full(len(sums), np.inf)
+    merges: list[tuple[float, int, int]] = []
+    chain: list[int] = []
+    while len(merges) < len(sums) - 1:
+        tip = chain[-1] if chain else int(left.argmax())
+        similar = np.where(left, shares @ shares[tip], -1.0)
+        similar[tip] = -1.0
+        near = int(similar.argmax())
+        if len(chain) > 1 and similar[chain[-2]] >= similar[near]:
+            one, other = sorted((chain.pop(), chain.pop()))
+            # Rounding errors must not put a merge before those that it follows.
+            found[one] = min(similar[near] / n_clusterings, found[one], found[other])
+            merges.append((found[one], one, other))
+            sums[one] += sums[other]
+            rows[one] += rows[other]
+            shares[one], left[other] = sums[one] / rows[one], False
+        else:
+            chain = [*(chain or [tip]), near]
+    similarity, kept, gone = (np.array(own) for own in zip(*merges)) if merges else np.empty((3, 0))
+    order = np.argsort(-similarity, kind="stable")
+    return Joined(kept[order].astype(np.int64), gone[order].astype(np.int64), similarity[order])
+
+
+def information_shared(tally: Tally, joined: Joined) -> Floats:
+    """Return how much information the groups share with the clusterings, before the first merge and after each.
+
+    It is the mean over the clusterings of the mutual information, as a share of the mean of both entropies.
+    """
+    # Rows are one more clustering, the last one, in which each group has a label of its own.
+    counts, starts = np.column_stack([tally.counts(), tally.rows]).astype(np.float64), tally.starts
+    n = float(tally.rows.sum())
+    sums = [np.add.reduceat(_x_log_x(counts).sum(axis=0), starts)]
+    for one, other in zip(joined.kept.tolist(), joined.gone.tolist()):
+        both = counts[one] + counts[other]
+        change = _x_log_x(both) - _x_log_x(counts[one]) - _x_log_x(counts[other])
+        sums.append(sums[-1] + np.add.reduceat(change, starts))
+        counts[one] = both
+    entropy = np.log(n) - np.array(sums) / n
+    of_groups, of_both = entropy[:, -1:], entropy[:, :-1]
+    of_labels = np.log(n) - np.add.reduceat(_x_log_x(tally.counts().sum(axis=0)), starts[:-1]) / n
+    mean = (of_groups + of_labels) / 2
+    shared = np.where(mean > TINY, (of_groups + of_labels - of_both) / np.maximum(mean, TINY), 1.0)
+    return np.asarray(shared.mean(axis=1))
+
+
+TINY = 1e-12
+"""Entropies below this are of a single group, but for rounding errors."""
+
+
+def _x_log_x(x: AnyArray) -> Floats:
+    return np.asarray(x * np.log(np.maximum(x, 1)))
+
+
+def agreed_groups(tally: Tally, n_clusters: int | None = None) -> Integers:
+    """Return the groups of tuples that share the most information with the clusterings, or so many groups.
+
+    There are at most as many as in the clustering with the most labels: more are pieces between the borders of several.
+    Of partitions that share as much, the one with the fewest groups is taken.
+    """
+    joined = join(tally.counts(), len(tally.starts) - 1)
+    most = int(np.diff(tally.starts).max()) if n_clusters is None else n_clusters
+    n_merges = max(len(tally.rows) - most, 0)
+    if n_clusters is None:
+        shared = information_shared(tally, joined)[n_merges:]
+        n_merges += len(shared) - 1 - int(shared[::-1].argmax())
+    group = np.arange(len(tally.rows))
+    for one, other in zip(joined.kept[:n_merges].tolist(), joined.gone[:n_merges].tolist()):
+        group[group == other] = one
+    return np.unique(group, return_inverse=True)[1]
+
+
+@dataclass(frozen=True)
+class LabelLinkage:
+    """Clusters by the labels of their rows: a row is in the cluster with whose rows it shares the most labels.
+
+    words: the labels of each clustering as words, ascending; see `words_of_labels`.
+    rows (n_clusters, n_labels) int64: rows of each cluster with each label, one clustering after another; the largest
+        cluster is 0.
+    """
+
+    words: tuple[Integers, ...]
+    rows: Integers
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.rows)
+
+    def votes(self, labels: Sequence[AnyArray]) -> Floats:
+        """Return the mean share of the clusterings in which a row has the label of a row of each cluster.
+
+        Shape (n_rows, n_clusters).
+        """
+        shares = self.rows / self.rows[:, : len(self.words[0])].sum(axis=1, keepdims=True)
+        votes = np.zeros((len(labels[0]), self.n_clusters))
+        start = 0
+        for own, known in zip(labels, self.words):
+            found = words_of_labels(own)
+            place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+            # A label that no row of the fit had is shared with none.
+            votes += np.where(known[place] == found, shares[:, start + place], 0).T
+            start += len(known)
+        return votes / len(self.words)
+
+    def merged(self, group: Integers, tuples: Tuples, least: int = 1) -> "LabelLinkage":
+        """Return the clusters in groups, without those of fewer than `least` rows, one at least."""
+        rows = np.zeros((int(group.max()) + 1, self.rows.shape[1]), dtype=np.int64)
+        np.add.at(rows, group, self.rows)
+        while True:
+            found = LabelLinkage(self.words, rows)
+            label = found.labels(found.votes([*tuples.words.view(np.int64).T]))
+            counts = np.bincount(label, weights=tuples.counts, minlength=len(rows))
+            if (kept := counts >= min(least, counts.max())).all():
+                return LabelLinkage(self.words, rows[np.argsort(largest_first(counts))])
+            rows = rows[kept]
+
+    def labels(self, votes: Floats) -> Integers:
+        """Return the cluster with the most votes, the largest among several, shape (n_rows,), int32."""
+        return votes.argmax(axis=1).astype(np.int32)
+
+    def shares(self, votes: Floats) -> Floats:
+        """Return the shares of the votes for each cluster, which are equal for a row without votes."""
+        return shares_of(votes)
+
+    def confidence(self, votes: Floats) -> Floats:
+        """Return the share of the votes for the label, shape (n_rows,)."""
+        return self.shares(votes).max(axis=1)
+
+
+@one_blas_thread()  # the last bits of products depend on the threads
+def linkage_of(tuples: Tuples, n_clusters: int | None = None) -> LabelLinkage:
+    """Return the clusters that the clusterings agree on most, from the counted tuples of their labels.
+
+    Clusters with fewer rows than any of the clusterings has are pieces between the borders of several, and left out
+    unless their number is given.
+    """
+    tally, words = tally_of(tuples)
+    largest = tally.first(MOST_LINKED)
+    rows = largest.counts(agreed_groups(largest, n_clusters))
+    least = int(tally.counts().sum(axis=0).min()) if n_clusters is None else 1
+    return LabelLinkage(words, rows).merged(np.arange(len(rows)), tuples, least)
