@@ -25,6 +25,9 @@ SHAPES = ((300, 2), (1500, 5))
 MERGING = ("DensityTree", "HierarchicalKernelMDH", "ConsensusClustering", "SupportVectorClustering")
 """Methods that merge cells, leaves, clusters of trees, or components of contours."""
 
+OPTIONS = {"ConsensusClustering": {"estimator": mdh_dask.RandomProjectionTree(n_projections=100), "merge": True}}
+"""By method: a consensus tests nothing unless it merges."""
+
 METHODS = ("RandomProjectionTree", "HierarchicalMDH", *MERGING)
 
 PLATEAUS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -186,4 +189,4 @@ def _held(tree: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def _fitted(name: str, rows: np.ndarray, seed: int) -> Any:
-    return getattr(mdh_dask, name)(random_state=seed).fit(rows)
+    return getattr(mdh_dask, name)(random_state=seed, **OPTIONS.get(name, {})).fit(rows)
