@@ -52,7 +52,8 @@ class ConsensusClustering(InGroups):
 
     Trees with different directions and features miss different clusters, and disagree where the borders are uncertain.
     Rows are as similar as the share of the trees in which they are in the same leaf. Average linkage joins them, and of
-    all partitions on the way the one is taken that shares the most information with the trees.
+    all partitions on the way the one is taken that shares the most information with the trees that found clusters, if
+    at least a third did: that a tree finds none is no evidence against them.
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ class TestLinkage:
             np.testing.assert_allclose(1 - joined.similarity, heights[25 - len(tally.rows) :])
 
     @given(seeds)
-    def test_the_information_shared_is_the_mean_over_the_clusterings(self, seed):
+    def test_the_information_shared_is_normalised_by_the_mean_of_the_entropies(self, seed):
         _, labels = noisy(seed, 60, 3, 4, noise=0.3)
         tally, _ = tally_of(reduce_rows(LabelTuples(2**16), *labels))
         shared = information_shared(tally, joined := join(tally.counts(), 4))
@@ -240,7 +240,7 @@ class TestLinkage:
                 normalized_mutual_information(np.repeat(own, tally.rows), of_rows, average="arithmetic")
                 for own in tally.places.T
             ]
-            assert shared[step] == pytest.approx(np.mean(each))
+            assert shared[step] == pytest.approx(each)
 
     def test_the_cut_is_that_of_the_linkage_of_all_rows(self):
         for seed in range(5):
@@ -248,10 +248,15 @@ class TestLinkage:
             found = consensus(*labels, method="linkage")
             assert adjusted_rand_index(by_hand(labels), found.labels) > 0.9
 
-    def test_what_less_than_half_of_the_clusterings_divide_is_one_cluster(self):
+    def test_what_less_than_a_third_of_the_clusterings_divide_is_one_cluster(self):
         one, two = np.zeros(100, dtype=int), np.repeat([0, 1], 50)
-        assert consensus(one, one, one, two, two, method="linkage").n_clusters == 1
-        assert consensus(one, one, two, two, two, method="linkage").n_clusters == 2
+        assert consensus(one, one, one, one, one, two, two, method="linkage").n_clusters == 1
+        assert consensus(one, one, one, one, two, two, two, method="linkage").n_clusters == 2
+
+    def test_a_cluster_that_most_of_the_others_do_not_divide_is_one(self):
+        two, three = np.repeat([0, 1], 60), np.repeat([0, 1, 2], 40)
+        assert consensus(two, two, two, three, three, method="linkage").n_clusters == 2
+        assert consensus(two, two, three, three, three, method="linkage").n_clusters == 3
 
     def test_rows_between_two_borders_are_no_cluster(self):
         first, second = np.repeat([0, 1], 100), np.repeat([0, 1], [110, 90])
