@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from mdh_dask.density_trees.graph import nearest_others
 from mdh_dask.kernels import Isomap
+from mdh_dask.valleys.graph import nearest_others
 from mdh_dask.valleys.neighbours import nearest
 
 

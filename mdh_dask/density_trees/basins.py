@@ -3,8 +3,8 @@
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
+from ..valleys.graph import NEIGHBOURS, nearest_others
 from .clusters import groups_of
-from .graph import NEIGHBOURS, nearest_others
 from .structure import Structure
 
 SMOOTH = 20

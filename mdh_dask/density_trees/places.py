@@ -11,9 +11,9 @@ from scipy.spatial import cKDTree
 from .._jit.pairs import Marks, balls_of_group, cut_between, radii_of
 from .._storable import storable
 from .._typing import Booleans, Floats, Integers
+from ..valleys.graph import nearest_others
 from ..valleys.landmarks import PLACES, RADII, RANKED_BY, ROWS_OF_PLACE, limits_of, links_of, meeting_of, reaches_of
 from ..valleys.neighbours import distinct, squared_distances
-from .graph import nearest_others
 from .structure import Structure, spanned
 
 WIDE_RADII = (10, 20, 40, 80)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
+from ..valleys.graph import communities, neighbourhood
 from ..valleys.lines import FEW_COLUMNS, has_many_columns
 from ..valleys.linkage import closest, linkage
 from ..valleys.merging import FEWEST, Merged, merge_cells
-from .graph import communities, neighbourhood
 
 COARSE_RESOLUTION = 3.0
 """Resolution of the communities in many columns: their evidence needs larger cells."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats, Integers
 from .._words import depth_text, full_count, p_text
 from ..chunks import merge_chunks, reduce_rows, run
-from ..growth.crowds import FEWEST_ROWS
+from ..growth.crowds import CROWD, FEWEST_ROWS
 from ..growth.leading import leading_directions
 from ..growth.sampling import rows_held
 from ..summaries.columns import remedies
@@ -126,8 +126,11 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if limit := model._limit():
         said += f", {limit}"
     if tree.n_clusters == 1:
-        hint = LOOKED if looked_near(model) else HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
+        hidden = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
+        hint = f"; {CROWD}" if model._crowded else LOOKED if looked_near(model) else hidden
         return f"{said}: {why_not(model, best_failed(model))}{hint}{next_steps(model)}"
+    if model._crowded:
+        said += f", but {CROWD}"
     table = model.evidence()
     tested = table["p_family"][table["separates"] & ~np.isnan(table["p_value"])]
     if len(tested):

@@ -75,6 +75,8 @@ class GrownTree(ClusterEstimator):
     _grown_from: Grown | None = None
     _words: tuple[str, ...] = ()
     """Each cluster in words, until the clusters change."""
+    _crowded: bool = False
+    """Whether neighbourhoods show several clusters in the largest."""
 
     @abstractmethod
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
@@ -171,6 +173,7 @@ class GrownTree(ClusterEstimator):
             self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
         self.tree_, self._grown_from = grown.tree, grown
         self.merges_ = None if grown.merges is None else table_of_cells(*grown.merges)
+        self._crowded = grown.crowded
         self._keep(grown.standardise)
         return n_passes
 
@@ -280,7 +283,7 @@ class GrownTree(ClusterEstimator):
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
-        more = {"words": list(self._words), "labels": labels}
+        more = {"words": list(self._words), "labels": labels, "crowded": self._crowded}
         return {**super()._saved_state(), **own, **more}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
@@ -292,6 +295,7 @@ class GrownTree(ClusterEstimator):
         self._words = tuple(optional(saved, "words", list) or ())
         if len(self._words) not in (0, self.n_clusters_) or not all(isinstance(one, str) for one in self._words):
             raise ValueError(f"expected a text for each of {full_count(self.n_clusters_, 'cluster')} as words")
+        self._crowded = optional(saved, "crowded", bool) or False
         if (labels := optional(saved, "labels", dict)) is not None:
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
         super()._restore(saved)

@@ -2,147 +2,227 @@
 
 import logging
 from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from .._blas import product
+from .._blas import one_blas_thread
 from .._random import generator
-from .._typing import AnyArray, Booleans
+from .._typing import Floats, Integers
 from ..chunks import Plan
-from ..projections.neighbourhoods import NEAR_ROWS, SEEDS
+from ..valleys.graph import communities, neighbourhood
+from ..valleys.neighbours import BLOCK, distinct, squared_distances
 from .branches import Branch, SampleRows
 from .examine import Examiner
-from .passes import draw, rows_in_memory
+from .passes import Sample, draw, rows_in_memory
 
 logger = logging.getLogger(__name__)
 
-FEWEST_ROWS = 4000
-"""With fewer sample rows, a ball would hold the rows of several of a few clusters."""
+CROWD = (
+    "neighbourhoods of rows show more clusters, which no line through all rows separates, as in few columns or much "
+    "noise. With a number k of clusters, such rows are divided by KernelKMeans(n_clusters=k, feature_map=None).fit(X)"
+)
+"""What users should know of a tree whose largest cluster is crowded."""
 
-BALL, FEWEST_IN_BALL = 1 / 40, 500
-"""Share of the rows in a ball, and least number of them."""
+FEWEST_ROWS = 4000
+"""With fewer sample rows, the neighbourhoods of one cluster would hold several of a few others."""
+
+GAPS, BALLS = 5, 4
+"""Keys of the random streams that choose rows whose nearest rows are looked at, and the centres of balls."""
+
+LOOKED_AT, SMALL = 100, 1 / 4
+"""Number of rows whose nearest rows are looked at, and the share that must be in small groups apart from others."""
+
+ROWS_EACH, FEW = 40, 0.1
+"""Sample rows of a cluster by which to find it, and the share of rows in clusters that may have fewer."""
+
+LEVEL = 0.001
+"""Probability of a gap among the nearest rows of one row in a cloud."""
+
+BALL, MOST_IN_BALL = 1 / 40, 1000
+"""Share of the rows in a ball, and most of them."""
 
 CROWDED, IN_VAIN = 2, 3
 """Number of balls that must show several clusters, and of those without that end the look."""
 
-LEAST_IN_BALL = 10
-"""Rows of a ball that a cluster, or several together, need in it: the sample may hold few of each."""
+APART = 0.5
+"""Edges between communities, in times of those of a cloud, below which a ball shows several clusters. Of clouds of one
+cluster in 2 to 384 columns it is at least .6, of 200 to 5000 clear clusters in 32 to 128 columns at most .4."""
 
-BALLS, GAPS = 4, 5
-"""Keys of the random streams that choose their centres, and the rows whose nearest rows are looked at."""
+RESOLUTION = 1.0
+"""Resolution of the communities: that of modularity, which hardly divides clear clusters."""
 
-SEVERAL = 4
-"""Clusters that a ball must show."""
+NEAREST = 4, 64
+"""First and last of the nearest rows whose distances show the number of dimensions."""
 
-NEAREST = 64
-"""Nearest rows among which a gap is looked for: a cluster with more of the sample shows in balls."""
+ROWS_OF_PLACE = 1000
+"""Number of rows for each place where rows are compared."""
 
-LOOKED_AT = 50
-"""Number of rows whose nearest rows are looked at; where half of them have gaps, clusters are many."""
 
-LEVEL = 0.05
-"""Probability of a gap among the nearest rows of one row in a cloud."""
+class Groups(NamedTuple):
+    """Small groups of sample rows that are apart from all others."""
+
+    rows: float
+    """Rows of all but the smallest groups."""
+    radius: float
+    """Distance within which all but the widest have their rows."""
 
 
 def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tuple[Branch, Examiner]]:
     """Plan the root and the examiner of a tree, after a look at the neighbourhoods of its sample rows.
 
-    Where these show many clusters, all are sought in the largest sample that is held, as if it were all rows. Otherwise
-    the root is examined as usual.
+    Where these show clusters with fewer rows than a cluster needs, or several clusters in the largest one found,
+    all are sought in a sample with enough rows of each, as if it were all rows. Otherwise the root is examined as
+    usual.
     """
     settings, selector = examiner.settings, examiner.settings.selector
     alone = settings.order is None and settings.parts_at is None and root.groups is None
     if not (settings.nearby and alone):
         return root, examiner
-
-    def near(n: int, most: float) -> Examiner:
-        """Return the examiner of a sample of `n` rows, as if it were all, and of clusters of at most as many rows."""
-        least = max(round(min(selector.min_rows * n / shape[0], most)), 1)
-        own = replace(settings, selector=replace(selector, n_root=n, min_rows=least))
-        return replace(examiner, settings=own, near=True)
-
     examiner.examine_open(root)
-    if not _is_crowded(root, near(len(root.sample), min(settings.nearby, LEAST_IN_BALL))):
+    groups = _small_groups(root, examiner)
+    if groups is None and not is_crowded(root, examiner):
         return root, examiner
     sample = root.sample.load()
-    if not root.complete:
-        logger.info("neighbourhoods show that clusters are many: as many rows as can be held are drawn")
-        sample = yield from draw(settings.seed, rows_in_memory(shape[0], shape[1], len(sample.rows)), shape[0])
+    wanted = 0 if groups is None else round(len(sample.rows) * ROWS_EACH / groups.rows)
+    if not root.complete and wanted > len(sample.rows):
+        logger.info("neighbourhoods show that clusters are many: %s rows are drawn", min(wanted, shape[0]))
+        sample = yield from draw(settings.seed, rows_in_memory(wanted, shape[1], len(sample.rows)), shape[0])
+    least = max(round(min(selector.min_rows * len(sample.rows) / shape[0], settings.nearby)), 1)
+    if groups is not None:
+        sample = sample.take(_within(_rows_of(sample, examiner), groups.radius))
     n = len(sample.rows)
-    return Branch(1, SampleRows.of_all(sample), n, counted=True), near(n, settings.nearby)
+    own = replace(settings, selector=replace(selector, n_root=n, min_rows=least))
+    return Branch(1, SampleRows.of_all(sample), n, counted=True), replace(examiner, settings=own, near=True)
 
 
-def warn_of_crowd(n_found: int) -> None:
-    """Warn if fewer clusters were found than balls of rows show."""
-    if n_found * BALL < 1:
-        logger.warning(
-            "neighbourhoods of rows show more clusters than the %s found: no line through all rows separates the "
-            "others, as in few columns or much noise. DensityTree compares neighbourhoods", n_found
-        )  # fmt: skip
+def _leaves(root: Branch) -> list[Branch]:
+    return [own for own in root.walk() if not own.children]
 
 
-def _is_crowded(root: Branch, examiner: Examiner) -> bool:
-    """Return whether balls of rows show many clusters in the sample of a root, or of a branch that is not split."""
-    looked = (own for own in root.walk() if own is root or not own.children)
-    large = [own for own in looked if len(own.sample) >= FEWEST_ROWS]
-    return any(_has_gaps(own, examiner) or _has_crowded_balls(own, examiner) for own in large)
+def _rows_of(sample: Sample, examiner: Examiner) -> Floats:
+    return np.asarray(examiner.standardise.jittered(sample.rows, sample.hashes), dtype=np.float64)
 
 
-def _has_gaps(branch: Branch, examiner: Examiner) -> bool:
-    """Return whether most sample rows are in small groups that are apart from all others.
+def _small_groups(root: Branch, examiner: Examiner) -> Groups | None:
+    """Return the groups of sample rows that are apart from all others and too small for a cluster, if many rows are.
 
     A sample may hold too few rows of each of thousands of clusters for any test between two of them.
     """
-    sample = branch.sample.load()
-    rng = generator(*examiner.settings.stream_of(branch.node_id), GAPS)
-    found = gaps_of(examiner.standardise.jittered(sample.rows, sample.hashes), rng)
-    return bool(2 * np.count_nonzero(found) > len(found))
+    rows, selector = _rows_of(root.sample.load(), examiner), examiner.settings.selector
+    rows = rows[distinct(rows)]
+    if len(rows) < FEWEST_ROWS:
+        return None
+    rng = generator(*examiner.settings.stream_of(root.node_id), GAPS)
+    last = max(round(selector.min_rows * len(root.sample) / root.n_rows), max(NEAREST))
+    sizes, radii = small_groups(rows, last, rng)
+    found = sizes > 0
+    if np.count_nonzero(found) <= SMALL * len(found):
+        return None
+    return Groups(float(np.quantile(sizes[found], FEW)), float(np.quantile(radii[found], 1 - FEW)))
 
 
-def gaps_of(rows: AnyArray, rng: np.random.Generator) -> Booleans:
-    """Return for some rows whether there is a gap between their nearest rows and the next ones.
+@one_blas_thread()
+def _within(rows: Floats, radius: float) -> Integers:
+    """Return which rows have near rows within a radius: others are noise, which would fill the valleys of all lines.
 
-    Of the rows around a place of nearly constant density, the logarithm of the volume of the ball through the next
-    nearest row over that through the j-th nearest is exponential with mean 1 / j. Their number of dimensions is
-    that with which half of all such logarithms are what the law says.
+    Only rows that are nearest to the same one of some places are compared, as clusters have more than a few there.
+    """
+    places = rows[::ROWS_OF_PLACE]
+    place = np.empty(len(rows), dtype=np.int64)
+    for i in range(0, len(rows), BLOCK):
+        place[i : i + BLOCK] = squared_distances(rows[i : i + BLOCK], places).argmin(axis=1)
+    order, near = np.argsort(place, kind="stable"), np.zeros(len(rows), dtype=np.bool_)
+    for own in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
+        if len(own) > min(NEAREST):
+            squares = squared_distances(rows[own], rows[own])
+            near[own] = np.partition(squares, min(NEAREST), axis=1)[:, min(NEAREST)] <= radius**2
+    return np.flatnonzero(near)
+
+
+@one_blas_thread()
+def is_crowded(root: Branch, examiner: Examiner) -> bool:
+    """Return whether balls of rows in the largest cluster of a tree show several; see `CROWD` for what this means."""
+    largest = max(_leaves(root), key=lambda own: len(own.sample))
+    if len(root.sample) < FEWEST_ROWS:
+        return False
+    rows = _rows_of(largest.sample.load(), examiner)
+    rows = rows[distinct(rows)]
+    n, crowded = min(round(BALL * len(root.sample)), MOST_IN_BALL, len(rows) // 2), 0
+    rng = generator(*examiner.settings.stream_of(largest.node_id), BALLS)
+    for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):
+        if crowded == CROWDED or i - crowded == IN_VAIN:
+            break
+        near = np.argpartition(np.square(rows - rows[centre]).sum(axis=1), n)[:n]
+        crowded += edges_between(rows[np.sort(near)]) < APART
+    return crowded == CROWDED
+
+
+def small_groups(rows: Floats, last: int, rng: np.random.Generator) -> tuple[Integers, Floats]:
+    """Return how many rows there are around some rows up to a gap among the nearest, and how far the last of them is.
+
+    Zero for rows without a gap before the nearest row with the number `last`, as nearly all of a cloud are.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> groups = np.repeat(rng.normal(size=(500, 9)), 10, axis=0)
-    >>> gaps_of(groups + 0.01 * rng.normal(size=groups.shape), rng).mean() > 0.9
-    np.True_
-    >>> gaps_of(rng.normal(size=(5000, 9)), rng).mean() < 0.2
+    >>> np.median(small_groups(groups + 0.01 * rng.normal(size=groups.shape), 64, rng)[0])
+    np.float64(10.0)
+    >>> small_groups(rng.normal(size=(5000, 9)), 64, rng)[0].mean() < 1
     np.True_
     """
-    centred = np.asarray(rows - rows.mean(axis=0), dtype=np.float32)
-    squares = np.square(centred).sum(axis=1)
-    seeds = rng.choice(len(rows), LOOKED_AT, replace=False)
-    distances = squares[seeds, None] - 2 * product(centred[seeds], centred.T) + squares
-    distances[np.arange(LOOKED_AT), seeds] = np.inf
-    nearest = np.sort(np.partition(distances, NEAREST, axis=1)[:, :NEAREST], axis=1).astype(np.float64)
-    low, high = nearest[:, :-1], nearest[:, 1:]
-    rounding = 4 * np.finfo(np.float32).eps * squares[seeds, None]
-    further = (high - low > rounding) & (low > rounding)  # copies of a row count once
-    j = np.cumsum(further, axis=1)
-    used = further & (j >= min(NEAR_ROWS))
-    logs = np.where(used, j * np.log(np.divide(high, low, out=np.ones(low.shape), where=further)), 0.0)
-    usual = np.median(logs[used]) / np.log(2) if used.any() else np.inf
-    return logs.max(axis=1) > usual * np.log(NEAREST / LEVEL)
+    logs, usual, near = _volumes(rows, rng.choice(len(rows), LOOKED_AT, replace=False), last)
+    best, found = logs.argmax(axis=1), logs.max(axis=1) > usual * np.log(last / LEVEL)
+    sizes = np.where(found, min(NEAREST) + 1 + best, 0)
+    return sizes, np.sqrt(near[np.arange(len(sizes)), np.maximum(sizes - 1, 0)])
 
 
-def _has_crowded_balls(branch: Branch, examiner: Examiner) -> bool:
-    """Return whether several clusters are in as many balls as have to show them.
+def edges_between(points: Floats) -> float:
+    """Return the share of the edges of a neighbour graph that leave communities, in times of that of a normal cloud.
 
-    A ball is convex, so a density of one mode and convex levels has one mode within it, too.
+    The cloud has as many points and dimensions as the points have locally. So a sample may hold too few rows of each of
+    thousands of clusters for any test between two of them.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> groups = np.repeat(rng.normal(size=(50, 9)), 10, axis=0)
+    >>> edges_between(groups + 0.01 * rng.normal(size=groups.shape)) < 0.1
+    True
+    >>> edges_between(rng.normal(size=(500, 9))) > 0.8
+    True
     """
-    rows = np.asarray(examiner.standardise(branch.sample.load().rows), dtype=np.float32)
-    n, crowded = max(round(BALL * len(rows)), FEWEST_IN_BALL), 0
-    rng = generator(*examiner.settings.stream_of(branch.node_id), BALLS)
-    for i, centre in enumerate(rng.choice(len(rows), CROWDED + IN_VAIN - 1, replace=False)):
-        if crowded == CROWDED or i - crowded == IN_VAIN:
-            break
-        near = np.sort(np.argpartition(np.square(rows - rows[centre]).sum(axis=1), n)[:n])
-        ball = replace(branch, sample=branch.sample.take(near), n_rows=n, counted=True, children=None)
-        crowded += examiner.shave(ball, SEVERAL, SEEDS) == SEVERAL
-    return crowded == CROWDED
+    return _leaving(points) / _usual(len(points), dimensions_of(points))
+
+
+@lru_cache(maxsize=64)
+def _usual(n: int, n_columns: int) -> float:
+    return _leaving(np.random.default_rng(0).normal(size=(n, n_columns)))
+
+
+def _leaving(points: Floats) -> float:
+    graph = neighbourhood(points).shared
+    community, edges = communities(graph, RESOLUTION), graph.tocoo()
+    return float(edges.data[community[edges.row] != community[edges.col]].sum() / edges.data.sum())
+
+
+def dimensions_of(points: Floats) -> int:
+    """Return the number of dimensions across which distinct points are spread locally, at least one."""
+    return max(round(2 / _volumes(points, np.arange(len(points)), min(max(NEAREST), len(points) - 1))[1]), 1)
+
+
+def _volumes(points: Floats, which: Integers, last: int) -> tuple[Floats, float, Floats]:
+    """Return logarithms of volumes around some points, their usual mean, and the squared distances of near points.
+
+    Around a place of nearly constant density, the logarithm of the volume of the ball through the next nearest point
+    over that through the j-th nearest is exponential with mean 1 / j. With squared distances, j times their logarithms
+    have the mean 2 / n_dimensions, and half of them are as the law says.
+    """
+    first = min(NEAREST)
+    squares = np.partition(squared_distances(points[which], points), last, axis=1)[:, : last + 1].astype(np.float64)
+    squares.sort(axis=1)  # the nearest is the point itself
+    low, high = squares[:, first:-1], squares[:, first + 1 :]
+    logs: Floats = np.log(np.divide(high, low, out=np.ones(low.shape), where=low > 0)) * np.arange(first, last)
+    return logs, float(np.median(logs[logs > 0]) / np.log(2)) if (logs > 0).any() else np.inf, squares

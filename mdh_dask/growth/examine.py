@@ -15,7 +15,7 @@ from ..splits.dependence import parts_in
 from ..splits.stopping import VotingRule
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
-from .nearby import FEWEST_ROWS, N_SEEDS, shaves
+from .nearby import FEWEST_ROWS, shaves
 from .order import ORDERS
 from .passes import Sample
 from .propose import joined, propose
@@ -172,8 +172,8 @@ class Examiner:
         min_rows = settings.selector.min_rows * len(rows) / branch.n_rows
         return replace(scorer.at_any_depth, rows=rows, min_rows=min_rows).best(Proposal(StandardDirections(columns)), 1)
 
-    def shave(self, branch: Branch, most: int | None = None, n_seeds: int = N_SEEDS) -> int:
-        """Split off clusters that their neighbourhoods show, at most so many, and return their number.
+    def shave(self, branch: Branch) -> int:
+        """Split off clusters that their neighbourhoods show, and return their number.
 
         All are proposed by one half of the rows of the branch. Each is tested on the rest of the other half, at the
         level of a candidate, until as many in turn fail as a branch has candidates.
@@ -181,13 +181,13 @@ class Examiner:
         selector, halves = self.settings.selector, hash_bit(branch)
         rows, scorer = self._look(branch, branch.sample.load())
         rng = generator(*self.settings.stream_of(branch.node_id), NEAR)
-        proposal = shaves(scorer, rng, n_seeds)
+        proposal = shaves(scorer, rng)
         if not len(proposal):
             return 0
         candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
         rest, found, failed = branch, 0, 0
         for i in range(len(proposal)):
-            if failed == selector.n_tests or found == most:
+            if failed == selector.n_tests:
                 break
             rest.candidates, rest.state = candidates[i : i + 1], State.WAITING
             counts = (

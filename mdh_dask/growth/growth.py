@@ -18,7 +18,7 @@ from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
-from .crowds import crowd, warn_of_crowd
+from .crowds import CROWD, crowd, is_crowded
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .merging import Merges
@@ -49,6 +49,8 @@ class Grown(NamedTuple):
     """The first sample of all rows; None for what grew from something else."""
     merges: Merges | None = None
     """The merges of leaves, if they were merged."""
+    crowded: bool = False
+    """Whether neighbourhoods show several clusters in the largest."""
 
 
 def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Grown]:
@@ -108,11 +110,11 @@ def grow_from(
     yield from grow_branch(root, root, examiner)
     standardise = examiner.standardise
     tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
-    if examiner.near:
-        warn_of_crowd(tree.n_leaves)
+    if crowded := examiner.near and is_crowded(root, examiner):
+        logger.warning("%s clusters were found, but %s", tree.n_leaves, CROWD)
     if root.n_rows < shape[0]:
         tree = yield from recounted(tree)
-    return Grown(tree, standardise, sample)
+    return Grown(tree, standardise, sample, crowded=crowded)
 
 
 def grow_by_labels(

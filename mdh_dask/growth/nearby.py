@@ -18,17 +18,18 @@ from .scoring import Scorer, sample_counts
 N_SEEDS = 128
 """Number of rows whose neighbourhoods are looked at where all splits of a branch come from them."""
 
-LEAST_ROWS = 30
-"""Sample rows that a cluster needs to be told from hundreds of others, unless users say how many. The square root of
-the number of all rows, as usual, would be several of their clusters."""
+LEAST_ROWS = 10
+"""Sample rows that a cluster needs to be told from hundreds of others, unless users say how many: half of them test it,
+and that none of these is in a valley has the probability exp(-5) by chance. The square root of the number of all rows,
+as usual, would be several of their clusters."""
 
-FEWEST_ROWS = 2000
-"""With fewer sample rows in a branch, there are no hundreds of clusters in it to look for."""
+FEWEST_ROWS = 200
+"""With fewer sample rows, a branch has no more than tens of clusters of `LEAST_ROWS` rows, which other lines show."""
 
 
-def shaves(scorer: Scorer, rng: np.random.Generator, n_seeds: int) -> Proposal:
+def shaves(scorer: Scorer, rng: np.random.Generator) -> Proposal:
     """Return directions along which different groups of rows are apart from all others, the deepest valleys first."""
-    proposal = Proposal(StandardDirections(near_means(scorer.rows, rng, n_seeds)))
+    proposal = Proposal(StandardDirections(near_means(scorer.rows, rng, N_SEEDS)))
     proposal = proposal[proposal.directions.vectors.any(axis=1)].of_length_one()
     found = [*_smaller_sides(scorer, proposal)]
     taken, kept = np.zeros(len(scorer.rows), dtype=bool), []

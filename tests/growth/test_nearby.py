@@ -6,7 +6,8 @@ import pytest
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.estimators.divisive_tree import DivisiveTree
-from mdh_dask.growth import crowds
+from mdh_dask.growth import crowds, growth
+from mdh_dask.growth.passes import draw
 from mdh_dask.metrics import normalized_mutual_information
 
 
@@ -27,11 +28,11 @@ def looks(monkeypatch):
     found = []
 
     def look(*given):
-        found.append(is_crowded(*given))
-        return found[-1]
+        root, examiner = yield from crowds.crowd(*given)
+        found.append(examiner.near)
+        return root, examiner
 
-    is_crowded = crowds._is_crowded
-    monkeypatch.setattr(crowds, "_is_crowded", look)
+    monkeypatch.setattr(growth, "crowd", look)
     return found
 
 
@@ -51,23 +52,38 @@ def test_all_of_many_clear_clusters_are_found(crowd, method, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_sample_of_the_rows_shows_many_clusters_and_all_rows_are_counted(monkeypatch):
-    rows, labels = many(120, 12_000)
-    monkeypatch.setattr(crowds, "rows_in_memory", lambda *_: 9000)
-    parts = [da.from_array(rows, chunks=(chunk, -1)) for chunk in (12_000, 1700)]
-    first, second = (RandomProjectionTree(sample_size=1500, random_state=0).fit(part) for part in parts)
+def test_enough_rows_of_each_of_many_clusters_are_drawn_and_all_rows_are_counted(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(crowds, "draw", lambda seed, n, n_rows: drawn.append(n) or draw(seed, n, n_rows))
+    rows, labels = many(150, 15_000)
+    parts = [da.from_array(rows, chunks=(chunk, -1)) for chunk in (15_000, 1700)]
+    first, second = (RandomProjectionTree(sample_size=1000, random_state=0).fit(part) for part in parts)
     assert first.n_passes_ == 3  # two samples, and the counts of all rows
+    assert 150 * 30 < drawn[0] < 150 * 70
     assert first.tree_ == second.tree_
     assert first.tree_.n_rows[0] == len(rows)
     assert normalized_mutual_information(labels, first.labels_.compute()) > 0.95
 
 
-def test_many_clusters_that_noise_hides_from_every_line_are_no_silent_single_one(caplog):
-    rows, _ = many(300, 9000)
+@pytest.mark.slow
+def test_many_clusters_are_found_in_noise_which_fills_the_valleys_of_all_lines():
+    rows, labels = many(200, 6000)
     rng = np.random.default_rng(1)
-    noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(9000, 32))
+    noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(3000, 32))
     model = RandomProjectionTree(random_state=0).fit(np.concatenate([rows, noise]))
-    assert model.n_clusters_ > 40 or "show more clusters" in caplog.text
+    assert model.tree_.n_rows[0] == 9000
+    assert normalized_mutual_information(labels, model.labels_[:6000]) > 0.95
+
+
+def test_small_clusters_beside_large_ones_are_found(looks):
+    rng = np.random.default_rng(0)
+    shares = 1 / np.arange(1, 121)
+    labels = rng.choice(120, size=9000, p=shares / shares.sum())
+    rows = 3 * rng.normal(size=(120, 32))[labels] + rng.normal(size=(9000, 32))
+    model = RandomProjectionTree(random_state=0).fit(rows)
+    assert looks == [True]
+    assert abs(model.n_clusters_ - 120) <= 12
+    assert normalized_mutual_information(labels, model.labels_) > 0.98
 
 
 def test_one_cloud_shows_no_clusters_in_any_neighbourhood(looks):
@@ -92,7 +108,11 @@ def test_a_few_clusters_are_found_as_without_a_look(looks, monkeypatch):
     assert looks == [False]
     monkeypatch.setattr(DivisiveTree, "_near_rows", lambda self: 0.0)
     assert RandomProjectionTree(random_state=0).fit(rows).tree_ == model.tree_
-    assert looks == [False]
+
+
+def test_tens_of_clusters_that_are_all_found_warn_of_no_others(caplog):
+    assert RandomProjectionTree(random_state=0).fit(many(30, 5000, 10)[0]).n_clusters_ == 30
+    assert "show more clusters" not in caplog.text
 
 
 def test_users_who_say_how_large_clusters_are_get_no_smaller_ones(crowd):
@@ -100,14 +120,48 @@ def test_users_who_say_how_large_clusters_are_get_no_smaller_ones(crowd):
     assert model.tree_.n_rows[model.tree_.leaves].min() >= 400
 
 
-def test_too_few_rows_of_each_cluster_to_test_show_gaps_but_clouds_and_copies_none():
+def test_balls_of_rows_show_many_clusters_in_eight_columns_in_noise_or_with_a_few_rows_of_each():
     rng = np.random.default_rng(0)
-    for n_clusters, n_columns in ((500, 32), (100, 128)):
+    for n_clusters, n_rows, n_columns in ((200, 20_000, 8), (500, 4000, 32), (500, 4000, 128), (1000, 40_000, 32)):
+        rows, _ = many(n_clusters, n_rows, n_columns)
+        noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(len(rows) // 9, n_columns))
+        both = np.concatenate([rows, noise])
+        for centre in (0, 1):
+            near = np.argsort(np.square(both - both[centre]).sum(axis=1))[:500]
+            assert crowds.edges_between(both[near]) < crowds.APART
+    normal = rng.normal(size=(500, 10))
+    walk = np.cumsum(normal[:, :3], axis=0)
+    angle = 9 * normal[:, 0]
+    curve = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.01 * normal[:, :2]
+    clouds = normal, normal[:, :2], rng.standard_t(2, size=(500, 10)), np.exp(normal), rng.uniform(size=(500, 2))
+    for rows in (*clouds, walk, curve, rng.normal(size=(500, 100))):
+        assert crowds.edges_between(rows) > crowds.APART
+    assert crowds.dimensions_of(curve) <= 2
+    assert crowds.dimensions_of(curve[:50]) <= 2
+
+
+def test_groups_with_too_few_rows_for_a_test_are_apart_and_rows_of_clouds_are_in_none():
+    rng = np.random.default_rng(0)
+    for n_clusters, n_columns in ((500, 32), (500, 128)):
         rows, _ = many(n_clusters, 8 * n_clusters, n_columns)
         noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(len(rows) // 9, n_columns))
-        assert crowds.gaps_of(np.concatenate([rows, noise]), rng).mean() > 0.7
+        sizes, _ = crowds.small_groups(np.concatenate([rows, noise]), 64, rng)
+        assert (sizes > 0).mean() > 0.6
+        assert 6 <= np.median(sizes[sizes > 0]) <= 12
     normal = rng.normal(size=(5000, 10))
-    walk = np.cumsum(normal[:, :3], axis=0)
-    copies = np.repeat(normal[:500], 10, axis=0)
-    for rows in (normal, rng.standard_t(2, size=(5000, 10)), np.exp(normal), rng.uniform(size=(5000, 2)), walk, copies):
-        assert crowds.gaps_of(rows, rng).mean() < 0.3
+    for rows in (normal, rng.standard_t(2, size=(5000, 10)), np.exp(normal), rng.uniform(size=(5000, 2)),
+                 np.cumsum(normal[:, :3], axis=0)):  # fmt: skip
+        assert (crowds.small_groups(rows, 64, rng)[0] > 0).mean() < crowds.SMALL / 2
+
+
+def test_copies_of_a_few_rows_are_no_clusters(looks):
+    rows = np.random.default_rng(0).normal(size=(5000, 10)).round(1)[np.arange(5000) // 10]
+    assert RandomProjectionTree(random_state=0).fit(rows).n_clusters_ == 1
+    assert looks == [False]
+
+
+def test_clusters_that_no_line_separates_in_few_columns_are_no_silent_single_one(caplog, tmp_path):
+    model = RandomProjectionTree(random_state=0).fit(many(200, 20_000, 8)[0])
+    model.save(tmp_path / "model")
+    for text in (caplog.text, model.why(), load_model(tmp_path / "model").why()):
+        assert "neighbourhoods of rows show more clusters" in text

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from .._jit.communities import move_nodes
 from .._typing import Floats, Integers
-from ..valleys.neighbours import BLOCK, nearest, squared_distances
+from .neighbours import BLOCK, nearest, squared_distances
 
 NEIGHBOURS = 10
 """Number of neighbours of a row."""
