@@ -151,13 +151,6 @@ def alone(api, monkeypatch):
     return api
 
 
-def test_a_phase_that_stays_pending_keeps_no_cluster_from_its_work(here, alone):
-    alone.phase = "Pending"
-    result = run()
-    assert result.stderr.endswith("ERROR reached\n")
-    assert len(alone.made) == 1
-
-
 def test_what_the_operator_ignores_is_deleted_and_made_again_once(here, alone):
     (here / "job.toml").write_text(JOB + 'name = "again"\n')
     alone.ignored = 1
@@ -272,13 +265,6 @@ def test_a_server_that_is_not_there_may_be_there_later(here, api, monkeypatch):
     result = run()
     assert result.exit_code == exits.TRY_AGAIN
     assert "Kubernetes cannot be reached: All connection attempts failed; try kubectl get daskclusters" in result.stderr
-
-
-def test_a_missing_package_is_told_before_any_work(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask._packages.find_spec", lambda name: None)
-    result = run("--check")
-    assert result.exit_code == exits.MISSING_PACKAGE
-    assert 'expected the package dask_kubernetes; it is missing: pip install "mdh_dask[kubernetes]"' in result.stderr
 
 
 WRONG = (

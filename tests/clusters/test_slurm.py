@@ -264,11 +264,3 @@ def test_where_there_is_no_slurm_a_job_can_be_checked_but_not_run(small_job, mon
 def test_a_network_that_is_not_there_is_an_error_that_lists_those_that_are():
     with pytest.raises(JobError, match=r"\[cluster\]: 'ib9' is not a valid network interface.*'lo'"):
         _check_interface("ib9")
-
-
-def test_a_missing_package_is_named_with_its_remedy(small_job, monkeypatch):
-    monkeypatch.setattr("mdh_dask._packages.find_spec", lambda _: None)
-    result = CliRunner().invoke(mdh, ["run", str(small_job)])
-    assert result.exit_code == exits.MISSING_PACKAGE
-    assert 'expected the package dask_jobqueue; it is missing: pip install "mdh_dask[slurm]"' in result.stderr
-    assert not (small_job.parent / "job.work").exists()

@@ -11,7 +11,7 @@ import pytest
 from mdh_dask import RandomProjectionTree
 from mdh_dask.cli.options import CLUSTER_SETTINGS, cluster_of
 from mdh_dask.clusters import current as module
-from mdh_dask.clusters.current import SMALL, AutoCluster, cluster_for, current_cluster
+from mdh_dask.clusters.current import SMALL, AutoCluster, cluster_for
 
 UNSET = dict.fromkeys(CLUSTER_SETTINGS) | {"scheduler_timeout": 60}
 
@@ -37,19 +37,10 @@ def test_the_size_of_the_rows_chooses_between_threads_and_workers(suiting, n_byt
     assert described(cluster_for(suiting, n_bytes)) == where
 
 
-def test_workers_are_started_where_the_size_is_not_asked(suiting):
-    assert described(suiting) == "workers"
-
-
 @pytest.mark.parametrize("setting", [{"workers": 2}, {"threads-per-worker": 1}, {"memory-limit": "2GB"}], ids=str)
 def test_workers_are_started_where_the_configuration_sets_them(setting, suiting):
     with dask.config.set({f"mdh-dask.cluster.{name}": value for name, value in setting.items()}):
         assert described(cluster_for(suiting, 0)) == "workers"
-
-
-def test_the_scheduler_of_this_process_is_named_as_dask_is_told():
-    with dask.config.set(scheduler="single-threaded"):
-        assert described(current_cluster()) == "this process (single-threaded)"
 
 
 @pytest.mark.parametrize("options", [{"workers": 1}, {"memory_limit": "2GB"}, {"performance_report": "p.html"}])

@@ -1,8 +1,6 @@
 """Manifests of Kubernetes: valid, and so that nothing runs as root, without limits, in the open or with credentials."""
 
 import re
-import shlex
-import subprocess
 import tomllib
 from importlib import import_module
 from ipaddress import ip_address, ip_network
@@ -15,7 +13,6 @@ import yaml
 from mdh_dask.cli import exits, mdh
 from mdh_dask.clusters.pods import USER
 from mdh_dask.jobs.job import read_job
-from mdh_dask.workflows._models import GAUGES
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, operated, pods, rendered
 from tests.pods import amount
 
@@ -121,11 +118,6 @@ def test_containers_write_to_volumes_only(containers):
         assert env.get("DASK_TEMPORARY_DIRECTORY", "/tmp") == "/tmp"
         (tmp,) = [volume for volume in spec["volumes"] if volume["name"] == "tmp"]
         assert tmp["emptyDir"]["sizeLimit"]
-
-
-def test_images_have_tags_other_than_latest(containers):
-    for container, _ in containers.values():
-        assert re.fullmatch(r"([\w.-]+/)*mdh-dask:\d+\.\d+\.\d+", container["image"])
 
 
 def test_processors_and_memory_are_requested_and_limited(containers):
@@ -244,36 +236,6 @@ def test_the_file_with_the_key_is_where_its_variable_says():
         )  # fmt: skip
 
 
-@pytest.mark.parametrize(("overlay", "prefix", "n_required"), [("s3", "AWS", 4), ("azure", "AZURE_STORAGE", 1)])
-def test_the_example_of_credentials_has_no_values(overlay, prefix, n_required):
-    lines = (KUBERNETES / f"overlays/{overlay}/credentials.env.example").read_text().splitlines()
-    assert sum(not line.startswith("#") for line in lines) == n_required
-    variables = [line.removeprefix("#") for line in lines if not line.startswith("# ")]
-    assert len(variables) > 2
-    assert all(re.fullmatch(rf"{prefix}_\w+=", variable) for variable in variables)
-    assert "credentials.env" in (DEPLOY.parent / ".gitignore").read_text().split()
-
-
-@pytest.mark.slow
-def test_kubectl_knows_the_verbs_and_options_of_the_page():
-    text = (KUBERNETES / "README.md").read_text().replace("\\\n", " ")
-    commands = {line.strip().split(" | ")[0] for line in text.splitlines() if re.match(r" *kubectl ", line)}
-    known = {}
-    for command in sorted(commands):
-        words = shlex.split(command.removeprefix("kubectl -n mdh-dask").removeprefix("kubectl"))
-        verb = tuple(
-            words[:3] if words[:2] == ["create", "secret"] else words[:2] if words[0] == "create" else words[:1]
-        )
-        if verb not in known:
-            known[verb] = subprocess.run(
-                ["kubectl", *verb, "--help"], check=True, capture_output=True, text=True
-            ).stdout
-        options = {word.partition("=")[0] for word in words if word.startswith("--")}
-        assert all(re.search(f"^ +(-., )?{option}=", known[verb], re.MULTILINE) for option in options), command
-    assert ("delete",) in known
-    assert ("wait",) in known
-
-
 # Who reaches whom
 
 OPERATOR = {"app.kubernetes.io/name": "dask-kubernetes-operator"}
@@ -328,13 +290,6 @@ def test_pods_are_reached_only_by_those_that_need_them(resources, templates):
     for name in labels:
         for port in (8786, 8787, 8788, 8789, 40000):
             assert not reaches(resources, stranger, labels[name], port)
-
-
-def test_the_port_of_the_dashboard_is_reached_by_the_operator_only(with_components):
-    scheduler = pods(with_components)["scheduler"]["metadata"]["labels"]
-    for origin, namespace in ((PROMETHEUS, "monitoring"), ({"app": "other"}, "dask-operator"), ({}, "mdh-dask")):
-        assert not reaches(with_components, origin, scheduler, 8787, {"kubernetes.io/metadata.name": namespace})
-    assert reaches(with_components, OPERATOR, scheduler, 8787, {"kubernetes.io/metadata.name": "dask-operator"})
 
 
 def test_nothing_is_open_to_the_outside(resources):
@@ -510,14 +465,6 @@ def test_drift_runs_before_the_night_as_its_job_does(with_components):
     }
 
 
-def test_alerts_name_metrics_and_jobs_that_there_are(with_components):
-    groups = of_kind(with_components, "PrometheusRule")["spec"]["groups"]
-    rules = {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
-    nightly = of_kind(with_components, "CronJob", "mdh-nightly")["metadata"]["name"]
-    assert all(nightly in expr for name, expr in rules.items() if "Night" in name)
-    assert rules["MdhDaskDrift"].split()[0].removeprefix("mdh_dask_drift_") in GAUGES
-
-
 def test_workers_spread_and_give_way_and_images_are_pulled_with_a_secret(with_components):
     spec = of_kind(with_components, "DaskCluster")["spec"]
     worker, scheduler = spec["worker"]["spec"], spec["scheduler"]["spec"]
@@ -571,15 +518,6 @@ def test_pods_leave_for_each_other_names_and_https_outside_only(with_components)
             assert not leaves(with_components, own, 80, address=address)
         for address in ("10.1.2.3", "172.20.0.1", "192.168.1.1", "169.254.169.254", "fd00:ec2::254"):
             assert not leaves(with_components, own, 443, address=address)
-
-
-def test_names_are_found_by_the_usual_servers_of_names(with_components):
-    for template in pods(with_components).values():
-        own = template["metadata"]["labels"]
-        assert leaves(with_components, own, 53, address="169.254.20.10")  # NodeLocal DNSCache
-        assert not leaves(with_components, own, 443, address="169.254.20.10")
-        openshift = {"kubernetes.io/metadata.name": "openshift-dns"}
-        assert leaves(with_components, own, 5353, {"dns.operator.openshift.io/daemonset-dns": "default"}, openshift)
 
 
 def test_notebooks_reach_the_kubernetes_api_at_private_addresses_and_no_metadata(with_components):

@@ -8,7 +8,7 @@ import yaml
 
 from mdh_dask.jobs.notify import ABOUT, PREFIX
 from mdh_dask.workflows._models import GAUGES
-from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, of_kind, rendered
+from tests.manifests import DEPLOY
 
 METRICS = DEPLOY / "kubernetes/components/metrics"
 
@@ -59,22 +59,3 @@ def test_every_alert_has_a_severity_and_texts_with_labels_that_there_are(group):
 def test_the_component_of_kubernetes_has_the_same_alerts(group):
     alerts = yaml.safe_load((METRICS / "alerts.yaml").read_text())["spec"]["groups"]
     assert alerts[-1] == group
-
-
-def test_panels_have_titles_and_numbers_of_their_own_and_do_not_overlap(dashboard):
-    panels, cells = dashboard["panels"], set()
-    assert len({panel["id"] for panel in panels}) == len({panel["title"] for panel in panels}) == len(panels)
-    for panel in panels:
-        x, y, w, h = (panel["gridPos"][key] for key in "xywh")
-        own = {(i, j) for i in range(x, x + w) for j in range(y, y + h)}
-        assert x + w <= 24
-        assert not own & cells
-        cells |= own
-        assert panel["datasource"]["uid"] == "${source}"
-
-
-@pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
-def test_grafana_finds_the_dashboard_by_its_label(dashboard):
-    found = of_kind(rendered(METRICS), "ConfigMap", "mdh-dask-dashboard")
-    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
-    assert json.loads(found["data"]["dashboard.json"]) == dashboard

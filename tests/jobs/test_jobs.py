@@ -5,11 +5,9 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from mdh_dask import HierarchicalMDH
 from mdh_dask._fields import JobError
-from mdh_dask.cli import exits, mdh
 from mdh_dask.estimators.registry import METHODS, options_of
 from mdh_dask.jobs.inputs import Clusterable
 from mdh_dask.jobs.job import CLUSTERS, INPUTS, read_job
@@ -214,19 +212,3 @@ def test_the_first_thing_that_is_wrong_is_told_word_for_word(tmp_path, wording):
             job(text, tmp_path)
         said[name] = str(caught.value)
     wording(said, tmp_path)
-
-
-def test_a_file_that_is_no_text_is_not_toml(tmp_path):
-    (tmp_path / "job.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(JobError, match=r"job\.toml is not TOML: 'utf-8' codec can't decode byte 0xff"):
-        read_job(tmp_path / "job.toml")
-
-
-def test_exit_codes_tell_a_wrong_job_from_a_missing_one(tmp_path):
-    (tmp_path / "job.toml").write_text("[input]\n")
-    wrong = CliRunner().invoke(mdh, ["run", f"{tmp_path}/job.toml"])
-    assert wrong.exit_code == exits.BAD_JOB
-    assert wrong.stderr.endswith("job.toml: input.path is missing; give a path or URL\n")
-    missing = CliRunner().invoke(mdh, ["run", f"{tmp_path}/no.toml"])
-    assert missing.exit_code == exits.NO_INPUT
-    assert missing.stderr.endswith(f"there is no job file {tmp_path}/no.toml; check the path\n")

@@ -325,20 +325,6 @@ def test_workers_with_less_memory_than_they_need_are_refused_by_the_check(cluste
     assert run("--check", "job.toml").exit_code == 0
 
 
-def test_the_memory_of_the_command_grows_with_the_columns(here):
-    write_rows(da.zeros((400, 60_000), chunks=(100, -1), dtype="f4"), here / "wide.zarr")
-    job = JOB.replace("x.zarr", "wide.zarr").replace("n_projections = 20\nsample_size = 300\n", "")
-    (here / "job.toml").write_text(job)
-    told = run("--check", "job.toml").stdout
-    found = re.search(r"; about ([\d,]+) MB in the process of the command$", told, re.MULTILINE)
-    assert 1500 < int(found[1].replace(",", "")) < 3000  # 1,850 MB were measured
-
-
-def test_no_time_is_told_for_kernels(here):
-    (here / "job.toml").write_text(JOB.replace("[method]", "[method]\nfeature_map = 'rbf'"))
-    assert "time:    not known: measure" in run("--check", "job.toml").stdout
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "passes"),
@@ -391,12 +377,6 @@ def test_outputs_on_top_of_something_of_the_job_are_refused(place, here):
     result = run("job.toml", "--overwrite")
     assert result.exit_code == exits.USAGE
     assert "expected separate paths" in result.stderr
-
-
-def test_a_missing_input_is_an_error_and_no_folder_of_work_is_made(here):
-    (here / "job.toml").write_text(JOB.replace("x.zarr", "y.zarr"))
-    assert run("job.toml").exit_code == exits.NO_INPUT
-    assert not Path("job.work").exists()
 
 
 # A job that is run again
@@ -564,18 +544,6 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
     Path("out/m.zarr").rmdir()
     assert run("job.toml").exit_code == 0
     assert contents(here / "out") == undisturbed
-
-
-@pytest.mark.slow
-def test_restart_gives_up_what_was_done(here, undisturbed, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.workflows._fit.write_report", lambda *_, **__: exec("raise KeyboardInterrupt"))
-        result = run("job.toml")
-    assert result.exit_code == exits.INTERRUPTED
-    assert "ERROR interrupted; the same command goes on from here" in result.stderr
-    assert "was made before" not in run("job.toml", "--restart").stderr
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS
 
 
 # Two runs

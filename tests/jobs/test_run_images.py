@@ -121,23 +121,6 @@ def test_metrics_and_manifest_tell_of_all_pixels(images, here):
     assert manifest["outputs"]["labels"]["checksum"] == f"crc32:{labels.attrs['mdh_dask']['record']:08x}"
 
 
-def test_a_preview_alone_is_an_output(images, here):
-    describe(images / "beach.png", re.sub(r"(labels|model|report|metrics|manifest) = .*\n", "", JOB))
-    assert run("job.toml").exit_code == 0
-    assert os.listdir("out") == ["p.png"]
-
-
-@pytest.mark.slow
-def test_labels_and_model_are_written_to_urls_too(images, here, tmp_path):
-    url = f"memory://{tmp_path.name}"
-    describe(images / "ome.zarr", JOB.replace('"out/l', f'"{url}/l').replace('"out/m.', f'"{url}/m.'))
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    Labels.from_zarr(zarr.open_group(f"{url}/l.zarr/labels", mode="r"))
-    assert load_model(f"{url}/m.zarr").n_clusters_ == 4
-    assert "nothing to do" in run("job.toml").stdout
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "passes"),
@@ -174,12 +157,6 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(changes, passes, imag
     assert low - no_split <= found["passes"] <= (high[0] if high else low)
 
 
-def test_check_counts_the_pass_that_looks_at_segments(images, here):
-    text = re.sub(r"(labels|metrics|manifest) = .*\n", "", JOB)
-    describe(images / "beach.png", text.replace("window", "sample"))
-    assert "passes:  2, the one that looks at the clusters included" in run("--check", "job.toml").stdout
-
-
 # Errors, before any work
 
 ERRORS = {
@@ -210,14 +187,6 @@ def test_an_error_is_told_word_for_word_before_any_work(name, images, here, word
     assert os.listdir("out") == []
 
 
-def test_pixels_that_are_no_numbers_are_told_with_their_place(images, here):
-    describe(images / "infinite.zarr")
-    result = run("job.toml")
-    assert result.exit_code == exits.BAD_DATA
-    assert "1 with NaN or infinity in lines" in result.stderr
-    assert "the first in line 200, column 33: fill them in, or crop the image" in result.stderr
-
-
 def test_what_is_no_image_of_labels_is_not_replaced(here):
     zarr.create_array("out/l.zarr", data=np.zeros(3))
     result = run("job.toml", "--overwrite")
@@ -226,19 +195,4 @@ def test_what_is_no_image_of_labels_is_not_replaced(here):
                                   "name another output\n")  # fmt: skip
 
 
-def test_a_preview_that_exists_is_refused(here):
-    Path("out/p.png").write_text("mine")
-    result = run("job.toml")
-    assert result.exit_code == exits.CANNOT_CREATE
-    assert f"{here}/out/p.png exists: name another output, or replace it with --overwrite" in result.stderr
-
-
 # A job that is run again
-
-
-@pytest.mark.slow
-def test_a_finished_job_does_nothing_and_a_changed_one_says_what_changed(images, here):
-    assert run("job.toml").exit_code == 0
-    assert re.match(r"finished on \S+, nothing to do: ", run("job.toml").stdout)
-    describe(images / "tiles.zarr", JOB.replace("window = 3", "window = 5"))
-    assert "job.input.window was 3 and is 5: change it back" in run("job.toml").stderr

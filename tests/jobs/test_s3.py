@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 import rasterio
 import s3fs
-from botocore.exceptions import NoCredentialsError
 from click.testing import CliRunner
 from helpers import at_night, job_text
 
@@ -103,18 +102,6 @@ def test_fit_and_predict_read_and_write_there(bucket):
 
 
 @pytest.mark.slow
-def test_outputs_that_exist_there_are_refused(bucket):
-    url, _ = bucket
-    write_rows(ROWS, f"{url}/x.zarr")
-    for _ in range(2):
-        result = run(
-            "fit", f"{url}/x.zarr", "--out", f"{url}/l.zarr", "--method", "rp", "--n-projections", 20, *THREADS
-        )
-    assert result.exit_code == exits.CANNOT_CREATE
-    assert f"{url}/l.zarr exists: name another output, or replace it with --overwrite" in result.stderr
-
-
-@pytest.mark.slow
 def test_what_an_interrupted_write_left_there_is_refused(bucket):
     def fail(block, block_info=None):
         if block_info and block_info[0]["chunk-location"][0] == 3:
@@ -132,15 +119,6 @@ def test_what_an_interrupted_write_left_there_is_refused(bucket):
     assert result.exit_code == exits.BAD_DATA
     write_rows(ROWS, f"{url}/x.zarr", overwrite=True)
     np.testing.assert_array_equal(open_features(f"{url}/x.zarr").rows, ROWS)
-
-
-@pytest.mark.slow
-def test_an_object_that_was_lost_is_missed(bucket):
-    url, fs = bucket
-    write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
-    fs.rm(f"{url}/x.zarr/c/2/0")
-    with pytest.raises(ValueError, match="1 of 5 chunks are missing"):
-        open_features(f"{url}/x.zarr")
 
 
 @pytest.mark.slow
@@ -167,11 +145,6 @@ def test_a_server_that_is_not_there_may_be_there_later(server, monkeypatch, name
     s3fs.S3FileSystem.clear_instance_cache()
     assert result.exit_code == exits.TRY_AGAIN, result.output
     assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_without_credentials_there_is_no_permission():
-    assert exits.exit_code(NoCredentialsError()) == exits.NOT_PERMITTED
 
 
 # Jobs: their labels and models grow at hidden URLs and are copied when all outputs are complete

@@ -29,7 +29,7 @@ from mdh_dask.estimators import consensus_clustering
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
 from mdh_dask.images.stac import SceneFile
-from mdh_dask.jobs import check, manifests, run
+from mdh_dask.jobs import check, run
 from mdh_dask.jobs import night as night_module
 from mdh_dask.jobs.inputs import ScenesInput
 from mdh_dask.jobs.ledger import Ledger
@@ -314,16 +314,6 @@ def test_what_is_wrong_with_a_scene_is_told_without_credentials(caplog):
     assert "secret" not in caplog.text + str(told.value) + str(damaged)
 
 
-def test_scenes_that_cannot_be_fitted_do_not_stop_the_nights_after_more_have_come(tmp_path):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0, holes=30)
-    with pytest.raises(ValueError, match="expected pixels with data"):
-        run(job)
-    scene(tmp_path / "scenes/b.tif", 1)
-    run(job)
-    assert (metrics(job)["labelled"], metrics(job)["n_scenes_without_data"]) == (["b"], 1)
-
-
 @pytest.mark.slow
 def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatch):
     job = new_job(tmp_path)
@@ -338,15 +328,6 @@ def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatc
     with rasterio.open(tmp_path / "scenes/a.tif") as file:
         rows = file.read().reshape(3, -1).T
     np.testing.assert_array_equal(labels_of(job, "a")[0].ravel(), model.predict(rows))
-
-
-def test_a_scene_without_names_of_bands_is_labelled_on_any_night(tmp_path):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    run(job)
-    scene(tmp_path / "scenes/b.tif", 1, named=False)
-    run(job)
-    assert metrics(job)["labelled"] == ["b"]
 
 
 def test_bands_are_matched_by_name_also_after_a_scene_without_names(tmp_path):
@@ -368,12 +349,6 @@ def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
 
     assert digest("https://me:secret@host/a.tif?sig=1") == digest("https://me:other@host/a.tif?sig=2")
     assert digest("https://host/a.tif?sig=1") != digest("https://host/b.tif?sig=1")
-
-
-def test_the_table_of_a_night_names_the_rows_of_no_segment_by_their_label(tmp_path):
-    about = {"digest": "", "version": 1, "night": 1, "n_without": 0, "sizes": [60, 0, 40], "lowest": -1}
-    ledger = Ledger(tmp_path / "scenes.json", scenes={"a": about})
-    assert manifests._table(ledger, ()).rows[0][-1] == "-1: 60%, 1: 40%"
 
 
 @pytest.mark.slow
@@ -477,13 +452,6 @@ def test_labels_of_others_are_not_replaced(tmp_path):
     assert (tmp_path / "out/a.tif").read_text() == "mine"
 
 
-def test_labels_may_be_in_a_folder_below_the_scenes_if_the_pattern_stays_above(tmp_path):
-    job = new_job(tmp_path, JOB.replace('"out/{scene}.tif"', '"scenes/labels/{scene}.tif"'))
-    (tmp_path / "scenes/labels").mkdir()
-    scene(tmp_path / "scenes/a.tif", 0)
-    assert "1 of 1 scenes are new" in check(job)
-
-
 def test_the_check_says_what_is_new_and_a_changed_job_is_refused(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -558,21 +526,6 @@ def test_a_scene_of_an_earlier_night_that_a_refit_leaves_out_keeps_its_labels(tm
     assert "a: expected" in left_out(job, "a")
     assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["b", "c"], 2)
     assert zarr.open_array(tmp_path / "out/a.zarr").attrs["model_version"] == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("night", [1, 2])
-def test_scenes_smaller_than_the_window_and_of_complex_numbers_stop_no_night(night, tmp_path):
-    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*"\nwindow = 5'))
-    for name in "ab"[:night]:
-        scene(tmp_path / f"scenes/{name}.tif", 0)
-        if name == "a" and night == 2:
-            run(job)
-    scene(tmp_path / "scenes/0.tif", 1, height=4)
-    zarr.create_array(tmp_path / "scenes/1.zarr", data=np.ones((40, 40, 3), "c8"))
-    told = left_out(job, "0", "1")
-    assert re.search("0: expected a window within .* 4 x 40 .*1: .*got pixels of complex64", told), told
-    assert metrics(job)["labelled"] == ["ab"[night - 1]]
 
 
 def test_the_check_reads_the_coordinates_that_labels_need(tmp_path):
@@ -657,17 +610,6 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
     job.write_text(job.read_text().replace('"label"', '"refit"'))
     with pytest.raises(JobError, match="needs a method whose tree shows drift; KernelKMeans has none"):
         check(job)
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_nights_of_density_trees_find_drift_and_refit(tmp_path):
-    job = new_job(tmp_path, JOB.replace('"pca"', '"density"'))
-    for number, shift in enumerate((0, 0, 55)):
-        scene(tmp_path / f"scenes/{number}.tif", number, shift=shift)
-        run(job)
-        assert metrics(job)["drifted"] == (["2"] if shift else [])
-    assert metrics(job)["model_version"] == 2
 
 
 @pytest.mark.slow
@@ -921,18 +863,6 @@ def test_labels_of_one_scene_cannot_replace_another_scene(tmp_path):
     assert (tmp_path / "a-labels.tif").read_bytes() == before
 
 
-def test_labels_of_one_scene_cannot_replace_regions_of_another(tmp_path):
-    for name in ("a", "a-connected"):
-        scene(tmp_path / f"{name}.tif", 0)
-    (tmp_path / "out").mkdir()
-    with pytest.raises(SettingError, match=r"got .*a-connected\.tif and .*a-connected\.tif, which overlap"):
-        segment(
-            f"{tmp_path}/*.tif", PCATree(), labels=f"{tmp_path}/out/{{scene}}.tif",
-            connected=f"{tmp_path}/out/{{scene}}-connected.tif", overwrite=True,
-        )  # fmt: skip
-    assert [*tmp_path.glob("out/*")] == []
-
-
 CLASHES = {
     "model": ('"out/{scene}.tif"', '"out/{scene}.zarr"', "model-1"),
     "later model": ('"out/{scene}.tif"', '"out/{scene}.zarr"', "model-70"),
@@ -990,14 +920,6 @@ def test_a_scene_that_comes_later_with_outputs_where_others_are_is_named_and_the
     (tmp_path / f"scenes/{name}.tif").rename(tmp_path / "scenes/c.tif")
     run(job)
     assert metrics(job)["labelled"] == ["c"]
-
-
-def test_a_report_that_a_version_of_the_model_would_replace_is_refused_before_work(tmp_path):
-    job = new_job(tmp_path, JOB.replace('"out/night.html"', '"out/model-2.zarr"'))
-    scene(tmp_path / "scenes/a.tif", 0)
-    with pytest.raises(SettingError, match=r"model-2\.zarr would be replaced by a version of .*model-{version}\.zarr"):
-        run(job)
-    assert list(job.parent.glob("out/*")) == []
 
 
 def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_bands(tmp_path, monkeypatch):
