@@ -2,15 +2,12 @@
 
 import json
 import re
-import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import zarr
-from helpers import at_night
 
 from mdh_dask import __version__, load_model
 from mdh_dask._journal import keeping
@@ -57,14 +54,6 @@ def test_every_model_predicts_what_it_did(written):
         if told["names"]:
             del model.feature_names_in_  # these rows have none
         np.testing.assert_array_equal(model.predict(rows_for(name, rows)), told["labels"], err_msg=name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", at_night(["ConsensusClustering", "SupportVectorClustering", "kernel gower"]))
-def test_another_process_reads_a_model_with_its_own_estimator_alone(written, name):
-    script = "import sys, mdh_dask; mdh_dask.load_model(sys.argv[1]); print(*sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", script, written / "models" / name], capture_output=True, check=True)
-    assert b"mdh_dask.estimators.registry" not in ran.stdout.split()
 
 
 @pytest.mark.slow

@@ -2,12 +2,10 @@
 
 import json
 import os
-import pickle
 import re
 import shutil
 import sys
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 
 import dask.array as da
@@ -21,16 +19,13 @@ import scipy.sparse as sp
 import zarr
 from fsspec.implementations.dirfs import DirFileSystem
 from helpers import in_turns
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mdh_dask import PCATree
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
 from mdh_dask.io.fingerprints import fingerprint
-from mdh_dask.io.inputs import kind_of
-from mdh_dask.io.tables import grouped, lazy_rows
-from tests.helpers import counted_computes, serving, tasks_of
+from mdh_dask.io.tables import lazy_rows
+from tests.helpers import counted_computes, serving
 
 ROWS = np.random.default_rng(0).normal(size=(100, 3)).astype("float32")
 
@@ -97,12 +92,6 @@ def test_opening_reads_no_row_and_a_pass_reads_every_block_in_the_task_that_need
     assert len(ran) <= 2 * n + 5
 
 
-def test_a_graph_does_not_hold_the_rows(folder):
-    rows = open_features(folder / "x.npy", block_bytes=120).rows
-    assert len(pickle.dumps(tasks_of(rows.__dask_graph__()))) < 1000 * rows.numblocks[0]
-    assert not any(isinstance(value, np.ndarray) for value in tasks_of(rows.__dask_graph__()).values())
-
-
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet"])
 def test_an_input_that_changed_has_another_name_in_the_graph(folder, name):
     first, again = (open_features(folder / name).rows.name for _ in range(2))
@@ -151,11 +140,6 @@ def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_mi
     assert rows.dtype == dtype
     expected = np.array([[np.nan if v is None else float(v) for v in c.to_pylist()] for c in columns.values()]).T
     np.testing.assert_array_equal(rows.compute().astype(float), expected)
-
-
-def test_integers_are_kept_only_if_footers_tell_that_none_is_missing(tmp_path):
-    pq.write_table(pa.table({"a": [1, 2]}), tmp_path / "x.parquet", write_statistics=False)
-    assert open_features(tmp_path / "x.parquet").rows.dtype == np.float64
 
 
 BIG = 2**53 + 1
@@ -238,21 +222,6 @@ def test_a_table_in_folders_of_partitions_is_one_and_other_folders_are_not_of_it
         (tmp_path / day).mkdir()
         pq.write_table(table_of(ROWS[:20] + len(day)), tmp_path / day / "0.parquet")
     np.testing.assert_array_equal(open_features(tmp_path).rows, np.concatenate([ROWS[:20] + 5, ROWS[:20] + 6]))
-
-
-def test_row_groups_without_rows_are_passed_over(tmp_path):
-    pq.write_table(table_of(ROWS[:0]), tmp_path / "0.parquet")
-    pq.write_table(table_of(ROWS), tmp_path / "1.parquet")
-    np.testing.assert_array_equal(open_features(tmp_path).rows, ROWS)
-
-
-@given(st.lists(st.integers(0, 20), max_size=30), st.integers(1, 30))
-def test_neighbours_are_grouped_up_to_a_sum(sizes, most):
-    groups = grouped(sizes, most)
-    assert [place for group in groups for place in group] == list(range(len(sizes)))
-    assert all(len(group) == 1 or sum(sizes[i] for i in group) <= most for group in groups)
-    for left, right in pairwise(groups):
-        assert sum(sizes[i] for i in left) + sizes[right[0]] > most
 
 
 # Errors, to the word
@@ -464,12 +433,6 @@ def test_a_server_that_is_not_reached_is_named_with_the_reason(name):
             opening(url)
 
 
-def test_a_file_that_is_not_served_has_no_fingerprint(served):
-    url, _ = served(ranges=True)
-    with pytest.raises(FileNotFoundError, match=f"^there is no file at {url}/no.npy; check the path$"):
-        fingerprint(f"{url}/no.npy")
-
-
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are texts there")
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
 def test_names_of_files_may_have_bytes_that_are_not_utf8(folder, name):
@@ -482,11 +445,6 @@ def test_a_file_that_is_not_served_is_missing(served):
     url, _ = served(ranges=True)
     with pytest.raises(FileNotFoundError, match=f"^there is no file at {url}/no.npy; check the path$"):
         open_features(f"{url}/no.npy")
-
-
-def test_kinds_are_told_by_the_name_or_by_what_is_there(folder):
-    kinds = {name: kind_of(folder / name) for name in ("x.zarr", "x.npy", "x.parquet", "parts")}
-    assert kinds == {"x.zarr": "Zarr", "x.npy": "npy", "x.parquet": "Parquet", "parts": "Parquet"}
 
 
 class Twin(DirFileSystem):

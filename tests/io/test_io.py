@@ -8,7 +8,6 @@ import shutil
 import threading
 import time
 import tracemalloc
-import zlib
 from functools import partial
 
 import dask
@@ -23,12 +22,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from zarr.storage import LocalStore
 
-from mdh_dask.chunks import Statistic, reduce_rows
-from mdh_dask.io import blocks as io_blocks
+from mdh_dask.chunks import Statistic
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
-from mdh_dask.io.rows import zarr_inputs
 from mdh_dask.io.staging import exchange
 from mdh_dask.io.writing import align_rows, choose_layout
 
@@ -137,22 +134,6 @@ def test_an_input_is_recognised_through_links_and_urls(path):
         write_rows(open_rows(path) + 1, f"file://{path}", overwrite=True)
 
 
-def test_an_input_beside_the_output_in_one_group_is_not_the_output(tmp_path):
-    group = zarr.create_group(tmp_path / "store.zarr")
-    write_rows(ROWS, tmp_path / "store.zarr" / "features")
-    write_rows(open_rows(tmp_path / "store.zarr" / "features") + 1, tmp_path / "store.zarr" / "features2")
-    assert sorted(group.array_keys()) == ["features", "features2"]
-    np.testing.assert_array_equal(group["features2"][:], ROWS + 1)
-
-
-def test_zarr_arrays_are_found_in_delayed_calls_of_a_graph(path):
-    write_rows(ROWS, path)
-    z = zarr.open_array(path, mode="r")
-    block = dask.delayed(partial(np.add, 1))(dask.delayed(lambda a: a[:])({"rows": [z]}["rows"][0]))
-    x = da.from_delayed(block, shape=ROWS.shape, dtype=np.float32)
-    assert next(zarr_inputs(x.__dask_graph__())).store_path == z.store_path
-
-
 def test_a_deleted_chunk_is_refused_by_default_and_filled_on_request(path):
     write_rows(ROWS, path, chunk_rows=100)
     shutil.rmtree(path / "c" / "3")
@@ -160,15 +141,6 @@ def test_a_deleted_chunk_is_refused_by_default_and_filled_on_request(path):
         open_rows(path)
     assert not open_rows(path, missing_chunks="fill")[300:400].compute().any()
     assert verify_rows(path) == [(0, N)]
-
-
-def test_a_deleted_shard_is_counted_once_also_when_the_shards_are_ragged(path):
-    z = zarr.create_array(path, shape=(110, 110), chunks=(10, 10), shards=(100, 100), dtype="f4")
-    z[:] = 1
-    assert count_missing(z) == (0, 4)
-    os.remove(path / "c" / "1" / "1")
-    with pytest.raises(ValueError, match=r"1 of 4 shards are missing .* pass missing_chunks='fill'"):
-        open_rows(path)
 
 
 @pytest.mark.parametrize("name", ["default", "v2"])
@@ -203,14 +175,6 @@ def test_the_memory_to_open_an_array_goes_by_what_is_stored_and_not_by_what_it_c
     )
     with pytest.raises(ValueError, match=message):
         open_rows(path, missing_chunks=fill)
-
-
-def test_unstored_fill_value_chunks_of_other_writers_can_be_accepted(path):
-    z = zarr.create_array(path, shape=(100, 2), chunks=(10, 2), dtype="f4")
-    z[:50] = 1
-    with pytest.raises(ValueError, match="5 of 10 chunks are missing"):
-        open_rows(path)
-    assert open_rows(path, missing_chunks="fill").sum().compute() == 100
 
 
 @pytest.mark.parametrize("shard_rows", [None, 50])
@@ -284,24 +248,6 @@ def test_an_interrupt_while_the_folders_are_exchanged_leaves_one_array_and_nothi
     np.testing.assert_array_equal(open_rows(path).compute(), ROWS + done)
 
 
-def test_an_interrupt_while_the_folders_are_swapped_restores_the_older_array(path, monkeypatch):
-    """Where a file system cannot exchange them in one step."""
-    monkeypatch.setattr("mdh_dask.io.staging.exchange", lambda *_: False)
-    write_rows(ROWS, path)
-    rename = type(path).rename
-
-    def interrupted(self, target):
-        if "partial" in self.name:
-            raise KeyboardInterrupt
-        return rename(self, target)
-
-    monkeypatch.setattr(type(path), "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_rows(ROWS + 1, path, overwrite=True)
-    assert names(path.parent) == ["rows.zarr"]
-    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
-
-
 def test_an_interrupt_while_zarr_still_writes_leaves_nothing(tmp_path, monkeypatch):
     set_at_once, wait = LocalStore.set, concurrent.futures.wait
     writing = threading.Event()
@@ -326,23 +272,6 @@ def test_an_interrupt_while_zarr_still_writes_leaves_nothing(tmp_path, monkeypat
         assert writing.is_set()
         time.sleep(0.3)
     assert os.listdir(tmp_path) == []
-
-
-def test_an_interrupt_while_the_replaced_array_is_removed_removes_it(path, monkeypatch):
-    write_rows(ROWS, path)
-    remove, calls = shutil.rmtree, []
-
-    def interrupted(folder, **options):
-        calls.append(folder)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        remove(folder, **options)
-
-    monkeypatch.setattr("mdh_dask.io.staging.shutil.rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_rows(ROWS + 1, path, overwrite=True)
-    assert names(path.parent) == ["rows.zarr"]
-    np.testing.assert_array_equal(open_rows(path).compute(), ROWS + 1)
 
 
 def test_a_task_that_outlives_the_failure_removes_what_it_wrote(path):
@@ -552,15 +481,6 @@ def test_progress_counts_the_rows(path):
 # --- Opening ---
 
 
-@pytest.mark.parametrize("shards", [None, (4000, 3)])
-def test_an_array_without_any_chunk_is_refused_even_if_missing_ones_are_filled(path, shards):
-    array = zarr.create_array(path, shape=(10**12, 3), chunks=(2000, 3), shards=shards, dtype="f4", fill_value=7)
-    with pytest.raises(ValueError, match=r"none of its chunks is stored, so that all values .* fill value 7.0: write"):
-        open_rows(path, missing_chunks="fill", block_bytes="1GiB")
-    array[10**11] = 1
-    assert open_rows(path, missing_chunks="fill", block_bytes="1GiB").shape == (10**12, 3)
-
-
 def test_a_chunk_that_does_not_fit_in_memory_is_refused_before_it_is_decoded(path, monkeypatch):
     zarr.create_array(path, shape=(2**20, 300), chunks=(2**18, 300), dtype="f4")
     for i in range(4):
@@ -572,12 +492,6 @@ def test_a_chunk_that_does_not_fit_in_memory_is_refused_before_it_is_decoded(pat
     monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 943_718_400)
     with pytest.raises(ValueError, match="cannot be decoded"):
         open_rows(path)[:1].compute()
-
-
-def test_a_sharded_array_is_read_in_whole_shards(path):
-    write_rows(ROWS, path, chunk_rows=100, shard_rows=300)
-    assert open_rows(path, block_bytes=1).chunks == ((*[300] * 6, 200), (D,))
-    assert open_rows(path, block_bytes=2 * 300 * D * 4).chunks == ((*[600] * 3, 200), (D,))
 
 
 def test_default_blocks_follow_the_configuration_but_leave_32_of_them(path):
@@ -593,34 +507,10 @@ def test_default_blocks_follow_the_configuration_but_leave_32_of_them(path):
         assert rows_of(2**20).chunksize == (2**12, 64)
 
 
-def test_columns_stored_in_several_chunks_come_in_one_block(path):
-    z = zarr.create_array(path, shape=(10, 6), chunks=(5, 2), dtype="i4")
-    z[:] = np.arange(60).reshape(10, 6)
-    x = open_rows(path, block_bytes=1, missing_chunks="error")
-    assert x.chunks == ((5, 5), (6,))
-    np.testing.assert_array_equal(x.compute(), z[:])
-
-
 @pytest.mark.parametrize("form", [str, lambda p: p, lambda p: f"file://{p}", lambda p: zarr.open_array(p)])
 def test_paths_urls_and_zarr_arrays_are_opened_alike(path, form):
     write_rows(ROWS, path)
     np.testing.assert_array_equal(open_rows(form(path)).compute(), ROWS)
-
-
-def test_format_2_is_read(path):
-    z = zarr.create_array(path, shape=ROWS.shape, chunks=(100, D), dtype="f4", zarr_format=2)
-    z[:] = ROWS
-    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
-    os.remove(path / "3.0")
-    with pytest.raises(ValueError, match="1 of 20 chunks are missing"):
-        open_rows(path)
-
-
-def test_an_array_that_changed_has_another_name_in_the_graph(path):
-    write_rows(ROWS, path)
-    first, again = open_rows(path), open_rows(path)
-    write_rows(ROWS + 1, path, overwrite=True)
-    assert first.name == again.name != open_rows(path).name
 
 
 def test_what_is_not_an_array_of_rows_is_named_with_the_remedy(tmp_path):
@@ -661,14 +551,6 @@ def test_damage_is_found_where_it_is(path):
         assert verify_rows(path) == [(500, 600), (900, 1000)]
 
 
-def test_large_blocks_are_recorded_in_pieces_of_whole_stored_objects(path, monkeypatch):
-    monkeypatch.setattr(io_blocks, "PIECE_BYTES", 250 * D * 4)
-    write_rows(ROWS, path, chunk_rows=100)
-    record = json.loads((path / "mdh_dask_blocks.json").read_text())
-    assert [start for start, _, _ in record] == list(range(0, N, 200))
-    assert record[1] == [200, 200, zlib.crc32(ROWS[200:400])]
-
-
 def test_verifying_needs_the_record_of_this_array(path):
     write_rows(ROWS, path)
     (path / "mdh_dask_blocks.json").write_text("[[0, 2000, 1]]")
@@ -707,12 +589,3 @@ def test_a_url_holds_a_marked_array_until_it_is_complete():
             open_rows(url + "x")
     with pytest.raises(FileExistsError, match="exists"):
         write_rows(ROWS, url)
-
-
-def test_write_blocks_obeys_the_law_of_statistics(path):
-    z = zarr.create_array(path, shape=ROWS.shape, chunks=(100, D), dtype="f4")
-    write = WriteBlocks(z, path)
-    parts = [write.chunk(start, ROWS[start : start + 500]) for start in range(0, N, 500)]
-    left = write.combine(write.combine(*parts[:2]), write.combine(*parts[2:]))
-    assert left == reduce_rows(write, da.from_array(ROWS, chunks=(500, D)))
-    np.testing.assert_array_equal(z[:], ROWS)

@@ -16,7 +16,7 @@ from helpers import names
 from mdh_dask._journal import keeping as keeping_journal
 from mdh_dask.io import keeping, open_rows, write_rows
 from mdh_dask.io.journal import FolderJournal
-from mdh_dask.io.keeping import chosen_place, is_local, kept, memory_of, scratch_folder
+from mdh_dask.io.keeping import chosen_place, is_local, kept, memory_of
 
 ROWS = np.arange(60, dtype=np.float32).reshape(20, 3)
 
@@ -69,13 +69,6 @@ def test_rows_in_memory_are_given_back_as_they_are(cache, scratch):
     assert not scratch.exists()
 
 
-def test_memory_and_none_use_no_disk(scratch):
-    for cache in ("memory", None):
-        with kept(lazy_rows(), cache) as rows:
-            rows.sum().compute()
-    assert not scratch.exists()
-
-
 def test_the_scratch_array_is_there_only_meanwhile(scratch):
     with kept(lazy_rows(), "disk"):
         (folder,) = scratch.iterdir()
@@ -99,12 +92,6 @@ def test_the_scratch_array_goes_after_an_error_in_its_writing(scratch):
     with pytest.raises(RuntimeError, match="no rows"), kept(bad, "disk"):
         pytest.fail("the rows were not written")
     assert list(scratch.iterdir()) == []
-
-
-def test_without_a_temporary_directory_scratch_is_where_the_system_has_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(keeping, "gettempdir", lambda: str(tmp_path))
-    with dask.config.set({"temporary-directory": None}):
-        assert scratch_folder() == str(tmp_path)
 
 
 # Where

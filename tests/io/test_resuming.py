@@ -90,11 +90,6 @@ def test_an_array_that_was_interrupted_is_refused_until_it_is_complete(stopped):
         open_rows(stopped, ndim=1)
 
 
-def test_without_a_name_nothing_is_resumed(stopped):
-    with pytest.raises(FileExistsError, match="exists: name another output, or replace it with overwrite=True"):
-        write_rows(lazy(), stopped)
-
-
 @pytest.mark.parametrize("other", [{"resume": "other job"}, {"chunk_rows": 20}])
 def test_an_array_of_another_name_or_layout_is_not_gone_on_with(other, stopped):
     options = {"chunk_rows": 10, "resume": "job"} | other
@@ -143,12 +138,6 @@ def test_what_an_interrupted_creation_leaves_is_no_obstacle(tmp_path, undisturbe
     assert contents(path) == undisturbed
 
 
-def test_files_of_writes_that_were_cut_off_do_not_stay(stopped, undisturbed):
-    (stopped / "c" / "0.0123.partial").write_bytes(b"12")
-    write(lazy(), stopped)
-    assert contents(stopped) == undisturbed
-
-
 def test_behind_a_url_an_array_is_resumed_too():
     url = "memory://resumed/x.zarr"
     first, second = [], []
@@ -157,12 +146,6 @@ def test_behind_a_url_an_array_is_resumed_too():
     assert write(lazy(computed=second), url) == LABELS.sum()
     assert (len(first), sorted(first + second)) == (7, list(range(0, N, 10)))
     np.testing.assert_array_equal(open_rows(url, ndim=1), LABELS)
-
-
-def test_a_numpy_array_is_written_whole_or_not_again(tmp_path):
-    for _ in range(2):
-        assert write(LABELS, tmp_path / "x.zarr") == LABELS.sum()
-    np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr", ndim=1), LABELS)
 
 
 # Features that are kept on disk while a job runs
