@@ -18,10 +18,8 @@ from mdh_dask import (
     RandomProjectionTree,
     consensus,
     load_model,
-    workflows,
 )
 from mdh_dask._journal import keeping
-from mdh_dask.io import write_rows
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
@@ -82,36 +80,12 @@ class TestBoth:
         assert (np.diff(np.bincount(model.labels_)) <= 0).all() or isinstance(model, ConsensusClustering)
 
     @pytest.mark.slow
-    def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(self, model, rows, tmp_path):
-        found = []
-        for _ in range(2):
-            journal = FolderJournal(tmp_path, "job")
-            with keeping(journal):
-                found.append(clone(model).fit(rows).labels_)
-            made = [own.replayed for own in journal.passes]
-            last = max(tmp_path.glob("0*.npz"))
-            last.unlink()
-        np.testing.assert_array_equal(*found)
-        assert len(made) > 1
-        assert made == [True] * (len(made) - 1) + [False]
-
-    @pytest.mark.slow
     @pytest.mark.parametrize("n_columns", [1, 3])
     def test_a_few_rows_and_constant_columns_are_one_cluster_without_a_warning(self, model, n_columns):
         for n in (2, 3, 12):
             rows = np.random.default_rng(n).normal(size=(n, n_columns))
             for some in (rows, rows * (np.arange(n_columns) > 0), np.ones_like(rows)):
                 assert not clone(model).fit(some).labels_.any()
-
-    @pytest.mark.slow
-    def test_a_report_shows_the_clusters_and_no_tree_as_theirs(self, model, rows, tmp_path):
-        write_rows(rows, tmp_path / "x.zarr")
-        workflows.fit(str(tmp_path / "x.zarr"), model, report=str(tmp_path / "r.html"))
-        page = (tmp_path / "r.html").read_text()
-        assert "Cluster 3" in page
-        assert "Tree of splits" not in page
-        assert page.count("data:image/png") == (2 if isinstance(model, ConsensusClustering) else 0)
-        assert ("agrees most with the others" in page) == isinstance(model, ConsensusClustering)
 
 
 class TestConsensusClustering:

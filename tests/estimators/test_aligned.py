@@ -4,7 +4,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import RandomProjectionTree, SemiSupervisedMDH
+from mdh_dask import RandomProjectionTree
 
 QUICK = {"n_projections": 30}
 
@@ -37,10 +37,3 @@ def test_labels_of_a_lazy_frame_are_a_series_of_its_package(rows):
     model = RandomProjectionTree(**QUICK).fit(lazy)
     assert isinstance(model.labels_, frames.Series)
     np.testing.assert_array_equal(model.predict(lazy.collect()), model.labels_.to_numpy())
-
-
-def test_classes_of_a_data_array_are_a_data_array(rows):
-    array, y = data_array(rows), np.where(np.arange(300) % 50, "", np.where(np.arange(300) < 150, "left", "right"))
-    found = SemiSupervisedMDH().fit(array, y).predict(array)
-    assert found.dims == ("station",)
-    np.testing.assert_array_equal(found.values, SemiSupervisedMDH().fit(rows, y).predict(rows))

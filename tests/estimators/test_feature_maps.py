@@ -9,7 +9,6 @@ from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.metaestimators import _safe_split
 from strategies import chunkings
 
@@ -17,8 +16,6 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalKernelMDH,
     KernelPCAFeatures,
-    MinimumDensityHyperplane,
-    RandomProjectionTree,
     load_model,
 )
 from mdh_dask.chunks import plans, reduce_rows
@@ -90,15 +87,6 @@ def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(meth
     assert model.n_features_in_ == 2
 
 
-@pytest.mark.parametrize("refine", [False, True])
-def test_a_pipeline_of_map_and_tree_gives_the_same_labels(rows, refine):
-    parameters = {"refine": refine, "sample_size": 100}
-    model = tree_of_rows(**parameters).fit(rows)
-    pipeline = make_pipeline(clone(MAP), tree_of_rows(**parameters, feature_map=None, scale=False))
-    np.testing.assert_array_equal(pipeline.fit_predict(rows), model.labels_)
-    np.testing.assert_array_equal(pipeline.predict(rows[:50]), model.predict(rows[:50]))
-
-
 @pytest.mark.parametrize("scale", [False, True])
 def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
     X = rows * [1.0, 100.0]
@@ -125,15 +113,6 @@ def test_a_precomputed_kernel_is_split_by_rows_and_columns():
         np.testing.assert_array_equal(some, gram[np.ix_([0, 3], [0, 3])])
     for feature_map in (None, "rbf", MAP):
         assert _safe_split(tree_of_rows(feature_map=feature_map), gram, None, [0, 3])[0].shape == (2, 5)
-
-
-def test_one_hyperplane_lies_among_the_features(rows):
-    model = MinimumDensityHyperplane(feature_map=MAP, starts="pca2").fit(rows)
-    assert model.direction_.shape == (4,)
-    assert np.linalg.norm(model.direction_) == pytest.approx(1)
-    above = model.feature_map_.transform(rows) @ model.direction_ > model.offset_
-    np.testing.assert_array_equal(above, model.labels_ == 1)
-    assert all(len(point.direction) == 4 for point in model.path_)
 
 
 # The same whatever the chunks, the scheduler and the cache
@@ -253,16 +232,6 @@ def test_parameters_of_the_map_are_parameters_of_the_tree(rows):
     copy = clone(model)
     assert copy.get_params()["feature_map__kernel"] == "rbf"
     assert not hasattr(copy, "feature_map_")
-
-
-def test_a_tree_without_a_map_says_so(rows):
-    assert RandomProjectionTree(n_projections=10).fit(rows).feature_map_ is None
-
-
-def test_fitting_again_without_the_map_forgets_it(rows):
-    model = tree_of_rows().fit(rows).set_params(feature_map=None).fit(rows)
-    assert model.feature_map_ is None
-    assert model.tree_.n_features == 2
 
 
 # Saved models

@@ -6,10 +6,9 @@ import pytest
 from helpers import counted_computes, in_turns
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
-from sklearn.exceptions import NotFittedError
 
 from mdh_dask import KernelPCAFeatures
-from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel, LocalScaling
+from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, LocalScaling
 from mdh_dask.simulate import gaussian_mixture
 
 QUICK = {"n_landmarks": 60, "n_components": 4}
@@ -92,29 +91,3 @@ def test_a_precomputed_kernel_gives_the_features_of_the_rows(rows):
 def test_a_function_is_a_kernel(rows):
     given = KernelPCAFeatures(kernel=lambda A, B: A @ B.T + (A @ B.T) ** 2, **QUICK).fit_transform(rows)
     np.testing.assert_allclose(given, KernelPCAFeatures(kernel="quadratic", **QUICK).fit_transform(rows), atol=1e-3)
-
-
-def test_bad_rows_are_refused_with_the_reason(rows):
-    with pytest.raises(ValueError, match="landmark_method='uniform'"):
-        KernelPCAFeatures(kernel="precomputed", landmark_method="leverage").fit(np.eye(5))
-    with pytest.raises(ValueError, match=r"1 NaN and 0 infinite .* row 1"):
-        KernelPCAFeatures().fit(np.array([[1.0, 2.0], [np.nan, 1.0]]))
-    with pytest.raises(ValueError, match="symmetric"):
-        KernelPCAFeatures(kernel="precomputed").fit(np.triu(np.ones((5, 5))))
-    with pytest.raises(NotFittedError):
-        KernelPCAFeatures().transform(rows)
-    model = KernelPCAFeatures(**QUICK).fit(rows)
-    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 5"):
-        model.transform(da.from_array(rows[:, :3]))
-    lazy = model.transform(da.full((4, 5), np.nan, chunks=2))
-    with pytest.raises(ValueError, match="10 NaN"):
-        lazy.compute()
-
-
-def test_a_kernel_that_is_registered_becomes_an_option(rows, monkeypatch):
-    class Linear(Kernel):
-        def bind(self, landmarks):
-            return lambda rows, out: np.dot(rows, landmarks.T, out=out)
-
-    monkeypatch.setitem(KERNELS, "linear", Linear)
-    assert KernelPCAFeatures(kernel="linear", variance=1.0).fit_transform(rows).shape == (1000, 5)

@@ -12,7 +12,7 @@ import zarr
 from click.testing import CliRunner
 from sklearn.base import clone
 
-from mdh_dask import cluster_profiles, drift, jobs, load_model
+from mdh_dask import jobs, load_model
 from mdh_dask._state import State, checked_array
 from mdh_dask._storable import checked_value, stored_name
 from mdh_dask.chunks import Pass
@@ -215,21 +215,6 @@ def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
     assert re.search(r"^nearest +NearestPoints: ", CliRunner().invoke(mdh, ["methods"]).output, re.MULTILINE)
 
 
-def test_its_report_shows_sizes_and_profiles_and_no_tree(here):
-    run("fit", "x.zarr", "--method", "nearest", "-p", "reach=15", "--out", "l.zarr", "--report", "r.html")
-    html = (here / "r.html").read_text()
-    sizes = np.unique(zarr.open_array("l.zarr")[:], return_counts=True)[1]
-    for size in sizes:
-        assert f"<td>{size:,}</td>" in html
-    assert "Rows in no cluster" in html
-    assert 'id="profiles"' in html
-    assert 'id="tree"' not in html
-    assert 'id="map"' not in html
-    assert "#node-" not in html
-    run("fit", "x.zarr", "--method", "nearest", "--report", "alone.html")
-    assert 'id="profiles"' in (here / "alone.html").read_text()
-
-
 def test_a_job_runs_it_and_counts_its_clusters(here, rows):
     (here / "job.toml").write_text(
         '[input]\npath = "x.zarr"\n[method]\nname = "nearest"\nreach = 15.0\n[cluster]\nkind = "threads"\n'
@@ -245,32 +230,3 @@ def test_a_job_runs_it_and_counts_its_clusters(here, rows):
     (here / "bad.toml").write_text((here / "job.toml").read_text().replace("15.0", "-1"))
     with pytest.raises(ValueError, match=r"method.reach must be a float in the range \(0.0, inf\); got -1"):
         jobs.run("bad.toml")
-
-
-def test_profiles_begin_with_the_rows_in_no_cluster(model, rows):
-    profiles = cluster_profiles(model, rows)
-    counts = np.unique(model.predict(rows), return_counts=True)[1]
-    assert profiles.n_rows.tolist() == counts.tolist()
-    assert profiles.to_records()[0]["cluster"] == -1
-    assert profiles.to_text().splitlines()[1].split()[:2] == ["-1", "3"]
-
-
-def test_drift_needs_a_tree(model, rows):
-    with pytest.raises(ValueError, match=r"expected a model of a tree, .* got a NearestPoints"):
-        drift(model, rows)
-
-
-def test_images_keep_pixels_in_no_segment(here):
-    pixels = np.random.default_rng(0).normal(size=(60, 80, 2)) + np.repeat([[[0.0]], [[30.0]]], 30, axis=0)
-    pixels[0, :3] += 1000
-    zarr.create_array("i.zarr", data=pixels)
-    options = ("--method", "nearest", "-p", "reach=15", "--out", "s.zarr", "--model", "m.zarr", "--report", "r.html")
-    run("segment", "i.zarr", *options, "--preview", "p.png")
-    labels = zarr.open_array("s.zarr")[:]
-    assert labels.dtype == np.int8
-    np.testing.assert_array_equal(labels.ravel(), load_model("m.zarr").predict(pixels.reshape(-1, 2)))
-    assert (labels[0, :3] == -1).all() or (labels == -1).sum() > 3  # as the points fell
-    assert "Rows in no cluster" in (here / "r.html").read_text()
-    result = run("predict", "i.zarr", "--model", "m.zarr", "--out", "t.zarr", "--preview", "q.png")
-    assert re.search(rf"in \d of 2 segments, {(labels == -1).sum()} in none", result.output)
-    np.testing.assert_array_equal(zarr.open_array("t.zarr")[:], labels)

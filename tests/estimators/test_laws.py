@@ -108,21 +108,6 @@ def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(
         assert alarms[0] == alarms[1]
 
 
-OF_ANY_SIZE = ("random", "sphere, by variance", "pca, in gaps", "ica", "mdh, refined")
-
-
-@pytest.mark.parametrize("name", OF_ANY_SIZE)
-def test_a_power_of_two_times_all_columns_or_a_scaled_one_changes_no_label(name, mixture):
-    model, rows = clone(MODELS[name]), mixture[:400, :3]
-    scaled, raw = model.fit(rows).labels_, clone(model).set_params(scale=False).fit(rows).labels_
-    for exponent in (-440, 480):
-        stretched = rows * np.exp2([0, exponent, 0])
-        np.testing.assert_array_equal(model.fit(stretched).labels_, scaled)
-        np.testing.assert_array_equal(
-            clone(model).set_params(scale=False).fit(np.ldexp(rows, exponent)).labels_, raw, err_msg=str(exponent)
-        )
-
-
 @pytest.mark.parametrize("refine", [False, True])
 def test_what_is_known_of_a_hyperplane_is_in_units_of_the_columns_if_these_are_not_scaled(refine, mixture):
     rows = mixture[:400, :3]

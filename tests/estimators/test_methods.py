@@ -18,7 +18,6 @@ from mdh_dask import (
     DePDDP,
     DivisiveClustering,
     HierarchicalMDH,
-    ICATree,
     KernelKMeans,
     MinimumDensityHyperplane,
     PCATree,
@@ -85,14 +84,6 @@ def test_separated_clusters_are_found_and_new_rows_find_theirs(method, rows, gro
     assert model.n_clusters_ == 4
     assert_same_partition(model.labels_, groups)
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", at_night(METHODS, 3), ids=lambda method: type(method).__name__)
-def test_the_least_and_the_most_of_clusters_are_kept(method, rows):
-    method = clone(method)
-    assert method.set_params(max_clusters=2).fit(rows).n_clusters_ == 2
-    assert method.set_params(max_clusters=1).fit(rows).n_clusters_ == 1
 
 
 def test_bad_parameters_are_named_before_any_work(method):
@@ -221,19 +212,6 @@ def test_what_is_no_direction_is_refused(directions, message, rows):
         DivisiveClustering(projection=lambda rows, rng, n: directions).fit(rows)
 
 
-def test_a_projection_without_directions_makes_one_cluster(rows):
-    assert DivisiveClustering(projection=lambda rows, rng, n: np.empty((0, 5))).fit(rows).n_clusters_ == 1
-
-
-def test_a_named_component_tree_projects_on_its_components():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 2)) * [5.0, 1.0] + np.repeat([[0.0, -4.0], [0.0, 4.0]], 1500, axis=0)
-    # The clusters are apart along the second component only, and that of the least variance.
-    assert PCATree(n_projections=1, scale=False).fit(X).n_clusters_ == 1
-    assert PCATree(n_projections=2, scale=False).fit(X).n_clusters_ == 2
-    assert ICATree(n_projections=2, scale=False).fit(X).n_clusters_ == 2
-
-
 def test_density_between_the_outermost_modes_ends_where_it_has_one_mode():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3))
@@ -267,13 +245,3 @@ def test_pursuit_finds_clusters_that_differ_in_one_of_many_columns(d, seed):
     model = HierarchicalMDH(random_state=seed).fit(rows)
     assert model.n_clusters_ == 2
     assert np.abs(np.mean(model.labels_ == groups) - 0.5) > 0.48
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "d"), [(2, 1), (2, 5), (10, 1), (1000, 1), (200, 3000)])
-def test_pursuit_takes_any_shape(n, d):
-    rows = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
-    rows[: n // 2] += 8
-    tree, hyperplane = (model.fit(rows) for model in (HierarchicalMDH(), MinimumDensityHyperplane()))
-    assert tree.n_clusters_ == len(np.unique(tree.labels_)) == (2 if n > 10 else 1)
-    assert hyperplane.n_clusters_ == len(np.unique(hyperplane.labels_)) == 2

@@ -59,23 +59,6 @@ def test_the_next_cluster_is_the_valley_that_failed_the_test(groups):
     assert adjusted_rand_index(y, four.labels_) > 0.75 > adjusted_rand_index(y, four.cut(3).labels_)
 
 
-def test_the_tree_for_a_number_is_the_same_for_any_chunks(groups):
-    trees = [
-        RandomProjectionTree(n_projections=50, n_clusters=4, sample_size=100)
-        .fit(da.from_array(groups[0], chunks=(chunk, 2)))
-        .tree_
-        for chunk in (1600, 137)
-    ]
-    assert trees[0] == trees[1]
-    assert trees[0].n_clusters == 4
-
-
-def test_a_warning_says_why_there_are_fewer():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    with pytest.warns(UserWarning, match=r"found \d+ of n_clusters=40: .* min_relative_depth=0.1 with 20 rows"):
-        RandomProjectionTree(n_projections=20, n_clusters=40, min_cluster_size=20).fit(X)
-
-
 @pytest.mark.parametrize("cls", [RandomProjectionTree, DensityTree])
 def test_two_limits_are_refused(cls, groups):
     with pytest.raises(ValueError, match="expected n_clusters or max_clusters, got 3 and 4"):

@@ -228,15 +228,6 @@ def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_
         model.suggest_labels(X, 0)
 
 
-def test_rows_without_a_separator_are_suggested_whatever_the_chunks():
-    X = np.random.default_rng(0).normal(size=(300, 2))
-    model = RandomProjectionTree(n_projections=50).fit(X)
-    assert model.n_clusters_ == 1
-    found = model.suggest_labels(X, 5)
-    assert len(set(found.tolist())) == 5
-    np.testing.assert_array_equal(model.suggest_labels(da.from_array(X, chunks=(41, 2)), 5), found)
-
-
 def hidden(y, dtype):
     """Return labels of which a mask hides those of other rows."""
     return np.ma.array(np.where(y < 0, 9, y).astype(dtype), mask=y < 0)
@@ -265,15 +256,6 @@ def test_labels_that_are_missing_or_masked_are_none(form):
     assert found.known_labels_.astype(int).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("kind", ["S1", "M8[D]", "O"])
-def test_masked_labels_of_other_types_are_refused_as_unmasked_ones_are(kind):
-    labels = np.ma.array(np.arange(4).astype("i8" if kind == "M8[D]" else "U1").astype(kind), mask=[0, 1, 0, 0])
-    given = da.from_array(labels, chunks=2) if kind == "O" else labels
-    with pytest.raises(ValueError, match="expected integers, -1 for rows without a label; got labels of dtype"):
-        encoded(given, 4)
-    assert partial_target(given, 4) is None
-
-
 @pytest.mark.parametrize(
     ("lazy", "labels"),
     in_turns([False, True], [np.array([1, 2**63, -1.0, np.nan]), np.array([1, 2**63, 3, 4], dtype=np.uint64)]),
@@ -283,22 +265,3 @@ def test_labels_that_no_integer_of_64_bits_holds_are_refused(labels, lazy):
     of = partial_target if labels.dtype.kind == "f" else encoded
     with pytest.raises(ValueError, match=r"expected labels from -2\*\*63 to 2\*\*63 - 1; got 9.*numpy.unique"):
         np.asarray(of(given, 4).labels)
-
-
-@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
-def test_unsigned_labels_may_be_the_largest_integer_of_64_bits(lazy):
-    labels = np.array([0, 2**63 - 1], dtype=np.uint64)
-    found = encoded(da.from_array(labels, chunks=1) if lazy else labels, 2).labels
-    assert np.asarray(found).tolist() == [0, 2**63 - 1]
-
-
-def test_lazy_fractions_are_refused_with_missing_labels_and_ignored_without():
-    for label, name in ((0.5, r"0\.5"), (np.inf, "inf")):
-        with pytest.raises(ValueError, match=f"expected whole numbers as labels, or NaN; got {name}"):
-            partial_target(da.from_array(np.array([label, np.nan]), chunks=2), 2).labels.compute()
-    assert partial_target(da.from_array(np.array([0.5, 1.0]), chunks=1), 2) is None
-
-
-def test_an_empty_array_of_objects_is_refused_by_its_shape():
-    with pytest.raises(ValueError, match=r"each of the 4 rows; got an array of shape \(0,\)"):
-        encoded(np.array([], dtype=object), 4)

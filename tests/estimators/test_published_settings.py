@@ -38,12 +38,6 @@ def test_trees_of_the_publications_find_separated_clusters(make, mixture):
     assert adjusted_rand_index(mixture[1], model.labels_) > 0.9
 
 
-def test_settings_of_publications_can_be_changed():
-    assert RandomProjectionTree.as_in_thesis(100, alpha=None, stop_rule="level").stop_rule == "level"
-    assert MinimumDensityHyperplane.as_in_paper(alpha_max=1.0).alpha_max == 1.0
-    assert HierarchicalKernelMDH.as_in_thesis(feature_map="local_scaling").feature_map == "local_scaling"
-
-
 def test_with_the_criterion_first_a_branch_whose_best_direction_has_no_valley_is_a_cluster():
     rng = np.random.default_rng(0)
     rows = np.c_[rng.normal(0, 1, 600) + np.repeat([-4.0, 4.0], 300), rng.normal(0, 20, 600)]
@@ -64,16 +58,6 @@ def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_siz
     assert len(np.unique(np.round(planes, 6), axis=0)) <= 4
     first, second = (set(map(tuple, np.round(tree.planes, 6))) for tree in (trees[0], own))
     assert first != second
-
-
-def test_an_update_draws_the_fixed_directions_of_the_fit(mixture):
-    settings = {"projection": "uniform_sphere", "n_projections": 4, "scale": False, "stop_rule": "level"}
-    model = DivisiveClustering(fixed_directions=True, **settings).fit(mixture[0][mixture[1] == 0])
-    model.partial_fit(mixture[0])
-    planes = np.unique(np.round(model.tree_.planes[model.tree_.left >= 0], 6), axis=0)
-    allowed = DivisiveClustering(fixed_directions=True, **settings).fit(mixture[0]).tree_.planes
-    assert len(planes) > 0
-    assert set(map(tuple, planes)) <= set(map(tuple, np.round(allowed, 6)))
 
 
 def test_the_published_test_of_projection_pursuit_splits_a_normal_cloud_and_the_default_does_not():

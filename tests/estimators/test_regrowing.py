@@ -1,12 +1,10 @@
 """One branch of a fitted tree is grown again; the others stay as they are."""
 
-import dask.array as da
 import numpy as np
 import pytest
-from helpers import at_night
 from numpy.testing import assert_array_equal
 
-from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, SemiSupervisedMDH, load_model
+from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, load_model
 
 CENTRES = np.array([[0, 0], [9, 0], [0, 30], [9, 30], [4.5, 38], [30, 0]])
 
@@ -55,29 +53,6 @@ def test_a_leaf_is_split_further_and_all_other_rows_and_nodes_stay_as_they_are(r
         assert_array_equal(getattr(fine.tree_, name)[after], getattr(coarse.tree_, name)[before])
     for a, b in zip(before, after):
         assert_array_equal(fine.tree_.histogram(b), coarse.tree_.histogram(a))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("parameters", at_night([{}, {"sample_size": 300}, {"merge": True}, {"n_clusters": 3}], 2))
-def test_the_tree_is_the_same_whatever_the_chunks(rows, coarse, parameters):
-    trees = [
-        coarse.regrow(largest(coarse), X, **{"max_levels": 4} | parameters).tree_
-        for X in (rows, da.from_array(rows, chunks=(701, 2)), da.from_array(rows, chunks=(2000, 1)))
-    ]
-    assert trees[0] == trees[1] == trees[2] != coarse.tree_
-
-
-def test_a_root_is_grown_as_by_a_fit(rows, coarse):
-    for parameters in ({"max_levels": None}, {"max_levels": 2, "random_state": 5}, {"max_clusters": 3}):
-        again = coarse.regrow(0, rows, **parameters)
-        model = DivisiveClustering(n_projections=60, **{"max_levels": 1} | parameters).fit(rows)
-        assert_array_equal(again.labels_, model.labels_)
-        assert again.tree_ == model.tree_
-
-
-def test_the_number_of_clusters_is_that_of_the_branch(rows, coarse):
-    for bound in ("max_clusters", "n_clusters"):
-        assert coarse.regrow(largest(coarse), rows, max_levels=None, **{bound: 2}).n_clusters_ == 3
 
 
 def test_a_split_is_forgotten_if_the_parameters_find_none(rows):
@@ -136,10 +111,6 @@ def test_what_cannot_be_grown_is_refused_and_the_model_stays(rows, coarse, node,
     with pytest.raises(ValueError, match=message):
         coarse.regrow(node, rows[X], **parameters)
     assert coarse.n_clusters_ == 2
-
-
-def test_a_hyperplane_of_labels_is_not_grown_again():
-    assert not hasattr(SemiSupervisedMDH(), "regrow")
 
 
 def test_a_label_that_is_no_leaf_is_told_with_the_node_of_its_cluster(rows, caplog):

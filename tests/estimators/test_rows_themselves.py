@@ -1,15 +1,11 @@
 """Claims about kernel trees where only hyperplanes among the rows show clusters."""
 
-from dataclasses import dataclass
-
-import dask.array as da
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import ConsensusClustering, HierarchicalKernelMDH, HierarchicalMDH, load_model
-from mdh_dask.workflows.facts import facts_of
 
 
 def long_clusters(seed=0, n=400, n_columns=12, apart=5.0):
@@ -50,16 +46,6 @@ def test_parameters_that_are_no_defaults_reach_the_rows(given):
     model = HierarchicalKernelMDH(**given).fit(rows)
     assert model.feature_map_ is None
     assert model.tree_ == HierarchicalMDH(merge=True, **given).fit(rows).tree_
-
-
-@pytest.mark.slow
-def test_the_tree_is_the_same_whatever_the_chunks(model):
-    lazy = HierarchicalKernelMDH().fit(da.from_array(long_clusters()[0], chunks=(117, 12)))
-    assert lazy.tree_ == model.tree_
-    assert lazy.feature_map_ is None
-    fewest, most = lazy._passes(400, 12)
-    assert fewest <= lazy.n_passes_
-    assert most is None or lazy.n_passes_ <= most
 
 
 @pytest.mark.slow
@@ -107,27 +93,6 @@ def test_a_saved_model_labels_rows_and_learns_from_more(model, tmp_path):
     updated = again.partial_fit(long_clusters(seed=0)[0])
     assert updated.n_clusters_ == 2
     assert updated.tree_.n_features == 12
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class Told(HierarchicalKernelMDH):
-    note: str = ""
-
-
-@pytest.mark.slow
-def test_a_subclass_with_a_parameter_of_its_own_finds_them_too(model):
-    assert Told(note="x").fit(long_clusters()[0]).tree_ == model.tree_
-
-
-def test_a_report_says_that_the_rows_themselves_are_shown(model):
-    told = facts_of(model, "here", 1.0, None)["Parameters"]["feature_map"]
-    assert told == "nearest_neighbors: its features show a single cluster, those of the rows themselves are shown"
-    features = HierarchicalKernelMDH(max_clusters=1).fit(long_clusters()[0])
-    assert facts_of(features, "here", 1.0, None)["Parameters"]["feature_map"] == "nearest_neighbors"
-
-
-def test_a_branch_is_grown_again_among_the_rows(model):
-    assert model.regrow(0, long_clusters()[0]).tree_ == model.tree_
 
 
 @pytest.mark.slow

@@ -1,11 +1,9 @@
 """Principal direction divisive partitioning and its kin against their naive twins, and the order of scatter."""
 
-import dask
-import dask.array as da
 import numpy as np
 import pytest
 import reference_pddp as naive
-from helpers import at_night, in_turns
+from helpers import in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import find_peaks
@@ -18,10 +16,9 @@ from mdh_dask.density.kde import relative_depth
 from mdh_dask.growth.bounds import near_rows
 from mdh_dask.growth.branches import Branch, GrowthSettings, SampleRows
 from mdh_dask.growth.growth import grow
-from mdh_dask.growth.order import split_by_scatter, spread_of
+from mdh_dask.growth.order import spread_of
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections import RANDOM_PROJECTIONS, principal_components
 from mdh_dask.projections.directions import Proposal, StandardDirections
 from mdh_dask.simulate import gaussian_mixture
@@ -156,20 +153,6 @@ SETTINGS = {
 
 
 class TestLargerThanTheSample:
-    @pytest.mark.slow
-    @pytest.mark.parametrize(("setting", "sample_size"), at_night(in_turns(SETTINGS, [1000, None]), 2))
-    def test_trees_are_bit_identical_for_any_chunking(self, mixture, setting, sample_size):
-        X, y = mixture
-        options = SETTINGS[setting] | {"sample_size": sample_size}
-        expected = tree_of(X, **options)
-        assert expected.n_leaves > 1
-        with dask.config.set(scheduler="synchronous"):
-            for rows in (7001, (1, 9999, 10_000), 1013):
-                assert tree_of(da.from_array(X, chunks=(rows, 8)), **options) == expected
-        labels = expected.labels(X)
-        np.testing.assert_array_equal(np.bincount(labels), expected.n_rows[expected.leaves])
-        assert setting == "pddp" or adjusted_rand_index(y, labels) > 0.9
-
     def test_splits_at_the_mean_that_a_sample_found_are_left_where_they_are(self, mixture):
         tree, n_passes = grown(mixture[0], **SETTINGS["pddp, six"], sample_size=2500)
         assert (tree.n_leaves, n_passes) == (6, 2)
@@ -203,13 +186,6 @@ class TestSpread:
         size = len(rows) * np.abs(standard).max() ** 2
         assert spread.scatter == pytest.approx(times * naive.scatter(standard), rel=1e-9, abs=1e-9 * times * size)
 
-    def test_a_branch_of_which_no_row_is_known_has_no_centroid_and_waits_for_the_others(self):
-        standardise = Standardiser(np.zeros(2), np.ones(2))
-        root, known, unknown = (branch_of(rows, 10) for rows in (np.eye(2), np.eye(2) + 5, np.empty((0, 2))))
-        root.children = known, unknown
-        assert spread_of(unknown, standardise) == (None, 0.0)
-        assert split_by_scatter(root, None, standardise, lambda branch: None) == {root}
-
 
 class TestOrder:
     def test_only_the_clusters_whose_turn_comes_are_looked_at(self):
@@ -231,11 +207,6 @@ class TestOrder:
         assert tree.n_leaves == 4
         assert 30 in sizes
 
-    def test_growth_ends_where_nothing_can_be_split(self):
-        rows = np.repeat(np.arange(3.0), 20)[:, None]
-        assert tree_of(rows, "mean", order="scatter", max_clusters=50).n_leaves == 3
-        assert tree_of(np.zeros((9, 2)), "mean", order="scatter").n_leaves == 1
-
     @pytest.mark.parametrize("place", [name for name, rule in THRESHOLD_RULES.items() if not rule.needs_thresholds])
     def test_the_order_takes_nothing_but_splits_that_growth_without_it_makes(self, place):
         rows = nested_clusters(1)
@@ -256,13 +227,6 @@ class TestPrincipalBandwidth:
         )
         sd = (rows @ naive.first_component(rows)).std()
         assert tree.bandwidth[0] / np.linalg.norm(tree.planes[0]) == pytest.approx(0.9 * sd * 400**-0.2, rel=1e-6)
-
-    def test_every_branch_has_its_own(self):
-        rows = nested_clusters()
-        tree = tree_of(rows, "relative_depth", bandwidth="principal", min_rows=20)
-        for node, own in rows_of_inner_nodes(tree, rows):
-            sd = (own @ naive.first_component(own)).std()
-            assert tree.bandwidth[node] == pytest.approx(0.9 * sd * len(own) ** -0.2, rel=1e-6)
 
     def test_directions_that_workers_could_make_have_length_one_all_the_same(self, mixture):
         rows = mixture[0][:3000]

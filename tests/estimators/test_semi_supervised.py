@@ -86,10 +86,6 @@ def test_a_number_for_the_bandwidth_is_the_factor_of_its_rule(scale):
     assert np.abs(models[2].direction_ - models[1].direction_).max() > 1e-6
 
 
-def test_parameters_without_effect_are_no_parameters():
-    assert not {"solver", "starts", "max_components", "decay"} & set(SemiSupervisedMDH().get_params())
-
-
 def test_of_more_labelled_rows_than_wanted_the_smallest_hashes_stay():
     X, y = np.arange(200.0)[:, None], np.arange(200) % 2
     whole = LabelledPass(3, 200).chunk(0, X, y)

@@ -18,13 +18,6 @@ from mdh_dask import (
 )
 from mdh_dask.estimators.registry import METHODS
 
-OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers")
-"""Methods of estimators; the last is also a parameter of some."""
-
-QUICK = {"ConsensusClustering": {"n_trees": 3}}
-
-KNOWN = [cls for cls in METHODS.values() if any(callable(getattr(cls, name, None)) for name in OF_ROWS)]
-
 
 @pytest.fixture(scope="module")
 def rows():
@@ -72,10 +65,6 @@ def test_pickles_hold_no_rows_but_those_of_the_history_and_the_probabilities_tha
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).probabilities_, expected)
 
 
-def test_all_methods_know_how_sure_labels_are():
-    assert [name for name, cls in METHODS.items() if not callable(getattr(cls, "confidence", None))] == []
-
-
 @pytest.mark.slow
 def test_all_methods_choose_exemplars_and_those_without_outliers_say_why(rows):
     assert [name for name, cls in METHODS.items() if not hasattr(cls, "exemplars_")] == []
@@ -85,14 +74,6 @@ def test_all_methods_choose_exemplars_and_those_without_outliers_say_why(rows):
         HyperplaneEnsemble().fit(rows).outliers(rows)
     with pytest.raises(AttributeError, match=r"rows outside .* boundary_distance\(X\) < 0"):
         DensityTree().score_samples(rows)
-
-
-@pytest.mark.slow
-def test_exemplars_of_a_contour_are_its_densest_rows(rows):
-    model = SupportVectorClustering().fit(rows)
-    totals = model.score_samples(rows)
-    for label, number in enumerate(model.exemplar_indices_):
-        assert totals[number] == totals[model.labels_ == label].max()
 
 
 @pytest.mark.parametrize("model", [ConsensusClustering(n_trees=4), KernelKMeans(n_clusters=3, feature_map=None)])
@@ -135,12 +116,6 @@ class TestCentroids:
         scores = model.score_samples(rows)
         assert ((scores >= far) & (scores <= near)).all()
 
-    def test_no_bit_depends_on_the_order_of_rows_in_memory(self):
-        X = np.random.default_rng(0).normal(size=(90, 20)) + np.repeat([[0], [3], [9]], 30, axis=0)
-        model = KernelKMeans(n_clusters=3, feature_map=None).fit(X)
-        for values in (model.confidence, model.boundary_distance):
-            np.testing.assert_array_equal(values(np.asfortranarray(X)), values(X))
-
     def test_exemplars_are_the_nearest_rows(self, model, rows):
         away = np.linalg.norm(rows[:, None] - model.state_.centre - model.cluster_centers_, axis=2)
         np.testing.assert_array_equal(model.exemplar_indices_, away.argmin(axis=0))
@@ -161,13 +136,6 @@ class TestCentroids:
         model = KernelKMeans(n_clusters=3, feature_map=None).fit(rows)
         assert ((model.confidence(far) >= 0) & (model.confidence(far) <= 1)).all()
         assert (model.boundary_distance(far) >= 0).all()
-
-
-def test_rows_inside_a_contour_agree_with_their_neighbours(rows):
-    model = SupportVectorClustering(n_landmarks=300).fit(rows)
-    assert model.n_clusters_ == 3
-    assert (model.confidence(rows) >= 0.9).mean() > 0.95
-    assert model.confidence(np.array([[3.5, 0.0, 0.0]]))[0] < 0.9
 
 
 @pytest.mark.slow

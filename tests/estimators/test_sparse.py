@@ -115,19 +115,6 @@ class TestManyColumns:
         np.testing.assert_array_equal(again.exemplars_, texts[model.exemplar_indices_])
 
     @pytest.mark.slow
-    def test_the_map_of_dense_rows_and_of_any_chunks_has_the_same_bits(self, texts):
-        features = TruncatedSVDFeatures(n_components=5).fit_transform(csr_array(texts))
-        np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(texts), features)
-        np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(texts.astype(">f8")), features)
-        half = texts.astype(np.float16)  # of which SciPy has no sparse rows
-        of_half = [TruncatedSVDFeatures(n_components=5).fit_transform(X) for X in (half, half.astype(float))]
-        np.testing.assert_array_equal(*of_half)
-        lazy = blocks(texts, chunks=((1, 199, 100), 700))
-        np.testing.assert_array_equal(TruncatedSVDFeatures(n_components=5).fit_transform(lazy).compute(), features)
-        mapped = HierarchicalMDH(feature_map="truncated_svd").fit(texts)
-        np.testing.assert_array_equal(HierarchicalMDH().fit(lazy).labels_.compute(), mapped.labels_)
-
-    @pytest.mark.slow
     def test_features_are_products_with_singular_vectors_of_length_one_or_as_they_are(self, texts):
         texts = texts[:60, :1200]
         _, singular, vectors = np.linalg.svd(texts.astype(np.float64), full_matrices=False)
@@ -152,15 +139,6 @@ class TestManyColumns:
         with dask.config.set(scheduler="synchronous"):
             model.fit(blocks(texts, chunks=(100, 1500))).confidence(csr_array(texts))
             assert model.predict(blocks(texts)).compute().shape == (300,)
-
-    def test_rows_of_zeros_are_mapped_to_zeros(self, texts):
-        made = TruncatedSVDFeatures().fit(csr_array(texts))
-        assert not made.transform(csr_array((2, 1500))).any()
-        assert TruncatedSVDFeatures().fit(csr_array((5, 1500))).n_components_ == 1
-
-    def test_a_dense_fit_afterwards_has_no_map(self, texts, rows):
-        model = RandomProjectionTree(n_projections=50).fit(csr_array(texts))
-        assert model.fit(rows).feature_map_ is None
 
     @pytest.mark.parametrize(
         ("model", "remedy"),

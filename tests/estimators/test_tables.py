@@ -98,17 +98,6 @@ def test_the_labels_of_a_dask_frame_are_a_column_of_it(columns):
     assert (assigned["cluster"] == assigned["other"]).all()
 
 
-def test_a_frame_of_numbers_gives_the_bits_of_its_array(columns):
-    numbers = {key: columns[key] for key in "xz"}
-    rows = np.column_stack(list(numbers.values()))
-    model = RandomProjectionTree(**QUICK).fit(rows)
-    for table, n_passes in ((arrow(numbers), 1), (pandas_frame(numbers), 1), (dask_frame(numbers, 3), 2)):
-        other = RandomProjectionTree(**QUICK).fit(table)
-        np.testing.assert_array_equal(other.tree_.planes, model.tree_.planes)
-        assert other.columns is None
-        assert other.n_passes_ == n_passes
-
-
 BAD_TABLES = {
     "text as continuous": ({"continuous": ["size"]}, "expected numbers in the continuous column 'size'; got"),
     "text by default": ("auto", "feature_map='gower'"),

@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mdh_dask import (
-    IPDDP,
     PDDP,
     ConsensusClustering,
     DensityTree,
@@ -18,7 +17,6 @@ from mdh_dask import (
     HierarchicalMDH,
     HyperplaneEnsemble,
     KernelKMeans,
-    MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
     SpectralClustering,
@@ -96,21 +94,6 @@ def test_clusters_without_a_tree_are_told_by_the_ranges_of_their_columns(model, 
     assert load_model(tmp_path / "m.zarr").why() == model.why()
 
 
-def test_equal_rows_are_said_to_be_equal():
-    rows = np.ones((30, 2))
-    for model, message in (
-        (SupportVectorClustering(), "1 cluster of 30 rows: all rows are equal, or too few"),
-        (SpectralClustering(), "1 cluster of 30 rows: all rows have the same affinities; the eigenvalue is 1"),
-        (DensityTree(), "1 cluster of 30 rows: the sample has a single cell"),
-    ):
-        assert model.fit(rows).why().startswith(message), model.why()
-
-
-def test_clusters_found_by_a_rule_name_it(cloud):
-    why = SpectralClustering(n_landmarks=100, number_rule="gap").fit(cloud).why()
-    assert "number_rule='gap' this is the number of eigenvalues before the largest gap; the eigenvalues are 1" in why
-
-
 def test_a_number_by_the_gap_statistic_says_that_it_is_no_test(cloud):
     said = "this rule misses some clusters that are clearly apart, and divides some clouds: give n_clusters"
     assert said in KernelKMeans(feature_map=None).fit(cloud).why()
@@ -147,14 +130,6 @@ def test_leaves_that_were_not_examined_are_not_said_to_have_no_valley(cloud):
         .count("not split: it lies under max_levels=1")
         == 2
     )
-
-
-def test_parameters_that_an_estimator_does_not_have_are_not_named(cloud):
-    two = MinimumDensityHyperplane().fit(np.vstack([cloud, cloud + 12])).why()
-    assert two.count("not split: one hyperplane gives two clusters") == 2
-    one = MinimumDensityHyperplane().fit(np.ones((60, 3))).why().splitlines()[0]
-    assert one == "1 cluster of 60 rows: not split: no hyperplane has a mode on both sides"
-    assert not re.search("max_levels|min_relative_depth", one + two + IPDDP().fit(cloud).why())
 
 
 def test_a_valley_that_merging_rejected_is_not_laid_to_the_stop_rule(near):

@@ -95,22 +95,6 @@ class TestScale:
 
 
 class TestAnySize:
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("options", "n_landmarks"), [({"width": 1.0, "outliers": 0.1, "unclassified": "leave"}, 120)]
-    )
-    def test_model_and_labels_are_the_same_whatever_the_chunks(self, rows, options, n_landmarks):
-        X = rows[0].astype(np.float32)
-        one = SupportVectorClustering(n_landmarks=n_landmarks, **options).fit(X)
-        assert one.n_passes_ == (3 if n_landmarks == 120 else 1)
-        for chunks in ((1000, 3), (701, 2)):
-            other = SupportVectorClustering(n_landmarks=n_landmarks, **options).fit(da.from_array(X, chunks=chunks))
-            assert other.n_passes_ == one.n_passes_
-            assert isinstance(other.labels_, da.Array)
-            np.testing.assert_array_equal(other.labels_.compute(), one.labels_)
-            for name, value in vars(one.state_).items():
-                np.testing.assert_array_equal(getattr(other.state_, name), value, err_msg=name)
-
     @pytest.mark.parametrize(("n_landmarks", "outliers"), in_turns([200, 5000], [0.05, 0.3]))
     def test_the_share_of_all_rows_outside_is_the_one_asked_for(self, rows, n_landmarks, outliers):
         svc = SupportVectorClustering(width=0.5, outliers=outliers, n_landmarks=n_landmarks, unclassified="leave")
@@ -225,12 +209,6 @@ class TestFace:
         state = SupportVectorClustering(width=0.5).fit(rows[0][:500]).state_
         with pytest.raises(ValueError, match=message):
             replace(state, **harm).check()
-
-    def test_support_vectors_are_rows_in_units_of_the_columns(self, rows):
-        svc = SupportVectorClustering(width=0.5).fit(rows[0][:500] * [1.0, 10.0, 100.0] + 5)
-        nearest = np.abs(svc.support_vectors_[:, None] - (rows[0][:500] * [1.0, 10.0, 100.0] + 5)).sum(axis=2)
-        assert nearest.min(axis=1).max() < 1e-9
-        assert svc.dual_coef_.sum() == pytest.approx(1)
 
     @pytest.mark.parametrize(
         ("options", "message"),
