@@ -3,7 +3,6 @@
 import tracemalloc
 from dataclasses import replace
 
-import dask.array as da
 import numpy as np
 import pytest
 import reference_kernel as reference
@@ -11,8 +10,7 @@ from helpers import at_night, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from stored import stored_and_read
-from strategies import chunkings, seeds
+from strategies import seeds
 
 from mdh_dask import DePDDP, GowerFeatures, HierarchicalMDH, KernelPCAFeatures, RandomProjectionTree, load_model
 from mdh_dask._levels import level_features
@@ -140,32 +138,10 @@ class TestEmbedding:
         assert errors.min() > -1e-6
         assert errors.max() < 1 / 64
 
-    @pytest.mark.slow
-    @settings(max_examples=8)
-    @given(st.data())
-    @pytest.mark.parametrize(
-        ("parameters", "n_passes"),
-        [({"n_landmarks": 40, "missing": "pairs"}, 1), ({"method": "explicit", "n_thresholds": 5}, 2)],
-    )
-    def test_features_have_the_same_bits_whatever_the_chunks(self, parameters, n_passes, data):
-        rows = mixed_rows(400, 0.1)
-        whole = fitted(rows, GowerFeatures(**parameters))
-        chunks = data.draw(chunkings(400, empty=False))
-        lazy = fitted(da.from_array(rows, chunks=(chunks, 5)), GowerFeatures(**parameters))
-        assert lazy.n_passes_ == n_passes
-        np.testing.assert_array_equal(lazy.transform(da.from_array(rows, chunks=(chunks, 5))), whole.transform(rows))
-        np.testing.assert_array_equal(whole.transform(rows[7:31]), whole.transform(rows)[7:31])
-
     def test_landmarks_far_apart_are_never_equal(self):
         rows = np.tile(mixed_rows(60), (20, 1))
         made = fitted(rows, GowerFeatures(landmark_method="kmeans++", n_landmarks=60))
         assert sorted(made.landmarks_ % 60) == list(range(60))
-
-    def test_codes_of_another_dtype_give_the_same_features(self):
-        rows = mixed_rows(200, n_values=20)
-        whole = fitted(rows, GowerFeatures()).transform(rows)
-        for dtype in (np.float32, np.int64):
-            np.testing.assert_array_equal(fitted(rows.astype(dtype), GowerFeatures()).transform(rows), whole)
 
     @pytest.mark.parametrize("method", ["nystrom", "explicit"])
     def test_later_values_beyond_the_range_count_as_its_ends_and_unknown_levels_differ_from_all(self, method):
@@ -209,11 +185,6 @@ class TestLevels:
         agreement = np.mean(model.fit(levels).labels_ == cluster)
         assert model.n_clusters_ == 2
         assert max(agreement, 1 - agreement) > 0.99
-
-    def test_single_columns_are_split_where_asked_for(self):
-        levels = np.random.default_rng(0).integers(0, 2, (600, 6))
-        feature_map = GowerFeatures(single_levels=True)
-        assert DePDDP(feature_map=feature_map, column_types={"categorical": list(range(6))}).fit(levels).n_clusters_ > 1
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
@@ -342,14 +313,6 @@ class TestLevels:
 
 
 class TestModels:
-    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
-    def test_maps_survive_saving_with_missing_values(self, method):
-        rows = mixed_rows(200, 0.1)
-        made = fitted(rows, GowerFeatures(method=method, missing="level", weights=[1, 2, 1, 0, 1]))
-        again = GowerFeatures._from_saved(stored_and_read(made._saved_parameters()))
-        again._restore(stored_and_read(made.map_))
-        np.testing.assert_array_equal(again.transform(rows), made.transform(rows))
-
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("feature_map", "n_passes"),
@@ -439,8 +402,3 @@ class TestNumbers:
         assert made.transform(rows)[0, -2] == 0
         with pytest.raises(ValueError, match="method='nystrom' with numbers=True; got 'explicit'"):
             GowerFeatures(numbers=True, method="explicit").fit(rows)
-
-    def test_a_map_with_other_columns_is_refused(self, table):
-        made = GowerFeatures(numbers=True).fit(table[0]).map_
-        with pytest.raises(ValueError, match="columns from 0 to 4"):
-            replace(made, columns=np.array([0, 5])).check()

@@ -8,9 +8,8 @@ import pytest
 import zarr
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import spearmanr
-from sklearn.base import clone
 
-from mdh_dask import DePDDP, HierarchicalMDH, KernelPCAFeatures, MultidimensionalScaling, load_model
+from mdh_dask import KernelPCAFeatures, MultidimensionalScaling
 
 
 def rows_of(n=150, d=4, seed=0):
@@ -64,18 +63,6 @@ class TestNonMetric:
         assert np.abs(places[made.landmarks_] - made.map_.places).max() < 0.2 * spread
         assert spearmanr(pdist(places), pdist(rows)).statistic > 0.99
 
-    def test_places_have_the_same_bits_whatever_the_chunks_and_after_saving(self, tmp_path):
-        rows = rows_of(500)
-        feature_map = MultidimensionalScaling(n_landmarks=60, metric=False, max_iter=5)
-        whole = feature_map.fit(rows).transform(rows)
-        lazy = da.from_array(rows, chunks=(77, 4))
-        np.testing.assert_array_equal(clone(feature_map).fit(lazy).transform(lazy), whole)
-        np.testing.assert_array_equal(feature_map.transform(rows[5:9]), whole[5:9])
-        model = DePDDP(feature_map=feature_map).fit(rows)
-        assert model.n_clusters_ == 2
-        model.save(tmp_path / "m.zarr")
-        np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), model.labels_)
-
 
 class TestLevels:
     types: ClassVar = {"continuous": [0, 1], "categorical": [2, 3, 4]}
@@ -96,17 +83,6 @@ class TestLevels:
         values = [0.0, 1.0, 2.0, *([np.nan] if np.isnan(rows[:, 4]).any() else [])]
         places = [feature_map.transform(np.where(np.arange(5) == 4, value, rows)).mean(axis=0) for value in values]
         np.testing.assert_allclose(levels.positions[levels.starts[-1] :], places, atol=1e-5)
-
-    def test_independent_columns_are_one_cluster(self):
-        rng = np.random.default_rng(0)
-        rows = np.hstack([rng.normal(size=(300, 2)), rng.integers(0, 3, (300, 4))])
-        feature_map = MultidimensionalScaling(dissimilarity="gower")
-        types = {"continuous": [0, 1], "categorical": [2, 3, 4, 5]}
-        model = HierarchicalMDH(feature_map=feature_map, column_types=types, random_state=0)
-        assert model.fit(rows).n_clusters_ == 1
-
-    def test_columns_of_numbers_have_none(self):
-        assert MultidimensionalScaling().fit(rows_of()).map_.levels is None
 
 
 @pytest.mark.parametrize(

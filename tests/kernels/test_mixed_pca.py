@@ -2,18 +2,15 @@
 
 from dataclasses import replace
 
-import dask.array as da
 import numpy as np
 import pytest
 import reference_kernel as reference
-from helpers import in_turns
 from scipy.linalg import subspace_angles
 from stored import stored_and_read
 
-from mdh_dask import HierarchicalMDH, MixedPCA, load_model
+from mdh_dask import MixedPCA
 from mdh_dask.kernels.levels import EIGHTHS, levels_by_change
 from mdh_dask.kernels.mixed_pca import MixedPCAMap
-from mdh_dask.kernels.mixed_pca_fit import MixedPCAPass
 from mdh_dask.kernels.nystrom import HEIGHT
 
 TYPES = {"continuous": [0, 1, 2], "categorical": [3, 4]}
@@ -75,28 +72,6 @@ def test_continuous_columns_alone_give_the_closed_form():
     np.testing.assert_allclose(made.map_.loadings @ made.map_.loadings.T, covariance, atol=5e-3)
 
 
-@pytest.mark.slow
-def test_maps_have_the_same_bits_whatever_the_chunks():
-    rows, _ = planted(300, 0.1)
-    parameters = {"column_types": TYPES, "sample_size": 100, "max_iter": 3, "n_init": 2}
-    whole = MixedPCA(**parameters).fit(rows)
-    features = whole.transform(rows)
-    for chunks in (40, 299):
-        lazy = MixedPCA(**parameters).fit(da.from_array(rows, chunks=(chunks, 5)))
-        np.testing.assert_array_equal(lazy.transform(rows), features)
-        assert lazy.bounds_ == whole.bounds_
-    np.testing.assert_array_equal(whole.transform(rows[3:50]), features[3:50])
-
-
-def test_sums_of_chunks_are_those_of_all_rows():
-    rows, _ = planted(500, 0.2)
-    statistic = MixedPCAPass(some_map(), 30)
-    whole = statistic.chunk(0, rows)
-    parts = statistic.combine(statistic.chunk(0, rows[:123]), statistic.chunk(123, rows[123:]))
-    for name, value in vars(whole).items():
-        np.testing.assert_array_equal(getattr(parts, name), value)
-
-
 def test_missing_values_are_filled_in_better_than_by_means():
     rows, _ = planted(400)
     holes = rows.copy()
@@ -107,37 +82,12 @@ def test_missing_values_are_filled_in_better_than_by_means():
     assert np.mean(filled[1::4, 3] == rows[1::4, 3]) > 0.8
 
 
-def test_trees_on_it_are_saved(tmp_path):
-    rows, _ = planted(500, 0.1)
-    model = HierarchicalMDH(feature_map=MixedPCA(n_components=2, max_iter=5), column_types=TYPES, starts="pca2")
-    labels = model.fit(rows).labels_
-    model.save(tmp_path / "m.zarr")
-    np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), labels)
-
-
 def test_levels_are_the_mean_features_of_rows_that_are_changed_to_them():
     rows = planted(20, 0.1)[0]
     made = MixedPCA(column_types=TYPES, n_components=2, max_iter=5).fit(rows)
     changed = [np.where(np.arange(5) == 4, value, rows) for value in (0.0, 1.0, 2.0)]
     own = made.map_.levels.positions[made.map_.levels.starts[-1] :]
     np.testing.assert_allclose(own[:3], [made.transform(X).mean(axis=0) for X in changed], atol=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "seed"), in_turns(["ordinal", "categorical"], [0, 1]))
-def test_independent_columns_of_few_levels_are_one_cluster(kind, seed):
-    rows = np.random.default_rng(seed).integers(0, [2, 3, 4, 2, 3, 4], (300, 6))
-    model = HierarchicalMDH(feature_map=MixedPCA(), column_types={kind: list(range(6))}, random_state=seed)
-    assert model.fit(rows).n_clusters_ == 1
-
-
-@pytest.mark.parametrize("seldom", [0, 5])
-def test_trees_on_columns_that_are_constant_in_the_sample_are_saved(seldom, tmp_path):
-    rows = np.zeros((500, 2))
-    rows[:seldom] = 1
-    model = HierarchicalMDH(feature_map=MixedPCA(sample_size=20)).fit(rows)
-    model.save(tmp_path / "m.zarr")
-    np.testing.assert_array_equal(load_model(tmp_path / "m.zarr").predict(rows), model.labels_)
 
 
 def test_eighths_of_the_values_of_a_column_weigh_together_as_much_as_any_other_change_of_it():
