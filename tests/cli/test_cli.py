@@ -142,21 +142,6 @@ def test_words_are_typed_with_hyphens_or_underscores(typed, here):
     assert model.threshold_rule == "minimum_density"
 
 
-def test_an_array_in_a_group_is_an_input(here):
-    assert run("fit", "../in/group.zarr/features", "--out", "l.zarr", *QUICK).exit_code == 0
-
-
-def test_urls_are_read_and_written(here, store):
-    url = f"memory://{here.name}"
-    result = run("fit", f"file://{store}/x.zarr", "--out", f"{url}/l.zarr", "--model", f"{url}/m.zarr", *QUICK)
-    assert result.exit_code == 0, result.output
-    again = ("predict", store / "x.zarr", "--model", f"{url}/m.zarr", "--out", f"{url}/l.zarr", *THREADS)
-    assert run(*again).exit_code == exits.CANNOT_CREATE
-    assert run(*again, "--overwrite").exit_code == 0
-    assert open_rows(f"{url}/l.zarr", ndim=1).shape == (900,)
-    assert os.listdir() == []
-
-
 def test_the_log_is_lines_with_times_on_standard_error(here):
     result = run("fit", "../in/x.zarr", "--out", "l.zarr", *QUICK)
     lines = result.stderr.splitlines()
@@ -231,11 +216,6 @@ def test_what_was_an_option_is_named_as_a_parameter_of_the_method(typed, written
 def test_a_shell_completes_options_whether_the_input_is_there_or_not(command):
     completions = ShellComplete(mdh, {}, "mdh-dask", "").get_completions([command, "gone.npy"], "--ou")
     assert "--out" in [one.value for one in completions]
-
-
-def test_help_tells_all_exit_codes():
-    codes = {str(value) for name, value in vars(exits).items() if name.isupper() and isinstance(value, int)}
-    assert codes <= set(re.findall(r"\d+", run("--help").output))
 
 
 @pytest.mark.slow
@@ -314,13 +294,6 @@ def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(name, here, word
     wording({name: last_line(result)}, here.parent)
 
 
-@pytest.mark.parametrize("name", ["missing input", "NaN", "folder of output", "no outputs"])
-def test_exit_codes_are_the_same_under_dask_mdh(name, here):
-    args, code = ERRORS[name]
-    result = run(*args, *THREADS, under="dask mdh")
-    assert (result.exit_code, os.listdir()) == (code, [])
-
-
 def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):
     monkeypatch.setattr("mdh_dask.workflows.reading.Reading.table", lambda *_: pytest.fail("work was begun"))
     Path("there").mkdir()
@@ -361,12 +334,6 @@ def test_a_damaged_model_is_refused(here):
     result = run("predict", "../in/x.zarr", "--model", "m.zarr", *OUT, *THREADS)
     assert (result.exit_code, len(result.stderr.splitlines())) == (exits.BAD_DATA, 1)
     assert "m.zarr is a damaged model" in result.stderr
-
-
-@pytest.mark.skipif(os.geteuid() == 0 if hasattr(os, "geteuid") else True, reason="nothing is read-only for root")
-def test_a_read_only_folder_is_refused(here):
-    Path("locked").mkdir(mode=0o500)
-    assert run("fit", "../in/x.zarr", "--out", "locked/l.zarr", *THREADS).exit_code == exits.NOT_PERMITTED
 
 
 def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
@@ -530,25 +497,6 @@ def test_a_scheduler_without_workers_is_given_up(here):
         result = run("fit", "../in/x.zarr", *OUT, *where)
     assert result.exit_code == exits.TRY_AGAIN
     assert "no worker of the scheduler at" in result.stderr
-
-
-@pytest.mark.parametrize("contents", [None, "{", "{}", "[]"])
-def test_a_file_without_an_address_is_given_up(contents, here):
-    if contents is not None:
-        Path("s.json").write_text(contents)
-    result = run("fit", "../in/x.zarr", *OUT, "--scheduler-file", "s.json", "--scheduler-timeout", 0.2)
-    assert result.exit_code == exits.TRY_AGAIN
-    assert "no scheduler has written its address to s.json" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "options",
-    [("--scheduler-file", "s.json"), ("--workers", 2), ("--threads-per-worker", 2), ("--memory-limit", "2GB")],
-)
-def test_options_of_two_kinds_of_cluster_exclude_each_other(options, here):
-    result = run("fit", "../in/x.zarr", *OUT, *THREADS, *options)
-    assert result.exit_code == exits.USAGE
-    assert options[0] in result.stderr
 
 
 # Whole processes

@@ -19,7 +19,6 @@ from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.workflows._demo import SAMPLE_IMAGES, path_of
 from mdh_dask.workflows.facts import HIDDEN, encoded, mask_of
 
 WRITTEN = ["labels.zarr", "model.zarr", "report.html", "segmented.png"]
@@ -85,12 +84,6 @@ def test_the_photograph_is_segmented_on_a_local_cluster_by_default(here):
 
 
 @pytest.mark.slow
-def test_either_photograph_is_segmented(here):
-    assert run("--image", "china").exit_code == 0
-    assert "china by danielbuechele" in Path("mdh-dask-demo/report.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
 def test_a_picture_of_three_colours_has_segments_in_these_and_some_where_they_meet(here):
     assert run("--image", "../beach.png", "--out", "d").exit_code == 0
     segmented = np.asarray(Image.open("d/segmented.png"))
@@ -129,11 +122,6 @@ def test_a_filled_folder_is_kept_without_overwrite_and_filled_anew_with_it(here)
     assert sorted(os.listdir("d")) == sorted([*WRITTEN, "notes.txt"])
 
 
-def test_an_empty_folder_is_filled(here):
-    assert run("--image", "../beach.png", "--out", ".").exit_code == 0
-    assert sorted(os.listdir()) == WRITTEN
-
-
 # Errors
 
 
@@ -168,22 +156,3 @@ def test_a_failure_at_the_end_keeps_what_is_complete_and_an_older_report(here, m
     assert result.exit_code == exits.NOT_READ_OR_WRITTEN
     assert sorted(os.listdir("d")) == WRITTEN
     assert Path("d/report.html").read_text() == "old"
-
-
-@pytest.mark.parametrize("package", ["PIL", "jinja2"])
-def test_a_missing_package_is_named_before_any_work(package, here, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    result = run("--image", "../beach.png")
-    assert (result.exit_code, os.listdir()) == (exits.MISSING_PACKAGE, [])
-    assert f'expected the package {package}; it is missing: pip install "mdh_dask[demo]"' in result.stderr
-
-
-@pytest.mark.parametrize("name", SAMPLE_IMAGES)
-def test_the_photographs_are_there_without_a_network(name):
-    assert open_image(path_of(name)).shape == (427, 640, 3)
-
-
-def test_large_pictures_are_made_smaller_for_the_report():
-    small = encoded(np.zeros((300, 400, 3), np.uint8), "PNG", widest=100)
-    with Image.open(io.BytesIO(small)) as picture:
-        assert picture.size == (100, 75)

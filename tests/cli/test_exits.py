@@ -135,12 +135,6 @@ def test_a_certificate_that_is_not_trusted_will_not_be_so_later(untrusted, monke
     assert "certificate" in result.stderr.splitlines()[-1].lower()
 
 
-def test_an_error_whose_causes_go_in_circles_has_a_code():
-    first, second = ImportError("no numbers"), RuntimeError("not started")
-    first.__cause__, second.__cause__ = second, first
-    assert exits.exit_code(first) == exits.MISSING_PACKAGE
-
-
 @contextmanager
 def files_of_at_most(n_bytes):
     """Make longer files fail as a full disk does: without a word of where."""
@@ -193,14 +187,6 @@ def test_a_fault_of_the_package_has_an_exit_code_of_its_own_and_a_traceback_in_t
         assert "Traceback (most recent call last):" in result.stderr
 
 
-def test_what_a_journal_cannot_store_is_a_fault_of_the_package(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask._storable.STORABLE", {})
-    monkeypatch.setattr("mdh_dask.io.codec.STORABLE", {})
-    result = run_job()
-    assert result.exit_code == exits.FAILED
-    assert "decorate a dataclass or named tuple" in result.stderr
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("option", "name"), [("--out", "l.zarr"), ("--model", "m.zarr"), ("--report", "r.html")])
 def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
@@ -211,15 +197,6 @@ def test_a_full_disk_is_named_by_what_was_being_written(here, option, name):
     assert result.exit_code == exits.NOT_READ_OR_WRITTEN, result.output
     assert f"File too large: '{name}': make room, or name another place" in result.stderr.replace(f"{here}/", "")
     assert not [path for path in os.listdir() if name in path]
-
-
-def test_a_full_disk_is_named_where_a_job_keeps_its_work(here):
-    assert run_job(input="none.zarr").exit_code == exits.NO_INPUT
-    Path("job.toml").write_text(Path("job.toml").read_text().replace("none.zarr", "x.zarr"))
-    with files_of_at_most(10):
-        result = run("run", "job.toml")
-    assert result.exit_code == exits.NOT_READ_OR_WRITTEN
-    assert f"File too large: '{here}/w/attempt.json'" in result.stderr
 
 
 def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
@@ -278,16 +255,6 @@ def test_every_line_of_a_json_log_is_json_whoever_writes_it(here, monkeypatch):
     assert 'raise ValueError("in a\\nthread")' in lines["ValueError: in a\nthread"]["traceback"]
     assert "AssertionError: never\nforeseen" in lines["never foreseen"]["traceback"]
     assert (sys.excepthook, threading.excepthook, sys.unraisablehook, warnings.showwarning) == hooks
-
-
-def test_errors_of_use_are_json_too(here):
-    result = run("--log-json", "fit", "x.zarr", "--nonsense")
-    assert result.exit_code == exits.USAGE
-    assert "--nonsense" in lines_of(result)[-1]["message"]
-    Path("job.toml").write_text("[run]\nlog_json = true\nnonsense = 1\n")
-    result = run("run", "job.toml")
-    assert result.exit_code == exits.BAD_JOB
-    assert "input.path is missing" in lines_of(result)[-1]["message"]
 
 
 @pytest.mark.slow

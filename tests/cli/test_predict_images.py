@@ -12,12 +12,11 @@ from click.testing import CliRunner
 from helpers import in_turns, last_line
 from ome_zarr_models.v05 import Labels
 from PIL import Image
-from stored import stored_and_read
 from test_images import beach, ome_image
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import Features, PixelColumns, open_image, pixel_rows
+from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import write_rows
 
 SIZE = (300, 250)
@@ -74,12 +73,6 @@ def test_a_model_knows_the_columns_of_its_image(store):
 
 
 @pytest.mark.slow
-def test_a_model_that_is_fitted_again_forgets_the_image(store):
-    model = load_model(store / "bands.model").fit(beach(30, 30).reshape(-1, 3))
-    assert model.pixel_columns_ is None
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("model", "image"), in_turns(["bands", "columns"], ["beach.png", "night.png", "beach.tif"]))
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
     result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS)
@@ -108,16 +101,6 @@ def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_write
 
 
 @pytest.mark.slow
-def test_a_place_on_another_axis_is_chosen(here):
-    result = run(
-        "predict", "../in/stack.zarr", "--index", "t=1", "--model", "../in/bands.model", "--out", "l.zarr", *THREADS
-    )
-    assert result.exit_code == 0, result.output
-    expected = load_model("../in/bands.model").predict(beach(40, 30)[::-1].reshape(-1, 3))
-    np.testing.assert_array_equal(zarr.open_array("l.zarr", mode="r")[:].ravel(), expected)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("image", ["unnamed.zarr", "beach.png"])
 def test_the_axes_of_the_image_of_a_model_are_those_of_others_that_have_none_of_their_own(image, here):
     result = run("predict", f"../in/{image}", "--model", "../in/axes.model", "--out", "l.zarr", *THREADS)
@@ -130,12 +113,6 @@ def test_drift_compares_images_with_the_columns_of_the_model(here):
         assert same.exit_code == 0, same.output
         other = run("drift", "../in/night.png", "--model", f"../in/{model}.model", *THREADS)
         assert other.exit_code == exits.DRIFT, other.output
-
-
-def test_columns_that_were_stored_are_the_same():
-    for features in (Features(), Features(3), Features(5, True).times(np.linspace(0, 1, 11))):
-        columns = PixelColumns(3, features, "yxc")
-        assert stored_and_read(columns) == columns
 
 
 OUT = ("--out", "l.zarr")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from PIL import Image
 from sklearn.metrics import adjusted_rand_score
 from test_images import GEO_TAGS, beach, ome_image
 
-from mdh_dask import PCATree, RandomProjectionTree, load_model
+from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images import Image as Opened
@@ -134,12 +133,6 @@ def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(h
 
 
 @pytest.mark.slow
-def test_a_sample_larger_than_the_image_is_the_image(here):
-    assert run("../in/tiles.zarr", "--model", "m.zarr", "--sample", 10**9, *QUICK).exit_code == 0
-    assert load_model("m.zarr").tree_.n_rows[0] == 75_000
-
-
-@pytest.mark.slow
 def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
     options = (
         "--feature-map",
@@ -185,12 +178,6 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
     assert agreement[0] > 0.95 > 0.1 > agreement[1]
 
 
-def test_options_of_a_method_reach_it(here):
-    options = ("--method", "pca", "--max-clusters", 2, "--random-state", 7)
-    assert run("../in/tiles.zarr", "--model", "m.zarr", *options, *THREADS).exit_code == 0
-    assert load_model("m.zarr").get_params() == PCATree(max_clusters=2, random_state=7).get_params()
-
-
 def test_a_preview_alone_is_an_output_and_is_replaced_only_if_asked(here):
     segment = ("../in/beach.png", "--preview", "p.png", *QUICK)
     assert run(*segment).exit_code == 0
@@ -231,23 +218,3 @@ def test_an_error_is_told_with_its_exit_code_and_leaves_nothing_behind(name, her
     result = run(*args, *THREADS)
     assert (result.exit_code, os.listdir()) == (code, []), result.output
     wording({name: last_line(result)}, here.parent)
-
-
-def test_what_is_no_labels_is_not_replaced(here):
-    zarr.create_array("other.zarr", data=np.zeros((3, 4)))
-    result = run("../in/beach.png", "--out", "other.zarr", "--overwrite", *THREADS)
-    assert result.exit_code == exits.CANNOT_CREATE
-    assert "other.zarr is not an image of labels, and nothing else is replaced" in result.stderr
-
-
-def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    result = run("../in/tiles.zarr", "--preview", "p.png", *THREADS)
-    assert result.exit_code == exits.MISSING_PACKAGE
-    assert 'expected the package PIL; it is missing: pip install "mdh_dask[images]"' in result.stderr
-
-
-def test_help_lists_the_options_of_the_image_and_of_the_method():
-    text = " ".join(run("--help").output.split())
-    for shown in ("--window N", "--coordinates WEIGHT", "--sample N", "--axes LETTERS", "--n-projections", "--method"):
-        assert shown in text

@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import matplotlib.figure
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -81,21 +80,6 @@ def test_the_line_of_new_rows_is_low_where_they_are_gone(model):
     assert density[beyond].sum() < 0.05 * density.sum()
 
 
-def test_a_node_without_a_histogram_says_so(model):
-    found = drift(model, SAME)
-    leaf = next((c.node for c in found.clusters if found.densities(c.node) is None), None)
-    assert leaf is not None
-    assert [text.get_text() for text in plot_drift(found, leaf).texts] == ["no density to show"]
-
-
-def test_given_axes_are_drawn_on_and_a_node_that_is_not_there_is_refused(model):
-    found = drift(model, SAME)
-    ax = matplotlib.figure.Figure().add_subplot()
-    assert plot_drift(found, 0, ax) is ax
-    with pytest.raises(IndexError, match="the nodes of this tree are 0 to"):
-        plot_drift(found, 99)
-
-
 # In a report
 
 
@@ -107,10 +91,6 @@ def test_the_report_shows_tables_alarms_and_both_densities(model, tmp_path):
     assert all(f"<li>{alarm}</li>" in html for alarm in found.alarms)
     assert html.count('<path class="new"') == np.count_nonzero(np.diff(model.tree_.first_bin))
     assert "http" not in html.replace("http-equiv", "")
-
-
-def test_a_report_without_drift_has_no_such_section(model, tmp_path):
-    assert 'id="drift"' not in write_report(tmp_path / "r.html", model.tree_, title="t", facts={}).read_text()
 
 
 def test_the_largest_distances_are_drawn_first_and_only_so_many():
@@ -224,14 +204,6 @@ def test_a_table_without_a_column_of_the_model_is_refused(here):
     result = run("predict", "less.parquet", "--out", "l.zarr", "--model", "t.zarr", *THREADS)
     assert result.exit_code == exits.BAD_DATA
     assert result.stderr.splitlines()[-1].endswith("less.parquet has no column b; its columns are a, c")
-
-
-def test_arrays_have_no_names_and_are_taken_by_number(here):
-    fitted()
-    result = run("predict", "old.npy", "--columns", "1,2,0", "--out", "l.zarr", "--model", "t.zarr", *THREADS)
-    assert result.exit_code == 0, result.output
-    result = run("predict", "old.parquet", "--out", "again.zarr", "--model", "t.zarr", *THREADS)
-    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), open_rows("again.zarr", ndim=1))
 
 
 def test_a_table_with_other_columns_says_how_to_name_some(here):

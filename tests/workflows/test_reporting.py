@@ -1,6 +1,5 @@
 """Reports that commands and jobs write: profiles in the pass of the labels, facts, and Dask's report beside them."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -155,29 +154,6 @@ def test_a_job_links_its_report_to_where_the_performance_report_is_in_the_end(he
     assert '"performance_report": {' in Path("m.json").read_text()
 
 
-@pytest.mark.parametrize("command", [("fit", "x.zarr"), ("segment", "x.zarr")])
-def test_there_is_no_performance_report_without_a_cluster(here, command):
-    result = run(*command, "--model", "m.zarr", "--performance-report", "p.html", *THREADS)
-    assert result.exit_code == exits.USAGE
-    assert (
-        "expected a cluster for --performance-report; got --scheduler threads, which is this process only: leave one "
-        "of them out"
-    ) in " ".join(result.stderr.split())
-    assert not Path("m.zarr").exists()
-
-
-def test_a_job_on_threads_has_no_performance_report(here):
-    (here / "job.toml").write_text(
-        '[input]\npath = "x.zarr"\n[cluster]\nkind = "threads"\n[output]\nmodel = "m"\nperformance_report = "p.html"\n'
-    )
-    result = run("run", "--check", "job.toml")
-    assert result.exit_code == exits.BAD_JOB
-    assert (
-        "job.toml: output.performance_report needs a cluster, but cluster.kind = 'threads' has none: leave one out"
-        in result.stderr
-    )
-
-
 def test_a_performance_report_alone_is_no_output(here):
     result = run("fit", "x.zarr", "--performance-report", "p.html")
     assert result.exit_code == exits.USAGE
@@ -204,9 +180,3 @@ def test_without_bokeh_the_error_names_what_to_install(here, monkeypatch):
     result = run("fit", "x.zarr", "--report", "r.html", "--performance-report", "p.html")
     assert result.exit_code == exits.MISSING_PACKAGE
     assert 'expected the package bokeh; it is missing: pip install "mdh_dask[dashboard]"' in result.stderr
-
-
-def test_among_lines_of_json_there_are_no_bars(here):
-    result = run("--log-json", "fit", "x.zarr", "--model", "m.zarr", "--progress", *QUICK, *THREADS)
-    lines = [json.loads(line) for line in result.stderr.splitlines()]
-    assert [line["pass"] for line in lines if "pass" in line] == ["pass 1: reading", "pass 2: counting"]

@@ -1,7 +1,5 @@
 """Rows outside all clusters, labelled -1: in commands, arrays of labels, jobs, reports and scores."""
 
-import re
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -66,14 +64,6 @@ def test_a_job_writes_them_too(fitted):
     )
     run_job(read_job(folder / "job.toml"))
     np.testing.assert_array_equal(labels_in(folder / "j.zarr"), labels_in(folder / "y.zarr"))
-
-
-def test_a_report_counts_them_apart_from_the_clusters(fitted):
-    folder, _, _ = fitted
-    outside = int((labels_in(folder / "y.zarr") == -1).sum())
-    page = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", (folder / "r.html").read_text()))
-    assert "clusters 2 rows 600" in page
-    assert f"Rows in no cluster {outside} rows" in page
 
 
 def test_scores_take_them_for_one_more_cluster(fitted):
