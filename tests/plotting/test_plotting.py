@@ -19,7 +19,6 @@ from mdh_dask import (
     PCATree,
     SupportVectorClustering,
 )
-from mdh_dask._words import short_count
 from mdh_dask.plotting import (
     plot_agreement,
     plot_contours,
@@ -122,21 +121,11 @@ def test_the_two_sides_meet_at_the_threshold_and_hold_their_shares_of_the_rows()
     assert right[2] == pytest.approx(0.7, abs=0.01)
 
 
-def test_the_title_of_a_split_tells_its_depth_and_the_rows_of_both_sides():
-    assert plot_density(small_tree(), 0).get_title() == "node 0: 1,000 rows, relative depth 3.2\n300 left, 700 right"
-
-
 def test_the_valley_of_a_leaf_is_dotted_and_its_sides_are_one():
     ax = plot_density(small_tree(), 1)
     assert ax.get_title() == "cluster 0: 300 rows\nvalley of relative depth 0.050, not split"
     assert ax.lines[1].get_linestyle() == ":"
     assert len(ax.collections) == 1
-
-
-def test_a_leaf_without_a_histogram_says_that_no_valley_was_found():
-    ax = plot_density(small_tree(), 2)
-    assert ax.get_title() == "cluster 1: 700 rows\nno valley was found"
-    assert len(ax.lines) == 0
 
 
 def test_a_leaf_with_a_histogram_and_no_valley_shows_only_its_density():
@@ -223,13 +212,6 @@ def test_pyplot_is_not_needed(monkeypatch):
         assert ax.has_data()
 
 
-def test_without_matplotlib_the_error_names_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    for draw in (lambda: plot_density(small_tree(), 0), lambda: plot_mdh_path(small_path())):
-        with pytest.raises(ImportError, match=r'pip install "mdh_dask\[plot\]"'):
-            draw()
-
-
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(n_leaves=st.integers(1, 40), seed=st.integers(0, 100))
@@ -251,10 +233,6 @@ def test_no_two_nodes_of_a_level_are_closer_than_a_column(n_leaves, seed):
         assert np.all(np.diff(np.sort(ends[ends[:, 1] == level, 0])) >= 1)
 
 
-def test_a_small_tree_is_labelled_with_rows_depths_and_clusters():
-    assert texts(plot_tree(small_tree()))[:3] == ["1,000\n↕ 3.2", "300\n#0", "700\n#1"]
-
-
 @pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(n_leaves=st.integers(1, 12), seed=st.integers(0, 100))
@@ -264,13 +242,6 @@ def test_the_key_covers_no_node(n_leaves, seed):
     *nodes, key = ax.texts
     assert key.get_text().startswith("rows\n")
     assert not any(node.get_bbox_patch().get_window_extent().overlaps(key.get_window_extent()) for node in nodes)
-
-
-def test_a_tree_of_one_node_is_drawn():
-    ax = plot_tree(tree_from_nodes([leaf(7)], n_features=2))
-    assert ax.get_title() == "1 cluster, 7 rows"
-    assert texts(ax)[0] == "7\n#0"
-    ax.figure.draw_without_rendering()
 
 
 def test_hundreds_of_leaves_are_dots_on_a_page_of_bounded_size():
@@ -288,18 +259,6 @@ def test_more_nodes_than_wanted_are_left_out_and_told(max_nodes, drawn):
     ax = plot_tree(tree, max_nodes=max_nodes)
     assert len(ax.collections[0].get_paths()) == drawn - 1
     assert f"the largest {drawn} of 199 nodes" in ax.get_title()
-
-
-def test_at_least_one_node_is_drawn():
-    with pytest.raises(ValueError, match="got max_nodes=0"):
-        plot_tree(small_tree(), max_nodes=0)
-
-
-@pytest.mark.parametrize(
-    ("n", "text"), [(0, "0"), (9_999, "9,999"), (10_000, "10k"), (273_280, "273k"), (999_999, "1M"), (3 * 10**12, "3T")]
-)
-def test_short_counts_have_three_digits(n, text):
-    assert short_count(n) == text
 
 
 def test_rows_are_drawn_at_their_projection_and_coloured_by_their_side():
@@ -325,13 +284,6 @@ def test_the_other_axis_is_the_first_principal_component_within_the_separator(se
     np.testing.assert_allclose(np.abs(drawn), np.abs(u[:, 0] * s[0]), atol=1e-6 * s[0])
 
 
-def test_rows_of_one_feature_lie_on_a_line():
-    root = {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "threshold": 1.0, "relative_depth": 1.0}
-    rows = np.array([[0], [1], [2]], dtype=np.uint8)
-    drawn = plot_scatter(tree_from_nodes([root, leaf(1), leaf(2)], 1), rows).collections[0].get_offsets()
-    np.testing.assert_allclose(drawn, [[0, 0], [2, 0], [4, 0]], atol=1e-12)
-
-
 def test_only_rows_that_reach_the_node_are_drawn():
     rows = np.random.default_rng(0).normal(size=(50, 3))
     drawn = plot_scatter(small_tree(), rows, node=1).collections[0].get_offsets()
@@ -346,11 +298,6 @@ def test_labels_are_colours_and_a_legend(n_labels):
     colours = ax.collections[0].get_facecolors()
     assert len({tuple(c) for c in colours}) == n_labels
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [str(i) for i in range(n_labels)]
-
-
-def test_many_labels_have_no_legend():
-    ax = plot_scatter(small_tree(), np.random.default_rng(0).normal(size=(60, 3)), labels=np.arange(60))
-    assert ax.get_legend() is None
 
 
 def test_what_cannot_be_drawn_is_refused():
@@ -383,21 +330,6 @@ def test_the_two_sides_of_a_point_of_a_path_meet_at_its_split():
         assert left[1] == right[0] == point.offset
 
 
-@pytest.mark.parametrize(("offset", "style"), [(0.19, ":"), (0.21, "-"), (1.39, "-"), (1.41, ":")])
-def test_a_split_that_only_the_penalty_holds_is_dotted(offset, style):
-    (ax,) = plot_mdh_path([path_point(alpha=0.3, mean=0.8, spread=2.0, offset=offset)])
-    assert ax.lines[3].get_linestyle() == style
-
-
-@pytest.mark.parametrize(("unit", "text"), [(1.0, "0.070"), (0.01, "7.0"), (0.001, "70"), (1e6, "7.0e-08")])
-def test_titles_of_a_path_tell_alpha_and_the_density_on_the_split(unit, text):
-    density = np.array([0.1, 0.04, 0.2]) / unit
-    point = PathPoint(0.314, np.ones(1), 0.5 * unit, 0.0, (0.0, unit), unit * np.arange(3), density, density)
-    first, second = plot_mdh_path([point, point])
-    assert first.get_title() == f"start: alpha = 0.31, density on the split {text}"
-    assert second.get_title() == f"alpha = 0.31, density on the split {text}"
-
-
 def test_panels_of_a_path_have_one_scale_that_holds_every_split_and_density():
     path = (path_point(0.5), path_point(0.5, mean=-2.0, shift=50.0), path_point(0.5, offset=9.0))
     ends = np.array([ax.get_xlim() for ax in plot_mdh_path(path)])
@@ -420,12 +352,6 @@ def test_at_most_eight_points_of_a_path_are_drawn_evenly_from_the_first_to_the_l
     assert (drawn[0], drawn[-1]) == (0, n_points - 1)
     assert set(np.diff(drawn)) <= {(n_points - 1) // 7, (n_points - 1) // 7 + 1}
     axes[0].figure.draw_without_rendering()
-
-
-@pytest.mark.slow
-def test_the_steps_that_are_asked_for_are_drawn_in_their_order():
-    panels = plot_mdh_path(small_path(), steps=[-1, 0])
-    assert [described(ax) for ax in panels] == [described(plot_mdh_path(small_path())[step]) for step in (2, 0)]
 
 
 @pytest.mark.slow
@@ -476,12 +402,6 @@ def test_steps_that_a_path_has_not_are_refused():
             plot_mdh_path(small_path(), steps)
 
 
-@pytest.mark.parametrize(("steps", "n_axes", "n_steps"), [(None, 4, 3), ([0], 2, 1), ([0, 1], 1, 2)])
-def test_a_path_needs_as_many_axes_as_steps(steps, n_axes, n_steps):
-    with pytest.raises(ValueError, match=f"{n_steps} steps are drawn on as many axes; got {n_axes}: give as many"):
-        plot_mdh_path(small_path(), steps, axes=Figure().subplots(1, n_axes))
-
-
 @pytest.fixture(scope="module")
 def pair():
     """Two groups in two columns of different units; the last row is far from both."""
@@ -503,11 +423,6 @@ def test_a_contour_is_drawn_where_the_sum_of_kernels_has_its_level_and_clusters_
     assert (model.predict(rings) >= 0).all()
     n = f"{len(rings)} support vectors"
     assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (f"2 clusters, q = 1, {n}", "a", "b")
-
-
-def test_one_far_row_does_not_fill_the_axes_of_contours(pair):
-    model = SupportVectorClustering(width=1.0).fit(pair)
-    assert np.ptp(plot_contours(model.state_).get_xlim()) < 30
 
 
 def test_a_constant_column_and_equal_rows_are_drawn(pair):

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdh_dask._words import depth_text
-from mdh_dask.io.paths import read_file
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
 from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
@@ -144,12 +143,6 @@ def test_the_table_tells_label_rows_share_and_the_depth_of_the_split_above(path)
     assert "0 877 87.7 % 2.5 1 123 12.3 % 2.5" in written(path, tree).words
 
 
-def test_a_tree_of_one_node_is_reported(path):
-    page = written(path, tree_from_nodes([leaf(7)], 2))
-    assert "Cluster 0 7 rows 100 % no valley found" in page.words
-    assert page.all("svg") == page.all("details") == []
-
-
 def test_text_is_escaped(path):
     evil = "<script>alert('&')</script>"
     page = written(path, random_tree(3, 0), title=evil, facts={evil: evil}, images={f'"{evil}': png()})
@@ -236,12 +229,6 @@ def test_the_sides_of_a_picture_meet_at_the_valley():
     assert all(corners[side][0, 1] == corners[side][-1, 1] == HEIGHT for side in corners)
 
 
-def test_the_picture_of_an_empty_histogram_is_flat():
-    tree = tree_from_nodes([leaf(0) | MEASURED | {"bins": np.zeros(5)}], 2)
-    (_, area), = picture_of(tree, 0).areas  # fmt: skip
-    assert {int(y) for y in re.findall(r",(\d+)", area)} == {HEIGHT}
-
-
 def map_with(variances, n_components):
     """Return a map with these variances of its landmarks."""
     d = len(variances)
@@ -261,13 +248,6 @@ def test_a_feature_map_tells_kernel_landmarks_and_the_dimension(path):
     assert "the density of the features x of a node along" in page.words
 
 
-def test_without_a_feature_map_nothing_is_told_of_one(path):
-    page = written(path, random_tree(5, 0))
-    assert page.all("section", id="features") == []
-    assert "Feature map" not in page.words
-    assert "the density of the rows x of a node along" in page.words
-
-
 def test_the_spectrum_in_words_and_as_a_picture():
     spectrum = spectrum_of(map_with([4.0, 3.0, 2.0, 1.0], n_components=2))
     assert spectrum.summary == (
@@ -282,34 +262,12 @@ def test_the_spectrum_in_words_and_as_a_picture():
     assert spectrum.curve == "M0,240 250,144 500,72 750,24 1000,0"
 
 
-def test_a_spectrum_that_is_kept_whole_or_is_zero_is_drawn_too(path):
-    (side, _), = spectrum_of(map_with([2.0, 1.0], n_components=2)).areas  # fmt: skip
-    assert side == "left"
-    same = nystrom_map(np.ones((5, 2)), RBF(), np.zeros(2), np.ones(2))
-    spectrum = spectrum_of(same)
-    assert (spectrum.n_kept, spectrum.n_all, spectrum.kept) == (1, 1, "0 %")
-    assert written(path, random_tree(3, 0), feature_map=same).all("section", id="features")
-
-
-def test_of_a_long_spectrum_twice_the_dimension_is_drawn_but_twenty_components_at_least():
-    falling = 0.97 ** np.arange(80)
-    for n_components, shown in ((3, 20), (30, 60), (70, 80)):
-        spectrum = spectrum_of(map_with(falling, n_components))
-        assert (spectrum.n_kept, spectrum.n_shown, spectrum.n_all) == (n_components, shown, 80)
-
-
 def test_images_are_embedded_beside_each_other_from_bytes_and_files(path, tmp_path):
     (tmp_path / "b.png").write_bytes(png())
     images = written(path, random_tree(3, 0), images={"bytes": png(), "file": tmp_path / "b.png"}).all("img")
     assert [image["alt"] for image in images] == ["bytes", "file"]
     assert images[0]["src"] == images[1]["src"]
     assert images[0]["src"].startswith("data:image/png;base64,iVBOR")
-
-
-def test_an_image_of_another_kind_is_refused(path):
-    with pytest.raises(ValueError, match="image 'pixels' is neither PNG nor JPEG"):
-        written(path, random_tree(3, 0), images={"pixels": b"GIF89a"})
-    assert not path.exists()
 
 
 def test_clusters_have_the_given_colours_and_splits_their_mean():
@@ -339,16 +297,6 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(path):
     assert written(path, random_tree(3, 0), overwrite=True).all("h1")
 
 
-def test_a_report_is_written_to_a_url_and_replaced_only_if_asked_for():
-    url = "memory://reports/r.html"
-    assert write_report(url, random_tree(3, 0), title="old", facts={}) == url
-    with pytest.raises(FileExistsError, match=r"r\.html exists: name another output"):
-        write_report(url, random_tree(3, 0), title="new", facts={})
-    assert b"<h1>old</h1>" in read_file(url)
-    write_report(url, random_tree(3, 0), title="new", facts={}, overwrite=True)
-    assert b"<h1>new</h1>" in read_file(url)
-
-
 def test_the_same_tree_gives_the_same_bytes(tmp_path):
     tree = random_tree(20, 0)
     a, b = (write_report(tmp_path / name, tree, title="t", facts={"a": "b"}).read_bytes() for name in "ab")
@@ -360,12 +308,6 @@ def test_without_jinja_the_error_names_what_to_install(path, monkeypatch):
     with pytest.raises(ImportError, match=r'pip install "mdh_dask\[report\]"'):
         write_report(path, random_tree(3, 0), title="", facts={})
     assert not path.exists()
-
-
-def test_matplotlib_is_not_needed(path, monkeypatch):
-    for name in ("matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, name, None)
-    assert written(path, random_tree(3, 0)).all("svg")
 
 
 # --- The story: picture, words, and clusters that light up ---
