@@ -142,9 +142,8 @@ def test_data_arrays_are_their_rows_and_labels_have_their_coordinates(name):
 WEIGHTED = [name for name in CLASSES if "sample_weight" in signature(CLASSES[name].fit).parameters]
 
 
-def test_estimators_take_weights_unless_they_count_labels_or_draw_rows_themselves():
-    without = {"ConsensusClustering", "HyperplaneEnsemble", "SupportVectorClustering", "SemiSupervisedMDH"}
-    assert ESTIMATORS.keys() - {*WEIGHTED} == without
+def test_estimators_take_weights_unless_they_count_labels():
+    assert ESTIMATORS.keys() - {*WEIGHTED} == {"SemiSupervisedMDH"}
 
 
 @every(WEIGHTED)

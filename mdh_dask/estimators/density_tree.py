@@ -21,12 +21,12 @@ from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
 from ..tree.clusters import Level
-from .base import ClusterEstimator
 from .checks import check_first_look, rows_of_share
 from .constraints import Interval, StrOptions
 from .density_merges import cut_cells, table_of, why_merged
 from .density_state import DensityState
 from .docstrings import documented
+from .in_groups import InGroups
 from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
 from .row_values import Absent
@@ -37,7 +37,7 @@ MOST_SAMPLED = 20_000
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class DensityTree(ClusterEstimator):
+class DensityTree(InGroups):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
@@ -172,26 +172,6 @@ class DensityTree(ClusterEstimator):
             parts_at=None if self._parts is None else 1,
         )
         return cluster(settings, shape, partial(check_first_look, names=self._names))
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Cluster rows.
-
-        Parameters
-        ----------
-        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
-            As for `TreeEstimator.fit`.
-        y : ignored
-        sample_weight : array-like or Dask array of shape (n_samples,), or None
-            How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
-        groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
-            Groups of rows that depend on each other, as for `TreeEstimator.fit`. Valleys between cells are then tested
-            on groups that did not choose the places.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, groups)
 
     @property
     def levels_(self) -> tuple[Level, ...]:

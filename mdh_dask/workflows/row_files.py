@@ -164,21 +164,16 @@ class StoredBeside:
     def check(self, estimator: Any) -> None:
         """Raise a SettingError if an estimator does not take these, or some exclude others."""
         check_labels(estimator, self.labels)
-        self._check_weights(estimator)
+        self._check_weights()
         if self.groups is not None:
             check_groups(estimator)
 
-    def _check_weights(self, estimator: Any) -> None:
+    def _check_weights(self) -> None:
         if self.weights is None and self.weight_column is None:
             return
         if self.weights is not None and self.weight_column is not None:
             raise SettingError(
                 f"expected weights in a file or in a column; got {self.weights} and {self.weight_column}"
-            )
-        if not _takes(type(estimator), "sample_weight"):
-            able = _methods(lambda cls: _takes(cls, "sample_weight"))
-            raise SettingError(
-                f"{type(estimator).__name__} takes no weights of rows: leave them out, or take one of {able}"
             )
         if self.labels is not None:
             raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")

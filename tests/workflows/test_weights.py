@@ -16,7 +16,6 @@ from mdh_dask._fields import JobError
 from mdh_dask.cli import mdh
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.jobs import run
-from mdh_dask.jobs.job import read_job
 
 N = 300
 
@@ -113,7 +112,6 @@ def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_pa
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
         (["x.csv", "--weight-column", "a", "--weights", "w.npy"], "weights in a file or in a column; got .* and a"),
         (["x.zarr", "--weights", "w.npy", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
-        (["x.zarr", "--weights", "w.npy", "--method", "svc"], "takes no weights of rows: .* one of mdh, rp, pca, "),
     ],
 )
 def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message):
@@ -148,11 +146,3 @@ def test_a_job_weights_rows_and_notices_when_the_weights_change(store, tmp_path,
         job.write_text(text.replace("times", "b"))
     with pytest.raises(JobError, match=r"input\.weight"):
         run(job)
-
-
-def test_a_job_whose_method_takes_no_weights_is_refused(store, tmp_path):
-    (tmp_path / "job.toml").write_text(
-        f'[input]\npath = "{store[0]}/x.zarr"\nweights = "w.npy"\n[method]\nname = "svc"\n[output]\nmodel = "m.zarr"\n'
-    )
-    with pytest.raises(JobError, match="SupportVectorClustering takes no weights of rows"):
-        read_job(tmp_path / "job.toml")
