@@ -147,6 +147,7 @@ METHODS = {
     "HDBSCAN, rows / 200": Method("sklearn.cluster", "HDBSCAN", options={"copy": True, **FAIR}, seeded=False),
     "fast_hdbscan, rows / 200": Method("fast_hdbscan", "HDBSCAN", options=FAIR, seeded=False),
     "Genie": Method("genieclust", "Genie", "n_clusters", seeded=False),
+    "Lumbermark": Method("lumbermark", "Lumbermark", "n_clusters", seeded=False),
     "EVoC": Method("evoc", "EVoC"),
     "AuToMATo": Method("automato", "Automato", options={"parallelize": 0}),
     "HiPart DePDDP": _hipart("DePDDP", options=PLAIN, seeded=False),
