@@ -66,7 +66,8 @@ SMALLEST = {
 }  # fmt: skip
 """Sizes with which each suite takes seconds."""
 
-AT_NIGHT = {"giant", "shapes", "holes", "faults", "ensembles", "mixed", "figures"}
+BY_DAY = {"quality", "first", "costs", "honesty", "printed_tables", "dependence"}
+"""One suite of each group at least; the others are run at night."""
 
 
 @contextmanager
@@ -152,7 +153,7 @@ def small(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name in AT_NIGHT)) for name in GROUP_OF]
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in BY_DAY)) for name in GROUP_OF]
 )
 def test_a_suite_runs_at_its_smallest_with_complete_tables_and_its_plots(name, small, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("MDH_DASK_DATA", folder)

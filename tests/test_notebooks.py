@@ -65,7 +65,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-AT_NIGHT = ("04_reading_the_tree", "06_success_ratio", "07_projection_pursuit", "08_support_vector_clustering")
+AT_NIGHT = (
+    "04_reading_the_tree", "06_success_ratio", "07_projection_pursuit", "08_support_vector_clustering", "12_your_table",
+)  # fmt: skip
 """Notebooks of which most cells call what other notebooks call."""
 
 

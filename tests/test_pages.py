@@ -351,7 +351,7 @@ def test_a_notebook_starts_jobs_of_slurm(text, here, elsewhere):
 
 @snippet("deploy/kubernetes/README.md", "docker build", "kubectl -n mdh-dask patch cronjob")
 def test_commands_for_kubernetes_name_what_the_manifests_make(text):
-    """Their options are tested in test_manifests.py, what the cluster does in test_entry_points.py."""
+    """What the cluster does is tested in test_entry_points.py."""
     lines = commands(text)
     assert {word for line in lines for word in line if word.startswith("mdh-dask:")} <= {f"mdh-dask:{__version__}"}
     assert all((ROOT / line[line.index("--file") + 1]).exists() for line in lines if "--file" in line)

@@ -1,4 +1,7 @@
-"""The site: built without a warning, with a page for all that is public, and examples that run."""
+"""The site: built without a warning, with a page for all that is public, and examples that run.
+
+A job of the workflow builds it for every change, so that it is built here at night only.
+"""
 
 import re
 import subprocess
@@ -26,6 +29,7 @@ def site(tmp_path_factory):
     return folder / "deploy/docs"
 
 
+@pytest.mark.nightly
 def test_every_public_name_has_a_page_with_its_parameters(site):
     assert {f"mdh_dask.{name}" for name in mdh_dask.__all__} <= {path.stem for path in (site / "api").iterdir()}
     page = (site / "api/mdh_dask.RandomProjectionTree.html").read_text()
@@ -33,6 +37,7 @@ def test_every_public_name_has_a_page_with_its_parameters(site):
     assert 'id="mdh_dask.RandomProjectionTree.cut"' in page
 
 
+@pytest.mark.nightly
 def test_every_link_inside_the_site_leads_to_a_file_and_to_a_place_in_it(site):
     root = site.parents[1]
     text = {path.resolve(): path.read_text(errors="replace") for path in root.rglob("*.html")}
@@ -48,6 +53,7 @@ def test_every_link_inside_the_site_leads_to_a_file_and_to_a_place_in_it(site):
     assert not lost
 
 
+@pytest.mark.nightly
 def test_the_gallery_shows_every_notebook(site):
     page = (site / "gallery.html").read_text()
     for path in (ROOT / "notebooks").glob("*.ipynb"):

@@ -21,7 +21,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
-from helpers import last_line
+from helpers import at_night, last_line
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelPCAFeatures, RandomProjectionTree, load_model
@@ -564,7 +564,9 @@ def has_processes(group):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), at_night([(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+)
 def test_an_interrupted_command_removes_what_it_was_writing(number, code, here):
     process = start_held("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS)
     wait_for_writing(process, here)

@@ -19,7 +19,7 @@ from distributed.security import Security
 
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import write_rows
-from tests.helpers import job_text, serving
+from tests.helpers import at_night, job_text, serving
 from tests.s3 import ENVIRONMENT
 
 ROWS = np.random.default_rng(0).normal(size=(400, 3)).astype("f4")
@@ -211,10 +211,10 @@ def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.cluster
-@pytest.mark.parametrize(("ends", "code", "message"), [
+@pytest.mark.parametrize(("ends", "code", "message"), at_night([
     ("os.kill(os.getpid(), 9)", exits.TRY_AGAIN, "a worker ended while it was being started"),
     ("raise ImportError('no numbers')", exits.MISSING_PACKAGE, "no numbers"),
-])  # fmt: skip
+]))  # fmt: skip
 def test_a_worker_that_ends_while_it_is_started_ends_the_command_in_one_line(here, ends, code, message):
     Path("preload.py").write_text(f"import os\n{ends}\n")
     environment = os.environ | {"DASK_DISTRIBUTED__WORKER__PRELOAD": str(here / "preload.py")}

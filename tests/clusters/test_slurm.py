@@ -188,6 +188,7 @@ def test_a_job_with_workers_that_are_jobs_ends_with_the_labels_and_no_jobs(slurm
 
 
 @pytest.mark.slurm
+@pytest.mark.nightly
 def test_a_workers_job_that_is_lost_is_replaced(slurm, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, CLUSTER.format(scratch=slurm.scratch))
     program = """

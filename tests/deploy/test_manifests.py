@@ -9,6 +9,7 @@ from shutil import copytree
 import dask
 import pytest
 import yaml
+from helpers import at_night
 
 from mdh_dask.cli import exits, mdh
 from mdh_dask.clusters.pods import USER
@@ -18,15 +19,16 @@ from tests.pods import amount
 
 KUBERNETES = DEPLOY / "kubernetes"
 
-FOLDERS = [
+FOLDERS = (
     "overlays/local",
     "overlays/s3",
+    "once",
     "overlays/gcs",
     "overlays/azure",
     "overlays/spot",
     "overlays/scenes",
-    "once",
-]
+)
+"""All that is deployed: the first three by day, as the others patch the same base, and those at night."""
 
 pytestmark = pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
 
@@ -39,7 +41,7 @@ def operator():
         import_module("dask_kubernetes.operator.controller")
 
 
-@pytest.fixture(scope="module", params=FOLDERS)
+@pytest.fixture(scope="module", params=at_night(FOLDERS, 3))
 def folder(request, operator):
     return request.param
 

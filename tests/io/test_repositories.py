@@ -114,6 +114,8 @@ path = "{place}"
 [method]
 name = "pca"
 random_state = 0
+[cluster]
+kind = "threads"
 [output]
 labels = "l.zarr"
 model = "m.zarr"
@@ -151,6 +153,8 @@ path = ["{place}@main/image"]
 [method]
 name = "pca"
 random_state = 0
+[cluster]
+kind = "threads"
 [output]
 labels = "l-{{scene}}.zarr"
 model = "m-{{version}}.zarr"

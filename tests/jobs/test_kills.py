@@ -127,7 +127,7 @@ class Rows:
     ).replace("[method]", 'previous = "out/m.zarr"\nids = true\n[method]')
     between = ()
     """What may be shown besides yesterday's and tonight's output."""
-    examples, nights = 2, 2
+    examples, nights, steps = 2, 2, 8
 
     def __init__(self, folder):
         self.folder = folder
@@ -187,7 +187,7 @@ class Objects(Rows):
         run="on_change = 'restart'",
     )  # fmt: skip
     between = ({},)  # no store replaces many objects in one step
-    examples = 1
+    examples, steps = 1, 4
 
     def __init__(self, folder):
         super().__init__(folder)
@@ -322,7 +322,7 @@ def kind(request, tmp_path_factory, monkeypatch):
 
 def test_wherever_jobs_are_killed_all_that_is_shown_is_of_one_night_and_they_go_on_to_the_same_outputs(kind):
     few = settings(
-        max_examples=KINDS[kind[0]].examples, stateful_step_count=8, phases=[Phase.generate],
+        max_examples=KINDS[kind[0]].examples, stateful_step_count=KINDS[kind[0]].steps, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     kills = []

@@ -700,7 +700,7 @@ def wait_for(pattern, folder, process):
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize(
     ("after", "number", "code"),
-    [("job.work/passes/001-*.npz", signal.SIGKILL, -9), ("job.work/passes/002-*.npz", signal.SIGTERM, 143)],
+    at_night([("job.work/passes/001-*.npz", signal.SIGKILL, -9), ("job.work/passes/002-*.npz", signal.SIGTERM, 143)]),
 )
 def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, code, here, undisturbed):
     process = start("job.toml")
