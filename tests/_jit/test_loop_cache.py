@@ -164,15 +164,6 @@ def aged(folder, age):
     return folder
 
 
-def test_loops_that_no_process_has_used_for_long_are_removed(tmp_path):
-    old, new = (aged(tmp_path / f"loops-{'0' * 15}{end}", 0) for end in "ab")
-    LoopFiles(old, "loop").save("key", 1)
-    (old / ".new-abc").write_bytes(b"")
-    aged(old, UNUSED + 100), aged(new, UNUSED - 100)
-    current = open_folder(tmp_path)
-    assert set(tmp_path.iterdir()) == {new, current}
-
-
 def test_folders_and_files_of_the_user_stay_beside_unused_loops(tmp_path):
     names = ("loops-2019-recordings", "loops-old", f"loops-{'0' * 17}", f"my-loops-{'0' * 16}", "mine")
     kept = {tmp_path / name for name in names}

@@ -59,21 +59,11 @@ class TestHashRows:
         for octet in octets.T:
             assert ((np.bincount(octet, minlength=256) - n / 256) ** 2 / (n / 256)).sum() < chi2.isf(1e-5, 255)
 
-    @pytest.mark.slow
-    def test_pairs_of_bits_are_independent(self):
-        n = 2**15
-        bits = np.unpackbits(hash_rows(5, 0, n).view(np.uint8).reshape(n, 8), axis=1).astype(float) * 2 - 1
-        correlation = bits.T @ bits / n
-        assert np.abs(correlation[~np.eye(64, dtype=bool)]).max() < 5.5 / np.sqrt(n)
-
     def test_neighbouring_seeds_and_rows_are_independent(self):
         n = 2**15
         ranks = np.array([hash_rows(seed, 0, n) / 2**64 for seed in range(6)])
         assert np.abs(np.corrcoef(ranks)[~np.eye(6, dtype=bool)]).max() < 5 / np.sqrt(n)
         assert abs(np.corrcoef(ranks[0, 1:], ranks[0, :-1])[0, 1]) < 5 / np.sqrt(n)
-
-    def test_no_two_rows_share_a_hash(self):
-        assert len(np.unique(hash_rows(3, 0, 10**5))) == 10**5
 
 
 class TestHashAgain:
@@ -344,18 +334,6 @@ class TestColumnMoments:
         np.testing.assert_allclose(deviations, exact[2], rtol=1e-12, atol=1e-28 * n * size**2)
         np.testing.assert_array_equal(low, exact[3])
         np.testing.assert_array_equal(high, exact[4])
-
-    def test_a_large_mean_costs_no_more_digits_than_rounding_the_rows_does(self):
-        rows = np.random.default_rng(0).normal(size=(5000, 2)) + 1e8
-        deviations = moments_by(column_moments, rows)[2]
-        np.testing.assert_allclose(deviations, moments_by(reference.column_moments, rows)[2], rtol=1e-9)
-
-    def test_agree_with_numpy_on_many_rows(self):
-        rows = np.random.default_rng(0).normal(3, 2, size=(100_001, 3)).astype(np.float32)
-        _, mean, deviations, low, high = moments_by(column_moments, rows)
-        np.testing.assert_allclose(mean, rows.mean(axis=0, dtype=float), rtol=1e-12)
-        np.testing.assert_allclose(deviations / len(rows), rows.var(axis=0, dtype=float), rtol=1e-12)
-        np.testing.assert_array_equal([low, high], [rows.min(axis=0), rows.max(axis=0)])
 
 
 class TestLabelSums:

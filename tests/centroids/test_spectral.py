@@ -157,10 +157,6 @@ class TestFaces:
         equal = np.repeat(9 * np.eye(3), 20, axis=0)  # as many eigenvalues other than zero as clusters
         assert SpectralClustering(number_rule=rule).fit(equal).n_clusters_ == 3
 
-    def test_one_cluster_and_equal_rows_are_no_error(self):
-        assert SpectralClustering(max_clusters=1).fit(rings(60)).n_clusters_ == 1
-        assert SpectralClustering(kernel="rbf").fit(np.ones((30, 2))).n_clusters_ == 1
-
     def test_trees_split_the_embedding(self):
         assert (
             RandomProjectionTree(feature_map=SpectralFeatures(n_components=2), max_clusters=2).fit(rings()).n_clusters_

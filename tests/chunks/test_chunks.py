@@ -198,22 +198,7 @@ class TestProgress:
         assert value == expected_order(rows(20))
         assert (bar.total, bar.rows, bar.open) == (20, 20, False)
 
-    @pytest.mark.cluster
-    @pytest.mark.parametrize("n_chunks", [1, 20])
-    def test_the_bar_counts_rows_on_a_cluster(self, client, n_chunks):
-        value, (bar,) = self.bars_of(Order(), da.from_array(rows(20), chunks=(20 // n_chunks, 2)))
-        assert value == expected_order(rows(20))
-        assert (bar.total, bar.rows, bar.open) == (20, 20, False)
-
-    def test_nothing_is_shown_for_numpy_rows(self):
-        assert self.bars_of(Order(), rows(3)) == (expected_order(rows(3)), [])
-
     def test_the_bar_closes_after_an_error(self, scheduler):
-        value, (bar,) = self.bars_of(Failing(), da.zeros((5, 2), chunks=2))
-        assert (value, bar.open) == ("failed", False)
-
-    @pytest.mark.cluster
-    def test_the_bar_closes_after_an_error_on_a_cluster(self, client):
         value, (bar,) = self.bars_of(Failing(), da.zeros((5, 2), chunks=2))
         assert (value, bar.open) == ("failed", False)
 
@@ -259,12 +244,6 @@ class TestMapRows:
         assert type(result) is np.ndarray
         assert result.dtype == np.float32
 
-    @pytest.mark.parametrize("lazy", [True, False])
-    def test_refuses_arrays_of_unequal_length(self, lazy):
-        X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
-        with pytest.raises(ValueError, match=r"same number of rows; got \[4, 5\]"):
-            map_rows(scaled_sums, X, np.zeros(4), dtype=float, shared=1)
-
     def test_the_graph_holds_the_shared_parameter_once(self):
         result = map_rows(lambda shared, block: block[:, 0], da.zeros((50, 2), chunks=(1, 2)), dtype=float,
                           shared=Weighted())  # fmt: skip
@@ -297,10 +276,6 @@ class TestMergeChunks:
         assert merged.shape == array.shape
         for size in merged.chunks[0]:
             assert size * 8 <= block_bytes or size in sizes
-
-    def test_leaves_large_chunks_alone(self):
-        array = da.zeros((10, 2), chunks=(5, 2))
-        assert merge_chunks(array, block_bytes=16) is array
 
     def test_the_rows_stay_what_they_were(self, scheduler):
         X = rows(20)
@@ -342,9 +317,6 @@ class TestFitChunks:
         if max(sizes) <= most:
             assert all(a + b > most for a, b in pairwise(fitted))
 
-    def test_parts_of_a_chunk_are_alike(self):
-        assert fit_chunks(da.zeros((3001, 2), chunks=3001), 2**13).chunks[0] == (501, 500, 500, 500, 500, 500)
-
     def test_the_rows_stay_what_they_were(self, scheduler):
         X = rows(20)
         with dask.config.set({"mdh-dask.block-size": 60}):
@@ -352,18 +324,8 @@ class TestFitChunks:
         assert fitted.chunks[0] == (3, 6, 6, 5)
         np.testing.assert_array_equal(fitted.compute(), X)
 
-    def test_rows_in_memory_are_given_back(self):
-        X = rows(20)
-        assert fit_chunks(X, 10) is X
-
 
 class TestWorkThrough:
-    @pytest.mark.parametrize("items", [[], [3], list(range(50))])
-    def test_takes_any_number_of_items(self, items):
-        seen = []
-        work_through(lambda x: seen.append(x) or (), items)
-        assert sorted(seen) == items
-
     def test_goes_on_with_what_an_item_returns(self):
         seen = []
         work_through(lambda x: seen.append(x) or [2 * x, 2 * x + 1] * (x < 8), [1])

@@ -128,9 +128,6 @@ class TestRun:
         assert n_passes == 5
         assert told == ["pass 4: sum 0", "pass 5: sum 1"]
 
-    def test_a_plan_that_asks_for_nothing_reads_nothing(self):
-        assert run(nothing(), None) == ("done", 0)
-
     def test_an_error_in_a_pass_ends_all_plans(self):
         closed = []
 
@@ -188,10 +185,6 @@ class TestTogether:
         )
         assert [wanted.statistic for wanted in asked] == [Together((Scaled(1), Scaled(2), Scaled(3)))]
         assert (first, second, alone) == ((5, 10), (10, 15), (15,))
-
-    def test_a_single_statistic_is_asked_for_as_it_is(self):
-        asked, _ = fed_by_hand(together([sums(2), nothing()]), np.ones(5))
-        assert [type(wanted.statistic) for wanted in asked] == [Sum, Sum]
 
     def test_trees_that_share_a_first_sample_of_all_rows_are_those_that_grow_alone(self, rows):
         model = RandomProjectionTree(n_projections=50)

@@ -71,16 +71,6 @@ def test_a_pass_that_fails_is_not_told_to_have_ended(log):
     assert log.records == []
 
 
-def test_nothing_is_counted_where_nobody_reads_it(caplog):
-    caplog.set_level(logging.WARNING, logger="mdh_dask")
-    assert announced("pass 1: reading", bar=False) is None
-
-
-def test_a_bar_needs_no_log(caplog):
-    caplog.set_level(logging.WARNING, logger="mdh_dask")
-    assert announced("pass 1: reading", bar=True) is not None
-
-
 class RowCount(Statistic):
     def chunk(self, start, *blocks):
         return len(blocks[0])

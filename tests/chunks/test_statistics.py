@@ -394,10 +394,6 @@ class TestFirstPass:
         np.testing.assert_array_equal(sample.numbers, start + np.array(chosen, dtype=int))
         assert sample.hashes.tolist() == [hashes[i] for i in chosen]
 
-    def test_a_full_limit_samples_every_row(self):
-        rows = example_rows(100)
-        np.testing.assert_array_equal(FirstPass(0, HASH_RANGE - 1).chunk(0, rows).sample.rows, rows)
-
     @given(st.data())
     def test_finds_all_nan_and_infinities_and_the_first_of_their_rows(self, data):
         rows = data.draw(row_sets([np.float32, np.float64]))
@@ -422,10 +418,6 @@ class TestFirstPass:
         ready = loop_ready(rows)
         assert (ready.dtype, ready.flags.c_contiguous) == (expected, True)
         np.testing.assert_array_equal(ready, rows)
-
-    def test_rows_that_are_ready_are_not_copied(self):
-        rows = np.eye(3)
-        assert np.shares_memory(loop_ready(rows), rows)
 
 
 def rows_that_reach(sweep, rows, node):
@@ -486,10 +478,6 @@ class TestBranchPass:
                 seen = np.concatenate([first, last]).ravel()
                 assert set(seen[np.isfinite(seen)].tolist()) <= set(x)
 
-    def test_extremes_cost_nothing_unless_asked_for(self):
-        sweep = replace(example_statistic().parts[1], extremes=False)
-        assert sweep.chunk(0, example_rows()).extremes.size == 0
-
     def test_both_halves_of_the_rows_have_about_the_same_size(self):
         counts = example_statistic().parts[1].chunk(0, example_rows(20_000)).counts
         assert abs(counts[0, 0].sum() - 10_000) < 4 * np.sqrt(5000)
@@ -508,10 +496,6 @@ class TestSampling:
 
     def test_the_limit_gives_few_more_rows_than_wanted(self):
         assert sample_limit(10_000, 10**6) / HASH_RANGE * 10**6 < 10_600
-
-    @pytest.mark.parametrize(("n_wanted", "n_rows"), [(10, 10), (10, 3), (1, 0), (10**6, 10**6 + 1)])
-    def test_all_rows_are_taken_where_that_many_are_wanted(self, n_wanted, n_rows):
-        assert sample_limit(n_wanted, n_rows) == HASH_RANGE - 1
 
     @given(st.integers(0, 40), st.integers(1, 50), seeds)
     def test_the_smallest_hashes_are_kept_in_the_order_of_the_rows(self, n, size, seed):

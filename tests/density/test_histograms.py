@@ -100,8 +100,3 @@ class TestHistograms:
         widened = Histograms(counts, np.zeros(1), np.ones(1), NORMAL, np.array([2.0]))
         assert widened.bandwidth[0] == pytest.approx(np.hypot(NORMAL.of(*plain.spread)[0], 2.0))
         np.testing.assert_array_equal(widened[[0, 0]].bandwidth, widened.bandwidth.repeat(2))
-
-    def test_no_rows_have_no_depth(self):
-        empty = Histograms(np.zeros((1, 8), dtype=int), np.zeros(1), np.ones(1), NORMAL)
-        assert not empty.depth.any()
-        assert empty.bandwidth == [1.0]

@@ -5,7 +5,6 @@ from zlib import crc32
 
 import dask.array as da
 import numpy as np
-import pandas as pd
 import pytest
 import reference_density_tree
 from benchmarks.shape_sets import draw
@@ -27,9 +26,7 @@ from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import Places, places_of
 from mdh_dask.density_trees.plan import _in_core_and_cut
 from mdh_dask.density_trees.structure import spanned, structure_of
-from mdh_dask.estimators.density_state import DensityState
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.plotting import plot_landmarks
 from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
 from mdh_dask.valleys.graph import communities, nearest_others, neighbourhood
@@ -284,13 +281,6 @@ class TestDensityTree:
         assert [DensityTree(n_clusters=k).fit(X).n_clusters_ for k in (1, 2, 5)] == [1, 2, 5]
         assert adjusted_rand_score(DensityTree(n_clusters=2).fit_predict(X), y) > 0.98
 
-    @pytest.mark.parametrize("rows", [np.ones((50, 2)), np.arange(24.0).reshape(12, 2)], ids=["equal", "few"])
-    def test_models_of_a_single_cell_are_saved(self, rows, tmp_path):
-        model = DensityTree().fit(rows)
-        assert model.why().splitlines()[0].endswith("the sample has a single cell")
-        model.save(tmp_path / "model.zarr")
-        assert load_model(tmp_path / "model.zarr").why() == model.why()
-
     @pytest.mark.slow
     def test_cuts_unite_the_clusters_with_the_least_evidence_and_keep_the_densest_rows(self, tmp_path):
         rng = np.random.default_rng(0)
@@ -344,14 +334,6 @@ class TestDensityTree:
         for X in (np.ones((50, 2)), np.zeros((2, 3)), np.arange(20.0)[:, None]):
             assert DensityTree().fit(X).n_clusters_ == 1
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize(("n", "gap"), at_night([(1200, 0.04), (5000, 0.018)]))
-    def test_narrow_gaps_between_stripes_are_found(self, n, gap):
-        rng = np.random.default_rng(0)
-        y = rng.integers(4, size=n)
-        X = np.column_stack([rng.uniform(0, 1.2, n), (0.1 + gap) * y + rng.uniform(0, 0.1, n)])
-        assert adjusted_rand_score(DensityTree().fit_predict(X), y) > 0.98
-
 
 @pytest.mark.slow
 def test_a_tree_says_by_how_much_its_best_merge_failed():
@@ -362,13 +344,6 @@ def test_a_tree_says_by_how_much_its_best_merge_failed():
     assert one.why().startswith("1 cluster of 900 rows: of the merges")
     assert f"has {united:.2g} standard errors, and a cluster needs {one.state_.model.threshold:.2g};" in one.why()
     assert two.why().startswith("2 clusters of 1,800 rows")
-
-
-def test_why_tells_no_counts_of_rows_in_many_columns_where_none_are_known():
-    rng = np.random.default_rng(0)
-    model = DensityTree().fit(rng.normal(size=(300, 12)) + np.repeat([[0], [6]], 150, axis=0))
-    assert model.why().startswith("2 clusters of 300 rows: of the merges")
-    assert "held-out" not in model.why()
 
 
 @pytest.fixture(scope="module")
@@ -416,17 +391,6 @@ class TestOutside:
         model.save(tmp_path / "model")
         np.testing.assert_array_equal(load_model(tmp_path / "model").boundary_distance(noisy), expected)
 
-    def test_equal_rows_are_inside(self):
-        assert (DensityTree().fit(np.ones((50, 2))).boundary_distance(np.ones((3, 2))) == np.inf).all()
-
-    def test_rows_are_left_alike_in_any_chunks(self, noisy):
-        options = {"sample_size": 300, "n_landmarks": 200, "unclassified": "leave", "outliers": 0.05}
-        models = [DensityTree(**options).fit(rows) for rows in (noisy, da.from_array(noisy, (171, 3)))]
-        np.testing.assert_array_equal(models[0].labels_, models[1].labels_.compute())
-        for model in models:
-            found = np.asarray(model.labels_)
-            assert model.state_.sizes.tolist() == np.bincount(found[found >= 0]).tolist()
-
     @pytest.mark.parametrize("bad", [{"unclassified": "drop"}, {"outliers": 1.0}, {"feature_map": "pca"}])
     def test_other_values_are_refused_before_any_work(self, bad, noisy):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter of DensityTree"):
@@ -468,14 +432,6 @@ class TestFeatures:
         loaded = load_model(tmp_path / "model")
         assert np.isnan(loaded.exemplars_).any()
         np.testing.assert_array_equal(loaded.exemplars_, model.exemplars_)
-
-    def test_features_of_another_number_are_refused(self, tmp_path):
-        X, _ = rings(200)
-        model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=2)).fit(X)
-        own = model.state_.model
-        narrow = replace(own, points=own.points[:, :1], centre=own.centre[:1], scale=own.scale[:1])
-        with pytest.raises(ValueError, match="expected 2 columns in the array points, got 1"):
-            model._restore({"state": DensityState(narrow, model.state_.feature_map)})
 
 
 def pair(n, share=0.5, seed=0):
@@ -524,16 +480,6 @@ class TestDrift:
         model = DensityTree().fit(X)
         assert not drift(model, np.random.default_rng(1).normal(size=(600, 2))).found
         assert drift(model, X + 9).alarms[0].startswith("cluster 0: ")
-
-    def test_equal_rows_have_not_drifted(self):
-        X = np.ones((50, 2))
-        assert not drift(DensityTree().fit(X), X).found
-
-    def test_features_are_compared_too(self):
-        X, _ = rings(600)
-        model = DensityTree(feature_map=KernelPCAFeatures(kernel="quadratic", n_landmarks=100)).fit(X)
-        assert not drift(model, rings(600, seed=1)[0]).found
-        assert drift(model, 2 * X).found
 
 
 @pytest.mark.slow
@@ -592,10 +538,3 @@ def test_a_map_of_many_columns_shows_the_directions_in_which_clusters_differ():
     spread = np.average(np.square(along - means[label]), axis=0, weights=counts)
     np.testing.assert_allclose(spread, 1, rtol=0.1)  # of shrunk covariances: there are few rows
     assert np.abs(axes[:, 0]).argmax() == 2
-
-
-def test_a_map_of_two_named_columns_names_its_axes():
-    model = DensityTree().fit(pd.DataFrame(rings(200)[0], columns=["east", "north"]))
-    assert len(model.report_pictures()) == 2
-    ax = plot_landmarks(model.state_.model, names=model.feature_names_in_)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("east", "north")

@@ -16,17 +16,6 @@ def test_the_modules_of_single_estimators_are_those_of_the_registry():
     assert {name: f"mdh_dask.estimators.{module}" for name, module in MODULES.items()} == own
 
 
-@pytest.mark.slow
-def test_workflows_that_are_not_yet_imported_are_completed_and_come_with_a_star():
-    script = """
-    import mdh_dask.workflows as own
-    assert {"demo", "drift", "fit", "predict", "segment"} == {*dir(own)} == {*own.__all__}
-    from mdh_dask.workflows import *
-    assert (fit, segment) == (own.fit, own.segment)
-    """
-    subprocess.run([sys.executable, "-c", dedent(script)], check=True)
-
-
 @pytest.mark.parametrize(("room", "name"), [("workflows", "predikt"), ("estimators", "PCATre")])
 def test_a_misspelt_workflow_or_estimator_is_an_error_that_names_the_right_one(room, name):
     meant = {"predikt": "predict", "PCATre": "PCATree"}[name]

@@ -189,14 +189,6 @@ class TestWhoVotes:
         monkeypatch.setattr(examine, "cross_fitted", rejected)
         return asked
 
-    def test_few_rows_that_one_half_leaves_whole(self, asked):
-        RandomProjectionTree(n_projections=10).fit(two_normals(200, 2, 0.0, 0))
-        assert asked == [200]
-
-    def test_few_rows_that_one_half_splits(self, asked):
-        assert RandomProjectionTree(n_projections=100).fit(two_normals(200, 2, 9.0, 0)).n_clusters_ == 2
-        assert asked == [200, 100, 100]
-
     @pytest.mark.parametrize("stop_rule", ["hold-out-uniform", "level", "fixed", "none"])
     def test_no_other_stop_rule(self, asked, stop_rule):
         DivisiveClustering(n_projections=10, stop_rule=stop_rule).fit(two_normals(200, 2, 0.0, 0))

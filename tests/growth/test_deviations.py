@@ -107,17 +107,3 @@ def test_names_of_a_frame_reach_the_tree_the_profiles_and_the_saved_model(tmp_pa
     assert loaded.tree_.to_text() == model.tree_.to_text()
     assert loaded.tree_.cut(1).feature_names == model.tree_.feature_names
     assert cluster_profiles(loaded, frame).to_text() == cluster_profiles(model, frame).to_text()
-
-
-def test_names_of_columns_are_not_those_of_their_features():
-    model = PCATree(feature_map="rbf", max_clusters=2).fit(people(400))
-    assert model.feature_names_in_.tolist() == ["age", "height", "rooms", "income"]
-    assert model.tree_.feature_names is None
-    assert model.tree_.to_text().split("\n")[0].count("*x") > 0
-
-
-def test_names_are_forgotten_when_rows_without_names_are_fitted():
-    model = RandomProjectionTree(n_projections=100).fit(people())
-    model.fit(np.asarray(people()))
-    assert model.tree_.feature_names is None
-    assert not hasattr(model, "feature_names_in_")

@@ -77,16 +77,6 @@ def test_the_first_sample_of_wide_rows_is_bounded_in_values_but_not_below_sample
         assert adjusted_rand_index(y, models[0].labels_.compute()) > 0.9
 
 
-@pytest.mark.parametrize("threads", [1, 3, 7])
-def test_trees_of_rows_in_memory_do_not_depend_on_the_number_of_threads(mixture, threads, monkeypatch):
-    X, _ = mixture
-    monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 10**9)
-    expected = model_of("sampled").set_params(refine=True).fit(X)
-    monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 100)
-    monkeypatch.setattr("mdh_dask.chunks.reduction.CPU_COUNT", threads)
-    assert model_of("sampled").set_params(refine=True).fit(X).tree_ == expected.tree_
-
-
 @pytest.mark.slow
 def test_trees_of_many_columns_do_not_depend_on_the_threads_of_blas():
     rows = np.random.default_rng(0).normal(size=(600, 240))

@@ -82,16 +82,3 @@ def test_directions_belong_to_features_if_there_is_a_map(rows):
     found = model.directions(rows, 2)
     assert found.shape == (2, model.feature_map_.n_components_)
     np.testing.assert_allclose(found @ found.T, np.eye(2), atol=1e-9)
-
-
-def test_looking_at_rows_does_not_change_the_model(rows):
-    model = MinimumDensityHyperplane(starts="pca2").fit(rows)
-    before = set(model.__dict__), model.n_passes_
-    model.directions(rows[:300], 2)
-    assert (set(model.__dict__), model.n_passes_) == before
-
-
-@pytest.mark.parametrize("n", [0, 2.5])
-def test_a_number_of_directions_is_a_positive_integer(rows, n):
-    with pytest.raises(ValueError, match=f"expected a positive integer for n, the number of directions; got {n}"):
-        PCATree().fit(rows).directions(rows, n)

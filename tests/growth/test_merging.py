@@ -119,22 +119,6 @@ def test_equal_and_far_rows_change_no_cluster_of_a_kernel_tree():
         assert adjusted_rand_index(expected, labels) > 0.98, name
 
 
-def test_two_normals_of_few_rows_are_two_groups():
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        rows = rng.normal(size=(600, 2))
-        rows[300:, 0] += 3.5
-        cell = (rows[:, 0] > 1.75) + 2 * (rows[:, 1] > 0)
-        assert merge_cells(rows, hashes(600, seed), cell, 4).group.tolist() == [0, 1, 0, 1]
-
-
-@pytest.mark.slow
-def test_a_kernel_tree_finds_two_moons(moons):
-    _, truth, model = moons
-    assert model.n_clusters_ == 2
-    assert max(np.mean(model.labels_ == truth), np.mean(model.labels_ != truth)) > 0.99
-
-
 @pytest.mark.slow
 def test_merging_takes_no_pass_of_its_own_and_gives_the_same_tree_whatever_the_chunks(moons):
     rows, _, model = moons
@@ -413,13 +397,6 @@ class TestTreesWithMergedLeaves:
         assert merged.n_clusters == 4
         assert tree.merged(np.arange(12)) == tree
         assert tree.merged(np.zeros(12, dtype=int)).n_nodes == 1
-
-    def test_pruning_joins_the_clusters_that_meet_in_a_leaf(self):
-        tree = random_tree(seed=4, n_leaves=12, n_features=3)
-        group = np.arange(12) % 5
-        rows = np.random.default_rng(0).normal(size=(500, 3))
-        labels, pruned = tree.merged(group).labels(rows), tree.merged(group).cut(4).labels(rows)
-        assert len(np.unique(np.c_[labels, pruned], axis=0)) == len(np.unique(labels))
 
     def test_a_model_that_is_saved_labels_and_counts_as_before(self, tmp_path):
         rows = blobs()

@@ -74,11 +74,6 @@ def test_thresholds_follow_directions_whose_length_the_bandwidth_changes(mixture
     np.testing.assert_array_equal(trees[0].labels(X), trees[1].labels(X))
 
 
-def test_a_projection_without_thresholds_is_an_error_where_they_are_needed(mixture):
-    with pytest.raises(ValueError, match="thresholds from the projection for threshold_rule='prop"):
-        DivisiveClustering(projection="pca", threshold_rule="proposed").fit(mixture[0])
-
-
 @pytest.mark.parametrize("thresholds", [[0.0], [0.0, np.nan], [[0.0], [1.0]]])
 def test_thresholds_that_do_not_belong_to_the_directions_are_an_error(mixture, thresholds):
     def propose(rows, rng, n):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask import DivisiveClustering, HierarchicalMDH, MinimumDensityHyperplane, PCATree, drift, load_model
+from mdh_dask import DivisiveClustering, MinimumDensityHyperplane, PCATree, drift
 from mdh_dask._jit.sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine
@@ -103,13 +103,6 @@ def test_chunks_do_not_change_a_bit(chunks, models, mixture):
     assert lazy.tree_ == models[1].tree_
 
 
-def test_refined_models_are_saved_and_read(models, mixture, tmp_path):
-    models[1].save(tmp_path / "m.zarr")
-    loaded = load_model(tmp_path / "m.zarr")
-    assert loaded.refine
-    np.testing.assert_array_equal(loaded.predict(mixture[0]), models[1].labels_)
-
-
 def test_a_hyperplane_pursued_on_all_rows_stays_about_where_it_is():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(2000, 3)) * [1.0, 2.0, 3.0]
@@ -121,13 +114,6 @@ def test_a_hyperplane_pursued_on_all_rows_stays_about_where_it_is():
     assert cosine > 0.99
     # Both are read in bins of a fifth of a bandwidth, which lie differently along both directions.
     assert refined.density_ <= rough.density_ * 1.005
-
-
-def test_a_tree_without_splits_and_rows_without_clusters_are_left_alone():
-    rows = np.random.default_rng(0).normal(size=(500, 3))
-    model = HierarchicalMDH().as_divisive(refine=True).fit(rows)
-    assert (model.n_clusters_, model.n_passes_) == (1, 1)
-    assert HierarchicalMDH().as_divisive(refine=True).fit(np.ones((10, 2))).n_clusters_ == 1
 
 
 @pytest.mark.parametrize("shape", [(2000, 1), (500, 1)])

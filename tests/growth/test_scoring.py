@@ -80,9 +80,6 @@ class TestScreen:
         few = kept(rows, directions, 5, rule)
         np.testing.assert_array_equal(few, best[:5])
 
-    def test_of_no_rows_no_direction_is_kept(self):
-        assert kept(np.empty((0, 4)), np.empty((0, 4)), 1).shape == (0, 4)
-
     def test_only_a_valley_that_is_deep_enough_ends_the_search(self):
         rows, shallow, deep = clustered(1900) * [4.0, 1.0, 1.0, 1.0], [1.0, 2.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
         directions = np.array([shallow] * DIRECTIONS_AT_ONCE + [deep])
@@ -101,9 +98,6 @@ class TestScreen:
     def test_directions_without_admissible_split_are_left_out(self):
         assert kept(clustered(), random_directions(50), 10, min_rows=301).shape == (0, 4)
         assert kept(np.zeros((5, 4)), random_directions(50), 10, min_rows=1).shape == (0, 4)
-
-    def test_no_more_than_asked_for_are_kept(self):
-        assert len(kept(clustered(), random_directions(60), 4, min_rows=1)) == 4
 
     @pytest.mark.parametrize(
         ("apart", "criterion", "ends"), [(20, "relative_depth", True), (4, "relative_depth", False), (20, "dip", False)]

@@ -94,10 +94,6 @@ def test_columns_that_exclude_or_include_each_other_change_together():
     assert_array_equal(found.widths_along(np.concatenate([directions, np.eye(5)[4:], np.eye(5)[3:4]])), [2.0, 0.0, 1.0])
 
 
-def test_rows_without_two_valued_columns_have_none():
-    assert found_in(np.random.default_rng(0).integers(0, 3, (100, 4)).astype(float)) is None
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
 def test_indicators_beside_normal_columns_are_one_cluster_if_one_is_left_out(method):

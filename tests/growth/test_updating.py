@@ -9,10 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from trees import trees
 
 from mdh_dask import (
-    DePDDP,
     DivisiveClustering,
     HierarchicalMDH,
-    MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
     load_model,
@@ -216,21 +214,6 @@ class TestBatch:
             model.partial_fit(SECOND[:, :2])
         assert model.tree_ is tree
         assert model.n_batches_ == 1
-
-    def test_a_single_row_changes_no_cluster(self):
-        model = RandomProjectionTree(n_projections=50).fit(FIRST)
-        before = model.predict(FIRST)
-        np.testing.assert_array_equal(model.partial_fit(FIRST[:1]).predict(FIRST), before)
-
-    def test_a_single_hyperplane_keeps_the_path_of_its_pursuit(self):
-        model = MinimumDensityHyperplane().fit(FIRST)
-        path = model.path_
-        assert model.partial_fit(FIRST[::2]).path_ is path
-        assert model.n_clusters_ == 2
-
-    def test_the_bound_on_clusters_holds(self):
-        model = DePDDP(max_clusters=3).fit(FIRST)
-        assert model.partial_fit(SECOND).n_clusters_ <= 3
 
     def test_a_journal_replays_the_pass(self, tmp_path):
         found = []

@@ -9,7 +9,6 @@ import sklearn.metrics as reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mdh_dask.chunks import reduce_rows
 from mdh_dask.metrics import (
     Contingency,
     ContingencyTable,
@@ -126,18 +125,10 @@ class TestContingency:
         assert table.true_labels.dtype == dtype
         assert table.counts.sum() == 512
 
-    def test_strings_of_different_lengths_in_different_chunks(self):
-        labels = da.concatenate([da.from_array(np.array(["a", "b"])), da.from_array(np.array(["long", "a"]))])
-        assert contingency_table(labels, labels).counts.tolist() == np.diag([2, 1, 1]).tolist()
-
     def test_counts_beyond_the_exact_range_of_floats_add_exactly(self):
         one = Contingency().chunk(0, np.zeros(1, int), np.zeros(1, int))
         many = one._replace(counts=np.array([2**60]))
         assert Contingency().combine(many, one).counts.tolist() == [2**60 + 1]
-
-    def test_empty_chunks_are_neutral(self):
-        lazy = da.concatenate([da.zeros(0, dtype=int), da.ones(3, dtype=int), da.zeros(0, dtype=int)])
-        assert reduce_rows(Contingency(), lazy, lazy).counts.tolist() == [[3]]
 
     def test_bad_labels_are_refused(self):
         with pytest.raises(ValueError, match="same rows; got 3 and 2"):
@@ -208,24 +199,10 @@ class TestAgainstBruteForce:
 
 
 class TestLaws:
-    @pytest.mark.parametrize("score", SCORES)
-    @given(labels=labellings(), seed=st.integers(0, 99))
-    def test_names_of_labels_do_not_matter(self, score, labels, seed):
-        assert score(*(rename(x, seed) for x in labels)) == score(*labels)
-
     @pytest.mark.parametrize("score", BINARY_SCORES)
     @given(labels=labellings(n_predicted=2), seed=st.integers(0, 99))
     def test_names_of_parts_and_classes_do_not_matter_to_binary_scores(self, score, labels, seed):
         assert score(*(rename(x, seed) for x in labels)) == score(*labels)
-
-    @pytest.mark.parametrize("score", [adjusted_rand_index, normalized_mutual_information, v_measure])
-    @given(labels=labellings())
-    def test_symmetric(self, score, labels):
-        assert score(*labels) == score(*labels[::-1])
-
-    @given(labellings())
-    def test_homogeneity_of_one_is_completeness_of_the_other(self, labels):
-        assert homogeneity_completeness(*labels) == homogeneity_completeness(*labels[::-1])[::-1]
 
     @pytest.mark.parametrize(
         "score", [adjusted_rand_index, matching_accuracy, normalized_mutual_information, v_measure]
@@ -235,23 +212,12 @@ class TestLaws:
         assert (score(*labels) == 1.0) == same_partition(*labels)
         assert score(labels[0], -labels[0]) == 1.0
 
-    @pytest.mark.parametrize("score", [*SCORES, *BINARY_SCORES])
-    @given(labels=labellings(n_predicted=2))
-    def test_range(self, score, labels):
-        assert (-0.5 if score is adjusted_rand_index else 0.0) <= score(*labels) <= 1.0
-
     @pytest.mark.parametrize("score", [*SCORES, *BINARY_SCORES, homogeneity_completeness])
     def test_table_dask_and_numpy_give_the_same(self, score):
         true, predicted = np.arange(30) % 4, np.arange(30) % 5 // 3
         expected = score(true, predicted)
         assert score(contingency_table(true, predicted)) == expected
         assert score(da.from_array(true, chunks=7), da.from_array(predicted, chunks=11)) == expected
-
-    @pytest.mark.parametrize("n", [10, 10**5, 10**10])
-    def test_independent_labellings_share_nothing(self, n):
-        table = table_of(n * np.outer([1, 2, 3], [7, 3]))
-        assert normalized_mutual_information(table) == pytest.approx(0.0, abs=1e-14)
-        assert homogeneity_completeness(table) == pytest.approx((0.0, 0.0), abs=1e-14)
 
 
 class TestOneCluster:
@@ -266,10 +232,6 @@ class TestOneCluster:
             assert normalized_mutual_information(*labels, average=average) == 0.0
         assert adjusted_rand_index(*labels) == v_measure(*labels) == 0.0
         assert matching_accuracy(*labels) == 0.75
-
-    def test_of_all_rows_separates_nothing(self):
-        assert success_ratio([0, 0, 1], [4, 4, 4]) == binary_v_measure([0, 0, 1], [4, 4, 4]) == 0.0
-        assert success_ratio([0, 0, 0], [4, 4, 4]) == binary_v_measure([0, 0, 0], [4, 4, 4]) == 0.0
 
 
 class TestLargeCounts:
@@ -295,10 +257,6 @@ class TestBinaryScores:
         assert success_ratio(table) == pytest.approx(20 / (20 + 4 + 2))
         assert binary_v_measure(table) == pytest.approx(v_measure(table_of([[21, 4], [2, 20]])))
 
-    def test_classes_that_stay_whole_are_a_perfect_division(self):
-        table = table_of([[12, 0], [0, 5], [9, 0], [0, 1]])
-        assert success_ratio(table) == binary_v_measure(table) == 1.0
-
     @pytest.mark.parametrize("counts", [[[12, 3], [9, 1]], [[3, 12], [1, 9]], [[12, 3]]])
     def test_parts_that_separate_no_class_score_nothing(self, counts):
         assert success_ratio(table_of(counts)) == binary_v_measure(table_of(counts)) == 0.0
@@ -314,10 +272,6 @@ class TestBinaryScores:
         table = table_of([[8, 0], [1, 9], [3, 3]])
         assert success_ratio(table) == pytest.approx(9 / (9 + 3 + 1))
         assert binary_v_measure(table) == pytest.approx(v_measure(table_of([[11, 3], [1, 9]])))
-
-    def test_equation_28_takes_the_larger_intersection(self):
-        # Part one holds more of the second aggregate class (40) than of its own (5): S = min(40, 60), E = 1 + 40.
-        assert success_ratio(table_of([[5, 1], [40, 60]])) == pytest.approx(40 / (40 + 41))
 
     def test_more_than_two_parts_are_refused(self):
         with pytest.raises(ValueError, match="at most two predicted labels; got 3"):

@@ -53,11 +53,6 @@ def test_the_table_of_all_clusters_has_the_features_that_they_explain_best_first
     assert [cell["class"] for cell in page.all("td") if "class" in cell] == ["low-4", "", "high-4", ""]
 
 
-def test_without_profiles_nothing_is_told_of_them(path):
-    page = written(path, random_tree(5, 0))
-    assert page.all("section", id="profiles") == page.all("a", href="#profiles") == []
-
-
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(st.integers(1, 130), st.integers(1, 20), st.integers(0, 99))
@@ -109,22 +104,3 @@ def test_rows_that_were_left_out_are_in_no_profile_and_no_picture(path, cls):
     page = Page(model.report(path, rows).read_text(encoding="utf-8"))
     assert [cell["id"] for cell in page.all("details") if "id" in cell] == ["profile-0", "profile-1", "profile-2"]
     assert "570 rows in the colours of their clusters" in page.words
-
-
-def test_names_of_features_are_escaped(path):
-    evil = "<script>x</script>"
-    rows = np.array([[1.0, 5.0], [3.0, 7.0], [8.0, 5.5]])
-    page = written(path, TWO, profiles=profiles_of(rows, np.array([0, 0, 1]), 2, (evil, "<i>")))
-    assert page.all("script") == []
-    assert page.words.count(evil) == 1 + 2 + 2
-
-
-def test_facts_that_are_mappings_are_folded(path):
-    page = written(path, TWO, facts={"Time": "1 s", "Versions": {"numpy": "2.0", "dask": "2025.1"}})
-    assert "Time 1 s Versions show all 2 numpy 2.0 dask 2025.1" in page.words
-
-
-def test_other_pages_are_linked(path):
-    page = written(path, TWO, links={"Performance report": "a b/p.html?<"})
-    assert page.all("a", href="a b/p.html?<")
-    assert "Performance report" in page.words

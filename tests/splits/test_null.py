@@ -55,27 +55,6 @@ class TestUniformDepthQuantile:
         for n in (1.5, 100, 200, 511, 10**5):
             assert uniform_depth_quantile(n, NORMAL, QUANTILE) >= uniform_depth_quantile(2 * n, NORMAL, QUANTILE) * 0.98
 
-    @pytest.mark.parametrize("rule", BANDWIDTHS)
-    def test_decreases_with_the_number_of_rows_from_a_hundred_on(self, rule):
-        quantiles = [uniform_depth_quantile(128 * 6.0**e, BANDWIDTHS[rule], QUANTILE) for e in range(7)]
-        assert (np.diff(quantiles) < 0).all()
-        assert quantiles[-1] > 0
-
-    def test_increases_with_the_quantile(self):
-        quantiles = [uniform_depth_quantile(1000, NORMAL, q) for q in (0.1, 0.5, 0.9, 0.99, 0.999)]
-        assert (np.diff(quantiles) > 0).all()
-
-    def test_does_not_depend_on_what_was_asked_before(self):
-        first = uniform_depth_quantile(300, NORMAL, QUANTILE)
-        null._uniform_depths.cache_clear()
-        uniform_depth_quantile(5000, BANDWIDTHS["silverman"], 0.5)
-        assert uniform_depth_quantile(300, NORMAL, QUANTILE) == first
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("n", [0, 1, 2, 3, 1e12])
-    def test_any_number_of_rows_has_a_finite_quantile(self, n):
-        assert np.isfinite(uniform_depth_quantile(n, NORMAL, QUANTILE))
-
 
 UNIMODAL = {
     "Gaussian": lambda rng, n: rng.normal(size=n),
@@ -110,11 +89,6 @@ class TestUnimodalPValueAtALevel:
             rejected += unimodal_p_value(h, h.bin_of(place, 0), rng, 0.05) <= 0.05
         assert rejected <= binom.isf(1e-3, repeats, 0.05)
 
-    def test_never_splits_where_there_is_no_valley(self):
-        h = histogram(np.concatenate([np.zeros(50), np.ones(50)]) + np.linspace(0, 3, 100))
-        flat = int(np.flatnonzero(h.depth[0] == 0)[0])
-        assert unimodal_p_value(h, flat, np.random.default_rng(0), 0.5) == 1
-
     @pytest.mark.parametrize(("n", "gap"), [(60, 8.0), (400, 4.5), (20_000, 3.0)])
     def test_finds_the_valley_between_two_clear_clusters(self, n, gap):
         found = 0
@@ -134,12 +108,6 @@ class TestUnimodalPValueAtALevel:
                 hits += unimodal_p_value(h, h.bin_of(1.6, 0), rng, level) <= level
             found.append(hits)
         assert found[0] < found[1]
-
-    def test_the_same_stream_gives_the_same_verdict(self):
-        h = histogram(np.random.default_rng(5).normal(size=200) + 3 * (np.arange(200) % 2))
-        k = h.bin_of(1.5, 0)
-        verdicts = {unimodal_p_value(h, k, np.random.default_rng(1), 0.1) <= 0.1 for _ in range(3)}
-        assert len(verdicts) == 1
 
     def test_rows_beyond_the_ends_are_left_out(self):
         h = histogram(np.random.default_rng(5).normal(size=400) + 5 * (np.arange(400) % 2))

@@ -68,10 +68,6 @@ class TestHistograms:
         expected = values[1] if len(np.unique(rows)) > 1 else 1.0
         assert connectivity(counts, reach) == pytest.approx(expected, abs=1e-9)
 
-    def test_few_rows_beside_very_many_keep_their_cut(self):
-        counts = np.array([[10**15, 0, 0, 3, 2]])
-        np.testing.assert_allclose(cuts_of(counts, np.ones(1))[0, 2], 1.0, rtol=1e-12)
-
 
 class TestRules:
     @pytest.mark.parametrize("name", ["two_means", "normalised_cut"])
@@ -101,12 +97,6 @@ def tree(criterion, **parameters):
 
 
 class TestTrees:
-    @pytest.mark.parametrize("criterion", ["clusterability", "normalised_cut", "eigenvalue"])
-    def test_compact_clusters_of_a_given_number_are_found(self, criterion, mixture):
-        model = tree(criterion).fit(mixture[0])
-        assert model.n_clusters_ == 5
-        assert adjusted_rand_index(mixture[1], model.labels_) > 0.8
-
     def test_a_test_of_the_valley_between_two_means_finds_the_number_of_clusters(self, mixture):
         assert (
             tree("clusterability", stop_rule="hold-out", max_clusters=None, order=None).fit(mixture[0]).n_clusters_ == 5

@@ -88,11 +88,6 @@ class TestScale:
         np.testing.assert_allclose(one.scale, other.scale, rtol=0.01)
         np.testing.assert_allclose(one.centre, other.centre, atol=0.1)
 
-    def test_a_constant_column_counts_nothing_and_few_other_values_something(self):
-        rows = np.zeros((1000, 2))
-        rows[:3, 1] = 1
-        assert (robust_standardiser(rows, True).scale > 0).tolist() == [False, True]
-
 
 class TestAnySize:
     @pytest.mark.parametrize(("n_landmarks", "outliers"), in_turns([200, 5000], [0.05, 0.3]))
@@ -154,14 +149,6 @@ class TestSweep:
         middle = (np.linalg.norm(X[group == 0], axis=1).mean() + np.linalg.norm(X[group == 1], axis=1).mean()) / 2
         between = middle * np.column_stack([np.cos(angle), np.sin(angle)])
         assert (svc.boundary_distance(between) < 0).mean() > 0.9
-
-    @pytest.mark.slow
-    def test_one_far_row_changes_no_other_label(self, rows):
-        X = rows[0][:450].copy()
-        before = SupportVectorClustering().fit_predict(X)
-        X[17] = 1e6
-        after = SupportVectorClustering().fit_predict(X)
-        assert adjusted_rand_index(np.delete(before, 17), np.delete(after, 17)) > 0.99
 
     @pytest.mark.slow
     def test_constants_duplicates_and_a_shift_change_nothing(self, rows):

@@ -83,11 +83,6 @@ def test_cutting_the_dendrogram_gives_the_clusters_of_pruning(tree):
             assert len(set(zip(cut, expected))) == len(set(cut)) == len(set(expected)) == k
 
 
-@given(trees)
-def test_a_tree_shows_itself_as_its_text(tree):
-    assert repr(tree) == tree.to_text()
-
-
 def test_cutting_agrees_with_the_labels_that_a_pruned_tree_gives_to_rows():
     rows = four_groups()
     tree = grown_tree(rows)
@@ -101,11 +96,6 @@ def test_a_dendrogram_is_drawn():
     axes = figure.Figure().subplots()
     drawn = hierarchy.dendrogram(random_tree(1, 5, 2).to_linkage(), ax=axes)
     assert drawn["ivl"] == list("01234")
-
-
-def test_a_tree_of_one_cluster_has_no_linkage():
-    with pytest.raises(ValueError, match="at least 2 clusters, got 1"):
-        random_tree(0, 1, 2).to_linkage()
 
 
 # --- Dict ---
@@ -146,11 +136,6 @@ def test_the_features_that_move_the_rows_of_the_node_most_come_first():
     assert tree.to_text(n_top=2).startswith("rows=9 depth=12.3  0.001*x3 - 0.4*x1 + ... <= 1.25\n")
 
 
-def test_columns_in_which_the_rows_of_the_node_are_equal_come_last_and_zero_weights_never():
-    tree = one_split(deviation=[0.0, 0.0, 1.0, 1e-9])
-    assert [feature["name"] for feature in tree.to_dict()["nodes"][0]["features"]] == ["x3", "x0", "x1"]
-
-
 def test_numbers_that_are_not_finite_become_none():
     nodes = one_split(relative_depth=np.inf, threshold=np.nan).to_dict()["nodes"]
     assert nodes[0]["relative_depth"] is None
@@ -189,28 +174,12 @@ def test_the_text_shows_every_split_and_cluster():
     ]
 
 
-def test_the_text_uses_the_names_of_the_features():
-    text = one_split().to_text(["age", "size", "c", "d"], n_top=3)
-    assert text.startswith("rows=9 depth=12.3  0.61*age - 0.4*size + 0.001*d <= 1.25\n")
-
-
 def test_the_text_uses_the_names_that_the_tree_knows_unless_there_are_others():
     tree = replace(one_split(), feature_names=("age", "size", "c", "d"))
     assert tree.to_text() == one_split().to_text(tree.feature_names)
     assert tree.to_dict()["nodes"][0]["features"][0]["name"] == "age"
     assert "0.61*a - 0.4*b" in tree.to_text("abcd")
     assert tree == one_split()
-
-
-@pytest.mark.parametrize(
-    ("plane", "n_top", "expected"), [([0, 0, 0, 0], 3, "0 <= 1.25"), ([1, 2, 0, 0], 0, "... <= 1.25")]
-)
-def test_a_sum_without_terms_is_written_too(plane, n_top, expected):
-    assert one_split(plane=plane).to_text(n_top=n_top).split("\n")[0].endswith(f"  {expected}")
-
-
-def test_a_tree_of_one_cluster_is_one_line():
-    assert tree_from_nodes([LEAF | {"n_rows": 7}], 2).to_text() == "cluster 0: rows=7"
 
 
 # --- Refusals ---

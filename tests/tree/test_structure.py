@@ -62,13 +62,6 @@ def test_labels_count_the_leaves_from_left_to_right(tree, seed):
     np.testing.assert_array_equal(labels, [order.index(leaf) for leaf in naive_leaves(tree, rows)])
 
 
-@given(trees, seeds, st.lists(st.integers(0, 150), max_size=5))
-def test_leaves_do_not_depend_on_the_blocks_in_which_rows_come(tree, seed, cuts):
-    rows = random_rows(tree, seed)
-    pieces = np.split(rows, sorted(cuts))
-    np.testing.assert_array_equal(np.concatenate([tree.apply(piece) for piece in pieces]), tree.apply(rows))
-
-
 @pytest.mark.parametrize(
     ("dtype", "layout"),
     in_turns(["bool", "uint8", "int8", "int64", "float16", "float32", "float64"], ["C", "F", "strided"]),
@@ -95,15 +88,6 @@ def test_a_row_on_the_plane_goes_left():
         1,
     )
     np.testing.assert_array_equal(tree.labels(np.array([[0.5], [np.nextafter(0.5, 1)], [-3]])), [0, 1, 0])
-
-
-def test_a_tree_of_one_leaf_gives_every_row_label_zero():
-    tree = random_tree(0, 1, 2)
-    np.testing.assert_array_equal(tree.labels(np.ones((4, 2))), np.zeros(4))
-
-
-def test_no_rows_get_no_labels():
-    assert random_tree(0, 4, 2).labels(np.empty((0, 2), dtype=np.float32)).shape == (0,)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (5, 1), (2,), (5, 2, 1)])
@@ -174,16 +158,6 @@ def test_pruning_merges_clusters_of_the_next_larger_tree(tree, seed):
         assert [c for _, c in sorted(pairs)] == sorted(c for _, c in pairs)
 
 
-@given(trees, st.integers(0, 3))
-def test_pruning_to_all_leaves_or_more_changes_nothing(tree, more):
-    assert tree.cut(tree.n_leaves + more) == tree
-
-
-@given(trees, st.integers(1, 12), st.integers(1, 12))
-def test_pruning_twice_is_pruning_to_the_smaller_number(tree, a, b):
-    assert tree.cut(a).cut(b) == tree.cut(min(a, b))
-
-
 @given(trees, st.integers(1, 12))
 def test_pruning_keeps_the_splits_of_growing_best_first(tree, n_leaves):
     frontier, splits = {0}, set()
@@ -221,11 +195,6 @@ def test_trees_are_equal_to_their_copies_only(tree):
     assert tree.n_leaves == 1 or tree != tree.cut(1)
 
 
-def test_trees_cannot_be_keys():
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(random_tree(0, 2, 2))
-
-
 # --- Grown trees ---
 
 
@@ -242,12 +211,6 @@ def test_a_grown_tree_finds_the_groups_and_counts_their_rows(grown):
     np.testing.assert_array_equal(np.bincount(tree.labels(rows)), np.sort(tree.n_rows[tree.leaves])[::-1])
 
 
-def test_parents_hold_the_rows_of_their_children(grown):
-    _, tree = grown
-    inner = np.flatnonzero(tree.left >= 0)
-    np.testing.assert_array_equal(tree.n_rows[inner], tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]])
-
-
 def test_the_density_of_a_split_has_its_valley_at_the_threshold(grown):
     _, tree = grown
     position, density, threshold = tree.density(0)
@@ -261,8 +224,3 @@ def test_a_node_without_a_histogram_has_no_density():
     tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 3}], 2)
     assert tree.density(0) is None
     assert len(tree.histogram(0)) == 0
-
-
-def test_growing_again_gives_an_equal_tree(grown):
-    rows, tree = grown
-    assert grown_tree(rows) == tree
