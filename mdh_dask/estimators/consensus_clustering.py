@@ -1,7 +1,6 @@
 """The consensus of many trees."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeGuard
 
@@ -46,7 +45,6 @@ EXEMPLARY = 4096
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class ConsensusClustering(InGroups):
     """The clustering that several trees agree on most.
 

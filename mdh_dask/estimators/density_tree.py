@@ -1,7 +1,7 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -36,7 +36,6 @@ MOST_SAMPLED = 20_000
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class DensityTree(InGroups):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 

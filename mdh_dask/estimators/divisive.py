@@ -1,7 +1,6 @@
 """Divisive clustering with a choice for every part; the named methods are configurations of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..projections import Projection
@@ -11,7 +10,6 @@ from .proposing import check_options
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class DivisiveClustering(DivisiveTree):
     """Divisive clustering by separators across projections, with a choice for every part.
 

@@ -1,9 +1,10 @@
-"""Docstrings of configured classes, whose parameters are described once in the base class."""
+"""Classes of parameters, and their docstrings: a parameter is described once, in the base class."""
 
 import inspect
 import re
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
 
@@ -11,11 +12,13 @@ INHERITED = ("Attributes", "See Also")
 """Sections that a class shares with its bases."""
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def documented(cls: C) -> C:
-    r"""Complete the docstring of a class: its parameters with their defaults, in order, and the sections `INHERITED`.
+    r"""Make a class a dataclass of its parameters and complete its docstring.
 
-    Entries that the class lacks come from the nearest base that has them. Parameters that the class does not have are
-    omitted, and attributes that it sets to None.
+    The docstring gets the parameters with their defaults, in order, and the sections `INHERITED`. Entries that the
+    class lacks come from the nearest base that has them. Parameters that the class does not have are omitted, and
+    attributes that it sets to None.
 
     Examples
     --------
@@ -33,10 +36,11 @@ def documented(cls: C) -> C:
     ... class Stump(Tree):
     ...     '''A tree of one split.'''
     ...
-    ...     def __init__(self, depth=1): ...
+    ...     depth: int = 1
     >>> sections(Stump.__doc__)["Parameters"].split("\n")
     ['depth : int, default=1', '    Splits above a cluster at most.']
     """
+    dataclass(kw_only=True, eq=False, repr=False)(cls)
     described = _entries_of(cls, "Parameters")
     parameters = [
         _with_default(described[name], parameter.default)

@@ -1,6 +1,6 @@
 """Constant shift embedding of mixed columns, as a scikit-learn transformer."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -30,7 +30,6 @@ MOST_COORDINATES = 4096
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class GowerFeatures(KernelPCAFeatures):
     """Coordinates of rows of mixed columns whose squared distances are twice Gower's dissimilarities.
 

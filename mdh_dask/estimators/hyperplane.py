@@ -1,6 +1,6 @@
 """A single minimum density hyperplane, which gives two clusters."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Never, Self, get_args
 
@@ -28,7 +28,6 @@ def _no_parameter(model: Any) -> Never:
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class MinimumDensityHyperplane(DivisiveTree):
     """The hyperplane of least density among those near the mean, which separates two clusters.
 

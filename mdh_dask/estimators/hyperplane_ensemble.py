@@ -1,6 +1,5 @@
 """Ensembles of minimum density hyperplanes."""
 
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
@@ -27,7 +26,6 @@ MOST_HYPERPLANES = 1024
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class HyperplaneEnsemble(InGroups):
     """A mixture of the sides of many minimum density hyperplanes; finds the number of clusters.
 

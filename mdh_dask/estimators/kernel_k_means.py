@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,7 +24,6 @@ from .states import CentroidState
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class KernelKMeans(ClusterEstimator):
     """K-means in the feature space of a kernel, or of the rows themselves, with exact sums over any number of rows.
 

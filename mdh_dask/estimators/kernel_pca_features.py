@@ -1,7 +1,6 @@
 """Kernel principal components of rows by the Nyström method, as a scikit-learn transformer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -38,7 +37,6 @@ class Chosen(NamedTuple):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class KernelPCAFeatures(FeatureTransformer):
     """Coordinates of rows along the leading principal components of a kernel's feature space.
 

@@ -1,7 +1,6 @@
 """Kernel variants of divisive methods: the same trees on features."""
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._state import FeatureMap
@@ -25,7 +24,6 @@ FOR_FEATURES = ("starts", "min_relative_depth")
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class HierarchicalKernelMDH(HierarchicalMDH):
     """Divisive clustering by minimum density hyperplanes in a kernel's feature space; finds the number of clusters.
 
@@ -150,7 +148,6 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class KernelDePDDP(DePDDP):
     """Divide branches where the density along their first kernel principal component is lowest.
 

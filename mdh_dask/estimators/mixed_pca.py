@@ -1,7 +1,6 @@
 """Mixed probabilistic principal component analysis, as a scikit-learn transformer."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -30,7 +29,6 @@ FIRST_STEPS = 10
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class MixedPCA(FeatureTransformer):
     """Latent variables of rows of mixed columns, some of whose values may be missing.
 

@@ -1,7 +1,7 @@
 """Multidimensional scaling on landmarks, as a scikit-learn transformer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ from .kernel_pca_features import KernelPCAFeatures
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class MultidimensionalScaling(KernelPCAFeatures):
     """Places of rows whose distances fit given dissimilarities: classical scaling, or Kruskal's non-metric scaling.
 

@@ -1,6 +1,6 @@
 """Trees of the classical objectives: two means, clusterability, normalised cuts and spectral ones."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..kernels.registry import AFFINITIES
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class BisectingKernelKMeans(DivisiveTree):
     """Divide the cluster of the largest scatter in the feature space of a kernel by two means, repeatedly.
 
@@ -57,7 +56,6 @@ class BisectingKernelKMeans(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class ClusterabilityTree(DivisiveTree):
     """Divide branches along the direction of the largest ratio of the squares between and within two groups.
 
@@ -92,7 +90,6 @@ class ClusterabilityTree(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class NormalisedCutTree(DivisiveTree):
     """Divide branches by the hyperplane of the least normalised cut.
 
@@ -129,7 +126,6 @@ class NormalisedCutTree(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class HierarchicalSpectral(DivisiveTree):
     """Divide the cluster whose own affinities are divided best, by their second eigenvector, repeatedly.
 

@@ -1,6 +1,6 @@
 """Principal direction divisive partitioning, its variants that search for a separation, and projection pursuit."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..projections.search import SearchKind
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class PDDP(DivisiveTree):
     """Split the branch with the largest scatter at the mean of its first principal component, repeatedly.
 
@@ -59,7 +58,6 @@ class PDDP(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class IPDDP(DivisiveTree):
     """Split branches in the middle of the widest gap along their first principal component.
 
@@ -96,7 +94,6 @@ class IPDDP(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class DePDDP(DivisiveTree):
     """Split branches at the lowest density between the outermost modes along their first principal component.
 
@@ -144,7 +141,6 @@ class DePDDP(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class ProjectionPursuitTree(DivisiveTree):
     """Hierarchical projection pursuit clustering (HPPC); finds the number of clusters.
 

@@ -74,7 +74,6 @@ def pairs_of(n_columns: int) -> tuple[Integers, Integers]:
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class QuadraticFeatures(FeatureTransformer):
     """All columns and the products of two of them: one split among these features is a quadric among the columns.
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -31,7 +31,6 @@ from .targets import encoded
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class SemiSupervisedMDH(MinimumDensityHyperplane):
     """The hyperplane of least density that leaves the labelled rows on their sides: a classifier for two classes.
 

@@ -1,7 +1,7 @@
 """Spectral clustering of any number of rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -16,7 +16,6 @@ from .spectral_features import SpectralFeatures
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralClustering(KernelKMeans):
     """K-means of the leading eigenvectors of the normalised affinities among rows, for any number of rows.
 

@@ -1,6 +1,6 @@
 """Features of rows from their affinities to landmarks, as scikit-learn transformers."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ from .planned import FeatureTransformer
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralFeatures(KernelPCAFeatures):
     """Entries of rows in the leading eigenvectors of the normalised affinities among all rows.
 
@@ -101,7 +100,6 @@ class SpectralFeatures(KernelPCAFeatures):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class AffinityFeatures(SpectralFeatures):
     """Features whose inner products approximate the affinities of rows, for trees that divide these.
 

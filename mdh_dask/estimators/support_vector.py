@@ -1,6 +1,5 @@
 """Support vector clustering."""
 
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -29,7 +28,6 @@ MOST_LANDMARKS = 10_000
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class SupportVectorClustering(InGroups):
     """Clusters of any shape as the components of a contour around the rows; finds the number of clusters.
 

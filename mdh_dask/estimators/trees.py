@@ -1,6 +1,5 @@
 """Trees of separators on random directions, minimum density hyperplanes, principal and independent components."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from ..projections.mdh import Starts
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class PCATree(DivisiveTree):
     """Divisive clustering by low-density separators on principal components; finds the number of clusters.
 
@@ -50,7 +48,6 @@ class PCATree(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class ICATree(DivisiveTree):
     """Divisive clustering by low-density separators on independent components; finds the number of clusters.
 
@@ -90,7 +87,6 @@ class ICATree(DivisiveTree):
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class RandomProjectionTree(DivisiveTree):
     """Divisive clustering by low-density separators on random projections; finds the number of clusters.
 
@@ -169,7 +165,6 @@ OF_THESIS: dict[str, Any] = {
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class HierarchicalMDH(DivisiveTree):
     """Divisive clustering by minimum density hyperplanes; finds the number of clusters.
 

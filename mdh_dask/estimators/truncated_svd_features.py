@@ -1,6 +1,5 @@
 """Truncated singular value decomposition of sparse rows, as a scikit-learn transformer."""
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -21,7 +20,6 @@ SAMPLED = 10_000
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class TruncatedSVDFeatures(FeatureTransformer):
     """Products of rows with the leading singular vectors of a sample, for sparse rows of many columns such as texts.
 

@@ -1,6 +1,5 @@
 """Rows of length one, as a scikit-learn transformer."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..chunks import Plan
@@ -10,7 +9,6 @@ from .planned import FeatureTransformer
 
 
 @documented
-@dataclass(kw_only=True, eq=False, repr=False)
 class UnitLengthFeatures(FeatureTransformer):
     """Rows scaled to length one, for embeddings, whose directions say what is alike.
 

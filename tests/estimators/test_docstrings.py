@@ -92,26 +92,10 @@ def test_what_a_class_describes_itself_comes_first():
         Some.
         """
 
-        def __init__(self, b="x", a=None): ...
+        b: str = "x"
+        a: float | None = None
 
     assert Own.__doc__ == (
         'A class.\n\nMore.\n\nParameters\n----------\nb : str or None, default="x"\n    Text of\n    two lines.\n'
         "a : float, default=None\n    Its own.\n\nAttributes\n----------\nc_ : int\n\nNotes\n-----\nSome."
     )
-
-
-def test_a_class_without_a_docstring_has_only_what_it_inherits():
-    class Base:
-        """A base.
-
-        Parameters
-        ----------
-        a : int
-            The base's.
-        """
-
-    @documented
-    class Own(Base):
-        def __init__(self, a=1, b=2): ...
-
-    assert sections(Own.__doc__) == {"": "", "Parameters": "a : int, default=1\n    The base's."}
