@@ -29,7 +29,6 @@ from .docstrings import documented
 from .explaining import best_failed, why_not
 from .in_groups import InGroups
 from .kernel_variants import HierarchicalKernelMDH
-from .missing import MISSING
 from .models import form_of, of_form
 from .states import TreeState
 from .tree_estimator import TreeEstimator
@@ -130,14 +129,7 @@ class ConsensusClustering(InGroups):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [None, TreeEstimator, DensityTree, list],
         "n_trees": [Interval(Integral, 2, MOST_TREES, closed="both")],
-        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
         "combine": [StrOptions({"linkage", "votes"})],
-        "merge": ["boolean"],
-        "column_types": [str, dict],
-        "missing": [StrOptions(MISSING)],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
     state_type = ConsensusState
     feature_map_ = None  # every tree has its own

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,7 +27,6 @@ from .density_merges import cut_cells, table_of, why_merged
 from .density_state import DensityState
 from .docstrings import documented
 from .in_groups import InGroups
-from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
 from .row_values import Absent
 
@@ -121,15 +120,10 @@ class DensityTree(InGroups):
     array([300, 300])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS | {
-        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "sample_size": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
         "n_landmarks": [Interval(Integral, 2, MOST_SAMPLED, closed="both")],
         "unclassified": [StrOptions({"nearest", "leave"})],
-        "outliers": [Interval(Real, 0, 1, closed="left")],
     }
     state_type = DensityState
     score_samples = Absent("score_samples: rows outside the density level are those with boundary_distance(X) < 0")

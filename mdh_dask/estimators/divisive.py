@@ -139,9 +139,7 @@ class DivisiveClustering(DivisiveTree):
     4
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = DivisiveTree._parameter_constraints | {
-        "projection_params": [None, Mapping]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"projection_params": [None, Mapping]}
 
     projection: str | Projection = DivisiveTree.projection
     n_projections: int = DivisiveTree.n_projections

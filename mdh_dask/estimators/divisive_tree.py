@@ -23,7 +23,6 @@ from ..splits.search_null import Search, shared_search
 from ..splits.stopping import STOP_RULES, StopRule
 from .checks import checked_proposal, rows_of_share
 from .constraints import Interval, StrOptions
-from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
 from .proposing import OPTIONS, PROPOSERS, SEARCHED, Branch, searching
 from .tree_estimator import TreeEstimator
@@ -98,25 +97,20 @@ class DivisiveTree(TreeEstimator):
     """
 
     # The keys are views, so that names registered later are valid, too.
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS | {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "projection": [StrOptions(PROJECTIONS.keys()), callable],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
         "criterion": [StrOptions(CRITERIA.keys()), list, tuple],
         "threshold_rule": [StrOptions(THRESHOLD_RULES.keys())],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
         "stop_rule": [StrOptions(STOP_RULES.keys())],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
-        "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
         "order": [None, StrOptions(ORDERS.keys())],
-        "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "max_levels": [None, Interval(Integral, 0, None, closed="left")],
         "min_relative_depth": [Interval(Real, 0, None, closed="left")],
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
         "sample_size": [None, Interval(Integral, 1, None, closed="left")],
         "refine": ["boolean"],
-        "merge": ["boolean"],
         "decay": [Interval(Real, 0, 1, closed="both")],
         "criterion_first": ["boolean"],
         "fixed_directions": ["boolean"],

@@ -113,10 +113,6 @@ class GowerFeatures(KernelPCAFeatures):
     kernel_parameter = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: constraint
-        for name, constraint in KernelPCAFeatures._parameter_constraints.items()
-        if name not in ("kernel", "scale")
-    } | {
         "method": [StrOptions({"nystrom", "explicit"})],
         "weights": ["array-like", None],
         "missing": [StrOptions({"pairs", "level"})],

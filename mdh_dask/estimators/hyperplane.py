@@ -104,7 +104,6 @@ class MinimumDensityHyperplane(DivisiveTree):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DivisiveTree._parameter_constraints,
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
         "max_components": [None, Interval(Integral, 2, None, closed="left")],

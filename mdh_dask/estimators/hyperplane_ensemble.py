@@ -19,7 +19,6 @@ from .checks import check_first_look
 from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .in_groups import InGroups
-from .missing import MISSING
 from .row_values import Absent
 
 MOST_HYPERPLANES = 1024
@@ -111,18 +110,9 @@ class HyperplaneEnsemble(InGroups):
         "n_hyperplanes": [Interval(Integral, 1, MOST_HYPERPLANES, closed="both")],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
         "stop_rule": [StrOptions({name for name, rule in STOP_RULES.items() if rule.of_any_hyperplane})],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
-        "sample_size": [Interval(Integral, 2, None, closed="left")],
-        "scale": ["boolean"],
         "max_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
         "information_criterion": [StrOptions(set(get_args(Criterion)))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "column_types": [str, dict],
-        "missing": [StrOptions(MISSING)],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
     state_type = HyperplaneMixture
     score_samples = outliers = Absent(

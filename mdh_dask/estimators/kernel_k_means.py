@@ -18,7 +18,6 @@ from .base import ClusterEstimator
 from .checks import categorical_columns, check_first_look
 from .constraints import Interval
 from .docstrings import documented
-from .mapped import CONSTRAINTS
 from .planned import FeatureTransformer
 from .states import CentroidState
 
@@ -86,11 +85,8 @@ class KernelKMeans(ClusterEstimator):
     (3,)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS | {
-        "n_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "max_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "sample_size": [Interval(Integral, 2, None, closed="left")],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_clusters": [Interval(Integral, 1, None, closed="left")]
     }
     state_type = CentroidState
     _number = None

@@ -1,7 +1,7 @@
 """Kernel principal components of rows by the Nyström method, as a scikit-learn transformer."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -117,14 +117,8 @@ class KernelPCAFeatures(FeatureTransformer):
     # The keys are views, so that names registered later are valid, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(KERNELS.keys()), Kernel, callable],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "variance": [Interval(Real, 0, 1, closed="right")],
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
         "landmark_method": [StrOptions(LANDMARKS.keys())],
-        "scale": ["boolean"],
-        "column_types": [str, dict],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
 
     kernel: str | Kernel | Callable = "local_scaling"

@@ -21,7 +21,6 @@ from ..summaries.history import MOST_VALUES, REMEMBERED
 from .constraints import StrOptions
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
-from .missing import MISSING
 from .mixed_pca import MixedPCA as MixedPCA
 from .models import form_of, of_form
 from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
@@ -72,18 +71,6 @@ def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
     return cls(**own) if name in FEATURE_MAPS else cls(kernel=name, **own)
 
 
-CONSTRAINTS: dict[str, list[Any]] = {
-    "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
-    "scale": ["boolean"],
-    "cache": [None, StrOptions(set(get_args(Cache)))],
-    "column_types": [str, dict],
-    "missing": [StrOptions(MISSING)],
-    "random_state": ["random_state"],
-    "progress": ["boolean"],
-}
-"""Constraints of the parameters that all of these estimators have."""
-
-
 class Mapped(RowValues):
     """Base of the estimators, with or without the parameter `feature_map`: None to cluster the rows themselves.
 
@@ -113,6 +100,10 @@ class Mapped(RowValues):
         Map fitted to the rows, to whose features centroids and the splits of trees belong.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
+        "cache": [None, StrOptions(set(get_args(Cache)))],
+    }
     feature_map: Any = None
     feature_map_: FeatureTransformer | None
     _seen: Sample | None = None

@@ -17,9 +17,6 @@ from .blocks import complete, unmasked, with_means
 if TYPE_CHECKING:
     from .rows import Rows, RowSpec
 
-MISSING = frozenset({"error", "mean", "drop"})
-"""Values of the parameter ``missing``."""
-
 logger = logging.getLogger(__name__)
 
 

@@ -1,8 +1,7 @@
 """Mixed probabilistic principal component analysis, as a scikit-learn transformer."""
 
 from collections.abc import Generator
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
 from .checks import categorical_columns, check_typed_look
-from .constraints import Interval
 from .docstrings import documented
 from .planned import FeatureTransformer
 
@@ -88,17 +86,6 @@ class MixedPCA(FeatureTransformer):
 
     map_type = MixedPCAMap
     uses_types = True
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [None, Interval(Integral, 1, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "sample_size": [Interval(Integral, 2, None, closed="left")],
-        "column_types": [str, dict],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
-    }
 
     n_components: int | None = None
     n_init: int = 3

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import field
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from .._state import FeatureMap
 from .._typing import Floats, RowArray
 from ..kernels import KERNELS, Kernel, Polynomial, Precomputed, resolve_kernel
 from ..kernels.mds import ScalingMap, Squares, scaling_map
-from .constraints import Interval, StrOptions
+from .constraints import StrOptions
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 
@@ -88,12 +87,8 @@ class MultidimensionalScaling(KernelPCAFeatures):
     kernel_parameter = "dissimilarity"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: constraint for name, constraint in KernelPCAFeatures._parameter_constraints.items() if name != "kernel"
-    } | {
         "metric": ["boolean"],
         "dissimilarity": [StrOptions({"euclidean", *KERNELS}), Kernel, callable],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     kernel: Any = field(init=False, default=None)

@@ -167,9 +167,7 @@ class HierarchicalSpectral(DivisiveTree):
     array([300, 300])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = DivisiveTree._parameter_constraints | {
-        "feature_map": [StrOptions(AFFINITIES), AffinityFeatures]
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"feature_map": [StrOptions(AFFINITIES), AffinityFeatures]}
 
     projection = "spectral"
     n_projections = 1

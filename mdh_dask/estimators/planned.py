@@ -20,7 +20,7 @@ from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks,
 from ..columns import ColumnTypes
 from ..kernels import Kernel
 from .blocks import check_finite, of_block, of_complete_rows
-from .constraints import InvalidParameterError, StrOptions
+from .constraints import SHARED, InvalidParameterError, StrOptions
 from .frames import like_rows
 from .missing import MissingValues
 from .models import refuse_others
@@ -53,6 +53,7 @@ class Planned(BaseEstimator, ABC):
         Number of columns of the rows of `fit`.
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = SHARED
     saved_as: ClassVar[str] = "parameters"
     """Name of the parameters in errors about saved models."""
     kernel_parameter: ClassVar[str | None] = None
@@ -68,6 +69,12 @@ class Planned(BaseEstimator, ABC):
     n_passes_: int
     _wide: bool = False
     """Whether the rows of `fit` are sparse, with more columns than samples may have as dense rows."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the constraints of the bases, which do no harm where a class lacks a parameter."""
+        super().__init_subclass__(**options)
+        own = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__)]
+        cls._parameter_constraints = {name: one for constraints in own for name, one in constraints.items()}
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Raise an error that names the parameters if they are given by position, or the nearest one."""
@@ -200,7 +207,8 @@ class Planned(BaseEstimator, ABC):
 class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Planned):
     """Base of the feature maps: the scikit-learn interface to a `FeatureMap`, which a plan of passes computes.
 
-    A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``.
+    A subclass is a dataclass of parameters, `random_state` and `progress` among them, with ``_parameter_constraints``
+    for those that others do not share.
     It names its `map_type` and implements `_plan`. A line in `FEATURE_MAPS` makes it a choice of ``feature_map``.
 
     Attributes

@@ -190,7 +190,6 @@ class ProjectionPursuitTree(DivisiveTree):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DivisiveTree._parameter_constraints,
         "search": [StrOptions({"auto", "combined", "genetic", "brute", "random"})],
     }
 

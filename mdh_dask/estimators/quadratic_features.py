@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -110,13 +110,6 @@ class QuadraticFeatures(FeatureTransformer):
     """
 
     map_type = QuadraticMap
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": ["boolean"],
-        "column_types": [str, dict],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
-    }
 
     scale: bool = True
     column_types: Any = "auto"

@@ -25,7 +25,6 @@ from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .frames import plain_labels, with_values
 from .hyperplane import MinimumDensityHyperplane
-from .missing import MISSING
 from .models import part
 from .targets import encoded
 
@@ -99,9 +98,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **MinimumDensityHyperplane._parameter_constraints,
         "gamma": ["array-like"],
-        "missing": [StrOptions(MISSING - {"drop"})],  # its labels are those of all rows
+        "missing": [StrOptions({"error", "mean"})],  # its labels are those of all rows
         "margin": [Interval(Real, 0, None, closed="left")],
         "max_labelled": [Interval(Integral, 2, None, closed="left")],
     }

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import field
-from numbers import Integral
 from typing import Any, ClassVar
 
 from ..kernels import Kernel
 from ..kernels.landmarks import SAMPLE
 from ..kernels.registry import AFFINITIES
 from ..kernels.spectral import NUMBER_RULES
-from .constraints import Interval, StrOptions
+from .constraints import StrOptions
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans
 from .spectral_features import SpectralFeatures
@@ -68,10 +67,7 @@ class SpectralClustering(KernelKMeans):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: constraint for name, constraint in KernelKMeans._parameter_constraints.items() if name != "feature_map"
-    } | {
         "kernel": [StrOptions(AFFINITIES), Kernel, callable],
-        "n_landmarks": [Interval(Integral, 2, None, closed="left")],
         "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
 

@@ -71,7 +71,6 @@ class SpectralFeatures(KernelPCAFeatures):
     map_type: ClassVar[type[FeatureMap]] = SpectralMap
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelPCAFeatures._parameter_constraints,
         "max_components": [Interval(Integral, 1, None, closed="left")],
         "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
@@ -142,10 +141,8 @@ class AffinityFeatures(SpectralFeatures):
     map_type: ClassVar[type[FeatureMap]] = NystromMap
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: constraint
-        for name, constraint in SpectralFeatures._parameter_constraints.items()
-        if name not in ("max_components", "number_rule")
-    } | {"n_components": [Interval(Integral, 1, None, closed="left")]}
+        "n_components": [Interval(Integral, 1, None, closed="left")]
+    }
 
     n_components: int = 100
     max_components: int = field(init=False, default=100)

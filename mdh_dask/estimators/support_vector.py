@@ -21,7 +21,6 @@ from .checks import check_first_look, rows_of_share
 from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .in_groups import InGroups
-from .missing import MISSING
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""
@@ -122,20 +121,11 @@ class SupportVectorClustering(InGroups):
     # The keys are views: a name that is registered later is an option, too.
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "width": [StrOptions({"sweep"}), Interval(Real, 0, None, closed="neither")],
-        "outliers": [Interval(Real, 0, 1, closed="left")],
         "adjacency": [StrOptions(ADJACENCY.keys())],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "n_segment": [None, Interval(Integral, 1, None, closed="left")],
         "n_landmarks": [Interval(Integral, 2, MOST_LANDMARKS, closed="both")],
         "unclassified": [StrOptions(UNCLASSIFIED.keys())],
-        "scale": ["boolean"],
-        "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
-        "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
-        "column_types": [str, dict],
-        "missing": [StrOptions(MISSING)],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
     state_type = Contours
 

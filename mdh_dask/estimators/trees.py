@@ -206,7 +206,6 @@ class HierarchicalMDH(DivisiveTree):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DivisiveTree._parameter_constraints,
         "starts": [StrOptions(set(get_args(Starts)))],
     }
 

@@ -67,9 +67,6 @@ class TruncatedSVDFeatures(FeatureTransformer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "unit_length": ["boolean"],
-        "column_types": [str, dict],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
     }
 
     n_components: int = 20

@@ -1,6 +1,6 @@
 """Rows of length one, as a scikit-learn transformer."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..chunks import Plan
 from ..kernels.unit_length import UnitLengthMap
@@ -39,12 +39,6 @@ class UnitLengthFeatures(FeatureTransformer):
     """
 
     map_type = UnitLengthMap
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "column_types": [str, dict],
-        "random_state": ["random_state"],
-        "progress": ["boolean"],
-    }
 
     column_types: Any = "auto"
     random_state: Any = 0

@@ -192,7 +192,7 @@ def _map_fields(cls: type) -> dict[str, Field]:
     """Return the fields of the parameters of a feature map."""
     constraints: dict[str, Any] = cls._parameter_constraints  # type: ignore[attr-defined]
     fields = {name: field_of(constraints[name]) for name in options_of(cls)}
-    if Kernel in constraints.get("kernel", ()):
+    if "kernel" in fields and Kernel in constraints["kernel"]:
         fields["kernel"] = _kernel_field(fields["kernel"])
     return fields
 
