@@ -14,7 +14,7 @@ from .._errors import SettingError
 from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
-from ..chunks import Statistic, announced, holds_compact, merge_chunks
+from ..chunks import Statistic, Together, announced, holds_compact, merge_chunks
 from ..clusters.current import cluster_for, current_cluster
 from ..estimators.editing import renamed
 from ..estimators.history import continued
@@ -49,38 +49,12 @@ class RowsPerLabel(Statistic):
         return np.bincount(blocks[0] - self.lowest, minlength=self.n_labels)
 
 
-@dataclass(frozen=True)
-class BesideIds(Statistic):
-    """A statistic of the labels for which ids are written."""
+class BesideIds(Together):
+    """Statistics of the labels for which ids are written."""
 
-    of_labels: Statistic
-
-    @property
-    def journalled(self) -> bool:
-        """Whether the journal keeps the value of the statistic of labels."""
-        return self.of_labels.journalled
-
-    @property
-    def keeps_blocks(self) -> bool:
-        """Whether the blocks must stay as they are for it."""
-        return self.of_labels.keeps_blocks
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Whether it takes sparse rows."""
-        return self.of_labels.takes_sparse
-
-    def chunk(self, start: int, *blocks: AnyArray) -> Any:
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
         """Leave the ids out."""
-        return self.of_labels.chunk(start, *blocks[1:])
-
-    def combine(self, left: Any, right: Any) -> Any:
-        """Combine as the statistic of labels does."""
-        return self.of_labels.combine(left, right)
-
-    def finalise(self, state: Any) -> Any:
-        """Finalise as the statistic of labels does."""
-        return self.of_labels.finalise(state)
+        return super().chunk(start, *blocks[1:])
 
 
 Cluster = AbstractContextManager[str]
@@ -282,7 +256,7 @@ def write_labels(
     told = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
     about, written = {"n_clusters": int(estimator.n_clusters_)}, labels
     if outputs.ids:
-        beside, told = (labels, *beside), BesideIds(told)
+        beside, told = (labels, *beside), BesideIds((told,))
         written = renamed(labels, np.append(estimator.ids_, -1))
 
     def write(also: Statistic, *more: RowArray) -> Any:
@@ -302,7 +276,7 @@ def write_labels(
             chunk_rows=chunk_rows, overwrite=outputs.may_replace(outputs.confidence),
         )  # fmt: skip
     logger.info("labels written")
-    return value
+    return value[0] if outputs.ids else value
 
 
 def check_confidence(estimator: Any, outputs: Outputs) -> None:
