@@ -2,7 +2,7 @@
 
 from dataclasses import field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Never, Self, get_args
+from typing import Any, ClassVar, Never, get_args
 
 import numpy as np
 
@@ -129,21 +129,6 @@ class MinimumDensityHyperplane(DivisiveTree):
     bandwidth: str | float = "principal"
     refine: bool = False
     as_divisive = Absent("as_divisive: DivisiveClustering(projection='mdh', max_levels=1) is near to it")
-
-    @classmethod
-    def as_in_paper(cls, **changes: Any) -> Self:
-        """Return the hyperplane of JMLR 17(156), section 5.1.1, with other parameters where given.
-
-        Pursuits start at the first two components and end within nine tenths of a standard deviation of the mean; they
-        work on all of at most 100,000 rows.
-
-        Examples
-        --------
-        >>> MinimumDensityHyperplane.as_in_paper()
-        MinimumDensityHyperplane(alpha_max=0.9, sample_size=100000, starts='pca2')
-        """
-        of_paper: dict[str, Any] = {"starts": "pca2", "alpha_max": 0.9, "sample_size": 100_000}
-        return cls(**of_paper | changes)
 
     def _rule(self) -> SplitRule:
         return replace(super()._rule(), alpha=self.alpha_max)

@@ -1,7 +1,6 @@
 """Kernel variants of divisive methods: the same trees on features."""
 
 import logging
-from typing import TYPE_CHECKING, Any
 
 from .._state import FeatureMap
 from .._typing import RowArray
@@ -9,13 +8,9 @@ from ..chunks import merge_chunks
 from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
 from .docstrings import documented
-from .kernel_pca_features import KernelPCAFeatures
 from .planned import FeatureTransformer
 from .pursuit_trees import DePDDP
-from .trees import OF_THESIS, HierarchicalMDH
-
-if TYPE_CHECKING:
-    from .divisive import DivisiveClustering
+from .trees import HierarchicalMDH
 
 logger = logging.getLogger(__name__)
 
@@ -82,22 +77,6 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     merge: bool = True
     starts: Starts = "balanced"
     bandwidth = "principal"
-
-    @classmethod
-    def as_in_thesis(cls, **changes: Any) -> "DivisiveClustering":
-        """Return the tree of the thesis, algorithm 4, with other parameters of `as_divisive` where given.
-
-        All components of a kernel with local scaling are searched, and no leaves are merged; for algorithm 5, give
-        ``feature_map="local_scaling"``, the components with nine tenths of the variance. See
-        `HierarchicalMDH.as_in_thesis`.
-
-        Examples
-        --------
-        >>> HierarchicalKernelMDH.as_in_thesis().feature_map
-        KernelPCAFeatures(variance=1.0)
-        """
-        features = KernelPCAFeatures(kernel="local_scaling", variance=1.0)
-        return cls().as_divisive(**OF_THESIS | {"feature_map": features, "merge": False} | changes)
 
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         n_passes = super()._learn_tree(rows, seed)

@@ -1,15 +1,12 @@
 """Principal direction divisive partitioning, its variants that search for a separation, and projection pursuit."""
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..projections.search import SearchKind
 from .constraints import StrOptions
 from .divisive_tree import DivisiveTree
 from .docstrings import documented
-
-if TYPE_CHECKING:
-    from .divisive import DivisiveClustering
 
 
 @documented
@@ -202,36 +199,6 @@ class ProjectionPursuitTree(DivisiveTree):
     merge: bool = field(init=False, default=False)
     n_projections: int = 1000
     search: SearchKind = "auto"
-
-    @classmethod
-    def as_in_paper(cls, max_clusters: int | None = None, **changes: Any) -> "DivisiveClustering":
-        """Return the tree of TR-2003009 with its test, or with the known number of clusters.
-
-        Parameters
-        ----------
-        max_clusters : int or None
-            Number of clusters (section 3.3.1): the branch with the best index is split next until there are so many.
-            None for the test against single directions of normal rows (section 3.3.6, phi = 0.005).
-        **changes
-            Other parameters of `as_divisive`, such as ``search="genetic"``.
-
-        Notes
-        -----
-        Directions are drawn in units of the columns, on all of at most 100,000 rows, and clusters have no least size;
-        a search only counts thresholds with at least the square root of its rows on each side. The test, which the
-        report used, splits nearly every cloud; the number of the classes gives the accuracies it reports, or better
-        (``python -m tests.benchmarks hppc``).
-
-        Examples
-        --------
-        >>> ProjectionPursuitTree.as_in_paper(4).stop_rule, ProjectionPursuitTree.as_in_paper().stop_rule
-        ('known-number', 'null')
-        """
-        of_paper: dict[str, Any] = {"whiten": False, "min_cluster_size": 1, "sample_size": 100_000}
-        if max_clusters is None:
-            return cls().as_divisive(**of_paper | {"stop_rule": "null", "quantile": 0.995} | changes)
-        known = {"stop_rule": "known-number", "order": "criterion", "max_clusters": max_clusters}
-        return cls().as_divisive(**of_paper | known | changes)
 
     def _options(self) -> dict[str, Any]:
         return {"search": self.search}

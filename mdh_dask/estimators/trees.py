@@ -1,14 +1,11 @@
 """Trees of separators on random directions, minimum density hyperplanes, principal and independent components."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 from ..projections.mdh import Starts
 from .constraints import StrOptions
 from .divisive_tree import DivisiveTree
 from .docstrings import documented
-
-if TYPE_CHECKING:
-    from .divisive import DivisiveClustering
 
 
 @documented
@@ -124,45 +121,6 @@ class RandomProjectionTree(DivisiveTree):
 
     n_projections: int = 1000
 
-    @classmethod
-    def as_in_thesis(cls, n_projections: int = 1000, **changes: Any) -> "DivisiveClustering":
-        """Return the tree of the thesis, sections 6.1 to 6.3.1, with other parameters where given.
-
-        Parameters
-        ----------
-        n_projections : int, default=1000
-            100, 500 or 1000 in the thesis.
-        **changes
-            Parameters of `DivisiveClustering`, such as ``criterion="dip"``, ``stop_rule="level"`` or `max_clusters`.
-
-        Notes
-        -----
-        The directions are uniform on the sphere and the same for all branches. The best of all by the criterion is
-        split at its deepest valley, if that is deeper than in as many uniform rows as there are in all; there is no
-        least size and no least depth. The text does not bound thresholds, and so splits off many tails; here
-        ``alpha=1``, as for the hyperplanes of its chapter 4.
-
-        Examples
-        --------
-        >>> tree = RandomProjectionTree.as_in_thesis(100, criterion="dip")
-        >>> tree.projection, tree.stop_rule, tree.alpha
-        ('uniform_sphere', 'fixed', 1.0)
-        """
-        of_thesis: dict[str, Any] = {
-            "projection": "uniform_sphere", "criterion_first": True, "fixed_directions": True, "order": "criterion",
-            "stop_rule": "fixed", "n_candidates": 1, "min_cluster_size": 1, "min_relative_depth": 0.0, "alpha": 1.0,
-            "sample_size": None,
-        }  # fmt: skip
-        return cls(n_projections=n_projections).as_divisive(**of_thesis | changes)
-
-
-OF_THESIS: dict[str, Any] = {
-    "starts": "pca2", "alpha_max": 1.0, "alpha": 1.0, "bandwidth": "principal",
-    "threshold_rule": "minimum_density", "stop_rule": "hold-out-uniform", "n_candidates": 2, "min_cluster_size": 1,
-    "min_relative_depth": 0.0, "sample_size": 100_000,
-}  # fmt: skip
-"""Parameters of the thesis, with pursuits on at most this many rows of a branch."""
-
 
 @documented
 class HierarchicalMDH(DivisiveTree):
@@ -211,23 +169,6 @@ class HierarchicalMDH(DivisiveTree):
 
     projection = "mdh"
     starts: Starts = "valleys"
-
-    @classmethod
-    def as_in_thesis(cls, **changes: Any) -> "DivisiveClustering":
-        """Return the tree of the thesis, algorithms 1 and 2, with other parameters of `as_divisive` where given.
-
-        Notes
-        -----
-        Pursuits start at two components of a branch and end within one standard deviation of its mean. The sides of a
-        split are tested against uniform rows on held-out rows; there is no least size and no least depth. Of the two
-        ends, the one that is deeper on the rows that chose it is tested first, with half of the level.
-
-        Examples
-        --------
-        >>> HierarchicalMDH.as_in_thesis(max_clusters=9).stop_rule
-        'hold-out-uniform'
-        """
-        return cls().as_divisive(**OF_THESIS | changes)
 
     def _options(self) -> dict[str, Any]:
         return {"starts": self.starts}

@@ -13,12 +13,12 @@ from mdh_dask import (
     ICATree,
     KernelPCAFeatures,
     PCATree,
-    RandomProjectionTree,
 )
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.simulate import noisy_axes_mixture
 
 from .methods import standardised
+from .published_settings import random_projections
 from .regret import box_plot
 from .shared import Table
 
@@ -34,7 +34,7 @@ Maker = Callable[[int, int], Any]
 
 
 def _letter(criterion: str) -> Maker:
-    return lambda r, k: RandomProjectionTree.as_in_thesis(r, criterion=criterion)
+    return lambda r, k: random_projections(r, criterion=criterion)
 
 
 def _objective(criterion: str, rule: str, order: str) -> Maker:

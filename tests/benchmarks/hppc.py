@@ -21,6 +21,7 @@ from mdh_dask.projections.search import DirectionSearch, IndexScore, SearchSpace
 from mdh_dask.simulate import bolton_mixture
 
 from .published import BOUNDS_OF_TREES, HPPC, HPPC_PEERS
+from .published_settings import projection_pursuit
 from .shared import SKIPPED, Table, folder_of, labelled_set, verdict
 
 SHORT: dict[str, Any] = {"n_seeds": 2, "n_clouds": 4, "sets": ("bolton_2", "crabs"), "sample_sizes": (200, 1000)}
@@ -159,7 +160,7 @@ def _searches(n_seeds: int, sets: Sequence[str], folder: str | None) -> Table:
                 rows.append((name, *shape, search, stop, n_runs, *scores.cells(), published, *bound))
 
             def known(X: np.ndarray, k: int, seed: int, search: str = search) -> Any:
-                return ProjectionPursuitTree.as_in_paper(k, search=search, random_state=seed).fit(X).labels_
+                return projection_pursuit(k, search=search, random_state=seed).fit(X).labels_
 
             scores = _scores(name, n_seeds, folder, known)
             assert scores is not None

@@ -24,6 +24,7 @@ from mdh_dask import (
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
 from mdh_dask.simulate import varied_mixture
 
+from . import published_settings
 from .figure_regret import ALPHA
 from .published import (
     HIERARCHICAL,
@@ -63,7 +64,7 @@ BI_PARTITIONS: dict[str, Maker] = {
 """By the names of `KERNEL_METHODS`."""
 
 HYPERPLANES: dict[str, Maker] = {
-    "MDP²": lambda seed, k: MinimumDensityHyperplane.as_in_paper(random_state=seed),
+    "MDP²": lambda seed, k: published_settings.hyperplane(random_state=seed),
     "SCn": lambda seed, k: SpectralClustering(n_clusters=2, random_state=seed),
     "LDA-2m": lambda seed, k: ClusterabilityTree(random_state=seed).as_divisive(max_levels=1, stop_rule="none"),
     "2-means++": lambda seed, k: KernelKMeans(n_clusters=2, feature_map=None, random_state=seed),
@@ -73,10 +74,10 @@ HYPERPLANES: dict[str, Maker] = {
 """By the names of `JMLR_METHODS`, but for support vector regressions."""
 
 TREES: dict[str, Maker] = {
-    "KMDH_hier": lambda seed, k: HierarchicalKernelMDH.as_in_thesis(
+    "KMDH_hier": lambda seed, k: published_settings.kernel_mdh(
         feature_map=_kernel("local_scaling", seed), random_state=seed
     ),
-    "S-KMDH_hier": lambda seed, k: HierarchicalKernelMDH.as_in_thesis(
+    "S-KMDH_hier": lambda seed, k: published_settings.kernel_mdh(
         feature_map=_kernel("local_scaling", seed, 0.9), random_state=seed
     ),
     "K-dePDDP": lambda seed, k: KernelDePDDP(random_state=seed),
@@ -96,14 +97,14 @@ TREES: dict[str, Maker] = {
 
 HIERARCHICAL_TREES: dict[str, Maker] = {
     "HierarchicalMDH": lambda seed, k: HierarchicalMDH(random_state=seed),
-    "as_in_thesis": lambda seed, k: HierarchicalMDH.as_in_thesis(random_state=seed),
+    "as_in_thesis": lambda seed, k: published_settings.mdh(random_state=seed),
     "DePDDP": lambda seed, k: DePDDP(random_state=seed),
 }
 """By the names of the estimators; the first two stand beside MDH_hier."""
 
 OF_MIXTURES: dict[str, Callable[..., Any]] = {
     "HierarchicalMDH": HierarchicalMDH,
-    "as_in_thesis": HierarchicalMDH.as_in_thesis,
+    "as_in_thesis": published_settings.mdh,
 }
 
 

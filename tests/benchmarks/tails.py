@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mdh_dask import RandomProjectionTree
 from mdh_dask.metrics import normalized_mutual_information
 
+from .published_settings import random_projections
 from .sets import any_set
 from .shared import FOLDER, SKIPPED, Table
 
@@ -24,7 +24,7 @@ BOUNDS: dict[str, dict[str, Any]] = {
     "fresh directions": {"alpha": None, "fixed_directions": False},
     "fresh directions, within 1 sd": {"fixed_directions": False},
 }
-"""Changes to `RandomProjectionTree.as_in_thesis`."""
+"""Changes to `random_projections`."""
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
         for what, changes in BOUNDS.items():
             found = []
             for seed in range(n_seeds):
-                tree = RandomProjectionTree.as_in_thesis(n_projections, random_state=seed, **changes).fit(X)
+                tree = random_projections(n_projections, random_state=seed, **changes).fit(X)
                 small = np.count_nonzero(np.bincount(tree.labels_) < 10)
                 found.append((normalized_mutual_information(y, tree.labels_), tree.n_clusters_, small))
             lines.append((name, what, *map(float, np.mean(found, axis=0))))

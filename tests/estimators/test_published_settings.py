@@ -3,14 +3,12 @@
 import dask.array as da
 import numpy as np
 import pytest
+from benchmarks.published_settings import kernel_mdh, mdh, projection_pursuit, random_projections
 
 from mdh_dask import (
     DivisiveClustering,
-    HierarchicalKernelMDH,
-    HierarchicalMDH,
     MinimumDensityHyperplane,
     ProjectionPursuitTree,
-    RandomProjectionTree,
 )
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.mdh import N_RANDOM, minimum_density_hyperplanes
@@ -26,10 +24,10 @@ def mixture():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: RandomProjectionTree.as_in_thesis(60),
-        HierarchicalMDH.as_in_thesis,
-        lambda: HierarchicalKernelMDH.as_in_thesis(feature_map="quadratic"),
-        lambda: ProjectionPursuitTree.as_in_paper(3),
+        lambda: random_projections(60),
+        mdh,
+        lambda: kernel_mdh(feature_map="quadratic"),
+        lambda: projection_pursuit(3),
     ],
     ids=["rp", "mdh", "kernel mdh", "hppc"],
 )
@@ -62,7 +60,7 @@ def test_fixed_directions_are_the_same_in_all_branches_for_any_chunks(sample_siz
 
 def test_the_published_test_of_projection_pursuit_splits_a_normal_cloud_and_the_default_does_not():
     X = np.random.default_rng(0).normal(size=(400, 4))
-    assert ProjectionPursuitTree.as_in_paper(n_projections=50).fit(X).n_clusters_ > 1
+    assert projection_pursuit(n_projections=50).fit(X).n_clusters_ > 1
     assert ProjectionPursuitTree(n_projections=50).fit(X).n_clusters_ == 1
 
 
