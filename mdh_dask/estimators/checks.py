@@ -81,13 +81,7 @@ def checked_proposal(proposed: Any, n_features: int) -> Proposal:
 
 
 def rows_of_share(size: float | None, n_rows: int) -> int:
-    """Return a number of rows from a count, a share of all rows, or None for the square root of their number.
-
-    Examples
-    --------
-    >>> rows_of_share(25, 10_000), rows_of_share(0.01, 10_000), rows_of_share(None, 10_000)
-    (25, 100, 100)
-    """
+    """Return a number of rows from a count, a share of all rows, or None for the square root of their number."""
     if size is None:
         return ceil(sqrt(n_rows))
     return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)

@@ -51,14 +51,6 @@ def bounds_of(rows: AnyArray, share: float | None = None, widths: float = WIDTHS
     The bulk of a column lies between order statistics, which no single row can move, however far it is. Columns whose
     bulk is a single value, as for rare events, have no bounds. Outside the bulk is a `share` of the rows at either end:
     with that of the smallest cluster, by default of the square root of the number of rows, they are too few to be one.
-
-    Examples
-    --------
-    >>> rows = np.arange(100.0)[:, None]
-    >>> rows[99] = 1e9
-    >>> low, high = bounds_of(rows)
-    >>> low.round().tolist(), high.round().tolist()
-    ([-227.0], [326.0])
     """
     n, d = rows.shape
     left_out = _left_out(n, share)
@@ -84,12 +76,6 @@ def clipped(rows: AnyArray, scaled: bool) -> AnyArray:
     """Return rows with values that are very far from the bulk of their column moved to `FARTHEST` ranges from it.
 
     Columns whose bulk is a single value have the widest range of all, unless they are `scaled` afterwards.
-
-    Examples
-    --------
-    >>> rows = np.append(np.arange(100.0), 1e20)[:, None]
-    >>> clipped(rows, scaled=True)[-2:].round().tolist()
-    [[99.0], [78097.0]]
     """
     low, high = bounds_of(rows, widths=FARTHEST)
     wide = np.isfinite(high)
@@ -104,12 +90,6 @@ def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> 
     """Return the rows, and some of them, that are within the bounds of the latter, without a copy if all are.
 
     `share` is that of `bounds_of`.
-
-    Examples
-    --------
-    >>> rows = np.append(np.arange(100.0), 1e9)[:, None]
-    >>> [len(near) for near in near_rows(rows, rows[::2])]
-    [100, 50]
     """
     doubtful = np.flatnonzero(~_certainly_near(columns_of(loop_ready(rows)), scoring, share))
     if len(doubtful) == 0:

@@ -201,24 +201,13 @@ def joint_p_value(first: float, second: float) -> float:
 
     The split that one half chooses is independent of the rows of the other half, on which it is tested. So each p-value
     is valid for any choosing half, and both are nearly independent.
-
-    Examples
-    --------
-    >>> round(joint_p_value(0.05, 0.05), 3), round(joint_p_value(0.01, 1.0), 3)
-    (0.01, 0.23)
     """
     score = sum(-ndtri(min(max(p, LEAST), MOST)) for p in (first, second))
     return float(ndtr(-score / 2**0.5))
 
 
 def decided(votes: Sequence[bool]) -> bool | None:
-    """Return the majority of `N_DIVISIONS` votes, or None if more votes are needed.
-
-    Examples
-    --------
-    >>> decided([True, True]), decided([True] * 4), decided([False, True] * 5 + [False])
-    (None, True, False)
-    """
+    """Return the majority of `N_DIVISIONS` votes, or None if more votes are needed."""
     yes, no = sum(votes), len(votes) - sum(votes)
     if abs(yes - no) >= LEAD or max(yes, no) > N_DIVISIONS // 2:
         return yes > no

@@ -161,17 +161,6 @@ def recount(tree: Tree) -> Plan[Tree]:
 
     Returns a plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
         of the new rows; the relative depths and the deviations of the columns are unknown, and NaN.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "threshold": 0.5}
-    >>> root |= {"origin": -1.0, "width": 1.0, "bandwidth": 1.0, "bins": [0, 1, 1, 0]}
-    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
-    >>> from mdh_dask.chunks import run
-    >>> tree, _ = run(recount(tree_from_nodes([root, leaf, leaf], n_features=1)), np.array([[0.0], [0.2], [9.0]]))
-    >>> tree.n_rows.tolist(), tree.histogram(0).tolist()
-    ([3, 2, 1], [0, 2, 0, 1])
     """
     axes = axes_of(tree)
     counted: BranchCounts = yield Pass("counting", tree_pass(tree, axes))

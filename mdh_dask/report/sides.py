@@ -58,15 +58,6 @@ def apart(profiles: Profiles, some: Sequence[int], others: Sequence[int]) -> Flo
     """Return the standardised differences between the means of some clusters and of others, as Cohen's d.
 
     NaN where either have no values; infinite where both are constant.
-
-    Examples
-    --------
-    >>> from mdh_dask.summaries.moments import MomentPass
-    >>> rows, labels = np.array([[1.0, 5.0], [3.0, 7.0], [9.0, 5.0], [11.0, 7.0]]), np.arange(4)
-    >>> of_clusters = MomentPass(4, rows[0])
-    >>> profiles = Profiles(("a", "b"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
-    >>> apart(profiles, [2, 3], [0, 1]).tolist()
-    [8.0, 0.0]
     """
     n, mean, variance = zip(*(_joined(profiles, labels) for labels in (some, others)))
     pooled = np.sqrt((n[0] * variance[0] + n[1] * variance[1]) / np.maximum(n[0] + n[1], 1))

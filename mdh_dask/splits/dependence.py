@@ -29,14 +29,7 @@ def parts_in(hashes: Integers) -> Integers:
 
 
 def halves_of_parts(number: int) -> Booleans:
-    """Return which parts are the first half in one of 31 divisions; every two divisions cut each other's halves in two.
-
-    Examples
-    --------
-    >>> first, second = halves_of_parts(0), halves_of_parts(1)
-    >>> int(first.sum()), int((first & second).sum())
-    (16, 8)
-    """
+    """Return which parts are the first half in one of 31 divisions; any two cut each other's halves in two."""
     mask = 1 + number % (N_PARTS - 1)
     return np.array([(part & mask).bit_count() % 2 == 0 for part in range(N_PARTS)])
 
@@ -47,17 +40,6 @@ def p_value_of_parts(chosen: Histograms, parts: AnyArray, k: int) -> float:
     chosen: the rows that chose the split: their density says where the modes beside the valley are.
     parts (n_parts, n_bins) int: the rows of each of the other parts per bin.
     Returns one with rows in fewer than `LEAST_PARTS` parts.
-
-    Examples
-    --------
-    >>> from mdh_dask.density.bandwidth import BANDWIDTHS
-    >>> counts = np.array([0, 20, 90, 20, 10, 20, 90, 20, 0])
-    >>> chosen = Histograms(counts[None], np.zeros(1), np.ones(1), BANDWIDTHS["normal"], known_bandwidth=np.ones(1))
-    >>> parts = np.random.default_rng(0).poisson(counts / 16, (16, 9))
-    >>> p_value_of_parts(chosen, parts, 4) < 1e-3
-    True
-    >>> p_value_of_parts(chosen, np.stack([counts, counts * 0, counts * 0, counts * 0]), 4) > 0.1  # of a single group
-    True
     """
     parts = parts[parts.any(axis=1)]
     if len(parts) < LEAST_PARTS:

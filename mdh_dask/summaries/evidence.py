@@ -72,15 +72,6 @@ def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = 
     merges : array of `MERGES_DTYPE`, or None
     independent : bool
         Whether rows are independent, so that their numbers tell how certain an effect is.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 9, "plane": [1.0], "threshold": 0.5, "p_value": 0.01}
-    >>> leaves = [{"left": -1, "right": -1, "n_rows": n, "p_value": p} for n, p in ((5, 0.3), (4, np.nan))]
-    >>> table = evidence_of(tree_from_nodes([root, *leaves], 1), None)
-    >>> table["node"].tolist(), table["separates"].tolist(), table["p_family"].tolist()
-    ([0, 1], [True, False], [0.02, 0.3])
     """
     rows = [] if tree is None else [_split(tree, int(node), independent) for node in _examined(tree)]
     carried = [] if tree is None else _carried(tree)[_examined(tree)].tolist()
@@ -98,12 +89,6 @@ def adjusted(p_values: Floats) -> tuple[Floats, Floats]:
 
     S. Holm, Scandinavian Journal of Statistics 6, 1979. Y. Benjamini and Y. Hochberg, Journal of the Royal Statistical
     Society B 57, 1995.
-
-    Examples
-    --------
-    >>> holm, discoveries = adjusted(np.array([0.01, np.nan, 0.04, 0.03]))
-    >>> holm.round(3).tolist(), discoveries.round(3).tolist()
-    ([0.03, nan, 0.06, 0.06], [0.03, nan, 0.04, 0.04])
     """
     known = np.flatnonzero(~np.isnan(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]
@@ -119,12 +104,6 @@ def p_values_of_merges(evidence: Floats, threshold: float, level: float) -> Floa
 
     Evidence is the largest of several kinds. In proportion to the threshold it is that of a normal distribution, as
     counts are up to about `CERTAIN`.
-
-    Examples
-    --------
-    >>> p_values = p_values_of_merges(np.array([1.0, 3.5]), threshold=3.5, level=0.05)
-    >>> bool(p_values[0] > 0.2), round(float(adjusted(p_values)[0][1]), 3)
-    (True, 0.05)
     """
     if not len(evidence):
         return np.empty(0)

@@ -117,14 +117,6 @@ class History(Records):
         had less than half of its present share, otherwise it split from the old one in which most of it lies; an old
         one died if it has less than half of its share, otherwise it merged. A place that is no cluster keeps the id of
         one that has ended; if rows come back there, a cluster is born.
-
-        Examples
-        --------
-        >>> first = History.begun(np.array([60, 40]), np.full(2, np.nan), np.empty((0, 1)))
-        >>> night = np.array([[50, 0, 20], [0, 30, 0]])
-        >>> second = first.followed(night, np.array([[60, 0, 0], [0, 40, 0]]), np.full(3, 0.01), np.empty((0, 1)))
-        >>> second.ids.tolist(), second.to_records()[-1]["event"]
-        ([0, 1, 2], 'born')
         """
         known = before is not None and before.any()
         counted = now if counted is None else counted
