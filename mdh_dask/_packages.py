@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -27,7 +28,8 @@ def import_later(*names: str) -> None:
     """Import modules on the first use of what they hold, though other packages import them for names rarely used."""
     for name in names:
         if name not in sys.modules and find_spec(name.partition(".")[0]) is not None:
-            sys.modules[name] = _Later(name)
+            sys.modules[name] = later = _Later(name)
+            later.__spec__ = ModuleSpec(name, None)  # without one, find_spec(name) of other packages is an error
 
 
 class _Later(ModuleType):

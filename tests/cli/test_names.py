@@ -86,13 +86,14 @@ def test_a_command_searches_rarely_and_not_when_its_process_ends():
 @pytest.mark.slow
 def test_a_module_is_imported_later_by_the_first_use_of_what_it_holds():
     program = """
-    import sys
+    import importlib.util, sys
     from mdh_dask._packages import import_later
 
     import_later("scipy.stats", "no_such_package")
     import sklearn.utils.fixes
     import scipy.stats
 
+    assert importlib.util.find_spec("scipy.stats") is not None  # which other packages ask
     assert "scipy.stats._stats_py" not in sys.modules
     assert "no_such_package" not in sys.modules
     import scipy.stats.distributions
