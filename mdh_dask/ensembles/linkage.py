@@ -81,7 +81,7 @@ def join(counts: Integers, n_clusterings: int) -> Joined:
     Examples
     --------
     >>> join(np.array([[2, 0, 2, 0], [1, 0, 0, 1], [0, 1, 0, 1]]), 2)
-    Joined(kept=array([0, 0]), gone=array([2, 1]), similarity=array([0.5, 0.16666667]))
+    Joined(kept=array([0, 0]), gone=array([1, 2]), similarity=array([0.5       , 0.16666667]))
     """
     sums = counts.astype(np.float64)
     rows = sums.sum(axis=1, keepdims=True) / n_clusterings
