@@ -28,7 +28,7 @@ MOST_LOST = 0.02
 
 METHODS = (
     "RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "DensityTree", "HyperplaneEnsemble",
-    "SupportVectorClustering",
+    "SupportVectorClustering", "ConsensusClustering",
 )  # fmt: skip
 
 
