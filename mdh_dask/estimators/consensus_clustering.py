@@ -60,7 +60,8 @@ class ConsensusClustering(InGroups):
     n_trees : int, default=6
         Number of trees, at least 2.
     n_clusters : int or None, default=None
-        Number of clusters; with votes, the most clusters. None for at most as many as in the largest tree.
+        Number of clusters, also in each tree that can have a number. With votes, the most clusters. None for at most as
+        many as in the largest tree.
     n_init : int, default=10
         With votes: number of random orders in which the clusters are matched, of which the best is used.
     combine : {"linkage", "votes"}, default="linkage"
@@ -158,6 +159,9 @@ class ConsensusClustering(InGroups):
         if noisy := [type(own).__name__ for own in turns if own.noise]:
             raise ValueError(f"expected estimators that give all rows a cluster, got {noisy[0]} with unclassified rows")
         members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
+        for own in members:
+            if self.n_clusters is not None and getattr(own, "n_clusters", 0) is None and own.max_clusters is None:
+                own.set_params(n_clusters=self.n_clusters)
         return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
 
     @property

@@ -163,6 +163,13 @@ class TestConsensusClustering:
         few = ConsensusClustering(estimator=QUICK, n_trees=5, n_clusters=2, combine=combine).fit(X)
         assert few.n_clusters_ == 2 < free.n_clusters_
 
+    def test_a_number_of_clusters_is_that_of_the_trees_too(self, overlapping):
+        X, _ = overlapping
+        model = ConsensusClustering(n_clusters=5).fit(X[:500])
+        assert max(own.n_clusters for own in model.state_.trees) == 5
+        assert model.n_clusters_ == 5
+        assert "as many as n_clusters=5 asked for" in model.why()
+
     @pytest.mark.slow
     def test_linkage_is_that_of_the_labels_of_its_trees(self, overlapping):
         X, _ = overlapping

@@ -171,7 +171,10 @@ def test_a_valley_that_is_too_shallow_is_not_split_for_a_number_of_clusters():
     ("model", "why"),
     [
         (DensityTree(n_clusters=500), "every cell of the sample is a cluster"),
-        (ConsensusClustering(n_trees=4, n_clusters=3), "of 4 trees, 4 found 2 clusters"),
+        (
+            ConsensusClustering(estimator=RandomProjectionTree(max_clusters=2), n_trees=4, n_clusters=3),
+            "of 4 trees, 4 found 2 clusters",
+        ),
     ],
 )
 def test_a_warning_says_why_there_are_fewer_clusters_than_were_asked_for(model, why):
