@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Statistic
+from .dates import MICROSECONDS, days_of, holds_dates
 from .types import ColumnTypes
 
 EXACT_IN_SINGLE = 2**24
@@ -80,10 +80,12 @@ def _factorised(column: Any) -> tuple[AnyArray, Sequence[Any]]:
 
 
 def numbers(column: Any) -> AnyArray:
-    """Return the numbers of a column, with NaN for missing values.
+    """Return the numbers of a column, of dates in days, with NaN for missing values.
 
     Raises a ValueError or a TypeError if it holds anything else.
     """
+    if holds_dates(column):
+        return days_of(column)
     if hasattr(column, "null_count"):  # Arrow
         column = column.cast("uint8") if column.type == "bool" else column
         found = column.cast("float64", safe=False) if column.null_count else column
@@ -105,16 +107,6 @@ def _numbers_of_objects(values: AnyArray) -> Floats:
     if any(np.ndim(value) > 0 for value in values):
         raise ValueError("lists are not numbers")
     return np.array([np.nan if is_missing(value) else value for value in values], dtype=np.float64)
-
-
-def holds_dates(column: Any) -> bool:
-    """Return whether a column has periods of pandas, or objects in memory of which the first is a date or a time."""
-    if hasattr(dtype_of(column), "freq"):
-        return True
-    if hasattr(column, "npartitions") or not isinstance(dtype_of(column), np.dtype):
-        return False
-    first = next((value for value in np.asarray(column) if not is_missing(value)), None)
-    return isinstance(first, date | time | timedelta)
 
 
 def dtype_of(column: Any) -> Any:
@@ -318,4 +310,8 @@ def decoded(rows: AnyArray, numbers: Integers, types: ColumnTypes, names: Sequen
     except ImportError:
         return np.array(list(zip(*columns.values())), dtype=object)
     kinds = [None if levels is None else object for levels in types.levels]
-    return DataFrame({name: Series(values, dtype=kind) for (name, values), kind in zip(columns.items(), kinds)})
+    frame = DataFrame({name: Series(values, dtype=kind) for (name, values), kind in zip(columns.items(), kinds)})
+    for j in np.flatnonzero(types.mask("date")):
+        days = frame.iloc[:, j].astype(np.float64)
+        frame[frame.columns[j]] = (days * MICROSECONDS).round().astype("Int64").astype("M8[us]")
+    return frame

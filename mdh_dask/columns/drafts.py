@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import time, timedelta
 from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
@@ -14,13 +15,13 @@ from .coding import (
     Levels,
     categories_of,
     dtype_of,
-    holds_dates,
     is_categorical,
     is_single,
     kind_of,
     numbers,
     text_of,
 )
+from .dates import first_object, holds_dates
 from .types import KINDS, ColumnTypes
 
 Asked = Literal["auto"] | Mapping[str, Any]
@@ -84,7 +85,7 @@ def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draf
     table: only the dtypes are used, and the values of columns of objects in memory.
     asked: lists of columns, by names or numbers, for some of `KINDS`. For ``"ordinal"`` also a mapping from columns to
         their levels in order, or to None for numbers. The kinds of other columns follow from their dtypes: ordered
-        categories are ordinal; other categories, texts and booleans categorical; numbers continuous.
+        categories are ordinal; other categories, texts and booleans categorical; dates are dates; numbers continuous.
     booleans: the kind of booleans that are not asked for.
     Raises ValueError, TypeError if `asked` does not fit the table, or a column holds neither numbers nor texts.
     """
@@ -95,6 +96,8 @@ def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draf
     kinds, levels, found, single = [], [], [], True
     for j, column in enumerate(columns):
         kind = wanted.get(j) or _kind(keys[j], column, booleans)
+        if kind == "continuous" and holds_dates(column):
+            kind = "date"
         order = orders.get(j) if j in orders else _order(column, keys[j]) if kind == "ordinal" else None
         if order is None and (kind == "categorical" or (kind == "ordinal" and not _is_numeric(column))):
             found.append(j)
@@ -137,7 +140,7 @@ def _is_numeric(column: Any) -> bool:
     dtype = dtype_of(column)
     if is_categorical(dtype):
         return False
-    return kind_of(dtype) in "biuf" or (kind_of(dtype) == "O" and _holds_numbers(column))
+    return kind_of(dtype) in "biuf" or holds_dates(column) or (kind_of(dtype) == "O" and _holds_numbers(column))
 
 
 def _asked(asked: Asked, keys: Sequence[Any]) -> tuple[dict[int, str], dict[int, tuple[str, ...]]]:
@@ -192,9 +195,9 @@ def _kind(key: Any, column: Any, booleans: str) -> str:
     kind = kind_of(dtype)
     if kind == "b":
         return booleans
-    if kind in "iuf" or (kind == "O" and _holds_numbers(column)):
+    if kind in "iuf" or holds_dates(column) or (kind == "O" and _holds_numbers(column)):
         return "continuous"
-    if kind in "OUST" and not holds_dates(column):
+    if kind in "OUST" and not isinstance(first_object(column), time | timedelta):
         return "categorical"
     raise ValueError(not_numbers([(key, dtype)]))
 
@@ -214,9 +217,9 @@ def not_numbers(found: Sequence[tuple[Any, Any]]) -> str:
     """Return the message for columns that hold neither numbers nor categories."""
     columns = ", ".join(f"{key!r} ({dtype})" for key, dtype in found)
     return (
-        f"expected columns of numbers; got {columns}. Leave them out, or convert them first: dates to seconds since "
-        "one of them, texts and categories to a column of 0 and 1 for each. With feature_map='gower' texts and "
-        "categories are clustered as they are."
+        f"expected columns of numbers or dates; got {columns}. Leave them out, or convert them first: times and "
+        "durations to seconds, texts and categories to a column of 0 and 1 for each. With feature_map='gower' texts "
+        "and categories are clustered as they are."
     )
 
 
@@ -234,8 +237,8 @@ def _order(column: Any, key: Any) -> tuple[str, ...] | None:
 
 
 def _check_numbers(column: Any, key: Any, kind: str) -> None:
-    if not _is_numeric(column):
+    if not (holds_dates if kind == "date" else _is_numeric)(column):
         raise ValueError(
-            f"expected numbers in the {kind} column {key!r}; got {dtype_of(column)}: give it as categorical or ordinal "
-            "in column_types, or convert it to numbers"
+            f"expected {'dates' if kind == 'date' else 'numbers'} in the {kind} column {key!r}; got "
+            f"{dtype_of(column)}: give it as categorical or ordinal in column_types, or convert it to numbers"
         )

@@ -1,4 +1,4 @@
-"""Types of the columns of a table: continuous, ordinal or categorical, with the levels of texts."""
+"""Types of the columns of a table: continuous, ordinal, categorical or dates, with the levels of texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from .._storable import storable
 
-KINDS = ("continuous", "ordinal", "categorical")
+KINDS = ("continuous", "ordinal", "categorical", "date")
+"""Dates are numbers of days."""
 
 PIXEL_KINDS = ("lab", "smooth", "texture", "gradient")
 """Kinds of columns of pixels that can be chosen."""
@@ -38,8 +39,8 @@ class ColumnTypes:
         for j, (kind, levels) in enumerate(zip(self.kinds, self.levels)):
             if kind not in KINDS:
                 raise ValueError(f"expected one of {', '.join(KINDS)} for column {j}; got {kind!r:.99}")
-            if levels is not None and kind == "continuous":
-                raise ValueError(f"expected no levels for the continuous column {j}; got {len(levels)}")
+            if levels is not None and kind in ("continuous", "date"):
+                raise ValueError(f"expected no levels for the {kind} column {j}; got {len(levels)}")
             if levels is not None and len(set(levels)) != len(levels):
                 raise ValueError(f"expected levels of column {j} that differ; got one twice")
 

@@ -36,8 +36,8 @@ class Planned(BaseEstimator, ABC):
         Kinds of columns, as ``{"categorical": ["colour"], "ordinal": ["grade"], "continuous": [...]}``, by names or
         numbers; ``{"ordinal": {"size": ["S", "M", "L"], "grade": None}}`` also gives the order of the levels, which
         texts need. The kinds of other columns follow from the dtypes of a frame: ordered categories are ordinal,
-        other categories, texts and booleans categorical. Ordinal columns are their ranks; categorical columns need a
-        feature map or kernel for them, such as ``"gower"``.
+        other categories, texts and booleans categorical. Dates are numbers of days. Ordinal columns are their ranks;
+        categorical columns need a feature map or kernel for them, such as ``"gower"``.
     random_state : int, RandomState instance or None
         The same integer gives the same result for any chunks, scheduler and number of workers.
     progress : bool

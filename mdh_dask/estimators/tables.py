@@ -1,6 +1,7 @@
 """Tables with typed columns, and Dask DataFrames, as rows of codes."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from .._typing import RowArray
 from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, Found, TypedRows, array_of_table, dtype_of, is_categorical, is_single, kind_of
+from ..columns.dates import holds_dates
 from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
 from ..columns.lists import with_lists
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
@@ -41,11 +43,12 @@ def _is_number(column: Any, uses_types: bool) -> bool:
     """Return whether an array of numbers holds a column unchanged."""
     dtype = dtype_of(column)
     numeric = kind_of(dtype) in ("iufO" if uses_types else "biufO")
-    return isinstance(dtype, np.dtype) and numeric and (kind_of(dtype) != "O" or not _has_texts(column))
+    return isinstance(dtype, np.dtype) and numeric and (kind_of(dtype) != "O" or not _has_others(column))
 
 
-def _has_texts(column: Any) -> bool:
-    return any(isinstance(value, str) for value in np.asarray(column))
+def _has_others(column: Any) -> bool:
+    """Return whether a column of objects has texts or dates."""
+    return any(isinstance(value, str | date) for value in np.asarray(column))
 
 
 def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
@@ -111,9 +114,16 @@ def _coder_of(spec: "RowSpec", X: Any, types: ColumnTypes) -> Coder:
         name = spec.estimator.__name__
         raise ValueError(f"X has {len(keys)} features, but {name} is expecting {types.n_columns} features as input.")
     columns = [X[key] if is_table(X) else X[:, key] for key in keys]
-    if bad := [(k, dtype_of(c)) for k, c in zip(keys, columns) if kind_of(dtype_of(c)) in "Mmc"]:
+    if bad := [(k, dtype_of(c)) for k, c in zip(keys, columns) if kind_of(dtype_of(c)) in "mc"]:
         raise ValueError(not_numbers(bad))
-    texts = [(k, dtype_of(c)) for k, c, own in zip(keys, columns, types.levels) if own is None and _is_text(c)]
+    wanted = types.mask("date") if is_table(X) else [False] * len(keys)
+    dates = [own is None and holds_dates(column) for column, own in zip(columns, types.levels)]
+    for key, column, is_date, of_dates in zip(keys, columns, dates, wanted):
+        if is_date != of_dates:
+            what = "dates" if of_dates else "no dates"
+            raise ValueError(f"expected {what} in the column {key!r}, as in fit; got {dtype_of(column)}: convert it")
+    of_numbers = [own is None and not is_date for own, is_date in zip(types.levels, dates)]
+    texts = [(k, dtype_of(c)) for k, c, own in zip(keys, columns, of_numbers) if own and _is_text(c)]
     if texts:
         found = ", ".join(f"{key!r} ({dtype})" for key, dtype in texts)
         raise ValueError(

@@ -75,9 +75,9 @@ def open_csv(
     )
 
 
-def csv_header(path: str | os.PathLike[str], storage_options: Options = None) -> tuple[str, ...]:
-    """Return the names of all columns of a CSV file; errors as for `open_csv`."""
-    return tuple(head_of(*_found(path, storage_options), path)[0])
+def csv_types(path: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+    """Return the Arrow types of all columns of a CSV file by their names; errors as for `open_csv`."""
+    return head_of(*_found(path, storage_options), path).types
 
 
 def csv_texts(path: str | os.PathLike[str], names: Sequence[str], storage_options: Options = None) -> dict[str, str]:

@@ -13,16 +13,17 @@ from .._locations import has_query, hiding_credentials, name_of, without_query
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, is_single
 from ..columns.coding import kind_of as kind_of_values
-from .csv import csv_header, csv_texts, is_csv, open_csv
+from ..columns.dates import holds_dates
+from .csv import csv_texts, csv_types, is_csv, open_csv
 from .nodes import find_node
 from .npy import open_npy
-from .parquet import open_parquet, open_parquet_table
+from .parquet import open_parquet, open_parquet_table, parquet_types
 from .parquet_files import SUFFIXES, parquet_files
 from .paths import Options, filesystem, local_path, refuse_streams
 from .repositories import revision_of
 from .rows import open_array, open_rows
 from .sparse import is_matrix_market, is_sparse_group, open_sparse_file, open_sparse_group
-from .tables import LazyTable
+from .tables import LazyColumn, LazyTable
 
 Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "Matrix Market", "sparse Zarr"]
 
@@ -156,9 +157,24 @@ def open_typed(
     table = opening(path, chosen, block_bytes=block_bytes, storage_options=storage_options)
     names = tuple(table.column_names)
     assert table.n_rows is not None
-    of_numbers = [table[name].type for name in names if kind_of_values(table[name].type) in "biuf"]
+    of_numbers = [
+        table[name].type for name in names if kind_of_values(table[name].type) in "biufM" or holds_dates(table[name])
+    ]
     dtype = np.dtype(np.float32 if all(map(is_single, of_numbers)) else np.float64)
     return TypedTable(table.rows(_refuse, names, table.n_rows, dtype), names, table)
+
+
+@hiding_credentials()
+def has_dates(path: str | os.PathLike[str], columns: Sequence[str | int] | None = None) -> bool:
+    """Return whether a table has dates among some columns, by default all, and only numbers beside them."""
+    kind = kind_of(path)
+    if kind not in TABLES:
+        return False
+    types = parquet_types(path) if kind == "Parquet" else csv_types(path)
+    chosen = [LazyColumn(types.get(str(name))) for name in (types if columns is None else columns)]
+    dates = [column.type is not None and holds_dates(column) for column in chosen]
+    numbers = [column.type is not None and kind_of_values(column.type) in "biuf" for column in chosen]
+    return any(dates) and all(map(max, dates, numbers))
 
 
 def _numbers_of(table: LazyTable, path: str | os.PathLike[str], storage_options: Options) -> Table:
@@ -232,7 +248,7 @@ def column_names(
     """Return the names of the columns of a table, otherwise their numbers from 0; errors as for `open_features`."""
     kind = kind_of(path)
     if kind == "CSV":
-        return csv_header(path)
+        return tuple(csv_types(path))
     if kind == "Parquet":
         return tuple(open_parquet_table(path).column_names)
     return range(open_features(path, missing_chunks=missing_chunks).rows.shape[1])

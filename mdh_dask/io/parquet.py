@@ -76,6 +76,12 @@ def open_parquet_table(
     return LazyTable(there, tuple(blocks), read, tuple(rows), _version(footers, names))
 
 
+def parquet_types(path: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+    """Return the Arrow types of all columns but the index of pandas by their names, from the first file of a table."""
+    footer = footers_of(path, storage_options, most=1)[1][0]
+    return {name: kind for name, kind in footer.types.items() if name not in footer.of_index}
+
+
 def _blocks(
     footers: Sequence[Footer], row_bytes: int, path: Any, block_bytes: int | str | None
 ) -> tuple[list[list[PieceOfFile]], list[int]]:

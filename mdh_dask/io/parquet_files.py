@@ -172,8 +172,10 @@ class Footer(NamedTuple):
         return elements_of(self.widths)
 
 
-def footers_of(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, list[Footer]]:
-    """Return the file system and the footers of the files of a table."""
+def footers_of(
+    path: str | os.PathLike[str], storage_options: Options, most: int | None = None
+) -> tuple[Any, list[Footer]]:
+    """Return the file system and the footers of the files of a table, or of the first of them."""
     needed("pyarrow.parquet", "parquet")
     fs, root = filesystem(path, storage_options)
     files = parquet_files(fs, root)
@@ -182,7 +184,7 @@ def footers_of(path: str | os.PathLike[str], storage_options: Options) -> tuple[
             about_file(path, storage_options)  # raises an error if the server is not reached
         raise FileNotFoundError(f"there are no Parquet files at {path}; check the path")
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
-        return fs, list(pool.map(partial(_footer, fs), files))
+        return fs, list(pool.map(partial(_footer, fs), files[:most]))
 
 
 def parquet_files(fs: Any, root: str) -> list[str]:

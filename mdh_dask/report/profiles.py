@@ -7,7 +7,6 @@ import numpy as np
 from .._typing import Floats
 from .._words import percent
 from ..summaries.profiles import Profiles
-from ..summaries.tables import as_precise
 from .entries import Entry
 from .sides import difference_in_words
 
@@ -139,8 +138,8 @@ def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:
         )
     return Feature(
         profiles.names[i],
-        _spread(moments.mean[cluster, i], moments.sd[cluster, i]),
-        _spread(moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i]),
+        _spread(profiles, i, moments.mean[cluster, i], moments.sd[cluster, i]),
+        _spread(profiles, i, moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i]),
         _signed(profiles.difference[cluster, i]),
         _strip(profiles, cluster, i),
     )
@@ -168,9 +167,9 @@ def _shade(difference: float) -> Shade:
     return Shade(_signed(difference), f"{'high' if difference > 0 else 'low'}-{strength}" if strength else "")
 
 
-def _spread(mean: float, sd: float) -> str:
-    mean_text, sd_text = as_precise(mean, sd)
-    return f"{mean_text} ± {sd_text}".replace("-", "−")
+def _spread(profiles: Profiles, i: int, mean: float, sd: float) -> str:
+    text = " ± ".join(profiles.spread(i, mean, sd))
+    return text if profiles.names[i] in profiles.dates else text.replace("-", "−")
 
 
 def _signed(x: float) -> str:

@@ -68,7 +68,7 @@ def columns_in_words(notes: ColumnNotes | None, names: Sequence[str], types: Col
     """
     kinds = ["continuous"] * len(names) if types is None else list(types.kinds)
     said = [f"{full_count(kinds.count('continuous'), 'column')} of numbers"] * ("continuous" in kinds)
-    for kind in ("ordinal", "categorical"):
+    for kind in ("ordinal", "categorical", "date"):
         own = [name for name, one in zip(names, kinds) if one == kind]
         said += [f"{full_count(len(own), f'{kind} column')} ({', '.join(own)})"] * bool(own)
     striking = [

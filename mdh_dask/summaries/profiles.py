@@ -9,6 +9,7 @@ import numpy as np
 from .._cached import cached_property
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
+from ..columns.dates import date_text
 from .moments import Moments
 from .tables import MISSING, UNKNOWN, Table, as_precise, bracketed, shortened, text_table
 
@@ -25,6 +26,7 @@ class Profiles(Table):
     levels: name of the column and level of those entries of `names` that stand for a level of a categorical column;
         None for columns of numbers. Empty if there are no levels. The mean is the frequency of the level.
     words: each cluster in words, as its model says; empty if it does not.
+    dates: names of the columns of dates, whose moments are in days.
     """
 
     names: tuple[str, ...]
@@ -32,6 +34,7 @@ class Profiles(Table):
     lowest: int = 0
     levels: tuple[tuple[str, str] | None, ...] = ()
     words: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @property
     def n_clusters(self) -> int:
@@ -116,9 +119,17 @@ class Profiles(Table):
         if self.levels and self.levels[feature] is not None:
             shares = [f"{x:.1%}" for x in (self.mean[cluster, feature], self.mean_of_others[cluster, feature])]
             return self.names[feature], shares[0], "", shares[1], difference, f"{self.lift[cluster, feature]:.2f}"
-        own = as_precise(self.mean[cluster, feature], self.sd[cluster, feature])
-        others = as_precise(self.mean_of_others[cluster, feature], self.moments.sd_of_others[cluster, feature])
+        own = self.spread(feature, self.mean[cluster, feature], self.sd[cluster, feature])
+        others = self.spread(
+            feature, self.mean_of_others[cluster, feature], self.moments.sd_of_others[cluster, feature]
+        )
         return self.names[feature], *own, others[0], difference, *[""] * bool(self.levels)
+
+    def spread(self, feature: int, mean: float, sd: float) -> tuple[str, str]:
+        """Return a mean and a standard deviation of a column of numbers or dates as text."""
+        if self.names[feature] in self.dates and not np.isnan(mean):
+            return date_text(mean, sd), f"{sd:.2g} days"
+        return as_precise(mean, sd)
 
     def _records(self) -> Iterator[dict[str, Any]]:
         for cluster in range(self.n_clusters):
@@ -165,8 +176,9 @@ def with_levels(
                 entry = f"{shortened(name)}: {shortened(level)}"
                 found.append((entry, (name, level), _of_indicator(n, moments.n_rows)))
     parts = [np.stack(columns, axis=1) for columns in zip(*(part for *_, part in found))]
-    levels = tuple(level for _, level, _ in found)
-    return Profiles(tuple(name for name, *_ in found), Moments(moments.n_rows, *parts), lowest, levels)
+    levels = tuple(level for _, level, _ in found) if "categorical" in types.kinds else ()
+    dates = tuple(name for name, kind in zip(names, types.kinds) if kind == "date")
+    return Profiles(tuple(name for name, *_ in found), Moments(moments.n_rows, *parts), lowest, levels, dates=dates)
 
 
 def entries_of_rows(rows: AnyArray, profiles: Profiles, names: Sequence[str], types: ColumnTypes | None) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .._words import percent
 from ..columns import ColumnTypes
+from ..columns.dates import date_text
 from .tables import MISSING, UNKNOWN, as_precise, shortened
 
 MIDDLE = (0.1, 0.9)
@@ -170,6 +171,8 @@ def _said(entry: Entry, own: Floats, types: ColumnTypes | None) -> str:
     ends = np.quantile(column, MIDDLE)
     if types is not None and types.levels[entry.column] is not None:
         low, high = (shortened(_level(types, entry.column, float(round(end)))) for end in ends)
+    elif types is not None and types.kinds[entry.column] == "date":
+        low, high = (date_text(float(end), float(np.ptp(ends))) for end in ends)
     else:
         low, high = (as_precise(float(end), float(np.ptp(ends)) / 2)[0] for end in ends)
     return f"{name} {low}" if low == high else f"{name} {low} to {high}"

@@ -50,7 +50,8 @@ class Reading:
         return any((self.axes, self.index, self.nodata is not None, self.mask))
 
     def table(self, path: str, typed: bool = False) -> Table | TypedTable:
-        """Open rows, with typed columns if asked for, and log their shape and dtype."""
+        """Open rows, with typed columns if asked for or some are dates, and log their shape and dtype."""
+        typed = typed or inputs.has_dates(path, self.columns)
         opening = inputs.open_typed if typed else inputs.open_features
         table = opening(path, self.columns, missing_chunks=self.missing_chunks)
         rows = table.rows

@@ -15,6 +15,8 @@ from strategies import chunkings, seeds
 from mdh_dask import GowerFeatures, HyperplaneEnsemble, RandomProjectionTree, cluster_profiles, drift, load_model
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.columns.coding import Levels
+from mdh_dask.io.inputs import has_dates
+from mdh_dask.workflows.reading import Reading
 
 QUICK = {"n_projections": 30}
 SIZES = ("S", "M", "L")
@@ -101,13 +103,13 @@ def test_the_labels_of_a_dask_frame_are_a_column_of_it(columns):
 BAD_TABLES = {
     "text as continuous": ({"continuous": ["size"]}, "expected numbers in the continuous column 'size'; got"),
     "text by default": ("auto", "feature_map='gower'"),
-    "text as categorical": ({"categorical": ["size"]}, "expected columns of numbers; got 'size'"),
+    "text as categorical": ({"categorical": ["size"]}, "expected columns of numbers or dates; got 'size'"),
     "texts without an order": (
         {"ordinal": ["size"]},
         r"order of the levels of the ordinal column 'size'; got texts without one \(L, M, S\): .* \{'size': \[...\]\}",
     ),
     "unknown column": ({"ordinal": ["sise"]}, r"got 'sise' \(did you mean 'size'\?\)"),
-    "unknown kind": ({"nominal": ["size"]}, "expected continuous, ordinal, categorical as keys"),
+    "unknown kind": ({"nominal": ["size"]}, "expected continuous, ordinal, categorical, date as keys"),
     "twice": ({"ordinal": ["size"], "continuous": ["size"]}, "'size' twice"),
     "a text for a list": ({"ordinal": "size"}, "expected a list of columns for 'ordinal'"),
     "another word": ("guess", "expected 'auto' or a table of kinds for column_types; got 'guess'"),
@@ -266,21 +268,76 @@ def test_ordered_categories_that_partitions_do_not_share_need_an_order(columns):
         RandomProjectionTree(**QUICK).fit(frame)
 
 
-def test_dates_are_refused_with_and_without_types(columns):
-    dates = columns | {"day": np.arange(400).astype("M8[s]")}
-    for feature_map in (None, "gower"):
-        with pytest.raises(ValueError, match=r"expected columns of numbers; got.*'day'.*seconds since"):
-            RandomProjectionTree(**QUICK, feature_map=feature_map).fit(arrow(dates))
+DATES = {
+    "pandas": lambda frame: frame,
+    "a zone": lambda frame: frame.assign(day=frame["day"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")),
+    "seconds": lambda frame: frame.astype({"day": "datetime64[s]"}),
+    "objects": lambda frame: frame.assign(day=frame["day"].dt.to_pydatetime().astype(object)),
+    "Arrow in pandas": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "Arrow": lambda frame: pa.Table.from_pandas(frame),
+    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+    "Dask": lambda frame: pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3),
+}
+"""Tables of the same dates."""
 
 
-@pytest.mark.parametrize("kind", [None, "period[D]", "datetime64[s]", "timedelta64[s]"])
-def test_dates_in_any_column_of_pandas_are_no_levels(columns, kind):
-    days = np.arange(400).astype("m8[s]" if kind == "timedelta64[s]" else "M8[s]")
-    frame = pandas_frame(columns | {"day": days})
-    frame["day"] = frame["day"].dt.date if kind is None else frame["day"].astype(kind)
-    frame.loc[:1, "day"] = None
-    with pytest.raises(ValueError, match=r"expected columns of numbers; got 'day'"):
-        RandomProjectionTree(**QUICK, feature_map="gower").fit(frame)
+class TestDates:
+    @pytest.fixture
+    def frame(self):
+        rng = np.random.default_rng(0)
+        days = (rng.normal(size=400) + np.repeat([0, 90], [250, 150])) * 86_400
+        day = np.datetime64("2013-03-01", "us") + days.astype("m8[s]")
+        return pandas_frame({"day": day, "x": rng.normal(size=400)})
+
+    @pytest.mark.parametrize("kind", DATES)
+    def test_they_are_clustered_as_days_and_described_as_dates(self, frame, kind, tmp_path):
+        days = frame["day"].to_numpy().astype("M8[s]").astype("f8") / 86_400
+        expected = RandomProjectionTree(**QUICK).fit(frame.assign(day=days))
+        table = DATES[kind](frame)
+        model = RandomProjectionTree(**QUICK).fit(table)
+        model.save(tmp_path / "model")
+        model = load_model(tmp_path / "model")
+        np.testing.assert_array_equal(np.asarray(model.predict(table)), expected.labels_)
+        assert model.columns.kinds == ("date", "continuous")
+        assert "cluster 0, 250 rows: day 2013-02-27 to 2013-03-02" in model.why()
+        text = cluster_profiles(model, table).to_text()
+        assert " ".join(text.splitlines()[1].split()).startswith("0 250 day 2013-02-28")
+        assert str(model.exemplars_["day"].dt.year.tolist()) == "[2013, 2013]"
+
+    @pytest.mark.parametrize("feature_map", [None, "gower"])
+    def test_dates_without_a_time_are_dates_and_may_be_missing(self, frame, feature_map):
+        frame = frame.assign(day=frame["day"].dt.date)
+        frame.loc[:1, "day"] = None
+        model = RandomProjectionTree(**QUICK, feature_map=feature_map, missing="error" if feature_map else "drop")
+        labels = model.fit(frame).predict(frame)
+        assert {*labels[2:250]}.isdisjoint(labels[250:])
+        periods = frame.assign(day=frame["day"].astype("period[D]"))
+        np.testing.assert_array_equal(model.predict(periods), labels)
+
+    def test_new_rows_have_dates_where_those_of_fit_had(self, frame):
+        model = RandomProjectionTree(**QUICK).fit(frame)
+        with pytest.raises(ValueError, match="expected dates in the column 'day', as in fit; got float64"):
+            model.predict(frame.assign(day=1.5))
+        with pytest.raises(ValueError, match="expected no dates in the column 'x', as in fit"):
+            model.predict(frame.assign(x=frame["day"]))
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_files_hold_dates_beside_numbers(self, frame, kind, tmp_path):
+        path = str(tmp_path / f"table.{kind}")
+        getattr(frame, f"to_{kind}")(path, index=False)
+        assert has_dates(path)
+        assert not has_dates(path, ["x"])
+        opened = Reading().table(path)
+        np.testing.assert_array_equal(
+            RandomProjectionTree(**QUICK).fit(opened.source).labels_, RandomProjectionTree(**QUICK).fit(frame).labels_
+        )
+
+    def test_times_and_durations_are_refused(self, columns):
+        days = np.arange(400)
+        for kind in ("m8[s]", object):
+            durations = pandas_frame(columns | {"day": pandas_frame({"d": days.astype("m8[s]")})["d"].astype(kind)})
+            with pytest.raises(ValueError, match=r"expected columns of numbers or dates; got 'day'.*durations to sec"):
+                RandomProjectionTree(**QUICK, feature_map="gower").fit(durations)
 
 
 class TestMissing:
