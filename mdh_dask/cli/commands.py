@@ -94,8 +94,13 @@ def main() -> None:
     help="Column of FEATURES that names the group of each row, as a donor or a day, and is not clustered: rows of one "
     "group may depend on each other, and splits must show between groups.",
 )
+@click.option(
+    "--text-column", metavar="NAME",
+    help="Column of FEATURES with a text for each row, which is not clustered: its words name the clusters.",
+)  # fmt: skip
 @CONFIDENCE
 @IDS
+@ID_COLUMN
 @click.option("--previous", metavar="PATH", help="Path or URL of a model of the night before, whose ids clusters keep.")
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT

@@ -33,6 +33,7 @@ from .history import begun
 from .mapped import Mapped
 from .missing import without_missing
 from .models import optional
+from .naming import name_clusters
 from .repeats import Repeats, repeats
 
 logger = logging.getLogger(__name__)
@@ -81,6 +82,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
     """Sums of the weights up to each row, during a fit with weights."""
     _notes: ColumnNotes | None = None
     _repeats: Repeats | None = None
+    _words: tuple[str, ...] = ()
+    """Each cluster in words, until the clusters change."""
     _labelled: Any = None
     """The rows of `labels_`, as they were given."""
     _probabilities: Any = None
@@ -129,6 +132,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
             )
             self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = self._history = self.merges_ = None
+            self._words = ()
             try:
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
@@ -266,7 +270,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         """Return the cluster of every row, int32, also for classifiers, whose `predict` returns classes."""
         return self._of_rows(X, "labels", "int32")
 
-    why, evidence, repeats = why, evidence, repeats
+    why, evidence, repeats, name_clusters = why, evidence, repeats, name_clusters
 
     def _limit(self) -> str:
         """Return which parameter gave the number of clusters, or an empty text."""
@@ -352,6 +356,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             "state": self.state_,
             **self._saved_state(),
         }
+        saved |= {"words": list(self._words)} if self._words else {}
         save_model(path, saved, overwrite=overwrite)
 
     def _saved_state(self) -> dict[str, Any]:

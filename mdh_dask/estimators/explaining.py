@@ -142,12 +142,12 @@ ASK = "Whether fits with other seeds find the same clusters: print(model.repeats
 
 
 def clusters_of_remembered(model: Any) -> list[str]:
-    """Return a line for each cluster of a model without a tree, by the ranges of the rows that it remembers."""
+    """Return a line for each cluster of a model without a tree: its name, or the ranges of rows that are remembered."""
     rows, k = model.history_.remembered, model.n_clusters_
-    if not len(rows):
+    if not len(rows) and not model._words:
         return []
     siblings = [{*range(k)} - {own} for own in range(k)]
-    words = clusters_in_words(rows, model._block_labels()(rows), siblings, model.columns)
+    words = model._words or clusters_in_words(rows, model._block_labels()(rows), siblings, model.columns)
     return [f"cluster {own}: {text}" for own, text in enumerate(named(words, column_names(model))) if text]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import RowArray
 from ..chunks import is_dask
+from ..columns.lists import may_hold_lists
 
 SERIES_NAME = "cluster"
 """Name of labels as a series."""
@@ -38,15 +39,23 @@ def column_names(model: Any) -> list[str]:
 def plain_rows(X: Any) -> tuple[Any, list[str] | None]:
     """Return the values of a DataArray, and the texts that name the columns of a lazy one; others as they are.
 
-    A LazyFrame of polars is collected. A DataArray in memory with named columns becomes a frame, whose names are
-    checked like those of any.
+    A LazyFrame of polars is collected, and a series of lists becomes a frame. A DataArray in memory with named columns
+    becomes a frame, whose names are checked like those of any.
     """
     if not is_data_array(X):
+        X = X.to_frame() if _holds_lists(X) else X
         return (X.collect() if package_of(X, "LazyFrame") == "polars" else X), None
     coordinate = X.coords.get(X.dims[-1]) if X.ndim == 2 else None
     if coordinate is None or coordinate.dtype.kind not in "OUT":
         return X.data, None
     return (X.data, [str(name) for name in coordinate.values]) if is_dask(X.data) else (X.to_pandas(), None)
+
+
+def _holds_lists(X: Any) -> bool:
+    """Return whether an object is a series, which may hold lists."""
+    if not package_of(X, "Series"):
+        return False
+    return bool(X.dtype.is_nested() if package_of(X, "Series") == "polars" else may_hold_lists(X.dtype))
 
 
 def like_rows(X: Any, values: RowArray, name: str) -> Any:
@@ -59,7 +68,7 @@ def like_rows(X: Any, values: RowArray, name: str) -> Any:
 
 def labels_like(X: Any, labels: RowArray) -> Any:
     """Return labels as `like_rows`, and for frames in memory as a series with their index."""
-    match package_of(X, "DataFrame") or package_of(X, "LazyFrame"):
+    match package_of(X, "DataFrame") or package_of(X, "LazyFrame") or package_of(X, "Series"):
         case "pandas":
             from pandas import Series
 

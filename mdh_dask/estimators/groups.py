@@ -64,8 +64,8 @@ class CountGroups(Statistic):
         return GroupSizes(names, np.bincount(place, np.concatenate([left.n_rows, right.n_rows])).astype(np.int64))
 
 
-def without_groups(X: Any, groups: Any) -> tuple[Any, Any]:
-    """Return a frame without the column that names its groups, and that column; other groups are returned as they are.
+def without_groups(X: Any, groups: Any, what: str = "groups") -> tuple[Any, Any]:
+    """Return a frame without a column that is named, and that column; other values of rows are returned as they are.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def without_groups(X: Any, groups: Any) -> tuple[Any, Any]:
         return X, groups
     names = list(getattr(X, "columns", ()))
     if groups not in names:
-        raise ValueError(f"expected one of the columns of a frame for groups, or one for each row; got {groups!r}")
+        raise ValueError(f"expected one of the columns of a frame for {what}, or one for each row; got {groups!r}")
     return X[[name for name in names if name != groups]], X[groups]
 
 

@@ -11,7 +11,6 @@ from sklearn.utils import get_tags
 
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
-from .._words import full_count
 from ..chunks import Announce, Plan, is_dask, merge_chunks, run_together, together
 from ..growth.branches import GrowthSettings
 from ..growth.exemplars import Exemplars, medoids
@@ -73,8 +72,6 @@ class GrownTree(ClusterEstimator):
     _target: Target | None = None
     _guides: Guides | None = None
     _grown_from: Grown | None = None
-    _words: tuple[str, ...] = ()
-    """Each cluster in words, until the clusters change."""
     _crowded: bool = False
     """Whether neighbourhoods show several clusters in the largest."""
 
@@ -292,9 +289,6 @@ class GrownTree(ClusterEstimator):
         self._restore_feature_map(state.feature_map, planes=state.n_columns)
         self.n_batches_ = count(saved, "n_batches", 1)
         self.level_counts_ = restored_level_counts(saved, self.columns)
-        self._words = tuple(optional(saved, "words", list) or ())
-        if len(self._words) not in (0, self.n_clusters_) or not all(isinstance(one, str) for one in self._words):
-            raise ValueError(f"expected a text for each of {full_count(self.n_clusters_, 'cluster')} as words")
         self._crowded = optional(saved, "crowded", bool) or False
         if (labels := optional(saved, "labels", dict)) is not None:
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)

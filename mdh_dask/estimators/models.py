@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from .._words import full_count
 from ..columns import ColumnTypes
 from ..images import PixelColumns
 from ..io.models import read_model
@@ -66,6 +67,9 @@ def _model_of(saved: Any) -> Any:
     if (history := optional(saved, "history", History)) is not None:
         history.check_clusters(model.n_clusters_)
     model._history = history
+    model._words = tuple(optional(saved, "words", list) or ())
+    if len(model._words) not in (0, model.n_clusters_) or not all(isinstance(one, str) for one in model._words):
+        raise ValueError(f"expected a text for each of {full_count(model.n_clusters_, 'cluster')} as words")
     if state.n_features != n_columns:
         raise ValueError(f"expected arrays of a model of {n_columns} columns, got those of {state.n_features}")
     model._name_columns(names(saved, n_columns))

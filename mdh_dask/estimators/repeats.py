@@ -138,7 +138,7 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
         other = clone(model).set_params(random_state=int(rng.integers(2**31)))
         if share < 1:
             drawn = _drawn(rng, labels[0].shape[0], share, fit.get("groups"))
-            other.fit(_some(X, drawn), **{name: _some(value, drawn) for name, value in fit.items()})
+            other.fit(some_rows(X, drawn), **{name: some_rows(value, drawn) for name, value in fit.items()})
         else:
             other.fit(X, **fit)
         others.append(other)
@@ -161,7 +161,7 @@ def _drawn(rng: np.random.Generator, n_rows: int, share: float, groups: Any) -> 
     return chosen
 
 
-def _some(given: Any, drawn: Booleans) -> Any:
+def some_rows(given: Any, drawn: Booleans) -> Any:
     """Return the rows, or values of rows, that are drawn, in the form in which all are given."""
     if given is None:
         return None

@@ -165,7 +165,8 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
 def beside_of(given: Mapping[str, Any]) -> StoredBeside:
     """Return where what belongs to rows is, from the values of ``[input]``."""
     own = {key: given.get(key) for key in ("labels", "weights", "weight_column", "groups")}
-    return StoredBeside(**own, missing_chunks=given.get("missing_chunks", "error"))
+    named = {"ids": given.get("id_column"), "texts": given.get("text_column")}
+    return StoredBeside(**own, **named, missing_chunks=given.get("missing_chunks", "error"))
 
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:

@@ -18,6 +18,7 @@ from ..io.repositories import pinned, revision_of
 from ..workflows.outputs import check_separate
 from ..workflows.pixels import side_of_tiles
 from ..workflows.reading import takes_types
+from ..workflows.row_files import check_ids
 from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input
 from .methods import estimator_of
 from .notify import check_own
@@ -138,7 +139,7 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
                     ) from error
     inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
     _check_metrics(run["openmetrics"], path, *inputs, *map(given.get, BESIDE), *output.values())
-    _check_method(estimator, given, run)
+    _check_method(estimator, given, output, run)
     if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
         raise JobError(
             f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"
@@ -150,10 +151,13 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     return Job(path, str(given_path), content, **sections, kind=kind)
 
 
-def _check_method(estimator: ClusterEstimator, given: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+def _check_method(
+    estimator: ClusterEstimator, given: Mapping[str, Any], output: Mapping[str, Any], run: Mapping[str, Any]
+) -> None:
     """Raise an error if a method does not take the labels or weights of the input, or cannot show drift."""
     try:
         beside_of(given).check(estimator)
+        check_ids(given.get("id_column"), output.get("labels"))
         if given.get("dependence") is not None:
             side_of_tiles(given["dependence"], estimator, given.get("coordinates"), by_default=True)
     except SettingError as error:

@@ -17,6 +17,7 @@ from ..images import Image
 from ..images.maps import is_map, place_of
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node
+from ..io.parquet import is_label_table
 from ..io.paths import file_exists, local_path, read_file
 from ..io.repositories import revision_of
 from ..workflows.output_kinds import OUTPUTS
@@ -30,8 +31,6 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class JobOutputs(Outputs):
     """The outputs of a job."""
-
-    in_tables = False  # its labels are written where an earlier attempt stopped
 
     own: tuple[str, ...] = field(default=(), kw_only=True)
     """Stored paths of outputs that the job has made itself, which may be replaced."""
@@ -56,7 +55,7 @@ class JobOutputs(Outputs):
             node = revision_of(place)
             outside = place if node is None else node.outside
             file = local_path(outside)
-            kind = StagedUrl if OUTPUTS[key].form != "file" and not is_map(place) else StagedFile
+            kind = StagedUrl if OUTPUTS[key].form != "file" and not is_file(place) else StagedFile
             one = kind(outside, job) if file is None else Staged(file, attempt)
             found[key] = one if node is None else StagedNode(node, one)
         return found
@@ -150,6 +149,11 @@ def _is_found(place: str, pattern: str) -> bool:
     """Return whether a pattern names a place, or a folder around it."""
     wanted = re.compile(glob_translate(pattern))
     return any(wanted.match(place[: end.start()]) for end in re.finditer("/|$", place))
+
+
+def is_file(place: str) -> bool:
+    """Return whether labels are one file: a GeoTIFF, or Parquet."""
+    return is_map(place) or is_label_table(place)
 
 
 def is_there(path: str) -> bool:

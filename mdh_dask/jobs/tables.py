@@ -77,6 +77,8 @@ ROWS = {
     "weights": PLACE,
     "weight_column": COLUMN,
     "groups": COLUMN,
+    "id_column": COLUMN,
+    "text_column": COLUMN,
     "previous": PLACE,
     "ids": flag(),
     "columns": Field(

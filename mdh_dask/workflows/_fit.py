@@ -88,6 +88,7 @@ def fit(
     weight_column: str | int | None = None,
     groups: str | int | None = None,
     id_column: str | int | None = None,
+    text_column: str | int | None = None,
     missing_chunks: MissingChunks = "error",
     overwrite: bool = False,
     cluster: Cluster | None = None,
@@ -130,6 +131,8 @@ def fit(
         one group, such as a donor or a day, may depend on each other.
     id_column : str or int, optional
         Column that names each row and is not clustered; it is beside the labels in Parquet, in place of ``row``.
+    text_column : str or int, optional
+        Column with a text for each row, which is not clustered: its words name the clusters. Two more passes.
     missing_chunks : {"error", "fill"}, default="error"
         Whether missing chunks of a Zarr array are an error or hold the fill value.
     overwrite : bool, default=False
@@ -164,7 +167,7 @@ def fit(
     outputs = Outputs(
         labels, model, report, overwrite, performance_report=performance_report, confidence=confidence, ids=ids
     )
-    stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks, id_column)
+    stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks, id_column, text_column)
     stored.check(estimator)
     check_ids(id_column, labels)
     outputs.check(features, *(path for path in (known_labels, weights, previous) if path))
@@ -201,6 +204,8 @@ def fit_rows(
             logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
         estimator._name_columns(table.names)
         rows = estimator._read(table.source).array
+        if beside.texts is not None:
+            estimator.name_clusters(table.source, beside.texts)
         n_clusters = full_count(estimator.n_clusters_, "cluster")
         logger.info("%s in %s", n_clusters, full_count(estimator.n_passes_, "pass"))
         if estimator.n_clusters_ == 1:

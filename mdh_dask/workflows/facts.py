@@ -13,11 +13,13 @@ from typing import Any
 from .._errors import SettingError
 from .._typing import AnyArray, Integers
 from ..clusters.current import current_client
+from ..estimators.frames import column_names
 from ..estimators.groups import compared
 from ..estimators.profiles import why_one
 from ..io.commits import together
 from ..io.repositories import revision_of, snapshot_of, store_of
 from ..io.staging import naming_place, write_file
+from ..summaries.words import named
 from .estimates import format_bytes
 from .outputs import Outputs
 
@@ -67,6 +69,7 @@ def numbers_of(estimator: Any) -> dict[str, Any]:
     return {
         "method": type(estimator).__name__,
         "n_clusters": int(estimator.n_clusters_),
+        "clusters": list(named(estimator._words, column_names(estimator))) or None,
         "cluster_sizes": None if sizes is None else sizes.tolist(),
         "passes": estimator.n_passes_,
         "n_groups": estimator.n_groups_,

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryFile
-from typing import ClassVar
 from urllib.parse import quote
 
 from .._errors import CannotCreateError, SettingError
@@ -37,8 +36,6 @@ class Outputs:
     """Labels of rows or pixels, a model, and an HTML report."""
     overwrite: bool = False
     """Whether to replace existing outputs."""
-    in_tables: ClassVar[bool] = True
-    """Whether labels of rows may be Parquet."""
     confidence: str | None = field(default=None, kw_only=True)
     """An array with the confidence in each label."""
     ids: bool = field(default=False, kw_only=True)
@@ -96,7 +93,7 @@ class Outputs:
             check_file_of(path, replace, kind.example)
         elif kind.form == "labels" and self.of_image:
             _check_label_image(path, replace)
-        elif kind.form == "labels" and self.in_tables and is_label_table(path):
+        elif kind.form == "labels" and is_label_table(path):
             require("pyarrow", "parquet")
             check_file_of(path, replace, "labels.parquet")
         else:

@@ -134,6 +134,7 @@ class RowsBeside(NamedTuple):
     groups: RowArray | None = None
     ids: RowArray | None = None
     id_name: str = ROW
+    texts: RowArray | None = None
 
     def for_fit(self) -> dict[str, Any]:
         """Return the parameters of `fit` for those that are there, without the labels."""
@@ -160,6 +161,8 @@ class StoredBeside:
     """As for the rows."""
     ids: str | int | None = None
     """Column that names each row in a table of labels."""
+    texts: str | int | None = None
+    """Column with a text for each row, whose words name the clusters."""
 
     def check(self, estimator: Any) -> None:
         """Raise a SettingError if an estimator does not take these, or some exclude others."""
@@ -183,7 +186,7 @@ class StoredBeside:
 
         Raises a SettingError if one of these is not there, or is to be clustered, too.
         """
-        beside = (("weights", self.weight_column), ("groups", self.groups), ("ids", self.ids))
+        beside = (("weights", self.weight_column), ("groups", self.groups), ("ids", self.ids), ("texts", self.texts))
         own = {what: str(n) for what, n in beside if n is not None}
         if not own:
             return columns
@@ -211,8 +214,9 @@ class StoredBeside:
             least 0.
         """
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
-        groups, ids = (self._column(features, name) for name in (self.groups, self.ids))
-        return RowsBeside(labels, self._weights(features, n_rows), groups, ids, str(ROW if ids is None else self.ids))
+        groups, ids, texts = (self._column(features, name) for name in (self.groups, self.ids, self.texts))
+        id_name = str(ROW if ids is None else self.ids)
+        return RowsBeside(labels, self._weights(features, n_rows), groups, ids, id_name, texts)
 
     def _weights(self, features: str, n_rows: int) -> RowWeights | None:
         if self.weight_column is not None:

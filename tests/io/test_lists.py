@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 
-from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask import HierarchicalMDH, RandomProjectionTree, jobs, load_model
 from mdh_dask.io.inputs import open_features, open_typed
 from mdh_dask.workflows import fit, predict
 from mdh_dask.workflows.row_files import open_labels
@@ -53,6 +53,9 @@ FRAMES = {
     "polars, lists": lambda rows: pl.DataFrame({"e": [*rows]}),
     "polars, arrays": lambda rows: pl.DataFrame({"e": rows}),
     "polars, lazy": lambda rows: pl.LazyFrame({"e": rows}),
+    "a series of pandas": lambda rows: pd.Series([*rows], name="e"),
+    "a series of pandas, of Arrow": lambda rows: varying(rows).to_pandas(types_mapper=pd.ArrowDtype)["e"],
+    "a series of polars": lambda rows: pl.Series("e", rows),
 }  # fmt: skip
 
 FILES = {
@@ -191,6 +194,42 @@ def test_labels_are_written_as_parquet_beside_the_names_of_rows(column, named, m
     with pytest.raises(FileExistsError):
         predict(named, str(tmp_path / "m.zarr"), out[1])
     predict(named, str(tmp_path / "m.zarr"), out[1], overwrite=True)
+
+
+def test_texts_beside_lists_name_the_clusters_of_commands_and_jobs(named, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(path=named))
+    options = {"columns": ["e"], "text_column": "name", "id_column": "name"}
+    fit(named, RandomProjectionTree(), labels="l.parquet", model="m.zarr", report="r.html", **options)
+    jobs.run("job.toml")
+    first, second = (load_model(path) for path in ("m.zarr", "j.zarr"))
+    texts = np.array(pq.read_table(named)["name"].to_pylist())
+    names = model.name_clusters(rows_of(named), texts)
+    assert first._words == second._words == tuple(map(str, names))
+    for text in (first.why(), (tmp_path / "r.html").read_text(), (tmp_path / "j.html").read_text()):
+        assert all(", ".join(name.words) in text for name in names)
+    assert pq.read_table("l.parquet").equals(pq.read_table("j.parquet"))
+
+
+def rows_of(path):
+    return open_features(path, ["e"]).rows
+
+
+JOB = """
+[input]
+path = "{path}"
+columns = ["e"]
+id_column = "name"
+text_column = "name"
+[method]
+name = "rp"
+[cluster]
+kind = "synchronous"
+[output]
+labels = "j.parquet"
+model = "j.zarr"
+report = "j.html"
+"""
 
 
 def test_a_column_of_names_needs_labels_in_parquet(named, tmp_path):

@@ -38,7 +38,7 @@ def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
     assert read.input == {
         "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "weights": None, "weight_column": None,
-        "groups": None, "previous": None, "ids": None,
+        "groups": None, "id_column": None, "text_column": None, "previous": None, "ids": None,
         "columns": None, "missing_chunks": "error",
     }  # fmt: skip
     assert read.output["labels"] == f"{tmp_path}/l.zarr"

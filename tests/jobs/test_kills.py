@@ -151,6 +151,13 @@ class Rows:
         return found
 
 
+class Tables(Rows):
+    """A job whose labels are Parquet."""
+
+    text = Rows.text.replace("l.zarr", "l.parquet")
+    examples = 1
+
+
 class Images(Rows):
     """A job on an image."""
 
@@ -215,7 +222,7 @@ class Objects(Rows):
         }  # fmt: skip
 
 
-KINDS = {"rows": Rows, "images": Images, "scenes": Scenes, "S3": Objects}
+KINDS = {"rows": Rows, "Parquet": Tables, "images": Images, "scenes": Scenes, "S3": Objects}
 
 
 @cache
