@@ -176,7 +176,7 @@ def test_help_names_the_common_parameters_and_the_list_of_all_methods_what_each_
     for name in PARAMETERS:
         assert f"--{name.partition('/')[0].replace('_', '-')} " in text
         assert any(name.partition("/")[0] in options_of(cls) for cls in METHODS.values())
-    assert len(re.findall("^  -", text, re.MULTILINE)) <= 40
+    assert len(re.findall("^  -", text, re.MULTILINE)) <= 42
     listed = run("methods").stdout
     assert [line.split()[0] for line in listed.splitlines()] == list(all_methods())
     assert "PCATree: Divisive clustering by low-density separators on principal components" in listed
