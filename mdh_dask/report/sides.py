@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .._typing import Floats, Integers
+from ..columns.dates import date_text
 from ..summaries.profiles import Profiles
 from ..tree.clusters import clusters_below
 from ..tree.export import side_in_words
@@ -28,9 +29,13 @@ def sides_of(tree: Tree, profiles: Profiles | None, mapped: bool) -> Sides:
         return _sides_by_columns(tree, profiles) if profiles is not None else lambda node: ("", "")
     means = None if profiles is None else means_of_nodes(tree, profiles)
 
+    def value_text(name: str, value: float) -> str:
+        return date_text(value) if profiles is not None and name in profiles.dates else f"{value:.3g}"
+
     def sides(node: int) -> tuple[str, str]:
         mean = None if means is None else means[node]
-        return side_in_words(tree, node, False, means=mean), side_in_words(tree, node, True, means=mean)
+        left, right = (side_in_words(tree, node, above, means=mean, value_text=value_text) for above in (False, True))
+        return left, right
 
     return sides
 

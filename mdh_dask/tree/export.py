@@ -1,6 +1,6 @@
 """A tree as a linkage matrix, as plain Python objects, as text, and its splits and clusters in words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -229,6 +229,7 @@ def side_in_words(
     names: Sequence[str] | None = None,
     means: Floats | None = None,
     n_top: int = 3,
+    value_text: Callable[[str, float], str] = lambda name, value: f"{value:.3g}",
 ) -> str:
     """Return in words which rows lie on one side of a split, by the columns that move its projections most.
 
@@ -237,6 +238,7 @@ def side_in_words(
     means (n_features,): means of the columns in the node. With these the threshold is given in the units of a column
         that has most of the variance along the direction: where the split lies if the other columns are at their means.
     n_top: most columns to name.
+    value_text: returns a value of a column of that name as text.
     """
     texts, plane = checked_names(tree, names, n_top), tree.planes[node]
     share, top = _shares_along(tree, node), top_features(tree, node, max(n_top, 1))
@@ -247,7 +249,7 @@ def side_in_words(
     if share[first] >= MOSTLY and (alone or means is not None):
         rest = 0.0 if alone or means is None else float(plane @ means - plane[first] * means[first])
         side = "above" if above == (plane[first] > 0) else "up to"
-        text = f"{texts[first]} {side} {(tree.thresholds[node] - rest) / plane[first]:.3g}"
+        text = f"{texts[first]} {side} {value_text(texts[first], (tree.thresholds[node] - rest) / plane[first])}"
         same = plane[others] * plane[first] > 0
         return ", ".join([text, *(f"{'some' if s else 'minus some'} {texts[j]}" for j, s in zip(others, same))])
     high = [texts[j] for j in (first, *others) if (plane[j] > 0) == above]

@@ -302,6 +302,8 @@ class TestDates:
         assert "cluster 0, 250 rows: day 2013-02-27 to 2013-03-02" in model.why()
         text = cluster_profiles(model, table).to_text()
         assert " ".join(text.splitlines()[1].split()).startswith("0 250 day 2013-02-28")
+        model.report(tmp_path / "report.html", table)
+        assert "day up to 2013-04-" in (tmp_path / "report.html").read_text()
         assert str(model.exemplars_["day"].dt.year.tolist()) == "[2013, 2013]"
 
     @pytest.mark.parametrize("feature_map", [None, "gower"])
