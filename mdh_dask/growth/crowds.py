@@ -125,7 +125,7 @@ def _small_groups(root: Branch, examiner: Examiner) -> Groups | None:
 
 @one_blas_thread()
 def _within(rows: Floats, radius: float) -> Integers:
-    """Return which rows have near rows within a radius: others are noise, which would fill the valleys of all lines.
+    """Return which rows have another one within a radius: others are noise, which would fill the valleys of all lines.
 
     Only rows that are nearest to the same one of some places are compared, as clusters have more than a few there.
     """
@@ -135,9 +135,8 @@ def _within(rows: Floats, radius: float) -> Integers:
         place[i : i + BLOCK] = squared_distances(rows[i : i + BLOCK], places).argmin(axis=1)
     order, near = np.argsort(place, kind="stable"), np.zeros(len(rows), dtype=np.bool_)
     for own in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
-        if len(own) > min(NEAREST):
-            squares = squared_distances(rows[own], rows[own])
-            near[own] = np.partition(squares, min(NEAREST), axis=1)[:, min(NEAREST)] <= radius**2
+        squares = squared_distances(rows[own], rows[own])
+        near[own] = np.count_nonzero(squares <= radius**2, axis=1) > 1  # itself
     return np.flatnonzero(near)
 
 
