@@ -12,7 +12,7 @@ from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, neighbourhood
-from ..valleys.neighbours import BLOCK, distinct, squared_distances
+from ..valleys.neighbours import BLOCK, squared_distances
 from .branches import Branch, SampleRows
 from .examine import Examiner
 from .passes import Sample, draw, rows_in_memory
@@ -20,13 +20,13 @@ from .passes import Sample, draw, rows_in_memory
 logger = logging.getLogger(__name__)
 
 CROWD = (
-    "neighbourhoods of rows show more clusters, which no line through all rows separates, as in few columns or much "
-    "noise. With a number k of clusters, such rows are divided by KernelKMeans(n_clusters=k, feature_map=None).fit(X)"
+    "neighbourhoods of rows look like those of more clusters, which no line through all rows separates, as in few "
+    "columns or much noise. If you know their number k: KernelKMeans(n_clusters=k, feature_map=None).fit(X)"
 )
 """What users should know of a tree whose largest cluster is crowded."""
 
 FEWEST_ROWS = 4000
-"""With fewer sample rows, the neighbourhoods of one cluster would hold several of a few others."""
+"""With fewer different sample rows, the neighbourhoods of one cluster would hold several of a few others."""
 
 GAPS, BALLS = 5, 4
 """Keys of the random streams that choose rows whose nearest rows are looked at, and the centres of balls."""
@@ -40,10 +40,10 @@ ROWS_EACH, FEW = 40, 0.1
 LEVEL = 0.001
 """Probability of a gap among the nearest rows of one row in a cloud."""
 
-BALL, MOST_IN_BALL = 1 / 40, 1000
+BALL, MOST_IN_BALL = 1 / 40, 500
 """Share of the rows in a ball, and most of them."""
 
-CROWDED, IN_VAIN = 2, 3
+CROWDED, IN_VAIN = 2, 2
 """Number of balls that must show several clusters, and of those without that end the look."""
 
 APART = 0.5
@@ -81,8 +81,9 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     if not (settings.nearby and alone):
         return root, examiner
     examiner.examine_open(root)
-    groups = _small_groups(root, examiner)
-    if groups is None and not is_crowded(root, examiner):
+    rows = _distinct_rows(root, examiner)
+    groups = _small_groups(rows, root, examiner)
+    if groups is None and (len(rows) < FEWEST_ROWS or not is_crowded(root, examiner, rows)):
         return root, examiner
     sample = root.sample.load()
     wanted = 0 if groups is None else round(len(sample.rows) * ROWS_EACH / groups.rows)
@@ -105,13 +106,20 @@ def _rows_of(sample: Sample, examiner: Examiner) -> Floats:
     return np.asarray(examiner.standardise.jittered(sample.rows, sample.hashes), dtype=np.float64)
 
 
-def _small_groups(root: Branch, examiner: Examiner) -> Groups | None:
+def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
+    """Return the rows of a sample that differ before values of few levels are spread: these look like groups."""
+    sample = branch.sample.load()
+    rows = np.asarray(examiner.standardise(sample.rows), dtype=np.float64)
+    sums = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)  # compared faster than rows
+    return _rows_of(sample.take(np.sort(np.unique(sums, return_index=True)[1])), examiner)
+
+
+def _small_groups(rows: Floats, root: Branch, examiner: Examiner) -> Groups | None:
     """Return the groups of sample rows that are apart from all others and too small for a cluster, if many rows are.
 
     A sample may hold too few rows of each of thousands of clusters for any test between two of them.
     """
-    rows, selector = _rows_of(root.sample.load(), examiner), examiner.settings.selector
-    rows = rows[distinct(rows)]
+    selector = examiner.settings.selector
     if len(rows) < FEWEST_ROWS:
         return None
     rng = generator(*examiner.settings.stream_of(root.node_id), GAPS)
@@ -129,25 +137,24 @@ def _within(rows: Floats, radius: float) -> Integers:
 
     Only rows that are nearest to the same one of some places are compared, as clusters have more than a few there.
     """
-    places = rows[::ROWS_OF_PLACE]
-    place = np.empty(len(rows), dtype=np.int64)
-    for i in range(0, len(rows), BLOCK):
-        place[i : i + BLOCK] = squared_distances(rows[i : i + BLOCK], places).argmin(axis=1)
-    order, near = np.argsort(place, kind="stable"), np.zeros(len(rows), dtype=np.bool_)
-    for own in np.split(order, np.flatnonzero(np.diff(place[order])) + 1):
-        squares = squared_distances(rows[own], rows[own])
-        near[own] = np.count_nonzero(squares <= radius**2, axis=1) > 1  # itself
+    places, rows_at_once = rows[::ROWS_OF_PLACE], range(0, len(rows), BLOCK)
+    place = np.concatenate([squared_distances(rows[i : i + BLOCK], places).argmin(axis=1) for i in rows_at_once])
+    near = np.zeros(len(rows), dtype=np.bool_)
+    for own in np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1]):
+        for i in range(0, len(own), BLOCK):
+            squares = squared_distances(rows[own[i : i + BLOCK]], rows[own])
+            near[own[i : i + BLOCK]] = np.count_nonzero(squares <= radius**2, axis=1) > 1  # itself
     return np.flatnonzero(near)
 
 
 @one_blas_thread()
-def is_crowded(root: Branch, examiner: Examiner) -> bool:
-    """Return whether balls of rows in the largest cluster of a tree show several; see `CROWD` for what this means."""
+def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> bool:
+    """Return whether balls of rows in the largest cluster of a tree show several; see `CROWD` for what this means.
+
+    rows: the distinct rows of the root, if they are known.
+    """
     largest = max(_leaves(root), key=lambda own: len(own.sample))
-    if len(root.sample) < FEWEST_ROWS:
-        return False
-    rows = _rows_of(largest.sample.load(), examiner)
-    rows = rows[distinct(rows)]
+    rows = rows if rows is not None and largest is root else _distinct_rows(largest, examiner)
     n, crowded = min(round(BALL * len(root.sample)), MOST_IN_BALL, len(rows) // 2), 0
     rng = generator(*examiner.settings.stream_of(largest.node_id), BALLS)
     for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):

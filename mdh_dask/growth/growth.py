@@ -111,7 +111,7 @@ def grow_from(
     standardise = examiner.standardise
     tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
     if crowded := examiner.near and is_crowded(root, examiner):
-        logger.warning("%s clusters were found, but %s", tree.n_leaves, CROWD)
+        logger.warning("%s found, but %s", full_count(tree.n_leaves, "cluster"), CROWD)
     if root.n_rows < shape[0]:
         tree = yield from recounted(tree)
     return Grown(tree, standardise, sample, crowded=crowded)

@@ -14,7 +14,7 @@ from mdh_dask.metrics import normalized_mutual_information
 
 from .shared import Table, verdict
 
-SHORT: dict[str, Any] = {"ks": (120,), "columns": (32,), "n_null": 20_000, "repeats": 1}
+SHORT: dict[str, Any] = {"ks": (200,), "columns": (8, 32), "repeats": 2}
 
 ROWS = 100
 """Rows for each cluster, on average."""
