@@ -162,15 +162,10 @@ class TestKernels:
         ("make", "message"),
         [
             (lambda: RBF(width=0), "width must be a finite number greater than 0, got 0"),
-            (lambda: RBF(width="wide"), "width must be .* got 'wide'"),
             (lambda: LocalScaling(neighbour=2.5), "neighbour must be"),
-            (lambda: NearestNeighbors(n_neighbors=0), "n_neighbors must be"),
             (lambda: NearestNeighbors(steps=0), "steps must be"),
-            (lambda: Heat(n_neighbors=0), "n_neighbors must be"),
             (lambda: Heat(shortest=9, longest=8), "longest must be a finite number greater than 8, got 8"),
-            (lambda: Polynomial(degree=-1), "degree must be"),
             (lambda: Polynomial(coef0=-1.0), "coef0 must be"),
-            (lambda: Polynomial(gamma=np.inf), "gamma must be"),
         ],
     )
     def test_bad_parameters_are_named(self, make, message):

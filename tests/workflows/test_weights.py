@@ -101,13 +101,9 @@ def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_pa
     [
         (["x.zarr", "--weights", "short.npy"], r"expected the weights in .*short.npy of shape \(300,\), one for each"),
         (["x.zarr", "--weights", "negative.npy"], "at least 0 for the weights in .*negative.npy; got -1 in row 5"),
-        (["x.zarr", "--weights", "nan.npy"], "at least 0 for the weights in .*nan.npy; got nan in row 9"),
         (["x.zarr", "--weights", "share.npy"], "whole numbers .* the fraction 0.5: give counts"),
-        (["x.zarr", "--weights", "gone.npy"], "there is no file at .*gone.npy"),
         (["x.zarr", "--weights", "x.csv"], "expected one column of weights in .*x.csv; got 3"),
-        (["x.zarr", "--weights", "x.npy"], r"of shape \(300,\), one for each row; got shape \(300, 3\)"),
         (["x.csv", "--weight-column", "time"], "expected one of the columns a, times, b for the weights; got time"),
-        (["x.npy", "--weight-column", "3"], "expected one of the columns 0, 1, 2 for the weights; got 3"),
         (["w.csv", "--weight-column", "times"], "other columns than that of the weights; got only times in .*w.csv"),
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
         (["x.csv", "--weight-column", "a", "--weights", "w.npy"], "weights in a file or in a column; got .* and a"),
@@ -119,7 +115,6 @@ def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path
     weights = np.ones(N)
     np.save(folder / "short.npy", weights[:-1])
     np.save(folder / "negative.npy", np.where(np.arange(N) == 5, -1, 1))
-    np.save(folder / "nan.npy", np.where(np.arange(N) == 9, np.nan, 1))
     np.save(folder / "share.npy", weights / 2)
     found = fit(folder, *options, "--model", tmp_path / "m.zarr")
     assert found.exit_code in (2, 65, 66), found.output
