@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from mdh_dask import AffinityFeatures
+from mdh_dask import AffinityFeatures, PCATree, RandomProjectionTree
 from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import CLASSIFIERS, all_estimators
 from mdh_dask.io import codec
@@ -21,7 +21,7 @@ QUICK = {
     "HierarchicalMDH": {"starts": "pca2"},
     "HierarchicalKernelMDH": {"starts": "pca2"},
     "MinimumDensityHyperplane": {"starts": "pca2"},
-    "ConsensusClustering": {"n_trees": 3},
+    "ConsensusClustering": {"n_trees": 2, "estimator": [RandomProjectionTree(n_projections=60), PCATree()]},
     "HyperplaneEnsemble": {"n_hyperplanes": 6},
     "BisectingKernelKMeans": {"feature_map": None},
     "HierarchicalSpectral": {"feature_map": AffinityFeatures(n_landmarks=100, n_components=20)},

@@ -357,28 +357,17 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
     ("option", "value", "expected"),
     [
         ("--quantile", "2", "a float in the range"),
-        ("--quantile", "nan", "a float in the range"),
-        ("--min-relative-depth", "inf", "a float in the range"),
         ("--n-projections", "0 --method=rp", "an int in the range"),
-        ("--n-projections", "many --method=rp", "an int in the range"),
         ("--min-cluster-size", "2.5", "an int in the range .*, a float in the range"),
         ("-p", "criterion=DIP --method=divisive", "dip|kurtosis"),
         ("-p", "criterion", "NAME=VALUE, as"),
         ("--random-state", "-1", "an integer from 0"),
         ("--feature-map", "gaussian", "'cosine'"),
         ("-p", "feature_map.n_landmarks=1 --feature-map=rbf", "an int in the range"),
-        ("-p", "feature_map.variance=1.5 --feature-map=rbf", "a float in the range"),
-        ("-p", "feature_map.n_components=0 --feature-map=rbf", "an int in the range"),
         ("-p", "feature_map.landmark_method=random --feature-map=rbf", r"kmeans\+\+|leverage|uniform"),
-        ("--max-clusters", "None", "an int"),
         ("--method", "kmeans", "rp"),
-        ("--workers", "0", "x>=1"),
-        ("--threads-per-worker", "0", "x>=1"),
         ("--memory-limit", "2", "an amount of 100 MB or more, as 2GB"),
-        ("--memory-limit", "much", "an amount of 100 MB or more, as 2GB"),
-        ("--scheduler-timeout", "0", "x>0"),
         ("--scheduler", "here", "an address, as tcp://host:8786, or 'threads'"),
-        ("--scheduler", "tcp://host", "an address, as tcp://host:8786"),
     ],
 )
 def test_a_bad_value_of_an_option_is_refused_with_what_is_expected(option, value, expected, here):
@@ -592,15 +581,13 @@ def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
 @pytest.mark.cluster
 def test_worker_processes_do_the_work_and_keep_their_tracebacks(here):
     local = ("--workers", 1, "--threads-per-worker", 2, "--memory-limit", "1GB")
-    done = subprocess.run(program("predict", "../in/x.zarr", *MODEL, *OUT, *local), capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "900 rows in 3 of 3 clusters: l.zarr\n"), done.stderr
-    assert "1 worker process, 2 threads, dashboard at http://127.0.0.1:" in done.stderr
-    failing = program("predict", "../in/nan.zarr", *MODEL, "--out", "l2.zarr", *local)
+    failing = program("predict", "../in/nan.zarr", *MODEL, *OUT, *local)
     failed = subprocess.run(failing, capture_output=True, text=True)
+    assert "1 worker process, 2 threads, dashboard at http://127.0.0.1:" in failed.stderr
     assert failed.returncode == exits.BAD_DATA
     assert "got 1 NaN" in failed.stderr.splitlines()[-1]
     assert "Traceback" not in failed.stderr
-    assert os.listdir() == ["l.zarr"]
+    assert os.listdir() == []
 
 
 HOSTILE = "a\x1b[31m\n2026-11-25 03:00:00 ERROR forged", "b\u202e\0"

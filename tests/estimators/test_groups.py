@@ -80,7 +80,7 @@ def test_methods_that_merge_do_not_take_donors_for_clusters(method, d):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "place"),
-    at_night(in_turns(MERGING * 2, [(4, 4), (4, 4), (12, 30), (12, 5), (4, 20), (4, 20), (12, 5), (12, 30)]), 4),
+    at_night(in_turns(MERGING * 2, [(4, 4), (4, 4), (12, 30), (12, 5), (4, 20), (4, 20), (12, 5), (12, 30)]), 2),
 )
 def test_methods_that_merge_find_clusters_that_all_groups_show(method, place):
     d, apart = place

@@ -1,7 +1,6 @@
 """Merging cells between which the density of the rows has no valley, and trees whose leaves were merged."""
 
 from copy import deepcopy
-from dataclasses import replace
 from itertools import pairwise
 
 import dask.array as da
@@ -11,18 +10,14 @@ from helpers import at_night
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 from trees import random_tree
 
 from mdh_dask import DensityTree, DivisiveClustering, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
-from mdh_dask._journal import keeping
-from mdh_dask.chunks import run
 from mdh_dask.density_trees import plan
-from mdh_dask.growth.merging import merged, merged_cells, merging_sample
+from mdh_dask.growth.merging import merged_cells
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.ties import without_ties
-from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.tree.checks import check_clusters
 from mdh_dask.valleys import merging
@@ -126,28 +121,6 @@ def test_merging_takes_no_pass_of_its_own_and_gives_the_same_tree_whatever_the_c
     assert lazy.tree_ == model.tree_
     assert lazy.n_passes_ == model.n_passes_ == 2
     assert RandomProjectionTree(merge=True).fit(rows).n_passes_ == 1
-
-
-@pytest.mark.slow
-def test_the_sample_is_that_of_a_pass_of_its_own(moons):
-    rows, _, model = moons
-    alone = HierarchicalKernelMDH(merge=False).fit(rows)
-    sample = run(merging_sample(rows.shape, check_random_state(0).randint(2**31)), rows).result
-    by_leaf = replace(alone.state_, tree=alone.tree_.in_order())  # numbers leaves from the left
-    tree, _ = merged(by_leaf.tree, by_leaf.labels, alone.feature_map_.map_.points, sample)
-    assert tree.numbered() == model.tree_ != alone.tree_
-
-
-@pytest.mark.slow
-def test_a_job_that_runs_again_makes_no_pass(moons, tmp_path):
-    rows, trees = moons[0][::3], []
-    for replayed in (False, True):
-        journal = FolderJournal(tmp_path, "job")
-        with keeping(journal):
-            trees.append(HierarchicalKernelMDH().fit(rows).tree_)
-        assert {made.replayed for made in journal.passes} == {replayed}
-    assert trees[0] == trees[1]
-    assert trees[0].n_leaves > 1
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import at_night
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.estimators.divisive_tree import DivisiveTree
@@ -37,7 +38,7 @@ def looks(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [RandomProjectionTree, HierarchicalMDH])
+@pytest.mark.parametrize("method", at_night([RandomProjectionTree, HierarchicalMDH]))
 def test_all_of_many_clear_clusters_are_found(crowd, method, tmp_path):
     rows, labels = crowd
     model = method(random_state=0).fit(rows)

@@ -94,7 +94,7 @@ def test_a_map_takes_scale_and_seed_from_the_method_whether_named_or_a_table(tmp
     named = job(method + 'feature_map = "rbf"\n', tmp_path).estimator()
     table = job(method + "[method.feature_map]\nkernel = 'rbf'\n", tmp_path).estimator()
     own = job(method + "[method.feature_map]\nscale = true\nrandom_state = 3\n", tmp_path).estimator()
-    rows = np.random.default_rng(0).normal(size=(500, 2))
+    rows = np.random.default_rng(0).normal(size=(120, 2))
     assert table.fit(rows).feature_map_.get_params() == named.fit(rows).feature_map_.get_params()
     assert table.tree_ == named.tree_
     assert (table.feature_map.scale, table.feature_map.progress) == (False, False)

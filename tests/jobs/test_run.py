@@ -476,8 +476,9 @@ DAMAGE = {
 def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
     run("job.toml")
     file = here / "job.work" / "job.json"
+    whole = file.read_text()
     for damage in [*DAMAGE, "no dict", "deep"]:
-        content = json.loads(file.read_text())
+        content = json.loads(whole)
         if damage in DAMAGE:
             DAMAGE[damage](content)
         file.write_text({"no dict": "[1]", "deep": "[" * 100_000}.get(damage) or json.dumps(content))
@@ -486,7 +487,7 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
         assert re.search(
             r"job.json is damaged \(.*\): restore it from a copy, or discard its work with --restart", result.stderr
         ), damage
-        assert run("job.toml", "--restart", "--overwrite").exit_code == 0, damage
+    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert "nothing to do" in run("job.toml").stdout
 
 
@@ -612,9 +613,7 @@ def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "moment", ["manifest_of", "write_json", "FolderJournal", "Fence.claim"], ids=["end", "metrics", "fit", "start"]
-)
+@pytest.mark.parametrize("moment", at_night(["FolderJournal", "manifest_of", "write_json", "Fence.claim"], 2))
 def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here, undisturbed, monkeypatch):
     monkeypatch.setattr("mdh_dask.io.locks.fcntl", None)
     module, name = (Fence, "claim") if moment == "Fence.claim" else (sys.modules["mdh_dask.jobs._run"], moment)

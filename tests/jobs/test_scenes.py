@@ -246,7 +246,7 @@ def left_out(job, *names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("nodata", ["", 'nodata = "none"'], ids=["seen when counted", "seen in the fit"])
+@pytest.mark.parametrize("nodata", at_night(['nodata = "none"', ""]), ids=["seen in the fit", "seen when counted"])
 def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone(nodata, tmp_path, caplog):
     job = new_job(tmp_path, JOB.replace("[method]", f"{nodata}\n[method]"))
     places = {name: tmp_path / f"scenes/{name}.tif" for name in "abcdef"}
@@ -493,7 +493,7 @@ def unusable(folder):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
-@pytest.mark.parametrize("night", [1, 2])
+@pytest.mark.parametrize("night", at_night([2, 1]))
 def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no_night(night, tmp_path):
     masked = JOB.replace('"scenes/*.tif"', '"scenes/*"\nmask = "masks/{scene}.tif"')
     job = new_job(tmp_path, masked)
@@ -796,7 +796,9 @@ def test_files_that_claim_any_size_or_lead_nowhere_are_left_out_alone(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("outputs", ["", 'connected = "out/{scene}-regions.tif"\nregions = "out/{scene}.parquet"\n'])
+@pytest.mark.parametrize(
+    "outputs", at_night(['connected = "out/{scene}-regions.tif"\nregions = "out/{scene}.parquet"\n', ""])
+)
 def test_a_scene_that_is_written_again_while_it_is_labelled_gets_no_outputs_of_both(outputs, tmp_path, monkeypatch):
     job = new_job(tmp_path, JOB.replace("[output]\n", f"[output]\n{outputs}"))
     for name, seed in (("a", 0), ("b", 1)):
@@ -887,7 +889,7 @@ def job_with_clash(clash, folder):
     return job, name
 
 
-@pytest.mark.parametrize("clash", CLASHES)
+@pytest.mark.parametrize("clash", at_night(CLASHES, 4))
 def test_a_scene_with_outputs_where_others_are_is_refused_before_work(clash, tmp_path):
     job, name = job_with_clash(clash, tmp_path)
     for own in ("a", name):
