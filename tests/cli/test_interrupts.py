@@ -211,17 +211,6 @@ def test_an_impatient_interrupt_ends_the_removal_of_outputs():
     assert removed == []
 
 
-def test_other_errors_that_nobody_can_catch_are_shown_as_before(monkeypatch):
-    class Broken:
-        def __del__(self):
-            raise ValueError("at its end")
-
-    shown = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda about: shown.append(str(about.exc_value)))
-    assert ended_by(lambda: (in_a_finaliser(signal.SIGTERM), Broken())) is Terminated
-    assert shown == ["at its end"]
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_what_ignores_interrupts_goes_on_ignoring_them(number):
     signal.signal(number, signal.SIG_IGN)

@@ -4,8 +4,6 @@ from textwrap import dedent
 
 import pytest
 
-from mdh_dask._process import OBJECTS_OF_A_COMMAND
-
 
 def test_unknown_options_are_refused_before_anything_large_is_imported(tmp_path):
     script = """
@@ -69,18 +67,6 @@ def test_keys_of_jobs_are_refused_before_anything_large_is_imported(tmp_path):
     """
     (tmp_path / "x.npy").touch()
     subprocess.run([sys.executable, "-c", dedent(script)], cwd=tmp_path, check=True)
-
-
-def test_a_command_searches_rarely_and_not_when_its_process_ends():
-    script = """if 1:
-    import atexit, gc, sys
-    atexit.register(lambda: print("at the end", gc.get_threshold()[0], gc.get_freeze_count() > len(gc.get_objects())))
-    from mdh_dask.cli import main
-    sys.argv = ["mdh-dask", "--version"]
-    main()
-    """
-    ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert ended.stdout.splitlines()[-1] == f"at the end {OBJECTS_OF_A_COMMAND} True"
 
 
 @pytest.mark.slow

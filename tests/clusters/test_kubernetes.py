@@ -231,13 +231,6 @@ def test_in_a_pod_clusters_are_made_in_its_own_namespace_by_a_user_without_a_nam
 # What is refused, and what is only checked
 
 
-def test_checking_a_job_asks_for_nothing(here, api):
-    result = run("--check")
-    assert result.exit_code == 0, result.output
-    assert "kubernetes, image registry.example.org/mdh-dask:0.1.0" in result.stdout
-    assert api.asked == set()
-
-
 @pytest.mark.parametrize(("status", "code", "message"), [
     (401, exits.NOT_PERMITTED, "Kubernetes refuses to list its Dask clusters: .*"),
     (403, exits.NOT_PERMITTED, "Kubernetes refuses to list its Dask clusters: .*"),
@@ -250,13 +243,6 @@ def test_what_kubernetes_refuses_is_told(here, api, status, code, message):
     assert result.exit_code == code, result.output
     assert re.search(f"ERROR {message}\n$", result.stderr)
     assert api.made == []
-
-
-def test_without_a_way_to_kubernetes_nothing_is_tried(here, monkeypatch):
-    monkeypatch.setenv("KUBECONFIG", str(here / "none"))
-    result = run()
-    assert result.exit_code == exits.NOT_PERMITTED
-    assert "no way to Kubernetes: Unable to find valid credentials; check KUBECONFIG or ~/.kube/config" in result.stderr
 
 
 def test_a_server_that_is_not_there_may_be_there_later(here, api, monkeypatch):

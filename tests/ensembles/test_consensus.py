@@ -152,11 +152,6 @@ class TestConsensus:
         np.testing.assert_allclose(found.confidence, np.where(b < 0, 2 / 3, 1))
         np.testing.assert_allclose(found.shares.max(axis=1), 1)
 
-    def test_a_row_without_votes_has_no_confidence_and_equal_shares(self):
-        found = consensus([0, 1, -1, 0], [0, 1, -1, 0])
-        assert found.confidence[2] == 0
-        assert found.shares[2].tolist() == [0.5, 0.5]
-
     def test_labels_that_no_row_prefers_are_no_clusters(self):
         labels = np.repeat([0, 1], 50)
         with_outliers = labels.copy()

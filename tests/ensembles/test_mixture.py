@@ -156,17 +156,6 @@ class TestEnsemble:
             assert len({*zip(labels, y)}) == k
             assert n_passes == 1
 
-    def test_a_cloud_without_valleys_is_one_cluster_and_needs_no_second_pass(self):
-        found, n_passes = ensemble(np.random.default_rng(0).normal(size=(3000, 4)), sample_size=2000)
-        assert found.mixture.n_clusters == 1
-        assert n_passes == 1
-        assert found.mixture.shares(np.zeros((3, 4))).tolist() == [[1.0]] * 3
-
-    def test_equal_rows_are_one_cluster(self):
-        found, _ = ensemble(np.full((50, 2), 7.0))
-        assert found.mixture.n_clusters == 1
-        assert found.mixture.n_rows.tolist() == [50]
-
     def test_rows_beyond_the_sample_are_counted_in_a_second_pass(self):
         rng = np.random.default_rng(1)
         X = rng.normal(size=(5000, 3)) + np.repeat([[0.0, 0, 0], [9, 0, 0]], [3000, 2000], axis=0)

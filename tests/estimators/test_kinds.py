@@ -21,7 +21,6 @@ from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.checks import check_first_look
 from mdh_dask.estimators.constraints import Interval, StrOptions
 from mdh_dask.estimators.registry import METHODS
-from mdh_dask.estimators.states import TreeState
 from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows
 
@@ -168,13 +167,6 @@ def test_a_state_that_no_fit_gives_is_refused(harm, model, tmp_path):
     model._adopt(change(model.state_))
     model.save(tmp_path / "m.zarr")
     with pytest.raises(ValueError, match=f"m.zarr is a damaged model: .*{message}"):
-        load_model(tmp_path / "m.zarr")
-
-
-def test_a_model_of_another_kind_than_its_class_is_refused(model, rows, tmp_path, monkeypatch):
-    model.save(tmp_path / "m.zarr")
-    monkeypatch.setattr(NearestPoints, "state_type", TreeState)
-    with pytest.raises(ValueError, match="expected a TreeState for state, got a Points"):
         load_model(tmp_path / "m.zarr")
 
 

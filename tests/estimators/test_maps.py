@@ -194,11 +194,3 @@ def test_a_job_gives_it_parameters(here, rows):
     (here / "bad.toml").write_text((here / "job.toml").read_text().replace("power", "pover"))
     with pytest.raises(ValueError, match=r"\[method.feature_map\] with name = 'polar'.*'pover'"):
         jobs.run("bad.toml")
-
-
-def test_its_parameters_are_checked_before_any_work(rows):
-    with pytest.raises(ValueError, match="The 'power' parameter of PolarFeatures must be a float in the range"):
-        PCATree(feature_map=PolarFeatures(power=0)).fit(rows)
-    with pytest.raises(ValueError, match=r"The 'feature_map' parameter of PCATree must be .*'polar'"):
-        PCATree(feature_map="polarr").fit(rows)
-    assert isinstance(PCATree(feature_map="rbf")._new_feature_map(0), KernelPCAFeatures)

@@ -42,12 +42,6 @@ def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
     assert adjusted_rand_index(y, ProjectionPursuitTree(max_clusters=2).fit(X).labels_) < 0.2
 
 
-def test_a_constant_column_has_no_features():
-    X = np.insert(rings()[0], 1, 4.0, axis=1)
-    features = QuadraticFeatures().fit_transform(X)
-    assert np.flatnonzero(features.any(axis=0)).tolist() == [0, 2, 3, 5, 8]
-
-
 def test_more_columns_than_are_multiplied_are_refused_before_any_work():
     X = da.from_array(np.ones((100, 61))).map_blocks(lambda block: pytest.fail("rows were read"), meta=np.ones((0, 0)))
     with pytest.raises(ValueError, match=r"at most 60 columns .* got 61\..*feature_map='quadratic'"):

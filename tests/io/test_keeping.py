@@ -129,37 +129,12 @@ def test_memory_is_that_of_the_workers_of_the_client(client, monkeypatch):
     assert memory_of(None) == 0
 
 
-class Workers:
-    """A client of workers of which the scheduler tells five, unless it is asked for all."""
-
-    def __init__(self, limits):
-        self.limits = limits
-
-    def scheduler_info(self, n_workers=5):
-        told = self.limits if n_workers == -1 else self.limits[:n_workers]
-        return {"workers": {i: {"memory_limit": limit} for i, limit in enumerate(told)}}
-
-
-def test_the_memory_of_all_workers_counts_and_one_without_a_limit_for_nothing():
-    assert memory_of(Workers([10] * 12)) == 120
-    assert memory_of(Workers([10, None, 0])) == 10
-
-
 def test_only_workers_that_this_process_started_share_its_disk(client):
     from distributed import Client
 
     assert is_local(client)
     with Client(client.cluster.scheduler_address, set_as_default=False) as elsewhere:
         assert not is_local(elsewhere)
-
-
-def test_rows_too_large_for_workers_elsewhere_are_not_kept(client, monkeypatch, scratch):
-    room(monkeypatch, 0, 10**9)
-    monkeypatch.setattr(keeping, "memory_of", lambda client: 0)
-    X = da.from_array(ROWS, chunks=5)
-    assert chosen_place(X, "auto") == "disk"
-    monkeypatch.setattr(keeping, "is_local", lambda client: False)
-    assert chosen_place(X, "auto") is None
 
 
 @pytest.mark.parametrize("cache", ["memory", "disk"])

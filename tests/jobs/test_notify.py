@@ -218,21 +218,6 @@ def test_a_job_file_that_cannot_be_read_is_posted_too_with_its_whole_path(tmp_pa
     assert webhook[0]["message"].startswith("there is no job file")
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/token-abc", "file:///etc/token-abc", "http://[token-abc"])
-def test_a_webhook_that_is_not_reached_hides_no_error(url, tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv("MDH_DASK_WEBHOOK", url)
-    with pytest.raises(FileNotFoundError):
-        jobs.run(tmp_path / "job.toml")
-    assert "the webhook was not reached" in caplog.text
-    assert "token-abc" not in caplog.text
-
-
-def test_metrics_that_cannot_be_written_fail_no_job(job, caplog):
-    (job.parent / 'metrics "a".prom').mkdir()
-    assert run(job).exit_code == 0
-    assert "metrics were not written" in caplog.text
-
-
 @pytest.mark.parametrize("place", ["x.npy", "l.zarr", "job.toml"])
 def test_metrics_replace_no_file_of_the_job(place, job):
     job.write_text(JOB.replace("'metrics \"a\".prom'", f"'{place}'"))

@@ -34,7 +34,6 @@ from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, new_attempt
 from mdh_dask.jobs.staging import Staged
-from mdh_dask.workflows import estimates
 
 JOB = job_text(
     input={"path": "x.zarr"},
@@ -294,17 +293,6 @@ def test_the_nodes_of_a_slurm_job_are_told_of(options, time, here, monkeypatch):
     assert re.search(rf"time: +about .*{time}$", result.stdout, re.MULTILINE), result.output
 
 
-def test_the_time_to_start_counts_workers_and_loops_that_are_not_kept(monkeypatch, tmp_path):
-    monkeypatch.setattr(estimates, "FOLDER", tmp_path)
-    empty = estimates.seconds_to_start(workers=False)
-    monkeypatch.setattr(estimates, "FOLDER", None)
-    assert estimates.seconds_to_start(workers=False) == empty
-    (tmp_path / "loop").touch()
-    monkeypatch.setattr(estimates, "FOLDER", tmp_path)
-    assert empty - estimates.seconds_to_start(workers=False) == estimates.COMPILING
-    assert estimates.seconds_to_start(workers=True) - estimates.seconds_to_start(workers=False) == estimates.OF_WORKERS
-
-
 @pytest.mark.parametrize(
     "cluster",
     [
@@ -401,15 +389,6 @@ def test_a_finished_job_whose_output_is_gone_says_so(here):
     assert re.search(rf"finished on \S+, but {here}/out/m.zarr is gone: make it with --restart", result.stderr)
     assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert sorted(os.listdir("out")) == OUTPUTS
-
-
-def test_what_does_not_matter_may_change(here):
-    run("job.toml")
-    text = (
-        "# a comment\n" + JOB.replace('kind = "threads"', 'kind = "local"\nworkers = 7') + "[run]\noverwrite = true\n"
-    )
-    (here / "job.toml").write_text(text)
-    assert "nothing to do" in run("job.toml").stdout
 
 
 @pytest.mark.parametrize("finished", [True, False])

@@ -155,20 +155,6 @@ def test_a_node_that_is_not_there_is_refused(draw, node):
         draw(small_tree(), node)
 
 
-def test_given_axes_are_drawn_on_and_returned():
-    tree, rows = small_tree(), np.random.default_rng(0).normal(size=(20, 3))
-    for ax, draw in zip(
-        Figure().subplots(1, 3),
-        (
-            lambda ax: plot_density(tree, 0, ax),
-            lambda ax: plot_tree(tree, ax),
-            lambda ax: plot_scatter(tree, rows, ax=ax),
-        ),
-    ):
-        assert draw(ax) is ax
-        assert ax.get_title()
-
-
 def test_a_fitted_model_is_drawn_as_its_tree_and_rows_may_be_a_frame():
     rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
     frame = pytest.importorskip("pandas").DataFrame(rows, columns=["a", "b"])
@@ -354,25 +340,6 @@ def test_at_most_eight_points_of_a_path_are_drawn_evenly_from_the_first_to_the_l
     axes[0].figure.draw_without_rendering()
 
 
-@pytest.mark.slow
-def test_nothing_in_a_picture_of_a_path_overlaps():
-    figure = plot_mdh_path([path_point(i / 10) for i in range(8)])[0].figure
-    figure.draw_without_rendering()
-    parts = [*figure.axes, *figure.legends, *figure.texts]
-    assert len(parts) == 10
-    boxes = [part.get_tightbbox() for part in parts]
-    assert all(a.padded(-1).overlaps(b) == (a is b) for a in boxes for b in boxes)
-
-
-def test_a_path_is_drawn_on_given_axes_evenly():
-    given = Figure().subplots(1, 2)
-    panels = plot_mdh_path(small_path(), axes=given)
-    assert list(panels) == list(given)
-    assert [ax.get_title().split(",")[0] for ax in panels] == ["start: alpha = 0.01", "alpha = 0.90"]
-    single = Figure().subplots()
-    assert plot_mdh_path(small_path(), [1], axes=single).tolist() == [single]
-
-
 def test_an_estimator_is_drawn_by_its_path():
     rows = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 30, axis=0)
     model = MinimumDensityHyperplane(starts="pca2").fit(rows)
@@ -391,15 +358,6 @@ def test_what_is_no_path_is_refused_with_a_remedy():
         plot_mdh_path((Step(0.1, np.ones(1), 0.0, 0.0),))
     with pytest.raises(TypeError, match="got ndarray: give a model"):
         plot_mdh_path(np.ones((3, 2)))
-
-
-def test_steps_that_a_path_has_not_are_refused():
-    for step in (3, -4):
-        with pytest.raises(IndexError, match=f"0 to 2, or negative from its end; got {step}"):
-            plot_mdh_path(small_path(), [0, step])
-    for steps in (2, [], [0.5]):
-        with pytest.raises(ValueError, match=r"list of integers, such as \[0, 3, -1\], got "):
-            plot_mdh_path(small_path(), steps)
 
 
 @pytest.fixture(scope="module")
@@ -448,16 +406,6 @@ def test_a_sweep_is_drawn_as_its_table_says(pair):
         assert star.get_xydata().tolist() == [[chosen["width"], chosen[column]]]
     rings = [line.get_xydata() for line in plot_sweep(table)[1].lines if line.get_marker() == "o"]
     assert sorted(np.vstack(rings)[:, 1]) == sorted(table["n_confirmed"][table["n_confirmed"] > 0])
-
-
-def test_the_labels_of_the_widths_of_a_sweep_do_not_overlap():
-    rows = np.random.default_rng(0).normal(size=(150, 8))
-    axis = plot_sweep(SupportVectorClustering().fit(rows).sweep_)[2]
-    axis.figure.canvas.draw()
-    labels = [text for text in axis.get_xticklabels(which="both") if text.get_text()]
-    low, high = np.sort([text.get_window_extent().intervalx for text in labels], axis=0).T
-    assert len(labels) >= 2
-    assert (high[:-1] < low[1:]).all()
 
 
 def test_contours_of_other_than_two_columns_and_a_sweep_without_steps_are_refused(pair):

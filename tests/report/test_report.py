@@ -2,7 +2,6 @@
 
 import re
 import struct
-import sys
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -297,19 +296,6 @@ def test_an_existing_file_is_kept_unless_it_may_be_overwritten(path):
     assert written(path, random_tree(3, 0), overwrite=True).all("h1")
 
 
-def test_the_same_tree_gives_the_same_bytes(tmp_path):
-    tree = random_tree(20, 0)
-    a, b = (write_report(tmp_path / name, tree, title="t", facts={"a": "b"}).read_bytes() for name in "ab")
-    assert a == b
-
-
-def test_without_jinja_the_error_names_what_to_install(path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=r'pip install "mdh_dask\[report\]"'):
-        write_report(path, random_tree(3, 0), title="", facts={})
-    assert not path.exists()
-
-
 # --- The story: picture, words, and clusters that light up ---
 
 
@@ -403,12 +389,6 @@ def test_clusters_differ_by_their_rows_put_together(some, others):
     expected = (first.mean(axis=0) - second.mean(axis=0)) / np.sqrt(variance)
     np.testing.assert_allclose(apart(profiles_of(rows, labels), some, others), expected, rtol=1e-9)
     assert np.isnan(apart(profiles_of(rows, labels), some, [])).all()
-
-
-def test_a_cluster_on_both_sides_of_a_split_of_mapped_rows_tells_nothing():
-    tree, profiles = tree_of_groups(), profiles_of(*groups())
-    same = replace(tree, cluster=np.where(tree.cluster >= 0, 0, -1))
-    assert sides_of(same, profiles, mapped=True)(0) == ("", "")
 
 
 def test_each_cluster_can_be_lit_up_and_what_lights_up_is_its_own(path):

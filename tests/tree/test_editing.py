@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from stored import stored_and_read
-from trees import four_groups, grown_tree, random_tree, trees
+from trees import random_tree, trees
 
 from mdh_dask.tree.clusters import best_splits, coarser, stability
 
@@ -57,15 +57,6 @@ def test_splitting_a_node_changes_only_its_rows_and_the_tree_can_be_saved(tree, 
     assert stored_and_read(halves) == halves
     unsplit = halves.prune(node)
     assert_array_equal(unsplit.labels(rows), tree.labels(rows))
-
-
-def test_splitting_again_where_a_split_was_pruned_gives_the_same_tree():
-    tree = grown_tree(four_groups())
-    for node in np.flatnonzero((tree.left >= 0) & (tree.level == tree.level.max() - 1)):
-        again = tree.prune(node).split(node)
-        assert_array_equal(again.numbered().labels(rows_for(tree)), tree.labels(rows_for(tree)))
-        assert_array_equal(again.n_rows, tree.n_rows)
-        assert_array_equal(again.relative_depth[node], tree.relative_depth[node])
 
 
 def test_impossible_edits_are_refused():

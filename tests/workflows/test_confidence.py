@@ -34,19 +34,6 @@ def test_labels_and_confidence_are_written_together_and_can_be_verified(here, re
     assert verify_rows("sure.zarr") == verify_rows("labels.zarr") == []
 
 
-@pytest.mark.slow
-def test_the_command_writes_it_for_new_rows_too(here):
-    runner = CliRunner()
-    fitted = ["fit", "x.zarr", "--method", "pca", "--out", "a.zarr", "--confidence", "b.zarr", "--model", "m.zarr"]
-    again = ["predict", "x.zarr", "--model", "m.zarr", "--out", "c.zarr", "--confidence", "d.zarr"]
-    for command in (fitted, again):
-        result = runner.invoke(mdh, [*command, "--scheduler", "threads"])
-        assert result.exit_code == 0, result.output
-    assert_array_equal(zarr.open_array("b.zarr")[:], zarr.open_array("d.zarr")[:])
-    refused = runner.invoke(mdh, [*again, "--scheduler", "threads"])
-    assert refused.exit_code != 0
-
-
 class Unsure(PCATree):
     """A method of somebody else, which does not know how sure its labels are."""
 

@@ -2,9 +2,7 @@
 
 import gzip
 import html
-import os
 import re
-import sys
 
 import numpy as np
 import pandas as pd
@@ -284,19 +282,6 @@ def test_a_text_below_the_numbers_of_a_csv_is_named(tmp_path):
         RandomProjectionTree().fit(open_features(tmp_path / "x.csv").rows)
 
 
-@pytest.mark.parametrize("missing", [0, 1])
-def test_lines_of_csv_may_be_longer_than_a_megabyte(tmp_path, missing):
-    names = [f"{i:01000}" for i in range(1_100)]
-    rows = np.full((3, len(names)), 1.5)
-    lines = [",".join(names), *(",".join(map(str, row)) for row in rows.tolist())]
-    lines[1] = lines[1].replace("1.5", "", missing)  # has no type yet
-    (tmp_path / "x.csv").write_text("\n".join(lines))
-    found = open_features(tmp_path / "x.csv")
-    assert list(found.names) == names
-    rows[0, :missing] = np.nan
-    np.testing.assert_array_equal(found.rows, rows)
-
-
 def test_a_compressed_csv_that_holds_too_many_lines_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("mdh_dask.io.csv.LARGEST_UNPACKED", 2**20)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**18))
@@ -310,14 +295,6 @@ def test_columns_of_several_values_in_a_row_are_named_with_their_types(tmp_path,
     with pytest.raises(ValueError, match=r"one value in every row; got b \((list|struct)<.*\) in .*x.parquet: name"):
         open_typed(tmp_path / "x.parquet")
     assert open_typed(tmp_path / "x.parquet", ["a"]).names == ("a",)
-
-
-@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are texts there")
-def test_reports_show_names_of_files_that_are_not_utf8_as_logs_do(tmp_path):
-    path = tmp_path / os.fsdecode(b"\xff.npy")
-    np.save(path, np.random.default_rng(0).normal(size=(60, 2)))
-    fit(str(path), RandomProjectionTree(n_projections=20), report=str(tmp_path / "report.html"))
-    assert r"\udcff.npy" in (tmp_path / "report.html").read_text()
 
 
 def test_reports_show_levels_shortened_and_escaped(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 import zarr
 from numpydoc.docscrape import NumpyDocString
 
-import mdh_dask
 from mdh_dask import RandomProjectionTree, jobs, start_cluster, workflows
 from mdh_dask._errors import SettingError
 from mdh_dask.io import open_rows
@@ -95,24 +94,9 @@ def test_what_contradicts_is_named_as_in_python_before_anything_is_written(call,
     assert sorted(path.name for path in here.iterdir()) == ["job.toml", "x.npy"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["l.feather", "l.csv", "l.NPY", "s3://bucket/l.csv"])
-def test_labels_are_no_file_of_a_format_that_the_name_promises(name, here):
-    workflows.fit("x.npy", tree(), model="m.zarr")
-    there = set(Path().iterdir())
-    with pytest.raises(ValueError, match=rf"expected the path of a Zarr array; got {name}, .* name it l.zarr"):
-        workflows.predict("x.npy", "m.zarr", name)
-    assert set(Path().iterdir()) == there
-
-
 def test_what_a_model_of_rows_cannot_take_is_named_as_in_python(here):
     tree().fit(np.load("x.npy")).save("m.zarr")
     with pytest.raises(SettingError, match=r"leave out preview=\.\.\."):
         workflows.predict("x.npy", "m.zarr", "l.zarr", preview="p.png")
     with pytest.raises(SettingError, match=r"leave out axes=\.\.\. and index=\.\.\."):
         workflows.drift("x.npy", "m.zarr", axes="yx")
-
-
-def test_jobs_and_workflows_are_there_without_an_import_of_their_own():
-    assert (mdh_dask.jobs.run, mdh_dask.workflows.fit) == (jobs.run, workflows.fit)
-    assert mdh_dask.clusters.start_cluster is start_cluster
