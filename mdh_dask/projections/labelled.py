@@ -8,7 +8,17 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from .pca import centred_rows, scaled_components
-from .pursuit import ETA, STEPS_BEFORE_LAST, Labels, MDHResult, PenalisedDensity, Step, growing_alphas, result_of
+from .pursuit import (
+    ETA,
+    MAX_ITERATIONS,
+    STEPS_BEFORE_LAST,
+    Labels,
+    MDHResult,
+    PenalisedDensity,
+    Step,
+    growing_alphas,
+    result_of,
+)
 
 GAMMAS = (0.1, 0.3)
 """Successive weights of the labels, for a unit standard deviation along the first principal component. The paper has
@@ -28,7 +38,6 @@ def labelled_hyperplane(
     margin: float = MARGIN,
     alpha_max: float = 0.9,
     bandwidth: Bandwidth = BANDWIDTHS["multimodal"],
-    max_iterations: int = 50,
 ) -> MDHResult:
     """Return the hyperplane of low density that leaves labelled rows on their sides.
 
@@ -50,7 +59,7 @@ def labelled_hyperplane(
     gammas: successive weights of the labels, in units in which the first principal component has variance one.
     margin: bandwidths from the hyperplane within which labelled rows have a penalty on the right side, too.
     bandwidth: rule for the bandwidth of all directions, from the projections on the first principal component.
-    alpha_max, max_iterations: as for `minimum_density_hyperplanes`.
+    alpha_max: as for `minimum_density_hyperplanes`.
     Returns a hyperplane; its relative depth may be zero, as labels alone can hold it where the density has no valley.
     """
     centred = centred_rows(rows).astype(np.float64, copy=False)
@@ -65,7 +74,7 @@ def labelled_hyperplane(
     weights = [gamma / sd ** (2 + index.epsilon) for gamma in gammas]
     steps = [replace(index, labels=Labels(side, side_of, weight, margin * h)) for weight in weights]
     directions = [v / np.linalg.norm(v) for v in (*components, *starts)]
-    paths = [_pursue(steps, sign * v, alpha_max, sd, max_iterations) for v in directions for sign in (1.0, -1.0)]
+    paths = [_pursue(steps, sign * v, alpha_max, sd) for v in directions for sign in (1.0, -1.0)]
     path = max(paths, key=lambda path: _margin(steps[-1], path[-1]))
     return result_of(index, path, path[-1]).moved(None, mean)
 
@@ -77,15 +86,13 @@ def _margin(index: PenalisedDensity, end: Step) -> float:
     return float(beyond.min() / (index.centred @ end.direction).std())
 
 
-def _pursue(
-    indices: Sequence[PenalisedDensity], v: Floats, alpha_max: float, sd: float, max_iterations: int
-) -> list[Step]:
+def _pursue(indices: Sequence[PenalisedDensity], v: Floats, alpha_max: float, sd: float) -> list[Step]:
     """Return the steps of a pursuit: the start, and the end of each alpha and weight of the labels."""
     alphas = growing_alphas(alpha_max)
     path: list[Step] = []
     phases = [(indices[0], alpha) for alpha in alphas] + [(index, alpha_max) for index in indices[1:]]
     for i, (index, alpha) in enumerate(phases):
-        n_steps = max_iterations if i + 1 >= len(alphas) else min(max_iterations, STEPS_BEFORE_LAST)
+        n_steps = MAX_ITERATIONS if i + 1 >= len(alphas) else STEPS_BEFORE_LAST
         end, best, first = index.descend(v, alpha, n_steps, unit=1 / sd)
         path = path or [Step(alpha, v, *first)]
         v = end

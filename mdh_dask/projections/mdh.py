@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,6 @@ MUCH_NARROWER = 0.6
 too, as a wider one hides valleys across thin directions. A limit near one would pursue twice on
 round clusters, where the bandwidths hardly differ."""
 
-MAX_ITERATIONS = 50
-
 N_WHITENED = 4
 """Number of random starts among whitened rows, where rows are thin in some direction."""
 
@@ -55,7 +53,6 @@ def minimum_density_hyperplanes(
     bandwidth: float | None = None,
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
-    max_iterations: int = 50,
     solver: Solver = "pursuit",
     coarse: Integers = NO_COLUMNS,
 ) -> list[MDHResult]:
@@ -78,15 +75,11 @@ def minimum_density_hyperplanes(
         paper. With ``valleys`` only for the pursuits from components.
     max_components: at least 2. With more features than this, hyperplanes are pursued in the span of this many principal
         components and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
-    max_iterations: most steps of the descent for the last value of alpha; the others take at most eight.
     solver: with ``"sqp"``, sequential quadratic programming turns and moves a hyperplane from each start at once,
         within the last of its bounds: see `mdh_dask.projections.sqp`.
     coarse: columns of few values, so that none of them alone is a start.
-    Raises ValueError if a parameter is out of range, or a value is not finite.
+    Raises ValueError if a value is not finite.
     """
-    _check(bandwidth, alpha_max)
-    if solver not in get_args(Solver):
-        raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(Solver)))}, got {solver!r}")
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse
     )
@@ -96,7 +89,7 @@ def minimum_density_hyperplanes(
             for start in searched.starts
         ]
     else:
-        results = [pursue(searched.centred, start, searched.sd, bandwidth, max_iterations) for start in searched.starts]
+        results = [pursue(searched.centred, start, searched.sd, bandwidth) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     return [result.moved(searched.basis, searched.mean) for result in results]
 
@@ -125,10 +118,6 @@ def searched_rows(
     min_rows: float = 0.0,
 ) -> SearchedRows:
     """Return the rows in coordinates of the span to search, with the starts."""
-    if starts not in get_args(Starts):
-        raise ValueError(f"starts must be one of {', '.join(map(repr, get_args(Starts)))}, got {starts!r}")
-    if max_components is not None and max_components < 2:
-        raise ValueError(f"max_components must be at least 2, got {max_components}; None pursues among all features")
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]
     limit = centred.shape[1] if starts in ("pca2", "random") or max_components is None else max_components
@@ -156,13 +145,6 @@ def searched_rows(
 
 def _unit(v: Floats) -> Floats:
     return v / np.linalg.norm(v)
-
-
-def _check(bandwidth: float | None, alpha_max: float) -> None:
-    if bandwidth is not None and not 0 < bandwidth < np.inf:
-        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}; None chooses one from the rows")
-    if not 0 < alpha_max < np.inf:
-        raise ValueError(f"alpha_max must be positive and finite, got {alpha_max}; the usual value is 0.9")
 
 
 def mdh_families(
@@ -201,7 +183,7 @@ def mdh_families(
     certain = _certain_end(searched, min_rows / len(rows))
     if certain is not None:
         return _first([_directions([certain], searched), valleys, np.empty((0, rows.shape[1]))], n_directions)
-    results = [pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS) for start in searched.starts]
+    results = [pursue(searched.centred, start, searched.sd, None) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
     ends = [result for result in results if result.relative_depth > 0] or results[:1]
@@ -227,7 +209,7 @@ def _certain_end(searched: SearchedRows, least_share: float) -> MDHResult | None
     start = max((s for s in searched.starts if s.ends_search(least_share)), key=lambda s: s.depth, default=None)
     if start is None:
         return None
-    result = pursue(searched.centred, start, searched.sd, None, MAX_ITERATIONS)
+    result = pursue(searched.centred, start, searched.sd, None)
     return result if result.relative_depth > CERTAIN_DEPTH else None
 
 
@@ -237,7 +219,7 @@ def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:
         sd = float((searched.centred @ start.direction).std())
         if 0 < sd < MUCH_NARROWER * searched.sd:
             h = float(BANDWIDTHS["multimodal"].of(len(searched.centred), sd, sd))
-            result = pursue(searched.centred, start, searched.sd, h, MAX_ITERATIONS)
+            result = pursue(searched.centred, start, searched.sd, h)
             if result.relative_depth > 0:
                 yield result
 
@@ -259,7 +241,7 @@ def _ends_among_whitened_rows(rows: AnyArray, rng: np.random.Generator, unmix: b
         starts += starts_along(independent, whitened, N_UNMIXED)
     if is_thin(1 / np.linalg.norm(whitening, axis=1)):
         starts += valley_starts(rng, whitened, N_WHITENED)
-    ends = [pursue(whitened, start, 1.0, None, MAX_ITERATIONS) for start in starts]
+    ends = [pursue(whitened, start, 1.0, None) for start in starts]
     chosen = [start.direction for start in starts] + [end.direction for end in ends if end.relative_depth > 0]
     found = np.array(chosen).reshape(-1, len(whitening)) @ whitening
     return found / np.linalg.norm(found, axis=1, keepdims=True)

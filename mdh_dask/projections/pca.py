@@ -27,8 +27,6 @@ def principal_components(rows: AnyArray, n_components: int) -> Floats:
 
 def scaled_components(centred: Floats, n_components: int) -> tuple[Floats, Floats]:
     """Return principal components of rows with mean zero, and the standard deviations along them."""
-    if n_components < 1:
-        raise ValueError(f"n_components must be at least 1, got {n_components}")
     n, d = centred.shape
     if d <= LARGEST_EXACT:
         directions, squares = _leading(centred.T @ centred, n_components)

@@ -20,6 +20,9 @@ STEPS_BEFORE_LAST = 8
 """Steps of the descent for each value of alpha but the last. Values from 7 to 10 give the partitions of the paper's
 table 2; fewer steps, or a full descent while hyperplanes are held near the mean, lose that of banknote."""
 
+MAX_ITERATIONS = 50
+"""Steps for the last value."""
+
 ETA = 0.01
 """Largest distance of a minimiser beyond the bound, in standard deviations along the first principal component."""
 
@@ -182,13 +185,12 @@ def within(rows: AnyArray, result: MDHResult, alpha: float) -> bool:
     return bool(abs(result.offset - projections.mean()) <= alpha * projections.std())
 
 
-def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, max_iterations: int) -> MDHResult:
+def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None) -> MDHResult:
     """Return the hyperplane that the pursuit from a start reaches.
 
     centred (n, n_features) float64: rows with mean zero.
     sd: standard deviation along the first principal component.
     bandwidth: none for ``0.9 sd n^(-1/5)``.
-    max_iterations: steps of the descent for the last value of alpha.
     Returns the last hyperplane that is a local minimiser of the density; if there is none, the last of all.
     """
     v = start.direction
@@ -199,7 +201,7 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None, ma
     path: list[Step] = []
     chosen = None
     for alpha in start.alphas:
-        n_steps = max_iterations if alpha == start.alphas[-1] else min(max_iterations, STEPS_BEFORE_LAST)
+        n_steps = MAX_ITERATIONS if alpha == start.alphas[-1] else STEPS_BEFORE_LAST
         v, best, first = index.descend(v, alpha, n_steps, unit=1 / sd)
         path = path or [Step(alpha, start.direction, *first)]
         path.append(Step(alpha, v, best.offset, best.index))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
 from math import ceil, pi
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -33,10 +33,6 @@ class IndexScore:
     error: MinimumError = field(default_factory=MinimumError)
     n_bins: int = 100
     """At least 8; 100 in the source."""
-
-    def __post_init__(self) -> None:
-        if self.n_bins < 8:
-            raise ValueError(f"n_bins must be at least 8, got {self.n_bins}; 100 is the value of the source")
 
     def __call__(self, projections: Floats) -> Floats:
         """Return the scores of projections; thresholds have at least the square root of the rows on each side."""
@@ -123,13 +119,6 @@ class GeneticSearch:
     """Probability that a child takes its coordinates from two parents rather than from one."""
     mutation: float = 0.4
     """Probability that a coordinate of a child changes."""
-
-    def __post_init__(self) -> None:
-        if self.population < 2:
-            raise ValueError(f"population must be at least 2, got {self.population}; 20 is the value of the source")
-        for name in ("crossover", "mutation"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, got {getattr(self, name)}")
 
     def evolve(
         self, space: SearchSpace, score: Score, rng: np.random.Generator, start: Floats
@@ -224,12 +213,6 @@ class DirectionSearch:
     of the columns hardly ever hit the relevant ones."""
     score: Score = field(default_factory=IndexScore)
     """Scores projections; see `Score`."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(SearchKind):
-            raise ValueError(f"search must be one of {', '.join(map(repr, get_args(SearchKind)))}, got {self.kind!r}")
-        if not 0 < self.step < pi:
-            raise ValueError(f"step must be between 0 and pi radians, got {self.step}; 0.1 is usual")
 
     def __call__(self, rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
         """Return the best unit directions for some rows, shape (at most n_directions, n_features), the best first.

@@ -130,12 +130,12 @@ def constrained_hyperplane(
     max_iterations: most steps of the descent; a few tens suffice.
     Returns the hyperplane, with a relative depth of zero unless it is a local minimiser within the bound, `eta` zero
         and an empty path.
-    Raises ValueError if the shapes do not match, a value is not finite, `start` is zero, `bandwidth` or `alpha` is not
-        positive, or `offset` is beyond `alpha`.
+    Raises ValueError if a value of the rows is not finite.
     """
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]
-    v = _checked(start, centred.shape[1], offset, bandwidth, alpha)
+    v = np.asarray(start, dtype=np.float64)
+    v = v / np.linalg.norm(v)
     components, sds = scaled_components(centred, MOST_COMPONENTS)
     if (sd := float(sds[0])) == 0:
         return MDHResult(v, 0.0, np.inf, 0.0, 0.0, 0.0, ()).moved(None, mean)
@@ -151,21 +151,3 @@ def constrained_hyperplane(
     if problem.is_inner_minimiser(x):
         depth = depth_at(problem.centred @ x[:-1], float(x[-1]), problem.bandwidth)
     return MDHResult(x[:-1], float(x[-1]) * sd, density, depth, h, 0.0, ()).moved(basis, mean)
-
-
-def _checked(start: AnyArray, n_features: int, offset: float, bandwidth: float | None, alpha: float) -> Floats:
-    """Return the start with length one, after checking all arguments."""
-    if bandwidth is not None and not 0 < bandwidth < np.inf:
-        raise ValueError(f"bandwidth must be positive and finite, got {bandwidth}; None chooses one from the rows")
-    if not 0 < alpha < np.inf:
-        raise ValueError(f"alpha must be positive and finite, got {alpha}; the usual value is 0.9")
-    if not abs(offset) <= alpha:
-        raise ValueError(f"offset must be from -alpha to alpha, -{alpha} to {alpha}, got {offset}; 0 is the mean")
-    v = np.asarray(start, dtype=np.float64)
-    length = np.linalg.norm(v)
-    if v.shape != (n_features,) or not 0 < length < np.inf:
-        raise ValueError(
-            f"start must be a direction of {n_features} finite entries, not all zero, got shape {v.shape} and "
-            f"length {length}"
-        )
-    return v / length

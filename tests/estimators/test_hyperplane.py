@@ -149,5 +149,3 @@ def test_sequential_quadratic_programming_ends_on_a_minimum_no_lower_than_a_purs
     assert programmed.path_ == ()
     assert programmed.relative_depth_ > 1
     assert programmed.density_ >= pursued.density_ * (1 - 1e-3)
-    with pytest.raises(ValueError, match="solver must be one of 'pursuit', 'sqp', got 'newton'"):
-        minimum_density_hyperplanes(X, rng, solver="newton")

@@ -372,7 +372,7 @@ class TestDual:
     def test_both_descend_to_the_same_hyperplane(self):
         start = np.eye(self.map.n_components)[0]
         centre, sd = self.features.mean(axis=0), float(self.features[:, 0].std())
-        ends = pursue(self.features - centre, Start(start, growing_alphas(0.9)), sd, self.bandwidth, 50)
+        ends = pursue(self.features - centre, Start(start, growing_alphas(0.9)), sd, self.bandwidth)
         primal = ends.moved(None, centre)
         alpha, offset = reference.dual_minimum(self.gram, self.dual(start), self.bandwidth, [0.1, 0.9])
         in_dual, in_primal = reference.dual_projections(self.gram, alpha), self.features @ primal.direction

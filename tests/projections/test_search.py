@@ -124,18 +124,6 @@ def test_without_any_score_the_search_goes_on_and_returns_directions():
     assert np.isfinite(V).all()
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: DirectionSearch("brute")(two_clusters(d=8)[0], stream(), 1), r"32\^7 for 8 .*search='combined'"),
-        (lambda: DirectionSearch("best"), "search must be one of"),
-        (lambda: DirectionSearch(step=0.0), "step must be between 0 and pi"),
-        (lambda: GeneticSearch(1), "population must be at least 2, got 1"),
-        (lambda: GeneticSearch(crossover=1.2), "crossover must be from 0 to 1, got 1.2"),
-        (lambda: GeneticSearch(mutation=-0.1), "mutation must be from 0 to 1"),
-        (lambda: IndexScore(n_bins=4), "n_bins must be at least 8, got 4"),
-    ],
-)
-def test_settings_out_of_range_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+def test_brute_force_in_many_columns_is_refused():
+    with pytest.raises(ValueError, match=r"32\^7 for 8 .*search='combined'"):
+        DirectionSearch("brute")(two_clusters(d=8)[0], stream(), 1)

@@ -293,22 +293,6 @@ class TestDegenerateRows:
             assert result.relative_depth == pytest.approx(20, rel=1e-3)
 
     @pytest.mark.parametrize(
-        ("start", "options", "message"),
-        [
-            ([1.0], {}, "direction of 2 finite entries"),
-            ([0.0, 0.0], {}, "not all zero"),
-            ([np.nan, 1.0], {}, "finite"),
-            ([1.0, 0.0], {"bandwidth": 0.0}, "bandwidth must be positive"),
-            ([1.0, 0.0], {"alpha": -1.0}, "alpha must be positive"),
-            ([1.0, 0.0], {"offset": 1.0}, "offset must be from -alpha to alpha, -0.9 to 0.9, got 1.0"),
-            ([1.0, 0.0], {"offset": np.nan}, "offset must be from -alpha to alpha"),
-        ],
-    )
-    def test_bad_arguments_are_refused(self, start, options, message):
-        with pytest.raises(ValueError, match=message):
-            constrained_hyperplane(clouds(0, 10, 2), start, **options)
-
-    @pytest.mark.parametrize(
         ("rows", "message"), [([[np.nan, 1.0]], "finite"), ([1.0, 2.0], "shape"), (np.zeros((0, 2)), "at least one")]
     )
     def test_bad_rows_are_refused(self, rows, message):
