@@ -1,33 +1,20 @@
-"""Why there are so many clusters, in words and as a table; directions to look at trees; rows worth a label."""
+"""Why there are so many clusters, in words and as a table."""
 
-from copy import copy
-from dataclasses import replace
-from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Floats, Integers
 from .._words import depth_text, full_count, p_text
-from ..chunks import merge_chunks, reduce_rows, run
 from ..growth.crowds import CROWD, FEWEST_ROWS
-from ..growth.leading import leading_directions
 from ..growth.sampling import rows_held
 from ..summaries.columns import remedies
 from ..summaries.evidence import Evidence, evidence_of
-from ..summaries.passes import NearestRows
 from ..summaries.words import clusters_in_words, named
 from ..tree.export import cluster_in_words, direction_text
-from .checks import check_first_look, rows_of_share
+from .checks import rows_of_share
 from .frames import column_names
 from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
-from .missing import complete_rows
-from .targets import encoded
-
-COMES_TO_ITS_TURN = ("scatter", "eigenvalue")
-"""Orders that examine a cluster only when its turn comes to be split."""
 
 MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
@@ -247,51 +234,6 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     return f"{said}, and a split needs {1 - model.quantile:.2g} in one of them"
 
 
-def why_no_valley(model: Any, leaf: int, least: str) -> str:
-    """Return why no valley of a leaf is known: it may not have been examined at all."""
-    if model.max_levels is not None and model.tree_.level[leaf] >= model.max_levels:
-        return f"it lies under max_levels={model.max_levels} splits"
-    if model.order in COMES_TO_ITS_TURN:
-        return f"its turn did not come, or no split with {least} on both sides was possible"
-    return f"no valley with {least} on both sides was found"
-
-
-def why_fewer(model: Any) -> str:
-    """Return why no further cluster could be split."""
-    least = rows_of_share(model.min_cluster_size, int(model.tree_.n_rows[0]))
-    levels = "" if model.max_levels is None else f", or lies under max_levels={model.max_levels} splits"
-    return (
-        f"every cluster has too few rows or no valley of min_relative_depth={model._least_depth():g} with "
-        f"{least:,} rows (min_cluster_size) on both sides{levels}. Lower them, or ask for fewer"
-    )
-
-
 def _column_names(model: Any) -> list[str] | None:
     """Return names for the features of a map, which have none."""
     return None if model.feature_map_ is None else [f"feature {j}" for j in range(model.tree_.n_features)]
-
-
-def directions_of(model: Any, X: Any, n: int) -> Floats:
-    """Return several directions along which rows fall into clusters; see `TreeEstimator.directions`."""
-    if not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"expected a positive integer for n, the number of directions; got {n!r}")
-    model = copy(model)  # projections may keep what they pursued
-    rows, _ = complete_rows(model, model._read(X).array)
-    settings = model._settings(rows.shape[0], model._seed())
-    if model.feature_map_ is not None:
-        rows, settings = model.feature_map_.transform(model._typed(rows)), replace(settings, scale=False)
-    shape = (rows.shape[0], rows.shape[1])
-    plan = leading_directions(settings, shape, partial(check_first_look, names=model._names), n)
-    found: Floats = run(plan, merge_chunks(rows), announce=model._bar)[0]
-    return found
-
-
-def rows_to_label(model: Any, X: Any, n: int, y: Any) -> Integers:
-    """Return the numbers of rows whose labels are worth asking for; see `TreeEstimator.suggest_labels`."""
-    if n < 1:
-        raise ValueError(f"expected a positive number of rows for n; got {n}")
-    distances, labels = model.boundary_distance(X), model.cluster_labels(X)
-    known = () if y is None else (encoded(y, distances.shape[0]).labels,)
-    progress = model._bar("looking for rows to label")
-    found: Integers = reduce_rows(NearestRows(n, model._seed()), distances, labels, *known, progress=progress)
-    return found

@@ -150,8 +150,7 @@ class HyperplaneEnsemble(InGroups):
             seed=seed,
             parts_at=None if self._parts is None else 1,
         )
-        names = getattr(self, "feature_names_in_", None)
-        found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=names))
+        found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=self._names))
         self.scores_, self._drawn = found.scores, found.exemplars
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.mixture

@@ -164,8 +164,7 @@ class SupportVectorClustering(InGroups):
             seed=seed,
             parts_at=None if self._parts is None else 1,
         )
-        names = getattr(self, "feature_names_in_", None)
-        found = yield from cluster(settings, shape, partial(check_first_look, names=names))
+        found = yield from cluster(settings, shape, partial(check_first_look, names=self._names))
         self._drawn = found.exemplars
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.contours

@@ -1,16 +1,29 @@
-"""The public methods of fitted trees, which plain functions carry out."""
+"""The public methods of fitted trees."""
 
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Integers
+from ..chunks import merge_chunks, reduce_rows, run
+from ..growth.leading import leading_directions
+from ..summaries.passes import NearestRows
 from ..tree.clusters import Level
+from .checks import check_first_look, rows_of_share
 from .editing import cut, extract, with_tree
-from .explaining import directions_of, rows_to_label, why_clusters, why_fewer, why_no_valley
+from .explaining import why_clusters
 from .grown_tree import GrownTree
+from .missing import complete_rows
+from .targets import encoded
 from .updating import partial_fit, regrow
+
+COMES_TO_ITS_TURN = ("scatter", "eigenvalue")
+"""Orders that examine a cluster only when its turn comes to be split."""
 
 
 class TreeEstimator(GrownTree):
@@ -124,7 +137,17 @@ class TreeEstimator(GrownTree):
         (True, True)
         """
         check_is_fitted(self)
-        return directions_of(self, X, n)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"expected a positive integer for n, the number of directions; got {n!r}")
+        model = copy(self)  # projections may keep what they pursued
+        rows, _ = complete_rows(model, model._read(X).array)
+        settings = model._settings(rows.shape[0], model._seed())
+        if model.feature_map_ is not None:
+            rows, settings = model.feature_map_.transform(model._typed(rows)), replace(settings, scale=False)
+        shape = (rows.shape[0], rows.shape[1])
+        plan = leading_directions(settings, shape, partial(check_first_look, names=model._names), n)
+        found: Floats = run(plan, merge_chunks(rows), announce=model._bar)[0]
+        return found
 
     def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:
         """Return the numbers of rows whose labels are worth asking for: those nearest to the separators.
@@ -155,7 +178,13 @@ class TreeEstimator(GrownTree):
         >>> np.sort(RandomProjectionTree().fit(x).suggest_labels(x, 4))
         array([198, 199, 200, 201])
         """
-        return rows_to_label(self, X, n, y)
+        if n < 1:
+            raise ValueError(f"expected a positive number of rows for n; got {n}")
+        distances, labels = self.boundary_distance(X), self.cluster_labels(X)
+        known = () if y is None else (encoded(y, distances.shape[0]).labels,)
+        progress = self._bar("looking for rows to label")
+        found: Integers = reduce_rows(NearestRows(n, self._seed()), distances, labels, *known, progress=progress)
+        return found
 
     def why(self, cluster: int | None = None) -> str:
         """Return in words what each cluster is, and why it is not split further; of one cluster, what to try next.
@@ -190,11 +219,20 @@ class TreeEstimator(GrownTree):
         return why_clusters(self, cluster)
 
     def _why_no_valley(self, leaf: int, least: str) -> str:
-        """Return why no valley of a leaf is known."""
-        return why_no_valley(self, leaf, least)
+        """Return why no valley of a leaf is known: it may not have been examined at all."""
+        if self.max_levels is not None and self.tree_.level[leaf] >= self.max_levels:
+            return f"it lies under max_levels={self.max_levels} splits"
+        if self.order in COMES_TO_ITS_TURN:
+            return f"its turn did not come, or no split with {least} on both sides was possible"
+        return f"no valley with {least} on both sides was found"
 
     def _why_fewer(self) -> str:
-        return why_fewer(self)
+        least = rows_of_share(self.min_cluster_size, int(self.tree_.n_rows[0]))
+        levels = "" if self.max_levels is None else f", or lies under max_levels={self.max_levels} splits"
+        return (
+            f"every cluster has too few rows or no valley of min_relative_depth={self._least_depth():g} with "
+            f"{least:,} rows (min_cluster_size) on both sides{levels}. Lower them, or ask for fewer"
+        )
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram, and a map of the tree if there is one."""

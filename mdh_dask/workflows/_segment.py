@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from .._errors import SettingError
@@ -153,17 +154,9 @@ def segment(
     '2 segments of 50 x 40 pixels'
     """
     outputs = Outputs(
-        labels,
-        model,
-        report,
-        overwrite,
-        preview=preview,
-        connected=connected,
-        regions=regions,
-        item=item,
-        performance_report=performance_report,
-        of_image=True,
-    )
+        labels, model, report, overwrite, preview=preview, connected=connected, regions=regions, item=item,
+        performance_report=performance_report, of_image=True,
+    )  # fmt: skip
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
@@ -172,10 +165,12 @@ def segment(
         window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands),
         side_of_tiles(dependence, estimator, coordinates, by_default=several), dequantise,
     )  # fmt: skip
+    reading = Reading(
+        missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask, dequantise=dequantise,
+        reproject=reproject,
+    )  # fmt: skip
     if names_scenes(image):
-        reading = Reading(
-            missing_chunks, axes=axes, index=index or {}, nodata=nodata, dequantise=dequantise, reproject=reproject
-        )
+        reading = replace(reading, mask=None)  # of every scene its own
         return segment_scenes(image, bands, mask, reading, estimator, options, outputs, cluster or current_cluster())
     if not is_node(image) and not isinstance(image, str | os.PathLike):
         if any(one is not None for one in (axes, mask, dequantise, reproject)):
@@ -187,15 +182,6 @@ def segment(
             return segment_data_arrays(image, estimator, options, outputs, cluster or current_cluster(), index or {})
         return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
     outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
-    reading = Reading(
-        missing_chunks,
-        axes=axes,
-        index=index or {},
-        nodata=nodata,
-        mask=mask,
-        dequantise=dequantise,
-        reproject=reproject,
-    )
     opened = with_bands(reading.image(image), bands)
     return (
         f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"

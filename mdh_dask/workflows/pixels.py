@@ -126,15 +126,9 @@ def segment_image(
         else:
             tiles, n_passes = fit_tiles([image], estimator, options)
         estimator.pixel_columns_ = PixelColumns(
-            n_bands,
-            features,
-            image.axes,
-            options.nodata,
-            options.bands,
-            tiles,
-            options.dequantise,
+            n_bands, features, image.axes, options.nodata, options.bands, tiles, options.dequantise,
             snapshots_of([image]),
-        )
+        )  # fmt: skip
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         log_segments(estimator)
