@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
+from .._jit.affinities import normalised_cuts
 from .._jit.dip import dips_of_histograms
 from .._jit.histograms import closed_minima, thresholding_errors
-from .._jit.normalised_cuts import normalised_cuts
 from .._typing import AnyArray, Booleans, Floats
 
 WITHIN_A_BIN = 1 / 12

@@ -20,7 +20,7 @@ from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.scoring import Scorer, bandwidth_of, candidates_for
 from ..projections.directions import Proposal, StandardDirections
-from ..projections.sqp import constrained_hyperplane
+from ..projections.thesis import constrained_hyperplane
 from ..splits.choose import SplitSelector
 from ..splits.rules import SplitRule
 from ..splits.stopping import StopRule
