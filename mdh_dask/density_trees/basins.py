@@ -3,12 +3,9 @@
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
-from ..valleys.graph import NEIGHBOURS, nearest_others
+from ..valleys.graph import basins_of, smooth_neighbours
 from .clusters import groups_of
 from .structure import Structure
-
-SMOOTH = 20
-"""The density at a sample row is that of so many neighbours."""
 
 
 class _Links:
@@ -40,8 +37,7 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
     points (n_rows, n_columns) float64: the sample.
     structure: its cells are communities.
     """
-    near, reach = nearest_others(points, min(SMOOTH, len(points) - 1))
-    near = near[:, :NEIGHBOURS]
+    near, reach = smooth_neighbours(points)
     basin = basins_of(near, reach)
     pairs = _by_saddle(near, reach, basin)
     shown = np.flatnonzero(structure.evidence >= structure.threshold)
@@ -66,22 +62,6 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
         cell=basin, links=np.array(links.pairs, dtype=np.int64).reshape(-1, 2), evidence=evidence, core_rows=in_core,
         cut_rows=in_cut, sides=np.array(links.sides, dtype=np.int8).reshape(-1, len(rows)),
     )  # fmt: skip
-
-
-def basins_of(near: Integers, reach: Floats) -> Integers:
-    """Return the basin of each row, numbered from 0: that of its densest neighbour, if this is denser.
-
-    near (n_rows, n_neighbours) int: neighbours of each row.
-    reach (n_rows,): distances to a further neighbour, small where rows are dense; of equal ones, the first row is the
-        denser.
-    """
-    rank = np.empty(len(reach), dtype=np.int64)
-    rank[np.argsort(reach, kind="stable")] = np.arange(len(reach))
-    densest = near[np.arange(len(near)), rank[near].argmin(axis=1)]
-    up = np.where(rank[densest] < rank, densest, np.arange(len(near)))
-    while (up[up] != up).any():
-        up = up[up]
-    return np.unique(up, return_inverse=True)[1]
 
 
 def _by_saddle(near: Integers, reach: Floats, basin: Integers) -> Integers:

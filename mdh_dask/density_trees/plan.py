@@ -159,7 +159,7 @@ def cluster(
     near = sample._replace(rows=clipped(sample.rows, settings.scale))
     frame, discrete, points, structure = _sketch(settings, look, near, more)
     with one_blas_thread():
-        if (more or settings.parts_at is not None) and len(structure.sides):
+        if more and len(structure.sides):
             structure = with_basins(points, structure)
         chosen = points[: settings.n_landmarks]
         landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))

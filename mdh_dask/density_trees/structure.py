@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
-from ..valleys.graph import communities, neighbourhood
+from ..valleys.graph import RESOLUTION, Neighbourhood, basins_of, communities, neighbourhood, smooth_neighbours
 from ..valleys.lines import FEW_COLUMNS, has_many_columns
 from ..valleys.linkage import closest, linkage
 from ..valleys.merging import FEWEST, Merged, merge_cells
@@ -75,7 +75,7 @@ def structure_of(
         return _one_cell(n)
     points = spanned(points)
     many, graph = has_many_columns(points), neighbourhood(points)
-    cell = communities(graph.shared, COARSE_RESOLUTION) if many else communities(graph.shared)
+    cell = _cells(points, graph, many, in_groups)
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
         return _one_cell(n)._replace(reach=graph.reach)
@@ -87,6 +87,16 @@ def structure_of(
         in_groups=in_groups, slabs=(slabs and not in_groups) or many, order=order, level=level,
     )  # fmt: skip
     return _structure(cell, merged, order.contact, graph.reach, many)
+
+
+def _cells(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) -> Integers:
+    """Return the cell of each row: its community, or of dependent rows in few columns its basin.
+
+    Groups show valleys between large cells only, and the borders of communities cross dense places.
+    """
+    if many or not in_groups:
+        return communities(graph.shared, COARSE_RESOLUTION if many else RESOLUTION)
+    return basins_of(*smooth_neighbours(points))
 
 
 def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, many: bool) -> Structure:

@@ -38,11 +38,11 @@ MOST_SAMPLED = 20_000
 class DensityTree(InGroups):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
-    The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
-    in the order of their contact. Two groups stay separate if balls around places on the cut between them hold
-    significantly fewer rows than balls around the densest places of either, or, in two to eight columns, a slab across
-    the line between them fewer than slabs through either. One half of the rows chooses the places and lines, the other
-    half is counted.
+    The rows of a sample are divided into many cells, the communities of a graph of neighbours (with groups, the basins
+    of modes), and the cells are merged in the order of their contact. Two groups stay separate if balls around places
+    on the cut between them hold significantly fewer rows than balls around the densest places of either, or, in two to
+    eight columns, a slab across the line between them fewer than slabs through either. One half of the rows chooses the
+    places and lines, the other half is counted.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The graph of shared neighbours of some rows, and its communities, which are the cells of a density tree."""
+"""The graph of shared neighbours of some rows, and its communities or basins, which are the cells of a density tree."""
 
 from typing import NamedTuple
 
@@ -24,6 +24,9 @@ RESOLUTION = 8.0
 """Resolution of the communities: with 4, cells of sparse clusters were larger than the clusters."""
 
 ROUNDS = 50
+
+SMOOTH = 20
+"""The density whose modes have basins is that of so many neighbours."""
 
 BRIDGE = 1e-6
 """Weight of an edge between components of the graph as a share of the least other weight."""
@@ -95,6 +98,28 @@ def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:
             (np.ones(len(community)), (np.arange(len(community)), community)), shape=(len(community), n)
         )
         graph = _ordered(csr_array(belongs.T @ graph @ belongs))
+
+
+def smooth_neighbours(points: Floats) -> tuple[Integers, Floats]:
+    """Return the nearest other points of each point, and the distance to a further one, as `basins_of` takes them."""
+    near, reach = nearest_others(points, min(SMOOTH, len(points) - 1))
+    return near[:, :NEIGHBOURS], reach
+
+
+def basins_of(near: Integers, reach: Floats) -> Integers:
+    """Return the basin of each row, numbered from 0: that of its densest neighbour, if this is denser.
+
+    near (n_rows, n_neighbours) int: neighbours of each row.
+    reach (n_rows,): distances to a further neighbour, small where rows are dense; of equal ones, the first row is the
+        denser.
+    """
+    rank = np.empty(len(reach), dtype=np.int64)
+    rank[np.argsort(reach, kind="stable")] = np.arange(len(reach))
+    densest = near[np.arange(len(near)), rank[near].argmin(axis=1)]
+    up = np.where(rank[densest] < rank, densest, np.arange(len(near)))
+    while (up[up] != up).any():
+        up = up[up]
+    return np.unique(up, return_inverse=True)[1]
 
 
 def _ordered(graph: csr_array) -> csr_array:

@@ -34,11 +34,6 @@ KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Balls of several radii rise and fall together, and so do
 slabs on several lines. ``python -m tests.benchmarks honesty --kind bent --seeds 100`` checks it for leaves of trees."""
 
-CLEAR = 0.5
-"""Share of the evidence needed up to which dependent rows are merged in the order of contact. Parts of two clusters
-have little evidence as long as they are small, and were merged for good: with more, they wait until the pairs with less
-are merged (``python -m tests.benchmarks dependence``)."""
-
 FEWEST = 30
 """With fewer rows, cells are not merged."""
 
@@ -89,7 +84,9 @@ def merge_cells(
 
     Cells are merged in the order of their contact in a neighbour graph, if that is known: small cells of different
     clusters have little evidence between them, as they have few rows. The remaining groups, two of which may both be in
-    contact with a third one that came later, are merged next, the pair with the least evidence first.
+    contact with a third one that came later, are merged next, the pair with the least evidence first. Cells of
+    dependent rows wait for that unless their cut is at least as dense as a core: parts of two clusters have little
+    evidence as long as they are small, and would be merged for good (``python -m tests.benchmarks dependence``).
 
     Parameters
     ----------
@@ -155,7 +152,7 @@ def merge_cells(
     else:
         enough = evidence_needed(rows, level, n_cells - 1, in_groups)
     if order is not None:
-        merged |= _merged_in_order(tests, group, order, enough * CLEAR if in_groups else enough)
+        merged |= _merged_in_order(tests, group, order, 0.0 if in_groups else enough)
     known = _known(tests, factors, group, {*apart}, enough)
     merged |= _merged_least_first(known, most_groups, fewest_groups)
     return _numbered(group, merged, enough)._replace(apart=known.left())
