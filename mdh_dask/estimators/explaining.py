@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._words import depth_text, full_count, p_text
 from ..growth.crowds import CROWD, FEWEST_ROWS
 from ..growth.sampling import rows_held
-from ..summaries.columns import remedies
+from ..summaries.columns import MOST_COLUMNS, remedies
 from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.words import clusters_in_words, named
 from ..tree.export import cluster_in_words, direction_text
@@ -46,7 +46,7 @@ def why(model: Any) -> str:
     groups = "" if model.n_groups_ is None else f" in {groups_in_words(model)}"
     said = f"{full_count(model.n_clusters_, 'cluster')}{of}{groups}: {model._limit() or model._reason()}"
     said = "\n".join([said, *clusters_of_remembered(model), *on_pixels(model), *other_seeds(model)])
-    return f"{said}{next_steps(model)}" if model.n_clusters_ == 1 else said
+    return f"{said}{along_one_column(model)}{next_steps(model)}" if model.n_clusters_ == 1 else said
 
 
 def evidence(model: Any) -> Evidence:
@@ -136,6 +136,33 @@ def clusters_of_remembered(model: Any) -> list[str]:
     siblings = [{*range(k)} - {own} for own in range(k)]
     words = model._words or clusters_in_words(rows, model._block_labels()(rows), siblings, model.columns)
     return [f"cluster {own}: {text}" for own, text in enumerate(named(words, column_names(model))) if text]
+
+
+def along_one_column(model: Any) -> str:
+    """Return where the deepest valley along a single column lies, which a method that compares all columns missed.
+
+    The remembered rows are tested as those of a tree in one column are; their columns share the level of the test.
+    """
+    from .trees import RandomProjectionTree  # a subclass of what is explained here
+
+    rows, names, found = model.history_.remembered, column_names(model), []
+    if model._limit() or not 1 < rows.shape[1] <= MOST_COLUMNS:
+        return ""
+    is_number = np.ones(rows.shape[1], bool) if model.columns is None else model.columns.mask("continuous")
+    quantile = 1 - (1 - RandomProjectionTree.quantile) / rows.shape[1]
+    for j in np.flatnonzero(is_number).tolist():
+        column = rows[np.isfinite(rows[:, j].astype(np.float64)), j : j + 1]
+        if len(column) > 1:
+            tree = RandomProjectionTree(n_projections=1, quantile=quantile).fit(column).tree_
+            if tree.n_clusters > 1:
+                found.append((tree.relative_depth[0], tree.thresholds[0] / tree.planes[0, 0], names[j]))
+    if not found:
+        return ""
+    depth, where, name = max(found)
+    return (
+        f"\nThe column {name} alone has a valley of relative depth {depth_text(depth)} at {where:.3g}, which the other "
+        "columns hide from neighbourhoods: a tree looks along single columns, as RandomProjectionTree().fit(X)"
+    )
 
 
 def other_seeds(model: Any) -> list[str]:

@@ -329,3 +329,16 @@ def test_a_report_of_rows_is_one_pass_and_is_refused_before_any_work(tmp_path):
         with pytest.raises(FileExistsError):
             model.report(path, lazy)
         assert read == []
+
+    @pytest.mark.parametrize("apart", [0, 5])
+    def test_a_valley_along_one_column_that_others_hide_from_neighbourhoods_is_named(self, apart):
+        rng = np.random.default_rng(0)
+        side = rng.random(3000) < 0.16
+        X = np.column_stack(
+            [rng.normal(size=(3000, 4)), rng.normal(size=3000) + apart * side, rng.normal(size=(3000, 5))]
+        )
+        model = DensityTree().fit(X)
+        assert model.n_clusters_ == 1
+        named = re.search(r"The column x4 alone has a valley of relative depth [0-9.]+ at ([0-9.]+)", model.why())
+        assert bool(named) == bool(apart)
+        assert not named or 2 < float(named[1]) < 3.5
