@@ -150,7 +150,7 @@ def merge_cells(
     if order is None:  # of leaves, few meet
         enough = NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2)))
     else:
-        enough = evidence_needed(rows, level, n_cells - 1, in_groups)
+        enough = evidence_needed(rows, level, n_cells - 1)
     if order is not None:
         merged |= _merged_in_order(tests, group, order, 0.0 if in_groups else enough)
     known = _known(tests, factors, group, {*apart}, enough)
@@ -158,10 +158,10 @@ def merge_cells(
     return _numbered(group, merged, enough)._replace(apart=known.left())
 
 
-def evidence_needed(rows: Floats, level: float, n_merges: int, in_groups: bool = False) -> float:
+def evidence_needed(rows: Floats, level: float, n_merges: int) -> float:
     """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
     least = LEAST_IN_MANY_COLUMNS if has_many_columns(rows) else LEAST_EVIDENCE
-    needed = least if in_groups else np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), least, MOST_NEEDED)
+    needed = np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), least, MOST_NEEDED)
     usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))
 
