@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
@@ -103,6 +101,9 @@ def name_clusters(model: Any, X: Any, texts: Any, n_words: int = 4, vectorizer: 
 
 def _names(texts: list[str], labels: Integers, n_clusters: int, n_words: int, vectorizer: Any) -> list[Name]:
     """Return the names of clusters from texts with these labels."""
+    from sklearn.feature_extraction.text import CountVectorizer  # few fits need them
+    from sklearn.preprocessing import normalize
+
     counter = CountVectorizer(stop_words="english") if vectorizer is None else vectorizer
     try:
         counts = sp.csr_array(counter.fit_transform(texts))

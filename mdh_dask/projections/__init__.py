@@ -14,7 +14,7 @@ from .._typing import AnyArray, Floats
 from .bipartition import clusterable_direction, cutting_direction, spectral_direction, two_means_direction
 from .ica import leading_components
 from .mdh import mdh_families
-from .neighbourhoods import SEEDS, near_means
+from .neighbourhoods import near_means, seeds_for_covariance
 from .pca import across_thin_directions, principal_components
 from .random import MOST_COLUMNS, RANDOM_PROJECTIONS, RandomProjection, row_combinations
 from .search import DirectionSearch, SearchKind
@@ -36,7 +36,7 @@ def _combined_and_whitened(rows: AnyArray, rng: np.random.Generator, n_direction
     combined = row_combinations(rng, n_directions, rows)
     more = [across_thin_directions(rng, n_directions // WHITENED, rows)]
     if rows.shape[1] > MOST_COLUMNS:  # of which combinations of rows hardly show clusters, nor do single columns
-        more.append(near_means(rows, rng, SEEDS))
+        more.append(near_means(rows, rng, seeds_for_covariance(*rows.shape)))
     return np.concatenate([combined, *(part.astype(combined.dtype) for part in more if len(part))])
 
 

@@ -18,6 +18,18 @@ IDENTITY = 0.1
 """Share of the identity in the covariance of near rows, which few rows would make singular."""
 
 
+def seeds_for_covariance(n: int, n_columns: int) -> int:
+    """Return how many of n rows to look at, so that those near them have a covariance, if the rows are enough for one.
+
+    Examples
+    --------
+    >>> [seeds_for_covariance(2000, n_columns) for n_columns in (100, 384, 768, 5000)]
+    [32, 52, 103, 32]
+    """
+    needed = -(-2 * n_columns // (max(NEAR_ROWS) - 1))
+    return max(needed, SEEDS) if needed * max(NEAR_ROWS) <= n else SEEDS
+
+
 def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats:
     """Return the means of some rows' near rows, from that of all, and the same in units of the spread of near rows.
 
@@ -33,16 +45,18 @@ def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats
     squares = np.square(centred).sum(axis=1)
     most = min(max(NEAR_ROWS), n)
     seeds = rng.choice(n, min(n_seeds, n), replace=False)
-    near = np.empty((len(seeds), most, d), dtype=np.float32)
+    some = next((k for k in NEAR_ROWS if len(seeds) * (k - 1) >= 2 * d), 0)  # enough for a covariance
+    few = np.empty((len(seeds), min(some, most), d), dtype=np.float32)
+    of_near = np.empty((len(NEAR_ROWS), len(seeds), d), dtype=np.float32)
     for i in range(0, len(seeds), AT_ONCE):
         part = slice(i, i + AT_ONCE)
         distances = squares - 2 * product(centred[seeds[part]], centred.T)
         first = np.argpartition(distances, most - 1, axis=1)[:, :most]
         order = np.argsort(np.take_along_axis(distances, first, axis=1), axis=1, kind="stable")
-        near[part] = centred[np.take_along_axis(first, order, axis=1)]
-    means = np.concatenate([near[:, :some].mean(axis=1) for some in NEAR_ROWS]).astype(np.float64)
-    few = near[:, : NEAR_ROWS[0]]
-    if near.shape[0] * (NEAR_ROWS[0] - 1) < 2 * d:
+        near = centred[np.take_along_axis(first, order, axis=1)]
+        few[part], of_near[:, part] = near[:, :some], [near[:, :k].mean(axis=1) for k in NEAR_ROWS]
+    means = of_near.reshape(-1, d).astype(np.float64)
+    if not some:
         return means
     beside = (few - few.mean(axis=1, keepdims=True)).reshape(-1, d).astype(np.float64)
     spread = beside.T @ beside / len(beside)
