@@ -174,7 +174,7 @@ def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterato
 def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     from distributed import Client, LocalCluster
 
-    from .workers import FewProfiles, WorkerSetup
+    from .plugins import FewProfiles, WorkerSetup
 
     quieten()
     # The dashboard executes requests from anyone who reaches it, so it only listens on this machine.

@@ -1,24 +1,17 @@
-"""What clusters do to their workers: plugins, checks of versions and encryption, and a log of the work done."""
+"""Checks of the versions and the encryption of a running cluster, and a log of the work done."""
 
 import logging
 import os
-import signal
 import socket
 import ssl
-import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import dask
-from distributed import WorkerPlugin
 
 from .._errors import SettingError
-from .._locations import redacted
-from .._log import Others
-from .._process import end_without_garbage
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +25,7 @@ def watching(client: Any) -> Iterator[None]:
 
     From now on the workers redact credentials in their logs, and keep few profiles.
     """
-    from .workers import FewProfiles, HideCredentials
+    from .plugins import FewProfiles, HideCredentials
 
     _warn_of_versions(client.get_versions(packages=COMPARED))
     client.register_plugin(HideCredentials())
@@ -119,71 +112,3 @@ def disagreement(error: BaseException, address: str) -> Exception | None:
             f"tls://{address.removeprefix('tcp://')}"
         )
     return None
-
-
-@dataclass
-class WorkerSetup(WorkerPlugin):  # type: ignore[misc, unused-ignore]
-    """Let every worker, also one that replaces another, leave errors and interrupts to the command."""
-
-    is_process: bool
-    """Whether the worker is a separate process: it then exits at once, and ignores interrupts and SIGHUP, which a
-    terminal sends to all its processes."""
-    logs_json: bool
-
-    name = "mdh-dask-settled"
-
-    def setup(self, worker: Any) -> None:
-        """Set up a new worker."""
-        if self.is_process:
-            end_without_garbage()
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            if sys.platform != "win32":
-                signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            logging.getLogger("distributed.worker.state_machine").setLevel("ERROR")
-            if self.logs_json:
-                Others(besides=())
-        logging.getLogger("distributed.worker").addFilter(_is_no_failed_task)
-
-    def teardown(self, worker: Any) -> None:
-        """Restore the log, which a worker on a thread shares with the workers of its process that come later."""
-        logging.getLogger("distributed.worker").removeFilter(_is_no_failed_task)
-
-
-def _is_no_failed_task(record: logging.LogRecord) -> bool:
-    return not record.getMessage().startswith("Compute Failed")
-
-
-class HideCredentials(WorkerPlugin):
-    """Redact the logs of every worker, in which Dask shows the arguments of failed tasks, such as URLs.
-
-    The plugin also applies to workers that start later.
-    """
-
-    name = "mdh_dask-hide-credentials"
-    idempotent = True
-
-    def setup(self, worker: Any) -> None:
-        """Add the filter to the log of a worker, once."""
-        logging.getLogger("distributed.worker").addFilter(_redact)
-
-
-def _redact(record: logging.LogRecord) -> bool:
-    record.msg, record.args = redacted(record.getMessage()), ()
-    return True
-
-
-PROFILES = 100
-"""Profiles that a worker keeps for the dashboard, one for each second. By default Dask keeps those of the last 1000
-seconds, and the memory of a worker grows until then."""
-
-
-class FewProfiles(WorkerPlugin):
-    """Let every worker, also one that starts later, keep the profiles of the last seconds only."""
-
-    name = "mdh_dask-few-profiles"
-    idempotent = True
-
-    def setup(self, worker: Any) -> None:
-        """Shorten what a worker keeps."""
-        worker.profile_history = deque(worker.profile_history, PROFILES)
-        worker.profile_keys_history = deque(worker.profile_keys_history, PROFILES)

@@ -16,7 +16,7 @@ import psutil
 from distributed import Client, LocalCluster
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.clusters.workers import FewProfiles
+from mdh_dask.clusters.plugins import FewProfiles
 from mdh_dask.io import open_rows, write_rows
 
 from .memory_of_estimators import ESTIMATORS, peaks_of_estimators, plot

@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 
 from mdh_dask import start_cluster
 from mdh_dask.clusters.current import current_client, local_cluster, quieten, running_cluster
-from mdh_dask.clusters.workers import PROFILES, WorkerSetup
+from mdh_dask.clusters.plugins import PROFILES, WorkerSetup
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def three():
 
 
 KINDS = [
-    RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH(), ConsensusClustering(n_trees=3),
+    RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH(), ConsensusClustering(n_trees=2, merge=True),
     SupportVectorClustering(), HyperplaneEnsemble(),
 ]  # fmt: skip
 
