@@ -32,8 +32,8 @@ def three():
 
 
 KINDS = [
-    RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH(), ConsensusClustering(n_trees=2, merge=True),
-    SupportVectorClustering(), HyperplaneEnsemble(),
+    RandomProjectionTree(n_projections=50), DensityTree(), HierarchicalKernelMDH(),
+    ConsensusClustering(n_trees=2, merge=True), SupportVectorClustering(), HyperplaneEnsemble(),
 ]  # fmt: skip
 
 
