@@ -12,14 +12,13 @@ ONE_OF_EACH_BASE = {
 FOR_CLASSIFIERS = dict.fromkeys(
     ("check_estimator_sparse_array", "check_estimator_sparse_matrix"), "asks whatever has predict_proba for its classes"
 )
-IN_ANOTHER_ORDER = dict.fromkeys(
-    (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")),
-    "compares repeated rows in another order, on which two means or several trees of few rows depend",
-)
 FAILING = {
-    "ConsensusClustering": FOR_CLASSIFIERS | IN_ANOTHER_ORDER,
+    "ConsensusClustering": FOR_CLASSIFIERS,
     "HyperplaneEnsemble": FOR_CLASSIFIERS,
-    "BisectingKernelKMeans": IN_ANOTHER_ORDER,
+    "BisectingKernelKMeans": dict.fromkeys(
+        (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")),
+        "compares repeated rows in another order, on which two means of few rows depend",
+    ),
     "SemiSupervisedMDH": {
         "check_classifiers_classes": "-1 stands for rows without a label, and is no class",
         "check_clustering": "it is a classifier, whose clusters are its two classes",
