@@ -36,6 +36,7 @@ SMALL = {
     "11_dependent_rows": {"side": 96, "n_cells": 100},
     "12_your_table": {"n_rows": 120, "seeds": 1},
     "13_history": {"n_nights": 8, "n_rows": 900},
+    "14_documents": {"packages": ["sklearn"], "n_rows": 20_000, "n_topics": 10},
 }
 """Parameters for the tests, of every notebook."""
 
