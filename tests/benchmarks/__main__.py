@@ -83,6 +83,7 @@ class _Names(click.Choice[str]):
 @click.option("--rows", "n_rows", type=click.IntRange(min=100), help="Rows of simulated data.")
 @click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="Seeds of every cell.")
 @click.option("--budget", type=click.FloatRange(min=0), help="Seconds for all cells of a suite that takes so many.")
+@click.option("--seconds", type=click.FloatRange(min=1), help="Processor seconds of all seeds of a cell of `quality`.")
 @click.option("--set", "sets", multiple=True, type=click.Choice([*ALL_SETS, *SETS]), metavar="NAME", callback=_sets,
     help=f"Labelled sets, or a group of them: {', '.join(SETS)}.")  # fmt: skip
 @click.option("--cells", type=click.Path(dir_okay=False, path_type=Path), help="File of finished cells, to go on with.")
