@@ -18,6 +18,7 @@ from .._jit.sums import count_votes
 from .._numbering import largest_first
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
+from .average_linkage import join
 from .votes import NO_LABEL, Votes
 
 SAMPLED_ROWS = 2**16
@@ -91,34 +92,6 @@ def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matchin
     while any([matching.match(int(j)) for j in order]):  # a list, so that every clustering has its turn
         pass
     return matching
-
-
-def linked(shared: Integers, n_clusters: int) -> Integers:
-    """Return the groups of columns, at most `n_clusters`, by average linkage of the labels they share.
-
-    Two columns are as similar as the mean share of the clusterings in which a row of one and a row of the other have
-    the same label.
-
-    shared (n_columns, n_places): as in `Matching`; no column is empty.
-    Returns (n_columns,): groups in the order of their first columns.
-    """
-    group = np.arange(len(shared))
-    sums = shared.astype(np.float64)
-    while len(sums) > max(n_clusters, 1):
-        a, b = _most_similar(sums)
-        sums[a] += sums[b]
-        sums = np.delete(sums, b, axis=0)
-        group[group == b] = a
-        group[group > b] -= 1
-    return group
-
-
-def _most_similar(sums: Floats) -> tuple[int, int]:
-    profiles = sums / sums.sum(axis=1, keepdims=True)
-    similar = profiles @ profiles.T
-    first, second = np.triu_indices(len(sums), 1)
-    best = int(similar[first, second].argmax())
-    return int(first[best]), int(second[best])
 
 
 @dataclass(frozen=True)
@@ -233,7 +206,7 @@ def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int 
         return cluster
     sums = np.zeros((cluster.max() + 1, len(held)), dtype=np.int64)
     np.add.at(sums, cluster[cluster >= 0], matching.shared[cluster >= 0])
-    merged = np.append(linked(sums, n_clusters), NO_LABEL)[cluster]
+    merged = np.append(join(sums, len(matching.starts) - 1).groups(len(sums) - n_clusters), NO_LABEL)[cluster]
     return _chosen_first(_by_weight(merged, weight), sampled)
 
 

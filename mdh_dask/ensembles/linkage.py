@@ -15,6 +15,7 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._numbering import largest_first
 from .._typing import AnyArray, Floats, Integers
+from .average_linkage import Joined, join
 from .consensus import shares_of
 from .mixture import Tuples, words_of_labels
 
@@ -27,15 +28,6 @@ LEAST_SHARE = 1 / 3
 is none. If a share s of tests, however dependent, rejects at the level p, this happens by chance with a probability of
 p / s at most (Rueger 1978): for three of seven trees, .12 at worst, and ``python -m tests.benchmarks honesty`` counts
 far less."""
-
-
-class Joined(NamedTuple):
-    """Merges of groups in turn, the most similar first; a group is named by its first tuple."""
-
-    kept: Integers
-    gone: Integers
-    similarity: Floats
-    """Mean share of the clusterings that give a row of one group and a row of the other the same label."""
 
 
 class Tally(NamedTuple):
@@ -69,53 +61,17 @@ def tally_of(tuples: Tuples) -> tuple[Tally, tuple[Integers, ...]]:
     return Tally(tuples.counts[order], np.stack(places, axis=1) + starts[:-1], starts), words
 
 
-def join(counts: Integers, n_clusterings: int) -> Joined:
-    """Return the merges of groups by average linkage, along chains of nearest neighbours (Murtagh 1983).
-
-    Parameters
-    ----------
-    counts : array of shape (n_groups, n_labels), int64
-        Rows of each group with each label of all clusterings.
-    n_clusterings : int
-
-    Examples
-    --------
-    >>> join(np.array([[2, 0, 2, 0], [1, 0, 0, 1], [0, 1, 0, 1]]), 2)
-    Joined(kept=array([0, 0]), gone=array([1, 2]), similarity=array([0.5       , 0.16666667]))
-    """
-    sums = counts.astype(np.float64)
-    rows = sums.sum(axis=1, keepdims=True) / n_clusterings
-    shares, left, found = sums / rows, np.ones(len(sums), dtype=bool), np.full(len(sums), np.inf)
-    merges: list[tuple[float, int, int]] = []
-    chain: list[int] = []
-    while len(merges) < len(sums) - 1:
-        tip = chain[-1] if chain else int(left.argmax())
-        similar = np.where(left, shares @ shares[tip], -1.0)
-        similar[tip] = -1.0
-        near = int(similar.argmax())
-        if len(chain) > 1 and similar[chain[-2]] >= similar[near]:
-            one, other = sorted((chain.pop(), chain.pop()))
-            # Rounding errors must not put a merge before those that it follows.
-            found[one] = min(similar[near] / n_clusterings, found[one], found[other])
-            merges.append((found[one], one, other))
-            sums[one] += sums[other]
-            rows[one] += rows[other]
-            shares[one], left[other] = sums[one] / rows[one], False
-        else:
-            chain = [*(chain or [tip]), near]
-    similarity, kept, gone = (np.array(own) for own in zip(*merges)) if merges else np.empty((3, 0))
-    order = np.argsort(-similarity, kind="stable")
-    return Joined(kept[order].astype(np.int64), gone[order].astype(np.int64), similarity[order])
-
-
-def information_shared(tally: Tally, joined: Joined) -> Floats:
+def information_shared(counts: Integers, starts: Integers, joined: Joined) -> Floats:
     """Return how much information the groups share with each clustering, before the first merge and after each.
 
     It is the mutual information as a share of the mean of both entropies, shape (n_groups, n_clusterings).
+
+    counts (n_groups, n_labels) int64: rows of each group with each label of all clusterings.
+    starts (n_clusterings + 1,): the first label of each clustering.
     """
+    of_label, rows = counts.sum(axis=0), counts[:, : starts[1]].sum(axis=1)
     # Rows are one more clustering, the last one, in which each group has a label of its own.
-    counts, starts = np.column_stack([tally.counts(), tally.rows]).astype(np.float64), tally.starts
-    n = float(tally.rows.sum())
+    counts, n = np.column_stack([counts, rows]).astype(np.float64), float(rows.sum())
     sums = [np.add.reduceat(_x_log_x(counts).sum(axis=0), starts)]
     for one, other in zip(joined.kept.tolist(), joined.gone.tolist()):
         both = counts[one] + counts[other]
@@ -124,7 +80,7 @@ def information_shared(tally: Tally, joined: Joined) -> Floats:
         counts[one] = both
     entropy = np.log(n) - np.array(sums) / n
     of_groups, of_both = entropy[:, -1:], entropy[:, :-1]
-    of_labels = np.log(n) - np.add.reduceat(_x_log_x(tally.counts().sum(axis=0)), starts[:-1]) / n
+    of_labels = np.log(n) - np.add.reduceat(_x_log_x(of_label), starts[:-1]) / n
     mean = (of_groups + of_labels) / 2
     return np.where(mean > TINY, (of_groups + of_labels - of_both) / np.maximum(mean, TINY), 1.0)
 
@@ -144,18 +100,16 @@ def agreed_groups(tally: Tally, n_clusters: int | None = None) -> Integers:
     Of partitions that share as much, the one with the fewest groups is taken. Clusterings with one label only count
     where few have more.
     """
-    joined, n_labels = join(tally.counts(), len(tally.starts) - 1), np.diff(tally.starts)
+    counts, n_labels = tally.counts(), np.diff(tally.starts)
+    joined = join(counts, len(n_labels))
     if n_clusters is None and (n_labels > 1).mean() < LEAST_SHARE:
         n_clusters = 1
     most = int(n_labels.max()) if n_clusters is None else n_clusters
     n_merges = max(len(tally.rows) - most, 0)
     if n_clusters is None:
-        shared = information_shared(tally, joined)[n_merges:, n_labels > 1].mean(axis=1)
+        shared = information_shared(counts, tally.starts, joined)[n_merges:, n_labels > 1].mean(axis=1)
         n_merges += len(shared) - 1 - int(shared[::-1].argmax())
-    group = np.arange(len(tally.rows))
-    for one, other in zip(joined.kept[:n_merges].tolist(), joined.gone[:n_merges].tolist()):
-        group[group == other] = one
-    return np.unique(group, return_inverse=True)[1]
+    return joined.groups(n_merges)
 
 
 @dataclass(frozen=True)

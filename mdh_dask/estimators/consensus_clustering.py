@@ -57,8 +57,8 @@ class ConsensusClustering(InGroups):
     ----------
     estimator : estimator of a tree, `DensityTree`, list of these, or None, default=None
         Estimator of the trees, each with its own `random_state`; several take turns. None means
-        ``[HierarchicalMDH(), HierarchicalKernelMDH()]``.
-    n_trees : int, default=6
+        three of `HierarchicalMDH`, three of `HierarchicalKernelMDH`, and a `DensityTree`, in turns.
+    n_trees : int, default=7
         Number of trees, at least 2.
     n_clusters : int or None, default=None
         Number of clusters, also in each tree that can have a number. With votes, the most clusters. None for at most as
@@ -97,9 +97,9 @@ class ConsensusClustering(InGroups):
     -----
     Passes: those of the tree with the most, and one that counts the distinct tuples of leaves; of more than 65,536, a
     random sample is used, of fewer if the trees have more than 64 leaves in all. The 2048 tuples with the most rows are
-    joined, in seconds. With votes, that pass counts the contingency tables of all pairs of trees, from which the result
-    follows exactly for any number of rows. Trees on features of a kernel take separate
-    passes, one tree after another. The driver and one worker hold a first sample of the rows, which the trees share,
+    joined. With votes, that pass counts the contingency tables of all pairs of trees, from which the result follows
+    exactly for any number of rows. Trees on features of a kernel, and density trees, take separate passes, one tree
+    after another. The driver and one worker hold a first sample of the rows, which the trees share,
     and the fresh samples of all trees.
 
     References

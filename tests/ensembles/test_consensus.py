@@ -5,17 +5,19 @@ from itertools import permutations, product
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
 from strategies import seeds
 
 from mdh_dask import consensus
 from mdh_dask._jit.sums import count_votes
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.ensembles.consensus import linked, match_labels
+from mdh_dask.ensembles.average_linkage import join
+from mdh_dask.ensembles.consensus import match_labels
 from mdh_dask.ensembles.labels import found_by
-from mdh_dask.ensembles.linkage import information_shared, join, linkage_of, tally_of
+from mdh_dask.ensembles.linkage import information_shared, linkage_of, tally_of
 from mdh_dask.ensembles.mixture import LabelTuples
 from mdh_dask.ensembles.votes import LabelVotes
 from mdh_dask.growth.passes import HASH_RANGE
@@ -86,9 +88,10 @@ class TestMatching:
 
     def test_columns_that_share_labels_are_linked_first(self):
         shared = np.array([[9, 1, 0, 0], [0, 0, 5, 5], [1, 9, 0, 0], [0, 0, 4, 6]])
-        assert linked(shared, 3).tolist() == [0, 1, 2, 1]
-        assert linked(shared, 2).tolist() == [0, 1, 0, 1]
-        assert linked(shared, 1).tolist() == [0, 0, 0, 0]
+        joined = join(shared, 1)
+        assert joined.groups(1).tolist() == [0, 1, 2, 1]
+        assert joined.groups(2).tolist() == [0, 1, 0, 1]
+        assert joined.groups(3).tolist() == [0, 0, 0, 0]
 
 
 class TestConsensus:
@@ -209,23 +212,21 @@ class TestLinkage:
         assert consensus(*labels, method="linkage", n_clusters=2).n_clusters == 2
 
     @given(seeds)
-    def test_merges_are_those_of_average_linkage_of_the_rows(self, seed):
+    def test_merges_are_those_of_average_linkage_of_all_rows(self, seed):
         rng = np.random.default_rng(seed)
-        labels = [rng.integers(0, 3, 25) for _ in range(5)]
+        distinct, times = rng.integers(0, 3, (5, 400)), rng.integers(1, 5, 5)
+        assume(len(np.unique(pdist(distinct, "hamming"))) == 10)  # of equal distances, either may be merged first
+        labels = [*np.repeat(distinct, times, axis=0).T]
         tally, _ = tally_of(reduce_rows(LabelTuples(2**16), *labels))
-        joined = join(tally.counts(), 5)
-        heights = linkage(np.stack(labels, axis=1), "average", metric="hamming")[:, 2]
-        # Equal rows are one tuple. Of equal distances, either may be merged first.
-        assert len(joined.similarity) == len(tally.rows) - 1
-        assert (np.diff(joined.similarity) <= 0).all()
-        if len(np.unique(np.round(heights, 9))) == len(heights[heights > 0]) + (heights == 0).any():
-            np.testing.assert_allclose(1 - joined.similarity, heights[25 - len(tally.rows) :])
+        heights = linkage(np.stack(labels, axis=1), "average", metric="hamming")[-4:, 2]
+        np.testing.assert_allclose(1 - join(tally.counts(), 400).similarity, heights)
 
     @given(seeds)
     def test_the_information_shared_is_normalised_by_the_mean_of_the_entropies(self, seed):
         _, labels = noisy(seed, 60, 3, 4, noise=0.3)
         tally, _ = tally_of(reduce_rows(LabelTuples(2**16), *labels))
-        shared = information_shared(tally, joined := join(tally.counts(), 4))
+        counts = tally.counts()
+        shared = information_shared(counts, tally.starts, joined := join(counts, 4))
         group = np.arange(len(tally.rows))
         for step in range(len(shared)):
             if step:
