@@ -99,7 +99,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
         return super().__new__(cls, *args, **parameters)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster rows.
 
         Parameters
@@ -108,12 +108,14 @@ class ClusterEstimator(ClusterMixin, Mapped):
             Numbers without NaN and infinities, unless the parameters allow others. Dask arrays need known row chunks;
             Dask DataFrames, and texts or categories of lazy rows, take one more pass.
         y : ignored
+        sample_weight : array-like or Dask array of shape (n_samples,), or None
+            How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
 
         Returns
         -------
         self
         """
-        return self._fit(X, y)
+        return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, weights: Any = None, groups: Any = None) -> Self:
         """Fit to rows, which count as often as their weights say, and depend on those of their groups."""

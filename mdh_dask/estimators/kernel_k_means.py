@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from sklearn.utils import get_tags
 
@@ -103,23 +103,6 @@ class KernelKMeans(ClusterEstimator):
     missing: str = "error"
     random_state: Any = 0
     progress: bool = False
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster rows.
-
-        Parameters
-        ----------
-        X : array-like, frame, DataArray, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
-            As for `TreeEstimator.fit`.
-        y : ignored
-        sample_weight : array-like or Dask array of shape (n_samples,), or None
-            How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
 
     def _learn(self, rows: RowArray, seed: int) -> int:
         self._number = None
