@@ -139,11 +139,10 @@ def _gower(x, y, categorical, low, high, weights, missing, undefined):
     return 1 - difference / total if total else undefined
 
 
-def constant_shift_embedding(dissimilarities, n_components, shift=True):
+def constant_shift_embedding(dissimilarities, n_components):
     """Thesis eq. 3.4: coordinates of all rows, and the eigenvalues without the shift."""
     values, vectors = np.linalg.eigh(centred(-dissimilarities / 2))
-    shifted = values - (values[0] if shift else 0.0)
-    return (vectors * np.sqrt(shifted.clip(0)))[:, ::-1][:, :n_components], values[::-1]
+    return (vectors * np.sqrt(values - values[0]))[:, ::-1][:, :n_components], values[::-1]
 
 
 def mixed_posterior(row, loadings, intercepts, noise, counts, sweeps=400):

@@ -5,9 +5,8 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from ..kernels import Kernel
-from ..kernels.landmarks import SAMPLE
 from ..kernels.registry import AFFINITIES
-from ..kernels.spectral import NUMBER_RULES
+from ..kernels.spectral import NUMBER_RULES, SAMPLE
 from .constraints import StrOptions
 from .docstrings import documented
 from .kernel_k_means import KernelKMeans

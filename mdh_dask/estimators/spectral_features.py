@@ -8,8 +8,7 @@ from .._state import FeatureMap
 from .._typing import Floats
 from ..chunks import Pass, Plan
 from ..kernels import NystromMap, nystrom_map
-from ..kernels.landmarks import SAMPLE
-from ..kernels.spectral import NUMBER_RULES, AffinitySums, SpectralMap, affinity_map, spectral_map
+from ..kernels.spectral import NUMBER_RULES, SAMPLE, AffinitySums, SpectralMap, affinity_map, spectral_map
 from .constraints import Interval, StrOptions
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures

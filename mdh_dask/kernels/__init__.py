@@ -7,13 +7,11 @@ from .base import FromFunction, Kernel, Precomputed
 from .distances import RBF, Cosine, LocalScaling, Polynomial, Quadratic
 from .gower import Gower
 from .graphs import Connectivity, Heat, Isomap, NearestNeighbors
-from .landmarks import LANDMARKS, choose_landmarks, nystrom_map
-from .nystrom import NystromMap
+from .nystrom import NystromMap, nystrom_map
 from .registry import KERNELS, resolve_kernel
 
 __all__ = [
     "KERNELS",
-    "LANDMARKS",
     "RBF",
     "Connectivity",
     "Cosine",
@@ -28,7 +26,6 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Quadratic",
-    "choose_landmarks",
     "nystrom_map",
     "resolve_kernel",
 ]
