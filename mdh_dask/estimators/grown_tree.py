@@ -20,7 +20,6 @@ from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
 from ..growth.passes import Sample, rows_in_memory
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
-from ..growth.scaling import Standardiser
 from ..kernels.nystrom import NystromMap
 from ..kernels.spectral import SAMPLE
 from ..projections import Projection
@@ -171,7 +170,6 @@ class GrownTree(ClusterEstimator):
         self.tree_, self._grown_from = grown.tree, grown
         self.merges_ = None if grown.merges is None else table_of_cells(*grown.merges)
         self._crowded = grown.crowded
-        self._keep(grown.standardise)
         return n_passes
 
     def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
@@ -242,9 +240,6 @@ class GrownTree(ClusterEstimator):
         super()._name_columns(names)
         if names is not None and self.feature_map_ is None:
             self.tree_ = replace(self.tree_, feature_names=tuple(map(str, names)))
-
-    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        """Set the attributes besides the tree after a fit or an update."""
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         most: int | None

@@ -10,11 +10,9 @@ from .._levels import NO_LEVELS
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_height
 from ..growth.branches import GrowthSettings
-from ..growth.scaling import Standardiser
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
-from ..projections.pursuit import MDHResult, within
+from ..projections.pursuit import within
 from ..projections.random import NO_COLUMNS
-from ..projections.thesis import path_points
 from ..splits.rules import SplitRule
 from .constraints import Interval, StrOptions
 from .divisive_tree import DivisiveTree
@@ -71,9 +69,6 @@ class MinimumDensityHyperplane(DivisiveTree):
         Kernel density on the hyperplane, of all rows, per unit of the projections.
     relative_depth_ : float
         How much the lower mode beside the hyperplane exceeds the density on it, as a share of this density (eq. 30).
-    path_ : tuple of PathPoint
-        States of the pursuit for each value of alpha, see `mdh_dask.plotting.plot_mdh_path`; empty for a loaded model
-        and for ``solver="sqp"``.
     n_clusters_ : int
         2, or 1 if no hyperplane has a mode on both sides.
     tree_ : Tree
@@ -148,25 +143,10 @@ class MinimumDensityHyperplane(DivisiveTree):
         )  # fmt: skip
         # Pursuits from valleys are bounded by these, not by `alpha_max`.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
-        self.__dict__.setdefault("_pursued", []).append((rows, best))
         return best.direction[None], np.array([best.offset])
 
     def _why_no_valley(self, leaf: int, least: str) -> str:
         return "one hyperplane gives two clusters" if leaf else "no hyperplane has a mode on both sides"
-
-    def _keep(self, standardise: Standardiser, updated: bool = False) -> None:
-        pursued: list[tuple[AnyArray, MDHResult]] = self.__dict__.pop("_pursued", [])
-        if updated and not pursued:
-            return  # the hyperplane still belongs to the stored path
-        units = standardise.scale, standardise.centre, standardise.unit
-
-        def distance(one: tuple[AnyArray, MDHResult]) -> float:
-            direction = one[1].direction * standardise.scale / standardise.unit
-            return float(np.linalg.norm(direction - self.tree_.planes[0]))
-
-        # Of the pursuits with and without the columns of two values, the path is that of the chosen one.
-        rows, result = min(pursued, key=distance, default=(None, None))
-        self.path_ = path_points(np.asarray(rows, dtype=float), result, *units) if result else ()
 
     @property
     def direction_(self) -> Floats:

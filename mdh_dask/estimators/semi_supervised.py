@@ -66,8 +66,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     relative_depth_ : float
         How much the lower mode beside the hyperplane exceeds the density on it, as a share of this density; zero if
         only the labels hold the hyperplane.
-    path_ : tuple of PathPoint
-        States of the pursuit for each value of alpha and gamma; empty for a loaded model.
     labels_ : ndarray or dask Array of shape (n_samples,), int32
         Index in `classes_` of the class of every row.
     n_clusters_ : int
@@ -240,7 +238,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         assert self._target is not None
         grown, n_passes = run(plan, rows, self._target.labels, announce=announce, n_passes=n_passes)
         self.tree_, self._grown_from = grown.tree, grown
-        self._keep(grown.standardise)
         return n_passes
 
     def _numbered(self, tree: Tree) -> Tree:
@@ -262,7 +259,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         return codes
 
     def _pursue(self, rows: AnyArray, labelled: AnyArray, signs: Floats) -> MDHResult:
-        result = labelled_hyperplane(
+        return labelled_hyperplane(
             rows,
             labelled,
             signs,
@@ -272,8 +269,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             alpha_max=self.alpha_max,
             bandwidth=resolve_bandwidth(self.bandwidth),
         )
-        self._pursued = [(rows, result)]
-        return result
 
 
 def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:

@@ -124,7 +124,6 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     model._exemplars, model._repeats, model._words, model.merges_ = None, None, (), None
     if model.level_counts_ is not None and levels:
         model.level_counts_ = tuple(map(np.add, weighted(model.level_counts_, model.decay), levels[0]))
-    model._keep(grown.standardise, updated=True)
     model._finish(read.array, X)
     return model
 

@@ -1,4 +1,4 @@
-"""Drawings of trees, densities of nodes, drift, rows beside a split, pursuits, contours, merges and agreement.
+"""Drawings of trees, densities of nodes, drift, rows beside a split, contours, merges and agreement.
 
 Every function takes a fitted model, draws on the given Matplotlib axes and returns them. Without axes it makes a
 `matplotlib.figure.Figure` without pyplot, so that it also works on threads and worker processes. A notebook shows the
@@ -8,7 +8,6 @@ axes at the end of a cell; save them by ``ax.figure.savefig(...)``. Matplotlib i
 from .contours import plot_contours, plot_sweep
 from .models import plot_agreement, plot_landmarks, plot_merges
 from .nodes import plot_density, plot_drift, plot_scatter
-from .paths import plot_mdh_path
 from .trees import plot_tree
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "plot_density",
     "plot_drift",
     "plot_landmarks",
-    "plot_mdh_path",
     "plot_merges",
     "plot_scatter",
     "plot_sweep",

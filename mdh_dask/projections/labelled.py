@@ -15,7 +15,7 @@ from .pursuit import (
     Labels,
     MDHResult,
     PenalisedDensity,
-    Step,
+    Plane,
     growing_alphas,
     result_of,
 )
@@ -74,27 +74,24 @@ def labelled_hyperplane(
     weights = [gamma / sd ** (2 + index.epsilon) for gamma in gammas]
     steps = [replace(index, labels=Labels(side, side_of, weight, margin * h)) for weight in weights]
     directions = [v / np.linalg.norm(v) for v in (*components, *starts)]
-    paths = [_pursue(steps, sign * v, alpha_max, sd) for v in directions for sign in (1.0, -1.0)]
-    path = max(paths, key=lambda path: _margin(steps[-1], path[-1]))
-    return result_of(index, path, path[-1]).moved(None, mean)
+    ends = [_pursue(steps, sign * v, alpha_max, sd) for v in directions for sign in (1.0, -1.0)]
+    best = max(ends, key=lambda end: _margin(steps[-1], end))
+    return result_of(index, best, best).moved(None, mean)
 
 
-def _margin(index: PenalisedDensity, end: Step) -> float:
+def _margin(index: PenalisedDensity, end: Plane) -> float:
     """Return the margin of the nearest labelled row on its side of a hyperplane, in standard deviations."""
     assert index.labels is not None
-    beyond = index.labels.signs * (index.labels.rows @ end.direction - end.offset)
-    return float(beyond.min() / (index.centred @ end.direction).std())
+    v, offset = end
+    beyond = index.labels.signs * (index.labels.rows @ v - offset)
+    return float(beyond.min() / (index.centred @ v).std())
 
 
-def _pursue(indices: Sequence[PenalisedDensity], v: Floats, alpha_max: float, sd: float) -> list[Step]:
-    """Return the steps of a pursuit: the start, and the end of each alpha and weight of the labels."""
+def _pursue(indices: Sequence[PenalisedDensity], v: Floats, alpha_max: float, sd: float) -> Plane:
+    """Return the end of a pursuit for growing alphas, and then for growing weights of the labels."""
     alphas = growing_alphas(alpha_max)
-    path: list[Step] = []
     phases = [(indices[0], alpha) for alpha in alphas] + [(index, alpha_max) for index in indices[1:]]
     for i, (index, alpha) in enumerate(phases):
         n_steps = MAX_ITERATIONS if i + 1 >= len(alphas) else STEPS_BEFORE_LAST
-        end, best, first = index.descend(v, alpha, n_steps, unit=1 / sd)
-        path = path or [Step(alpha, v, *first)]
-        v = end
-        path.append(Step(alpha, v, best.offset, best.index))
-    return path
+        v, best = index.descend(v, alpha, n_steps, unit=1 / sd)
+    return v, best.offset

@@ -75,18 +75,16 @@ class PenalisedDensity:
     labels: Labels | None = None
     """Penalty on labelled rows on the wrong side, added to `f` (eq. 16)."""
 
-    def descend(
-        self, start: Floats, alpha: float, max_steps: int, unit: float
-    ) -> tuple[Floats, Separator, tuple[float, float]]:
-        """Return a direction of lower index than the start, its best separator, and offset and index of the start's.
+    def descend(self, start: Floats, alpha: float, max_steps: int, unit: float) -> tuple[Floats, Separator]:
+        """Return a direction of lower index than the start, and its best separator.
 
         start (n_features,): unit direction.
         max_steps: most steps of BFGS (Lewis and Overton 2013, for functions that are not smooth everywhere).
         unit: a density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
         work = start_descent(start)
-        best, first = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
-        return work.x, Separator(best[0], best[1], best[2], work.gradient * unit), (first[1], first[0])
+        best, _ = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
+        return work.x, Separator(best[0], best[1], best[2], work.gradient * unit)
 
     def density(self, direction: Floats, offset: float) -> float:
         """Return the kernel density on a hyperplane, without the penalty."""
@@ -124,18 +122,8 @@ def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
     return float(relative_depth(exact, height)[1])
 
 
-@dataclass(frozen=True)
-class Step:
-    """The state of a pursuit at the end of one value of alpha."""
-
-    alpha: float
-    """Standard deviations from the mean within which hyperplanes had no penalty."""
-    direction: Floats
-    """Shape (n_features,): unit direction."""
-    offset: float
-    """Projection of the hyperplane."""
-    index: float
-    """Penalised density on the hyperplane."""
+Plane = tuple[Floats, float]
+"""The unit direction of a hyperplane, shape (n_features,), and its threshold."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +136,6 @@ class MDHResult:
     relative_depth: JMLR 17(156), eq. 30, with the height of one row's kernel added to the denominator, which keeps it
         finite; zero if no value of alpha led to a hyperplane with a mode on both sides.
     bandwidth: standard deviation of the kernel, in units of the projections.
-    eta: largest distance of a minimiser beyond the bound, in units of the projections.
-    path: the start and the end of each value of alpha.
     """
 
     direction: Floats
@@ -157,21 +143,11 @@ class MDHResult:
     density: float
     relative_depth: float
     bandwidth: float
-    eta: float
-    path: tuple[Step, ...]
 
     def moved(self, basis: Floats | None, mean: Floats) -> Self:
         """Return the hyperplane in the original coordinates of rows that were centred and expressed in a basis."""
-
-        def direction_of(v: Floats) -> Floats:
-            return v if basis is None else v @ basis
-
-        path = []
-        for step in self.path:
-            v = direction_of(step.direction)
-            path.append(replace(step, direction=v, offset=step.offset + float(mean @ v)))
-        v = direction_of(self.direction)
-        return replace(self, direction=v, offset=self.offset + float(mean @ v), path=tuple(path))
+        v = self.direction if basis is None else self.direction @ basis
+        return replace(self, direction=v, offset=self.offset + float(mean @ v))
 
 
 def growing_alphas(alpha_max: float) -> tuple[float, ...]:
@@ -195,24 +171,21 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None) ->
     """
     v = start.direction
     if sd == 0:
-        return MDHResult(v, 0.0, np.inf, 0.0, 0.0, 0.0, ())
+        return MDHResult(v, 0.0, np.inf, 0.0, 0.0)
     h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
     index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
-    path: list[Step] = []
-    chosen = None
+    last: Plane
+    chosen: Plane | None = None
     for alpha in start.alphas:
         n_steps = MAX_ITERATIONS if alpha == start.alphas[-1] else STEPS_BEFORE_LAST
-        v, best, first = index.descend(v, alpha, n_steps, unit=1 / sd)
-        path = path or [Step(alpha, start.direction, *first)]
-        path.append(Step(alpha, v, best.offset, best.index))
-        if best.inside:
-            chosen = path[-1]
-    return result_of(index, path, chosen)
+        v, best = index.descend(v, alpha, n_steps, unit=1 / sd)
+        last = v, best.offset
+        chosen = last if best.inside else chosen
+    return result_of(index, last, chosen)
 
 
-def result_of(index: PenalisedDensity, path: list[Step], chosen: Step | None) -> MDHResult:
-    """Return the chosen hyperplane of a path, or the last one, with its density and relative depth."""
-    h, last = index.bandwidth, chosen or path[-1]
-    depth = depth_at(index.centred @ chosen.direction, chosen.offset, h) if chosen else 0.0
-    density = index.density(last.direction, last.offset)
-    return MDHResult(last.direction, last.offset, density, depth, h, index.eta, tuple(path))
+def result_of(index: PenalisedDensity, last: Plane, chosen: Plane | None) -> MDHResult:
+    """Return the chosen hyperplane, or the last of the pursuit, with its density and relative depth."""
+    h, (v, offset) = index.bandwidth, chosen or last
+    depth = depth_at(index.centred @ v, offset, h) if chosen else 0.0
+    return MDHResult(v, offset, index.density(v, offset), depth, h)

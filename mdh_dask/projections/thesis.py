@@ -1,4 +1,4 @@
-"""What the papers compare with: directions by kurtosis, the path of a pursuit, and sequential quadratic programming."""
+"""What the papers compare with: directions by kurtosis, and sequential quadratic programming."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,13 @@ import numpy as np
 import scipy
 
 from .._cached import cached_property
-from .._jit.valleys import bin_linearly, kernel_pulls, kernel_sums
+from .._jit.valleys import kernel_pulls, kernel_sums
 from .._random import any_rows
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import BANDWIDTHS
-from ..density.kde import kernel_density, kernel_height
+from ..density.kde import kernel_height
 from .pca import centred_rows, scaled_components
-from .pursuit import MDHResult, PenalisedDensity, Step, depth_at
+from .pursuit import MDHResult, depth_at
 from .search import SearchSpace, unit
 from .starts import MOST_COMPONENTS
 
@@ -76,64 +76,6 @@ def _extreme(z: Floats, rng: np.random.Generator, sign: float) -> Floats:
     ]
     best = min(runs, key=lambda run: float(run.fun))
     return np.asarray(best.x / np.linalg.norm(best.x))
-
-
-N_POSITIONS = 512
-
-
-@dataclass(frozen=True)
-class PathPoint:
-    """The state of a pursuit at the end of one value of alpha."""
-
-    alpha: float
-    """Standard deviations from the mean within which hyperplanes had no penalty."""
-    direction: Floats
-    """Shape (n_features,)."""
-    offset: float
-    """Projection of the hyperplane."""
-    index: float
-    """Penalised density on the hyperplane."""
-    bounds: tuple[float, float]
-    """Projections between which there is no penalty."""
-    position: Floats
-    density: Floats
-    penalised: Floats
-    """All of shape (n_positions,): kernel density and penalised density along the direction; the hyperplane minimises
-    the latter."""
-
-
-def path_points(
-    rows: Floats, result: MDHResult, scale: AnyArray, centre: AnyArray, unit: float
-) -> tuple[PathPoint, ...]:
-    """Return the points of a pursuit.
-
-    rows (n, n_features): the rows of the pursuit: ``(raw - centre) * scale``.
-    scale, centre (n_features,): scale and centre of the columns; the points are for raw rows.
-    unit: divisor of the projections.
-    Returns one point for the start and one for each value of alpha; empty if all rows are equal.
-    """
-    return tuple(_point(rows, step, result, scale, centre, unit) for step in result.path)
-
-
-def _point(rows: Floats, step: Step, result: MDHResult, scale: AnyArray, centre: AnyArray, unit: float) -> PathPoint:
-    projections = rows @ step.direction
-    mean, sd, h = float(projections.mean()), float(projections.std()), result.bandwidth
-    low, high = projections.min() - 4 * h, projections.max() + 4 * h
-    width = (high - low) / N_POSITIONS
-    weights = np.zeros(N_POSITIONS)
-    bin_linearly(projections, low, width, weights)
-    density = kernel_density(weights, np.array(width), np.array(h))
-    position = low + (np.arange(N_POSITIONS) + 0.5) * width
-    index = PenalisedDensity(rows, h, result.eta)
-    excess = np.maximum(np.abs(position - mean) - step.alpha * sd, 0.0)
-    penalised = density + index.penalty.steepness * excess ** (1 + index.epsilon)
-    direction = step.direction * scale
-    shift = float(direction @ centre)
-    bounds = ((mean - step.alpha * sd + shift) / unit, (mean + step.alpha * sd + shift) / unit)
-    return PathPoint(
-        step.alpha, direction / unit, (step.offset + shift) / unit, step.index * unit, bounds,
-        (position + shift) / unit, density * unit, penalised * unit,
-    )  # fmt: skip
 
 
 TOLERANCE = 1e-8
@@ -248,8 +190,7 @@ def constrained_hyperplane(
         the first principal component times ``n ** (-1/5)``.
     alpha: largest distance of the hyperplane from the mean of the projections, in standard deviations.
     max_iterations: most steps of the descent; a few tens suffice.
-    Returns the hyperplane, with a relative depth of zero unless it is a local minimiser within the bound, `eta` zero
-        and an empty path.
+    Returns the hyperplane, with a relative depth of zero unless it is a local minimiser within the bound.
     Raises ValueError if a value of the rows is not finite.
     """
     centred = centred_rows(rows)
@@ -258,7 +199,7 @@ def constrained_hyperplane(
     v = v / np.linalg.norm(v)
     components, sds = scaled_components(centred, MOST_COMPONENTS)
     if (sd := float(sds[0])) == 0:
-        return MDHResult(v, 0.0, np.inf, 0.0, 0.0, 0.0, ()).moved(None, mean)
+        return MDHResult(v, 0.0, np.inf, 0.0, 0.0).moved(None, mean)
     basis = None
     if centred.shape[1] > MOST_COMPONENTS:
         basis = np.linalg.qr(np.array([*components, v]).T)[0].T
@@ -270,4 +211,4 @@ def constrained_hyperplane(
     depth = 0.0
     if problem.is_inner_minimiser(x):
         depth = depth_at(problem.centred @ x[:-1], float(x[-1]), problem.bandwidth)
-    return MDHResult(x[:-1], float(x[-1]) * sd, density, depth, h, 0.0, ()).moved(basis, mean)
+    return MDHResult(x[:-1], float(x[-1]) * sd, density, depth, h).moved(basis, mean)

@@ -56,9 +56,6 @@ def test_the_hyperplane_is_that_of_the_pursuit(rows):
     model = MinimumDensityHyperplane(starts="pca2", alpha_max=0.9).fit(rows)
     np.testing.assert_allclose(model.direction_ * rows.std(axis=0), best.direction, atol=1e-3)
     assert model.offset_ - rows.mean(axis=0) @ model.direction_ == pytest.approx(best.offset, abs=1e-3)
-    # It is not placed anew, as in the bin of the lowest density.
-    ends = [point.offset for point in model.path_ if np.allclose(point.direction, model.direction_, atol=1e-12)]
-    assert model.offset_ == pytest.approx(ends[-1], rel=1e-12)
 
 
 @pytest.mark.parametrize("max_components", [2, 50, None])
@@ -81,21 +78,6 @@ def test_the_hyperplane_lies_within_the_bound(seed, alpha_max, starts):
         assert abs(model.offset_ - projections.mean()) <= (alpha_max + 0.1) * projections.std()
 
 
-def test_the_path_leads_from_the_start_to_the_hyperplane(model, rows):
-    alphas = [point.alpha for point in model.path_]
-    assert alphas == sorted(alphas)
-    for point in model.path_:
-        projections = rows @ point.direction
-        assert point.bounds == pytest.approx(
-            (projections.mean() - point.alpha * projections.std(), projections.mean() + point.alpha * projections.std())
-        )
-        assert point.position[point.penalised.argmin()] == pytest.approx(point.offset, abs=0.1)
-        assert point.index == pytest.approx(point.penalised.min(), rel=0.05)
-        assert np.trapezoid(point.density, point.position) == pytest.approx(1, abs=0.01)
-    # The last step that was a minimiser inside the bound is the hyperplane.
-    assert min(np.linalg.norm(point.direction - model.direction_) for point in model.path_) < 1e-12
-
-
 def test_more_rows_than_the_sample_take_two_passes_and_place_the_hyperplane_by_all():
     rows = two_clouds(n=6000)
     model = MinimumDensityHyperplane(sample_size=500).fit(rows)
@@ -104,7 +86,7 @@ def test_more_rows_than_the_sample_take_two_passes_and_place_the_hyperplane_by_a
     assert 2990 < model.labels_.sum() < 3010
 
 
-def test_a_saved_hyperplane_is_the_same_without_its_path(model, rows, tmp_path):
+def test_a_saved_hyperplane_is_the_same(model, rows, tmp_path):
     model.save(tmp_path / "m.zarr")
     loaded = load_model(tmp_path / "m.zarr")
     np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
@@ -113,7 +95,6 @@ def test_a_saved_hyperplane_is_the_same_without_its_path(model, rows, tmp_path):
         model.density_,
         model.relative_depth_,
     )
-    assert not hasattr(loaded, "path_")
 
 
 @pytest.mark.parametrize("rows", [np.ones((20, 3)), np.random.default_rng(0).normal(size=(2, 3))], ids=["equal", "two"])
@@ -146,6 +127,5 @@ def test_sequential_quadratic_programming_ends_on_a_minimum_no_lower_than_a_purs
     pursued, programmed = (
         MinimumDensityHyperplane(starts=starts, solver=solver).fit(X) for solver in ("pursuit", "sqp")
     )
-    assert programmed.path_ == ()
     assert programmed.relative_depth_ > 1
     assert programmed.density_ >= pursued.density_ * (1 - 1e-3)

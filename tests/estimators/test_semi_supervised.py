@@ -28,7 +28,6 @@ def test_the_other_rows_get_the_class_of_their_side():
     np.testing.assert_array_equal(model.predict(X), model.classes_[model.labels_])
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.labels_ == 1)
     assert (model.n_clusters_, model.n_passes_) == (2, 1)
-    assert len(model.path_) == 13
     assert np.isfinite([model.density_, model.relative_depth_]).all()
 
 

@@ -1,4 +1,4 @@
-"""Drawings: what stands on the axes is what the tree, or the path of a pursuit, holds."""
+"""Drawings: what stands on the axes is what the tree holds."""
 
 import sys
 
@@ -14,8 +14,6 @@ from matplotlib.figure import Figure
 from mdh_dask import (
     ConsensusClustering,
     DensityTree,
-    HierarchicalMDH,
-    MinimumDensityHyperplane,
     PCATree,
     SupportVectorClustering,
 )
@@ -24,7 +22,6 @@ from mdh_dask.plotting import (
     plot_contours,
     plot_density,
     plot_landmarks,
-    plot_mdh_path,
     plot_merges,
     plot_scatter,
     plot_sweep,
@@ -32,8 +29,6 @@ from mdh_dask.plotting import (
 )
 from mdh_dask.plotting.parts import LEFT, RIGHT, window
 from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
-from mdh_dask.projections.pursuit import Step
-from mdh_dask.projections.thesis import PathPoint
 from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
 
 HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],
@@ -49,25 +44,6 @@ def small_tree():
     """Return a split of 1000 rows into a leaf with a rejected valley and one of which nothing is known."""
     root = {"left": 1, "right": 2, "n_rows": 1000, "threshold": -0.325, "relative_depth": 3.21} | MEASURED
     return tree_from_nodes([root, leaf(300, threshold=-1.0, relative_depth=0.05, **MEASURED), leaf(700)], n_features=3)
-
-
-def path_point(alpha, offset=-0.325, mean=0.8, spread=2.0, shift=0.0):
-    """Return a point of a pursuit along which the rows are two hills about 0, moved by a shift."""
-    position, density = np.linspace(-6, 6, 120) + shift, HILLS / HILLS.sum() / 0.1
-    bounds = (mean - alpha * spread + shift, mean + alpha * spread + shift)
-    excess = np.maximum(np.maximum(bounds[0] - position, position - bounds[1]), 0)
-    penalised = density + 100 * excess**2
-    return PathPoint(alpha, np.ones(1), offset + shift, 0.0, bounds, position, density, penalised)
-
-
-def small_path():
-    """Return a start whose split the penalty holds, a split within the bounds, and one far away on the line."""
-    return (path_point(0.01, offset=0.77), path_point(0.6), path_point(0.9, shift=1000.0))
-
-
-def described(ax):
-    """Return all that the panel of a point shows."""
-    return ax.get_title(), [line.get_xydata().tolist() for line in ax.lines], ax.get_xlim(), ax.get_ylim()
 
 
 def random_tree(n_leaves, rng):
@@ -193,7 +169,7 @@ def test_a_notebook_shows_new_axes_as_a_picture_and_given_ones_by_their_figure()
 def test_pyplot_is_not_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     tree = small_tree()
-    for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3)), plot_mdh_path(small_path())[0]):
+    for ax in (plot_density(tree, 0), plot_tree(tree), plot_scatter(tree, np.eye(3))):
         ax.figure.draw_without_rendering()
         assert ax.has_data()
 
@@ -298,66 +274,6 @@ def test_what_cannot_be_drawn_is_refused():
         plot_scatter(tree, rows, labels=[0, 1, 2])
     with pytest.raises(TypeError, match=r"got builtins\.list"):
         plot_scatter(tree, rows.tolist())
-
-
-def test_every_panel_of_a_path_shows_its_density_its_index_its_split_and_its_bounds():
-    path = small_path()
-    for ax, point in zip(plot_mdh_path(path), path, strict=True):
-        density, penalised, bar, split = ax.lines
-        np.testing.assert_array_equal(density.get_xydata(), np.column_stack([point.position, point.density]))
-        np.testing.assert_array_equal(penalised.get_xydata(), np.column_stack([point.position, point.penalised]))
-        assert split.get_xdata() == [point.offset, point.offset]
-        assert tuple(bar.get_xdata()) == point.bounds
-
-
-def test_the_two_sides_of_a_point_of_a_path_meet_at_its_split():
-    for ax, point in zip(plot_mdh_path(small_path()), small_path()):
-        left, right = (filled(ax)[colour] for colour in (LEFT, RIGHT))
-        assert left[1] == right[0] == point.offset
-
-
-def test_panels_of_a_path_have_one_scale_that_holds_every_split_and_density():
-    path = (path_point(0.5), path_point(0.5, mean=-2.0, shift=50.0), path_point(0.5, offset=9.0))
-    ends = np.array([ax.get_xlim() for ax in plot_mdh_path(path)])
-    np.testing.assert_allclose(ends[:, 1] - ends[:, 0], ends[0, 1] - ends[0, 0])
-    for point, (low, high) in zip(path, ends):
-        shown = (point.position >= low) & (point.position <= high)
-        assert low < point.offset < high
-        assert point.density[shown].sum() >= 0.999 * point.density.sum()
-    heights = {ax.get_ylim() for ax in plot_mdh_path(path)}
-    assert len(heights) == 1
-    assert heights.pop()[1] > path[0].density.max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_points", [1, 2, 8, 9, 12, 40])
-def test_at_most_eight_points_of_a_path_are_drawn_evenly_from_the_first_to_the_last(n_points):
-    axes = plot_mdh_path([path_point(i / 100) for i in range(n_points)])
-    drawn = [round(100 * float(ax.get_title().split("alpha = ")[1][:4])) for ax in axes]
-    assert len(drawn) == min(n_points, 8)
-    assert (drawn[0], drawn[-1]) == (0, n_points - 1)
-    assert set(np.diff(drawn)) <= {(n_points - 1) // 7, (n_points - 1) // 7 + 1}
-    axes[0].figure.draw_without_rendering()
-
-
-def test_an_estimator_is_drawn_by_its_path():
-    rows = np.random.default_rng(0).normal(size=(60, 2)) + np.repeat([[-3.0, 0.0], [3.0, 0.0]], 30, axis=0)
-    model = MinimumDensityHyperplane(starts="pca2").fit(rows)
-    panels = plot_mdh_path(model, [0, -1])
-    assert [described(ax) for ax in panels] == [described(ax) for ax in plot_mdh_path(model.path_, [0, -1])]
-    assert panels[1].lines[3].get_xdata()[0] == model.path_[-1].offset
-
-
-def test_what_is_no_path_is_refused_with_a_remedy():
-    for model in (MinimumDensityHyperplane(), HierarchicalMDH()):
-        with pytest.raises(ValueError, match=f"expected the path.*got {type(model).__name__} without path_: call fit"):
-            plot_mdh_path(model)
-    with pytest.raises(ValueError, match=r"at least one point; got an empty one.*: fit rows that differ"):
-        plot_mdh_path(MinimumDensityHyperplane().fit(np.ones((20, 3))))
-    with pytest.raises(TypeError, match=r"expected the points of a pursuit.*got Step: give a model, or its path_"):
-        plot_mdh_path((Step(0.1, np.ones(1), 0.0, 0.0),))
-    with pytest.raises(TypeError, match="got ndarray: give a model"):
-        plot_mdh_path(np.ones((3, 2)))
 
 
 @pytest.fixture(scope="module")

@@ -201,17 +201,16 @@ class TestIndex:
     def test_descent_never_ends_above_its_start(self, seed, d, alpha, n_steps):
         index = made_index(seed, 80, d)
         start = unit(np.random.default_rng(seed).normal(size=d))
-        v, best, (offset, first) = index.descend(start, alpha, n_steps, unit=1.0)
+        v, best = index.descend(start, alpha, n_steps, unit=1.0)
         # Without a step too, the direction is scaled to length one, which may change its last bit.
         before = best_separator(index, start, alpha)
-        assert (offset, first) == pytest.approx((before.offset, before.index))
         assert best.index <= before.index * (1 + 1e-12)
         assert np.linalg.norm(v) == pytest.approx(1)
 
     @given(seeds, st.integers(2, 5), alphas)
     def test_descent_returns_the_gradient_at_the_unit_direction_where_it_ends(self, seed, d, alpha):
         index = made_index(seed, 80, d)
-        v, best, _ = index.descend(unit(np.random.default_rng(seed).normal(size=d)), alpha, 5, unit=2.0)
+        v, best = index.descend(unit(np.random.default_rng(seed).normal(size=d)), alpha, 5, unit=2.0)
         np.testing.assert_allclose(best.gradient, best_separator(index, v, alpha).gradient, rtol=1e-6, atol=1e-9)
 
 
@@ -297,19 +296,6 @@ class TestPursuit:
         best = minimum_density_hyperplanes(rows, rng(), starts="pca2", bandwidth=0.3, alpha_max=0.9)[0]
         assert best.density <= lowest
         assert abs(best.direction @ direction) > 0.999
-
-    @given(seeds, st.integers(2, 5))
-    def test_every_value_of_alpha_descends_from_the_last(self, seed, d):
-        rows = made_rows(seed, 100, d)
-        result = hyperplane(rows, np.ones(d), bandwidth=0.4, alpha_max=0.9)
-        sd = np.sqrt(np.linalg.eigvalsh(np.cov(rows.T, ddof=0).reshape(d, d))[-1])
-        index = PenalisedDensity(rows - rows.mean(axis=0), 0.4, 0.01 * sd)
-        np.testing.assert_allclose(result.path[0].direction, unit(np.ones(d)))
-        for before, after in zip(result.path, result.path[1:]):
-            assert after.alpha >= before.alpha
-            # Rows are centred here and there by other sums.
-            start = best_separator(index, before.direction, after.alpha).index
-            assert after.index <= start * (1 + 1e-7)
 
     @given(seeds, st.integers(2, 5))
     def test_a_positive_depth_means_a_minimiser_between_two_modes_within_the_bound(self, seed, d):
@@ -529,7 +515,7 @@ class TestDegenerateRows:
 
     def test_equal_rows_have_no_hyperplane_to_look_for(self):
         result = hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
-        assert (result.offset, result.density, result.relative_depth, result.path) == (3.0, np.inf, 0.0, ())
+        assert (result.offset, result.density, result.relative_depth) == (3.0, np.inf, 0.0)
 
     def test_far_rows_and_a_narrow_kernel_do_not_exhaust_the_memory(self):
         rows = np.concatenate([rng().normal(size=(200, 2)), [[1e9, 0.0]]])
