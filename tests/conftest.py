@@ -36,7 +36,7 @@ LONG = (
     "clusters/test_slurm.py", "test_notebooks.py", "test_contract.py", "jobs/test_kills.py", "jobs/test_s3.py",
     "ensembles/test_ensembles.py", "jobs/test_run.py", "density_trees/test_density_trees.py", "jobs/test_scenes.py",
     "test_scikit_learn_checks.py", "deploy/test_entry_points.py", "cli/test_cli.py", "jobs/test_run_images.py",
-    "clusters/test_kubernetes.py", "clusters/test_hosts.py", "growth/test_merging.py", "estimators/test_laws.py",
+    "clusters/test_hosts.py", "growth/test_merging.py", "estimators/test_laws.py",
 )  # fmt: skip
 """Files that begin first: they take minutes. Of three that run at the same time one waits while others compute."""
 

@@ -5,7 +5,7 @@ import re
 import shlex
 import tomllib
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from importlib.metadata import entry_points, metadata
 from pathlib import Path
 from textwrap import dedent
@@ -31,7 +31,7 @@ from mdh_dask.io import open_rows, write_rows
 from mdh_dask.jobs.job import read_job
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
-from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, of_kind, rendered
+from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, rendered
 
 ROOT = DEPLOY.parent
 
@@ -50,9 +50,6 @@ TEXT = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
 SNIPPETS = {page: [dedent(text) for _, text in FENCED.findall(TEXT[page])] for page in PAGES}
 
 ELSEWHERE = {
-    ("deploy/kubernetes/README.md", "import dask.array as da"): (
-        "test_kubernetes.py", "test_the_python_of_the_page_runs_on_pods_that_scale_from_one"
-    ),
     ("deploy/jobs.md", "[input]                               # night.toml"): (
         "test_scenes.py", "test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model"
     ),
@@ -390,12 +387,14 @@ def test_the_patch_sizes_the_workers_and_nothing_else(text, tmp_path):
     assert after == before
 
 
-@snippet("deploy/kubernetes/README.md", "[cluster]")
-def test_the_cluster_of_a_job_file_is_read(text, here):
-    Path("job.toml").write_text(f'[input]\npath = "features.zarr"\n[output]\nmodel = "m.zarr"\n{text}')
-    read = read_job(Path("job.toml"))
-    assert (read.kind, read.cluster["maximum"], read.cluster["secrets"]) == ("kubernetes", 16, ["object-store"])
-    assert run(["mdh-dask", "run", "--check", "job.toml"]).exit_code == 0
+@snippet("deploy/kubernetes/README.md", "from pathlib import Path")
+def test_a_notebook_asks_for_a_cluster_of_valid_pods_with_a_name_of_its_own(text):
+    found = {}
+    with chdir(ROOT):
+        exec(text.partition("with KubeCluster")[0], found)
+    assert_valid(found["pods"])
+    assert found["pods"]["metadata"]["name"] == "mine"
+    assert found["pods"]["spec"]["scheduler"]["service"]["selector"]["dask.org/cluster-name"] == "mine"
 
 
 @snippet("deploy/kubernetes/README.md", "python - <<END")

@@ -1,4 +1,4 @@
-"""Clusters to compute on: this process, this machine, SLURM, Kubernetes, or a running scheduler."""
+"""Clusters to compute on: this process, this machine, SLURM, or a running scheduler."""
 
 from .kinds import start_cluster
 

@@ -9,7 +9,7 @@ from typing import Any
 from dask.system import CPU_COUNT
 
 from .._fields import Field, checked_kind, positive, text, whole
-from . import kubernetes, slurm
+from . import slurm
 from .current import allocated_size, is_memory, local_cluster, local_memory, local_size, running_cluster, this_process
 
 
@@ -22,7 +22,7 @@ class ClusterKind:
     make: Callable[..., AbstractContextManager[str]]
     """Checks their values and returns the cluster, which starts nothing before it is entered."""
     size: Callable[..., tuple[int, int] | None] = lambda **_: None
-    """Returns the most nodes, or jobs or pods in their place, and the threads of each from the values of the keys, or
+    """Returns the most nodes, or jobs in their place, and the threads of each from the values of the keys, or
     None if they are unknown."""
     memory: Callable[..., tuple[int, int] | None] = lambda **_: None
     """Returns the memory of each worker in bytes, and its threads; None if that is not given."""
@@ -53,9 +53,6 @@ CLUSTERS = {
         size=allocated_size,
     ),
     "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, size=slurm.size, memory=slurm.memory),
-    "kubernetes": ClusterKind(
-        kubernetes.FIELDS, kubernetes.kubernetes_cluster, size=kubernetes.size, memory=kubernetes.memory
-    ),
     "synchronous": ClusterKind({}, partial(this_process, "synchronous"), size=lambda: (1, 1)),
 }
 """Values of ``cluster.kind``, the default first."""
@@ -71,12 +68,12 @@ def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManage
 
     Parameters
     ----------
-    kind : {"local", "threads", "scheduler", "scheduler-file", "slurm", "kubernetes", "synchronous"}
-        Workers on this machine, threads of this process, a running scheduler by address or file, SLURM jobs or pods;
+    kind : {"local", "threads", "scheduler", "scheduler-file", "slurm", "synchronous"}
+        Workers on this machine, threads of this process, a running scheduler by address or file, or SLURM jobs;
         or, for debugging, one task after another in this thread.
     **settings
         The other keys of that table: for ``"local"`` `workers`, `threads_per_worker` and `memory_limit`; those of
-        ``"slurm"`` and ``"kubernetes"`` are described in ``deploy``.
+        ``"slurm"`` are described in ``deploy``.
 
     Returns
     -------

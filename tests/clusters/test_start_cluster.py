@@ -80,7 +80,7 @@ def test_a_scheduler_with_other_versions_is_told_of_and_one_with_the_same_is_not
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kind": "cloud"}, "cluster.kind must be 'local', 'threads', 'scheduler', 'scheduler-file', 'slurm', "),
+        ({"kind": "cloud"}, "cluster.kind must be 'local', 'threads', 'scheduler', 'scheduler-file', 'slurm' or "),
         ({"workrs": 2}, "has no key 'workrs' (did you mean 'workers'?); its keys are"),
         ({"memory_limit": "2"}, "cluster.memory_limit must be 'auto' or an amount of 100 MB or more, as '2GB'; got"),
         ({"kind": "scheduler"}, "cluster.address is missing"),

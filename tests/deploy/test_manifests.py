@@ -12,7 +12,6 @@ import yaml
 from helpers import at_night
 
 from mdh_dask.cli import exits, mdh
-from mdh_dask.clusters.pods import USER
 from mdh_dask.jobs.job import read_job
 from tests.manifests import DEPLOY, HAS_KUBECTL, WITHOUT_KUBECTL, assert_valid, of_kind, operated, pods, rendered
 from tests.pods import amount
@@ -95,7 +94,7 @@ def test_pods_may_do_nothing_that_they_need_not(templates, containers):
     for template in templates.values():
         spec = template["spec"]
         context = spec["securityContext"]
-        assert (context["runAsNonRoot"], context["runAsUser"], context["runAsGroup"]) == (True, USER, USER)
+        assert (context["runAsNonRoot"], context["runAsUser"], context["runAsGroup"]) == (True, 10001, 10001)
         assert context["seccompProfile"] == {"type": "RuntimeDefault"}
         assert spec["automountServiceAccountToken"] is False
         assert spec["serviceAccountName"] == "mdh-dask"

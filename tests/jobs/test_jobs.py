@@ -117,7 +117,6 @@ def test_every_kind_of_cluster_is_made(tmp_path):
         "scheduler": "address = 'tcp://host:8786'\ntimeout = 5\n",
         "scheduler-file": "file = 's.json'\ntimeout = 0.5\n",
         "slurm": "cores = 4\nmemory = '8GB'\nwalltime = '1-12:00'\ninterface = 'ib0'\nmaximum = 9\n",
-        "kubernetes": "image = 'a/b:1'\nminimum = 1\nmaximum = 9\nsecrets = ['object-store']\n",
         "synchronous": "",
     }
     assert tables.keys() == CLUSTERS.keys()

@@ -265,7 +265,6 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
             'kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4',
             ": 4 nodes of 8 threads, beside the time until they start",
         ),
-        ('kind = "kubernetes"\nimage = "a:1"\nmaximum = 8', ": 8 nodes of 2 threads, beside the time until they start"),
         (
             'kind = "scheduler"\naddress = "tcp://host:8786"',
             ": 1 node of 1 thread, as the size of the cluster is not known",
@@ -298,7 +297,6 @@ def test_the_nodes_of_a_slurm_job_are_told_of(options, time, here, monkeypatch):
     [
         'kind = "local"\nworkers = 1\nthreads_per_worker = 2\nmemory_limit = "200MB"',
         'kind = "slurm"\ncores = 4\nprocesses = 2\nmemory = "400MB"\ninterface = "lo"',
-        'kind = "kubernetes"\nimage = "a:1"\nmemory_limit = "200MB"',
     ],
 )
 def test_workers_with_less_memory_than_they_need_are_refused_by_the_check(cluster, here):
