@@ -19,7 +19,6 @@ from .options import (
     IDS,
     KIND_NAMES,
     NUMBERS,
-    PERFORMANCE_REPORT,
     REPORT,
     SAVED_MODEL,
     as_text,
@@ -104,7 +103,6 @@ def main() -> None:
 @click.option("--previous", metavar="PATH", help="Path or URL of a model of the night before, whose ids clusters keep.")
 @click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
 @REPORT
-@PERFORMANCE_REPORT
 @output_options
 @cluster_options
 @NUMBERS
@@ -213,7 +211,7 @@ def run(
     from ..jobs.tables import check_tables, load_job, wants_json
 
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
-    with nullcontext(Notified(str(job))) if check else notify(job, exit_code) as told:
+    with nullcontext(Notified()) if check else notify(exit_code) as told:
         content = load_job(job)
         if wants_json(content):
             log_all_json(ctx)

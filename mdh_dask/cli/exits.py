@@ -77,7 +77,6 @@ SPELLINGS = {
     "restart=True": "--restart",
     "folder=...": "--out",
     "timeout=...": "--scheduler-timeout",
-    "performance_report=...": "--performance-report",
     "preview=...": "--preview",
     "axes=... and index=...": "--axes and --index",
     "nodata=... and mask=...": "--nodata and --mask",

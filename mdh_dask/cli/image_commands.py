@@ -13,7 +13,6 @@ from .exits import say
 from .options import (
     MISSING_CHUNKS,
     NUMBERS,
-    PERFORMANCE_REPORT,
     REPORT,
     cluster_of,
     cluster_options,
@@ -130,7 +129,6 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Path or URL of a PNG to write: the segments in their mean colours, at most 2000 pixels wide.",
 )
 @REPORT
-@PERFORMANCE_REPORT
 @output_options
 @cluster_options
 @NUMBERS

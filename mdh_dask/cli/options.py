@@ -52,10 +52,6 @@ def say_fit(line: str, estimator: Any, as_json: bool) -> None:
 
 REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
 
-PERFORMANCE_REPORT = click.option(
-    "--performance-report", metavar="PATH", help="Path or URL of Dask's HTML performance report to write."
-)
-
 
 def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the input to a command."""
@@ -298,15 +294,7 @@ CLUSTER_SETTINGS = (
 def cluster_of(options: dict[str, Any]) -> AbstractContextManager[str]:
     """Remove the options of `cluster_options` from those of a command and return the cluster that they choose.
 
-    Without any, and without a performance report, the size of the rows chooses.
-
-    Raises a UsageError if they contradict each other, or request a performance report without a cluster.
+    Without any, the size of the rows chooses. Raises a UsageError if they contradict each other.
     """
     table = cluster_table(**{name: options.pop(name) for name in CLUSTER_SETTINGS})
-    if options.get("performance_report") is not None and table["kind"] in LOCAL_SCHEDULERS:
-        raise click.UsageError(
-            f"expected a cluster for --performance-report; got --scheduler {table['kind']}, which is this process "
-            "only: leave one of them out"
-        )
-    chosen = table != {"kind": "local"} or options.get("performance_report") is not None
-    return start_cluster(**table) if chosen else AutoCluster()
+    return AutoCluster() if table == {"kind": "local"} else start_cluster(**table)

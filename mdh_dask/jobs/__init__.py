@@ -65,7 +65,7 @@ def run(
     from .job import read_job
     from .notify import notify
 
-    with notify(path, lambda error: 1) as told:
+    with notify(lambda error: 1) as told:
         told.job = read_job(Path(path), cluster)
         return run_job(told.job, restart=restart, overwrite=overwrite, progress=progress)
 

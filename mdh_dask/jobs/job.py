@@ -10,7 +10,6 @@ from .._cached import cached_property
 from .._errors import SettingError
 from .._fields import JobError, paths_of
 from .._state import ComparedState
-from ..clusters.current import LOCAL_SCHEDULERS
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
 from ..io.fingerprints import fingerprint
@@ -140,10 +139,6 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
     inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
     _check_metrics(run["openmetrics"], path, *inputs, *map(given.get, BESIDE), *output.values())
     _check_method(estimator, given, output, run)
-    if output.get("performance_report") is not None and kind in LOCAL_SCHEDULERS:
-        raise JobError(
-            f"output.performance_report needs a cluster, but cluster.kind = {kind!r} has none: leave one out"
-        )
     try:
         CLUSTERS[kind].make(**sections["cluster"])
     except SettingError as error:

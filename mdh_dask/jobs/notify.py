@@ -1,6 +1,5 @@
-"""Reports of the end of a run to monitors: metrics as OpenMetrics, and failures posted to a webhook."""
+"""The end of a run as metrics for monitors, in the format OpenMetrics."""
 
-import json
 import logging
 import os
 import time
@@ -9,9 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.request import Request, urlopen
 
-from .. import __version__
 from .._fields import JobError
 from .._locations import redacted
 
@@ -22,12 +19,6 @@ logger = logging.getLogger(__name__)
 
 OPENMETRICS = "MDH_DASK_OPENMETRICS"
 """Environment variable with the place of the metrics of jobs that name none."""
-
-WEBHOOK = "MDH_DASK_WEBHOOK"
-"""Environment variable with the URL to which failures are posted, which may hold a secret and is never logged."""
-
-TIMEOUT = 10
-"""Seconds to wait for the webhook."""
 
 PREFIX = "mdh_dask_job_"
 
@@ -66,33 +57,26 @@ OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "cluster
 class Notified:
     """A run whose end is reported; `job` is set once the job file has been read."""
 
-    path: str
     job: "Job | None" = None
 
 
 @contextmanager
-def notify(path: str | Path, exit_code: Callable[[BaseException], int]) -> Iterator[Notified]:
-    """Write the metrics of a run to `openmetrics` of its table ``[run]``, and post a failure to the webhook.
+def notify(exit_code: Callable[[BaseException], int]) -> Iterator[Notified]:
+    """Write the metrics of a run to `openmetrics` of its table ``[run]``.
 
     What goes wrong here is logged, and never hides how the job ended.
     """
-    told = Notified(str(Path(path).absolute()))
+    told, code = Notified(), 0
     try:
         yield told
     except BaseException as error:
-        code, failed = exit_code(error), error
-        _despite_errors("metrics were not written", lambda: _write(told.job, code))
-        if isinstance(error, Exception):  # an interrupted job goes on later
-            _despite_errors("the webhook was not reached", lambda: _post(told.path, code, failed))
+        code = exit_code(error)
         raise
-    _despite_errors("metrics were not written", lambda: _write(told.job, 0))
-
-
-def _despite_errors(what: str, do: Callable[[], None]) -> None:
-    try:
-        do()
-    except Exception as error:  # its text may hold the URL
-        logger.warning("%s: %s", what, type(error).__name__)
+    finally:
+        try:
+            _write(told.job, code)
+        except Exception as error:  # its text may hold the URL
+            logger.warning("metrics were not written: %s", type(error).__name__)
 
 
 def _write(job: "Job | None", code: int) -> None:
@@ -140,17 +124,3 @@ def _told(path: str) -> tuple[dict[str, float], str]:
         return {}, ""
     values, labels = read_gauges(read_file(path).decode(), ABOUT, PREFIX)
     return values, labels.get("job_file", "")
-
-
-def _post(path: str, code: int, error: BaseException) -> None:
-    url = os.environ.get(WEBHOOK)
-    if not url:
-        return
-    if not url.startswith(("https://", "http://")):
-        raise ValueError("expected a URL with http or https")
-    message = redacted(" ".join(str(error).split()) or type(error).__name__)
-    text = f"mdh-dask run {redacted(path)} failed with exit code {code}: {message}"
-    content = {"text": text, "job": redacted(path), "exit_code": code, "message": message, "version": __version__}
-    headers = {"Content-Type": "application/json"}
-    with urlopen(Request(url, json.dumps(content).encode(), headers), timeout=TIMEOUT) as answer:
-        answer.read()

@@ -117,7 +117,6 @@ def write_report(
     images: Mapping[str, bytes | str | PathLike[str]] | None = None,
     segments: Segments | None = None,
     colours: AnyArray | None = None,
-    links: Mapping[str, str] | None = None,
     sample: tuple[AnyArray, Integers] | None = None,
     scenes: SceneTable | None = None,
     sizes: Sizes | None = None,
@@ -148,8 +147,6 @@ def write_report(
         Pictures of a segmented image, shown before the others, with a mask for each cluster.
     colours : integer array of shape (n_clusters, 3), optional
         Red, green and blue of every cluster from 0 to 255; by default neighbours in the tree have similar colours.
-    links : mapping of str to str, optional
-        Names and addresses of other pages; addresses of files are relative to the report.
     sample : (array of shape (n, n_features), array of shape (n,)), optional
         Some rows and their labels, for a picture of the clusters; needs `profiles`.
     scenes : SceneTable, optional
@@ -215,7 +212,6 @@ def write_report(
         n_new_rows=None if drift is None else drift.n_rows[1],
         drift=None if drift is None else differences_of(drift),
         profiles=None if profiles is None else overview_of(profiles, clusters),
-        links=links or {},
         ids=None if history is None or history.night == 0 else history.ids.tolist(),
         river=None if history is None else river_of(history, _colours_of_ids(history, clusters)),
     )

@@ -21,12 +21,13 @@ from ..estimators.history import continued
 from ..estimators.models import load_model
 from ..estimators.profiles import Story, model_story, story_of, story_pass
 from ..io import write_rows
+from ..io.commits import together
 from ..io.inputs import Table, TypedTable
 from ..io.parquet import is_label_table, label_table
 from ..io.writing import write_companion
 from ..report import write_report
 from .estimates import telling_of_memory
-from .facts import facts_of, input_of, recorded
+from .facts import facts_of, input_of
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
 from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside, check_ids
@@ -78,7 +79,6 @@ def fit(
     labels: str | None = None,
     model: str | None = None,
     report: str | None = None,
-    performance_report: str | None = None,
     confidence: str | None = None,
     previous: str | None = None,
     ids: bool = False,
@@ -108,8 +108,8 @@ def fit(
     labels, model : str, optional
         Paths or URLs of a Zarr array of int32, shape (n_rows,), or of a Parquet file with the columns ``row`` and
         ``label``; and of a model for `load_model`.
-    report, performance_report : str, optional
-        Paths or URLs of HTML files: a report on the clusters, and Dask's performance report.
+    report : str, optional
+        Path or URL of an HTML report on the clusters.
     confidence : str, optional
         Path or URL of a Zarr array of float32, shape (n_rows,): how sure each label is; needs `labels`.
     previous : str, optional
@@ -164,9 +164,7 @@ def fit(
     ...     load_model(f"{folder}/model.zarr").n_clusters_
     2
     """
-    outputs = Outputs(
-        labels, model, report, overwrite, performance_report=performance_report, confidence=confidence, ids=ids
-    )
+    outputs = Outputs(labels, model, report, overwrite, confidence=confidence, ids=ids)
     stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks, id_column, text_column)
     stored.check(estimator)
     check_ids(id_column, labels)
@@ -196,7 +194,7 @@ def fit_rows(
     started = perf_counter()
     rows = table.rows
     story = counts = None
-    written, memory = recorded(outputs, input_of(name)), telling_of_memory(rows, estimator)
+    written, memory = together(input_of(name)), telling_of_memory(rows, estimator)
     with cluster_for(cluster, rows.nbytes) as where, written, memory:
         estimator.fit(table.source, beside.labels, **beside.for_fit())
         if previous is not None:
@@ -228,7 +226,7 @@ def fit_rows(
         facts = facts_of(estimator, where, seconds, pass_bytes=None if holds_compact(rows) else rows.nbytes)
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
-            facts={"Input": f"{name}, {shape}", **weighted, **facts}, links=outputs.links(),
+            facts={"Input": f"{name}, {shape}", **weighted, **facts},
             profiles=story and story.profiles, sample=story and (story.rows, story.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
             history=estimator.history_,

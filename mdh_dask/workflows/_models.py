@@ -19,13 +19,14 @@ from ..estimators.level_counts import with_unseen_levels
 from ..estimators.models import load_model
 from ..images.rows import all_rows
 from ..images.validity import Nodata
+from ..io.commits import together
 from ..io.openmetrics import as_openmetrics, is_gateway, write_metrics
 from ..io.staging import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster, check_confidence, write_labels
 from .estimates import telling_of_memory
-from .facts import input_of, recorded
+from .facts import input_of
 from .outputs import Outputs, check_separate, check_writable
 from .pixels import describe, labelled
 from .reading import MissingChunks, Reading, image_for_model, opened_for_model, rows_for_model, source_for_model
@@ -136,7 +137,7 @@ def _rows(
 ) -> str:  # fmt: skip
     rows = rows_for_model(estimator, model, path, reading)
     named = stored.open(path, len(rows))
-    with cluster_for(cluster, rows.nbytes), recorded(outputs, input_of(path)), telling_of_memory(rows, estimator):
+    with cluster_for(cluster, rows.nbytes), together(input_of(path)), telling_of_memory(rows, estimator):
         counts = write_labels(
             estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows, named=named
         )
@@ -155,7 +156,7 @@ def _image(
 ) -> str:
     image, features = image_for_model(estimator, model, path, reading)
     rows = all_rows(image, features)
-    with cluster_for(cluster, rows.nbytes), recorded(outputs, input_of(path)), telling_of_memory(rows, estimator):
+    with cluster_for(cluster, rows.nbytes), together(input_of(path)), telling_of_memory(rows, estimator):
         seen = labelled(image, features, estimator, outputs, progress)
     describe(seen, image, estimator, outputs)
     found = _found(seen.sizes, estimator, "segments")

@@ -32,7 +32,6 @@ def segment(
     item: str | None = None,
     sieve: int | None = None,
     report: str | None = None,
-    performance_report: str | None = None,
     window: int | None = None,
     coordinates: float | None = None,
     sample: int | None = None,
@@ -80,8 +79,8 @@ def segment(
         Path or URL of a STAC item of the labels as JSON: where they lie, and the names, colours and sizes of segments.
     sieve : int, optional
         Merge regions of fewer pixels into the neighbour with which they share the longest border, the smallest first.
-    report, performance_report : str, optional
-        Paths or URLs of HTML files: a report on the segments, and Dask's performance report.
+    report : str, optional
+        Path or URL of an HTML report on the segments.
     window : int, optional
         Odd width of a square around each pixel, whose mean and standard deviation of every band become columns.
     coordinates : float, optional
@@ -155,7 +154,7 @@ def segment(
     """
     outputs = Outputs(
         labels, model, report, overwrite, preview=preview, connected=connected, regions=regions, item=item,
-        performance_report=performance_report, of_image=True,
+        of_image=True,
     )  # fmt: skip
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")

@@ -1,27 +1,18 @@
-"""What a report says and shows: facts on the fit, pictures, and the performance report of Dask."""
+"""What a report says and shows: facts on the fit, and pictures."""
 
 import io
 import platform
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from .._errors import SettingError
 from .._typing import AnyArray, Integers
-from ..clusters.current import current_client
 from ..estimators.frames import column_names
 from ..estimators.groups import compared
 from ..estimators.profiles import why_one
-from ..io.commits import together
 from ..io.repositories import revision_of, snapshot_of, store_of
-from ..io.staging import naming_place, write_file
 from ..summaries.words import named
 from .estimates import format_bytes
-from .outputs import Outputs
 
 PACKAGES = ("mdh_dask", "dask", "distributed", "numba", "numpy", "scikit-learn", "scipy", "zarr")
 """Packages whose versions the report lists."""
@@ -90,51 +81,11 @@ def _labels_of(estimator: Any) -> dict[str, str]:
     return {f"cluster {i}": ", ".join(labels) for i, labels in held.items() if labels}
 
 
-ICON = re.compile(r"<link rel=.shortcut icon.[^>]*>")
-"""The icon, which the page would still load from the web."""
-
-
 def input_of(path: str, snapshot: str = "") -> dict[str, str | None]:
     """Return what the commit of outputs says of their input."""
     if not snapshot and (revision := revision_of(path)) is not None:
         snapshot = snapshot_of(store_of(revision))
     return {"input": path, "input_snapshot": snapshot or None}
-
-
-@contextmanager
-def recorded(outputs: Outputs, about: Mapping[str, Any]) -> Iterator[None]:
-    """Commit outputs that belong to a repository at the end, together, and write the performance report of the cluster.
-
-    `about` goes to the metadata of the commit.
-
-    Raises a SettingError if there is no cluster to report on.
-    """
-    with _reported(outputs), together(about):
-        yield
-
-
-@contextmanager
-def _reported(outputs: Outputs) -> Iterator[None]:
-    if outputs.performance_report is None:
-        yield
-        return
-    from distributed import performance_report
-
-    if current_client() is None:
-        raise SettingError(
-            "expected a cluster for performance_report=...; got this process only: leave it out, or start a cluster"
-        )
-
-    with TemporaryDirectory(prefix="mdh-dask-") as folder:
-        file = Path(folder) / "performance.html"
-        # By default the page loads its scripts from the web, and is blank without a connection (dask/distributed#4999).
-        recording = performance_report(filename=str(file), mode="inline")
-        recording.__enter__()
-        yield
-        with naming_place(file):
-            recording.__exit__(None, None, None)
-        page = ICON.sub("", file.read_text(encoding="utf-8"))
-        write_file(outputs.performance_report, page, outputs.overwrite)
 
 
 WIDEST = 1600

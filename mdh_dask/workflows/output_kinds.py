@@ -32,9 +32,6 @@ OUTPUTS = {
     "item": OutputKind("file", "labels.json", ("rasterio", "maps"), IMAGES, per="scene", describes=True),
     "report": OutputKind("file", "report.html", ("jinja2", "report")),
     "metrics": OutputKind("file", "metrics.json", describes=True),
-    "performance_report": OutputKind(
-        "file", "performance-report.html", ("bokeh", "dashboard"), ("rows", "image"), describes=True
-    ),
     "manifest": OutputKind("file", "manifest.json", describes=True),
 }
 """Outputs by their names, in the order in which jobs publish them: the manifest, which names the others, is the last.

@@ -23,8 +23,6 @@ FILES = (
 )  # fmt: skip
 """Endings of files of other formats, which no output that is a Zarr folder may have."""
 
-PERFORMANCE = "Dask performance report"
-
 
 @dataclass(frozen=True)
 class Outputs:
@@ -49,8 +47,6 @@ class Outputs:
     metrics: str | None = field(default=None, kw_only=True)
     manifest: str | None = field(default=None, kw_only=True)
     """Files of a job."""
-    performance_report: str | None = field(default=None, kw_only=True)
-    """Dask's performance report."""
     of_image: bool = field(default=False, kw_only=True)
     """Whether they are those of an image."""
     final: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
@@ -111,12 +107,6 @@ class Outputs:
     def kept(self) -> str:
         """Return a phrase that names the paths of the outputs."""
         return ", ".join(self.given())
-
-    def links(self) -> dict[str, str]:
-        """Return the links of the report, with addresses relative to it."""
-        if self.report is None or self.performance_report is None:
-            return {}
-        return {PERFORMANCE: self.link("report", "performance_report")}
 
     def link(self, page: str, other: str) -> str:
         """Return the address of an output relative to another, where both will be."""

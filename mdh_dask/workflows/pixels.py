@@ -35,6 +35,7 @@ from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
 from ..images.tiles import Tiles, tiled_rows
 from ..images.validity import Nodata
+from ..io.commits import together
 from ..io.repositories import revision_of
 from ..io.staging import write_file
 from ..report import Segments, write_report
@@ -42,7 +43,7 @@ from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles
 from ._fit import Cluster, FitResult
 from .estimates import telling_of_memory
-from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of, recorded
+from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of
 from .outputs import Outputs, link_between
 from .row_files import check_groups
 
@@ -116,7 +117,7 @@ def segment_image(
         logger.info("snapshot %s", image.snapshot)
     started = perf_counter()
     every = all_rows(image, columns_of(options))
-    written, measured = recorded(outputs, input_of(image.path, image.snapshot)), telling_of_memory(every, estimator)
+    written, measured = together(input_of(image.path, image.snapshot)), telling_of_memory(every, estimator)
     with cluster_for(cluster, every.nbytes) as where, written, measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features, tiles = columns_of(options), None
@@ -330,7 +331,7 @@ def _write_report(
         write_report(
             outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),
             segments=_segments(seen, noise), colours=seen.colours[noise:],
-            profiles=Profiles(bands, seen.more, lowest=-noise), links=outputs.links(),
+            profiles=Profiles(bands, seen.more, lowest=-noise),
             feature_map=feature_map, unit="pixel", overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")

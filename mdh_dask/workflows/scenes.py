@@ -18,9 +18,9 @@ from ..images.data_arrays import image_of, labels_like
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
+from ..io.commits import together
 from ._fit import Cluster
 from .estimates import telling_of_memory
-from .facts import recorded
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
 from .pixels import (
@@ -87,7 +87,7 @@ def segment_scenes(
     found = find_scenes(given, bands, mask)
     own = own_outputs((scene.name for scene in found), outputs)
     taken = Taken(path for scene in found for path in scene.paths)
-    taken.check(*filter(None, (outputs.model, outputs.performance_report)))
+    taken.check(*filter(None, [outputs.model]))
     for one in own.values():
         places = [place for key in OF_A_SCENE if (place := getattr(one, key)) is not None]
         taken.check(*places)
@@ -122,7 +122,7 @@ def segment_images(
 ) -> int:  # fmt: skip
     """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
     every = rows_of(images.values(), columns_of(options), counted=False)
-    with cluster_for(cluster, every.nbytes), recorded(outputs, {"scenes": [*images]}):
+    with cluster_for(cluster, every.nbytes), together({"scenes": [*images]}):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
         if not held:

@@ -43,9 +43,9 @@ def test_workers_are_started_where_the_configuration_sets_them(setting, suiting)
         assert described(cluster_for(suiting, 0)) == "workers"
 
 
-@pytest.mark.parametrize("options", [{"workers": 1}, {"memory_limit": "2GB"}, {"performance_report": "p.html"}])
-def test_options_for_workers_and_performance_reports_start_them(options):
-    assert isinstance(cluster_of(UNSET | {"performance_report": None}), AutoCluster)
+@pytest.mark.parametrize("options", [{"workers": 1}, {"memory_limit": "2GB"}])
+def test_options_for_workers_start_them(options):
+    assert isinstance(cluster_of(dict(UNSET)), AutoCluster)
     assert not isinstance(cluster_of(UNSET | options), AutoCluster)
 
 

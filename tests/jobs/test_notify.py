@@ -1,6 +1,5 @@
-"""What a run tells monitors: metrics that Prometheus reads, and failures posted to a webhook."""
+"""What a run tells monitors: metrics that Prometheus reads."""
 
-import json
 import socket
 import subprocess
 import threading
@@ -16,7 +15,7 @@ from click.testing import CliRunner
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as families_of_text
 
-from mdh_dask import PCATree, jobs
+from mdh_dask import PCATree
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits, mdh
 from mdh_dask.workflows import drift
@@ -39,30 +38,6 @@ def job(tmp_path):
     np.save(tmp_path / "x.npy", rng.normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0))
     (tmp_path / "job.toml").write_text(JOB)
     return tmp_path / "job.toml"
-
-
-@pytest.fixture
-def webhook(monkeypatch):
-    """A server whose URL is in the environment; the list of what is posted to it."""
-    posted = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *args):
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    monkeypatch.setenv("MDH_DASK_WEBHOOK", f"http://127.0.0.1:{server.server_port}/token-abc")
-    yield posted
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 @pytest.fixture(params=["stand-in", "prometheus-pushgateway"])
@@ -134,7 +109,7 @@ def metrics(job, parse=text_string_to_metric_families):
     return {sample.name.removeprefix("mdh_dask_job_"): sample.value for sample in samples}
 
 
-def test_a_run_writes_what_it_did_in_openmetrics(job, webhook):
+def test_a_run_writes_what_it_did_in_openmetrics(job):
     assert run(job).exit_code == 0
     found = metrics(job)
     assert (found["exit_code"], found["rows"], found["clusters"], found["rows_without_data"]) == (0, 600, 2, 0)
@@ -142,7 +117,6 @@ def test_a_run_writes_what_it_did_in_openmetrics(job, webhook):
     assert found["pass_seconds"] > 0
     assert found["last_success_timestamp_seconds"] == found["last_run_timestamp_seconds"]
     assert metrics(job, families_of_text) == found
-    assert webhook == []
 
 
 @pytest.mark.slow
@@ -193,7 +167,7 @@ def test_a_damaged_file_of_metrics_is_replaced_with_a_warning(damaged, job):
 
 
 @pytest.mark.slow
-def test_a_failure_keeps_the_last_success_and_is_posted_without_a_secret_in_the_log(job, webhook):
+def test_a_failure_keeps_the_last_success(job):
     assert run(job).exit_code == 0
     before = metrics(job)
     np.save(job.parent / "x.npy", np.full((600, 2), np.nan))
@@ -203,19 +177,6 @@ def test_a_failure_keeps_the_last_success_and_is_posted_without_a_secret_in_the_
     assert after["exit_code"] == exits.BAD_JOB
     assert after["last_success_timestamp_seconds"] == before["last_success_timestamp_seconds"]
     assert after["last_run_timestamp_seconds"] > before["last_run_timestamp_seconds"]
-    (told,) = webhook
-    assert (told["job"], told["exit_code"]) == (str(job), exits.BAD_JOB)
-    assert told["message"].startswith("since the job began, on ")
-    assert told["text"] == f"mdh-dask run {job} failed with exit code {exits.BAD_JOB}: {told['message']}"
-    assert "token-abc" not in result.output
-
-
-def test_a_job_file_that_cannot_be_read_is_posted_too_with_its_whole_path(tmp_path, webhook, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        jobs.run("job.toml")
-    assert webhook[0]["job"] == f"{tmp_path}/job.toml"
-    assert webhook[0]["message"].startswith("there is no job file")
 
 
 @pytest.mark.parametrize("place", ["x.npy", "l.zarr", "job.toml"])

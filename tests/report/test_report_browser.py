@@ -82,7 +82,6 @@ def pages(tmp_path_factory):
         images={"Stripes": png()},
         segments=Segments({"The same stripes": png()}, [png()] * model.n_clusters_),
         sample=(blobs(20), model.predict(blobs(20))),
-        links={"Performance report of Dask": "performance.html"},
     )
     moved = write_report(
         folder / "drift.html", model.tree_, title="Drift", facts={}, drift=drift(model, blobs(300) + 0.5)

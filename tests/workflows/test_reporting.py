@@ -1,9 +1,7 @@
 """Reports that commands and jobs write: profiles in the pass of the labels, facts, and Dask's report beside them."""
 
-import os
 import re
 from pathlib import Path
-from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from mdh_dask import RandomProjectionTree, __version__
 from mdh_dask.chunks import reduction
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import mdh
 from mdh_dask.io import open_rows, write_rows
 
 QUICK = ("--method", "rp", "--n-projections", 20, "--sample-size", 300)
@@ -120,63 +118,3 @@ def test_segments_are_profiled_by_the_bands_of_their_pixels(here):
     assert "Cluster red blue green" in words
     assert re.search(r"1,000 pixels low red, low blue Feature .* red 9\.\d ± 5\.\d 209\.\d ± 5\.\d", words)
     assert re.search(r"1,000 pixels high red, high blue Feature", words)
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_a_performance_report_is_written_whole_loads_nothing_and_is_linked(here, address):
-    (here / "a b").mkdir()
-    place = "a b/p.html"
-    options = ("--report", "r.html", "--performance-report", place, "--scheduler", address)
-    result = run("fit", "x.zarr", *QUICK, *options)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.rstrip().endswith("r.html, a b/p.html")
-    page = Path(place).read_text()
-    assert "Dask Performance Report" in page
-    assert re.findall(r"<(?:script|link)[^>]*(?:src|href)=\"?http[^>]*>", page) == []
-    (link,) = re.findall(r'href="([^"#]+)"', Path("r.html").read_text())
-    assert unquote(link) == place
-    assert os.listdir("a b") == ["p.html"]
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_a_job_links_its_report_to_where_the_performance_report_is_in_the_end(here, address):
-    (here / "job.toml").write_text(
-        '[input]\npath = "x.zarr"\n[method]\nn_projections = 20\nname = "rp"\n'
-        f'[cluster]\nkind = "scheduler"\naddress = "{address}"\n'
-        '[output]\nreport = "r.html"\nperformance_report = "p.html"\nmanifest = "m.json"\n'
-    )
-    result = run("run", "job.toml")
-    assert result.exit_code == 0, result.output
-    assert 'href="p.html"' in Path("r.html").read_text()
-    assert "Dask Performance Report" in Path("p.html").read_text()
-    assert '"performance_report": {' in Path("m.json").read_text()
-
-
-def test_a_performance_report_alone_is_no_output(here):
-    result = run("fit", "x.zarr", "--performance-report", "p.html")
-    assert result.exit_code == exits.USAGE
-    assert "expected --out, --model or --report; got none of them" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--performance-report", "r.html"), "expected separate paths; got r.html and r.html"),
-        (("--performance-report", "https://b/p.html"), "a store that can be written to, as s3://; got https"),
-        (("--performance-report", "x.zarr/../y"), "y exists: name another output, or replace it with --overwrite"),
-    ],
-)
-def test_the_place_of_a_performance_report_is_checked_before_any_work(here, options, message):
-    Path("y").write_text("")
-    result = run("fit", "x.zarr", "--report", "r.html", *options)
-    assert result.exit_code != 0
-    assert message in result.stderr
-
-
-def test_without_bokeh_the_error_names_what_to_install(here, monkeypatch):
-    monkeypatch.setattr("mdh_dask._packages.find_spec", lambda name: None if name == "bokeh" else name)
-    result = run("fit", "x.zarr", "--report", "r.html", "--performance-report", "p.html")
-    assert result.exit_code == exits.MISSING_PACKAGE
-    assert 'expected the package bokeh; it is missing: pip install "mdh_dask[dashboard]"' in result.stderr

@@ -78,10 +78,6 @@ def test_a_job_gives_the_labels_of_the_workflow_with_another_cluster_than_its_ow
     [
         (lambda: workflows.fit("x.npy", tree()), "expected labels, model or report; got none of them"),
         (lambda: workflows.fit("x.npy", tree(), model="x.npy"), "expected separate paths; got x.npy and x.npy"),
-        (
-            lambda: workflows.fit("x.npy", tree(), model="m", performance_report="p.html"),
-            "expected a cluster for performance_report=...; got this process only",
-        ),
         (lambda: jobs.run("job.toml", cluster={"kind": "cloud"}), "cluster.kind must be 'local', 'threads'"),
         (lambda: start_cluster("scheduler", address="host"), "expected an address, as tcp://host:8786"),
     ],
