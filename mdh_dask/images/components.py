@@ -2,7 +2,7 @@
 
 import heapq
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import dask.array as da
 import numpy as np
@@ -238,13 +238,11 @@ class WriteRegions(Statistic):
         """Do nothing."""
 
 
-def write_regions(
-    labels: zarr.Array, regions: Regions, place: str, options: Any, progress: Progress | None = None
-) -> zarr.Array:
+def write_regions(labels: zarr.Array, regions: Regions, place: str, progress: Progress | None = None) -> zarr.Array:
     """Write the regions of labels to a Zarr array beside them, in one pass over the labels."""
     target = zarr.create_array(
         place, shape=labels.shape, chunks=labels.chunks, dtype="int32" if regions.n < 2**31 else "int64",
-        overwrite=True, storage_options=options, config=CONFIG,
+        overwrite=True, config=CONFIG,
     )  # fmt: skip
     grid = Grid(labels)
     reduce_rows(WriteRegions(grid, target, regions.of_parts, regions.starts), grid.numbers(), progress=progress)

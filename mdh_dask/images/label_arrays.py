@@ -169,8 +169,8 @@ def create(
         "config": CONFIG,
     }
     if not (inside := path_inside(image)):
-        return zarr.create_array(stage.place, overwrite=stage.replace, storage_options=stage.options, **about)
-    root = zarr.create_group(stage.place, overwrite=stage.replace, storage_options=stage.options, attributes=begun)
+        return zarr.create_array(stage.place, overwrite=stage.replace, **about)
+    root = zarr.create_group(stage.place, overwrite=stage.replace, attributes=begun)
     root.create_group("labels").create_group(NAME)
     return root.create_array(inside, **about)
 
@@ -200,7 +200,7 @@ def finish(
     done = complete(target, blocks, name)
     target.update_attributes(done)
     if image.multiscale is not None:
-        root = zarr.open_group(stage.place, mode="r+", storage_options=stage.options)
+        root = zarr.open_group(stage.place, mode="r+")
         labels = root[f"labels/{NAME}"]
         assert isinstance(labels, zarr.Group)
         write_copies(labels, target, stage.folder)

@@ -14,7 +14,7 @@ from .._packages import require
 from .._typing import Integers
 from ..chunks import Progress, Statistic, Together, reduce_rows
 from ..io.blocks import blocks_done, find_begun, tidy, with_stored
-from ..io.paths import Options, local_path
+from ..io.paths import local_path
 from ..io.rows import StoredArray, open_array
 from ..io.staging import check_file, refuse_input, staged, will_replace
 from .axes import AxesView
@@ -42,7 +42,6 @@ def write_labels(
     progress: Progress | None = None,
     resume: str | None = None,
     known: Callable[[int, int], Integers] | None = None,
-    storage_options: Options = None,
 ) -> SegmentSummary:
     """Label the rows of an image, write the labels as an image, and compute an overview in the same pass.
 
@@ -74,8 +73,6 @@ def write_labels(
         As for `write_rows`: intact blocks from an earlier call with the same name are reused.
     known : callable, optional
         Returns known labels from the first row of a block and its number of rows; then `label` is not called.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
 
     Returns
     -------
@@ -113,16 +110,15 @@ def write_labels(
         return _write_map(
             label, image, path, n_labels=n_labels, lowest=lowest, features=features, overwrite=overwrite,
             attributes=attributes, also=also, progress=progress, resume=resume, known=known,
-            storage_options=storage_options,
         )  # fmt: skip
     features = features or Features()
     features.check_image(image)
     marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
-    begun = find_begun(path, resume, path_inside(image), storage_options, **layout)
-    replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE, storage_options)
-    refuse_input(path, _stored(image.source), storage_options)
+    begun = find_begun(path, resume, path_inside(image), **layout)
+    replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE)
+    refuse_input(path, _stored(image.source))
 
-    with staged(path, replace, storage_options, in_place=resume is not None) as stage:
+    with staged(path, replace, in_place=resume is not None) as stage:
         target, done = begun, {}
         if target is None:
             target = create(image, layout, stage, attributes or {}, resume)
@@ -143,7 +139,7 @@ def write_labels(
 
 def _write_map(
     label: Label, image: Image, path: str | os.PathLike[str], *, n_labels: int, lowest: int, overwrite: bool,
-    storage_options: Options, resume: str | None, attributes: Mapping[str, Any] | None, **options: Any,
+    resume: str | None, attributes: Mapping[str, Any] | None, **options: Any,
 ) -> SegmentSummary:  # fmt: skip
     """Write labels to a hidden Zarr array, which workers can write to, and then as a map."""
     require("rasterio", "maps")
@@ -153,17 +149,15 @@ def _write_map(
     place, hidden = place_of(image), hidden_array(path)
     plain = replace(image, multiscale=None)
     keep = resume is not None  # a job resumes, and removes the folder of both in the end
-    with nullcontext() if keep else removed_at_the_end(hidden, storage_options):
+    with nullcontext() if keep else removed_at_the_end(hidden):
         seen = write_labels(
             label, plain, hidden, n_labels=n_labels, lowest=lowest, overwrite=True, resume=resume,
-            storage_options=storage_options, attributes=attributes, **options,
+            attributes=attributes, **options,
         )  # fmt: skip
-        labels = open_array(hidden, storage_options)
+        labels = open_array(hidden)
         colours = seen.colours[-lowest:]
         names = [f"segment {i}" for i in range(len(colours))]
-        write_map(
-            labels, path, place, colours, names, overwrite=overwrite, tags=attributes, storage_options=storage_options
-        )
+        write_map(labels, path, place, colours, names, overwrite=overwrite, tags=attributes)
     return seen
 
 

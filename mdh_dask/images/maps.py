@@ -15,7 +15,7 @@ import zarr
 from .._locations import hiding_credentials, name_of
 from .._packages import needed
 from .._typing import AnyArray, Integers
-from ..io.paths import Options, naming
+from ..io.paths import naming
 from ..io.repositories import revision_of
 from ..io.staging import remove_array, staged_file
 from .georeference import CRS, after
@@ -65,12 +65,12 @@ def hidden_array(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def removed_at_the_end(path: str, storage_options: Options = None) -> Iterator[None]:
+def removed_at_the_end(path: str) -> Iterator[None]:
     """Remove a Zarr array at a path or URL after the block, also if it fails."""
     try:
         yield
     finally:
-        remove_array(path, storage_options)
+        remove_array(path)
 
 
 def place_of(image: Image) -> Place | None:
@@ -137,7 +137,6 @@ def write_map(
     *,
     overwrite: bool = False,
     tags: Mapping[str, Any] | None = None,
-    storage_options: Options = None,
 ) -> None:
     """Write labels as a cloud-optimised GeoTIFF, tile by tile, which appears when it is complete.
 
@@ -149,7 +148,7 @@ def write_map(
     """
     about = {key.upper(): str(value) for key, value in (tags or {}).items()}
     with (
-        staged_file(path, overwrite, storage_options) as final,
+        staged_file(path, overwrite) as final,
         TemporaryDirectory(dir=final.parent, prefix=".map-") as folder,
     ):
         plain = Path(folder, "plain.tif")

@@ -14,7 +14,7 @@ from .._locations import has_query, hiding_credentials
 from .._packages import needed
 from .._typing import AnyArray
 from ..io.nodes import Location, array_in, dimensions_of, find_node, given_node, group_of, name_of_node
-from ..io.paths import Options, local_path, naming, open_parts, refuse_streams
+from ..io.paths import local_path, naming, open_parts, refuse_streams
 from ..io.repositories import revision_of, snapshot_of
 from ..io.rows import StoredArray, as_array, check_chunks, check_complete
 from ..io.tables import MOST_BLOCKS
@@ -42,7 +42,6 @@ class Picture:
     shape: tuple[int, int, int]
     dtype: np.dtype
     kind: str
-    storage_options: Options = field(default=None, repr=False)
     flipped: bool = False
     """Whether lines are read from the last to the first."""
 
@@ -54,26 +53,26 @@ class Picture:
 
     def open(self) -> AnyArray:
         """Decode the picture."""
-        pixels = decode(self.path, self.storage_options)[0]
+        pixels = decode(self.path)[0]
         return pixels[::-1] if self.flipped else pixels
 
 
-def open_picture(path: str, storage_options: Options = None) -> Picture:
+def open_picture(path: str) -> Picture:
     """Decode a picture once, for its shape and dtype."""
-    pixels, kind = decode(path, storage_options)
+    pixels, kind = decode(path)
     shape = (pixels.shape[0], pixels.shape[1], pixels.shape[2])
-    return Picture(path, shape, pixels.dtype, kind, storage_options)
+    return Picture(path, shape, pixels.dtype, kind)
 
 
 @hiding_credentials()
-def decode(path: str, storage_options: Options = None) -> tuple[AnyArray, str]:
+def decode(path: str) -> tuple[AnyArray, str]:
     """Return pixels of shape (lines, columns, bands), upright according to the camera, and the kind of the picture.
 
     Grey levels keep their 8, 16 or 32 bits; black and white is 0 and 1. Everything else is converted to red, green
     and blue of 8 bits, on white where transparent.
     """
     image = needed("PIL.Image", "images")
-    opened = fsspec.open(path, "rb", **(storage_options or {}))
+    opened = fsspec.open(path, "rb")
     expected = "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array"
     with opened as file:
         _refuse_deep_colours(path, file.read(26))
@@ -128,7 +127,6 @@ def open_image(
     dequantise: Dequantise | None = None,
     described: Described | None = None,
     reproject: str | None = None,
-    storage_options: Options = None,
 ) -> Image:
     """Open an image of any size without reading it.
 
@@ -168,8 +166,6 @@ def open_image(
     reproject : str, optional
         A coordinate system, such as ``"EPSG:32633"``, in which a GeoTIFF of another one is seen by rasterio, see
         `mdh_dask.images.warped.warped`. By default an image stays in its own.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
 
     Returns
     -------
@@ -204,17 +200,17 @@ def open_image(
     """
     node = None if isinstance(path, str | os.PathLike) else given_node(path)
     where = os.fspath(path) if node is None else name_of_node(node)
-    kind = kind_of(where, storage_options) if node is None else "Zarr"
+    kind = kind_of(where) if node is None else "Zarr"
     about: dict[str, Any] = {}
     if kind == "TIFF":
-        image, about = _tiff_image(where, axes, dict(index or {}), storage_options)
+        image, about = _tiff_image(where, axes, dict(index or {}))
     elif kind == "picture":
         _refuse_axes(where, axes, index)
-        picture = open_picture(where, storage_options)
+        picture = open_picture(where)
         image = Image(picture, where, picture.kind, picture.chunks)
     else:
-        node = find_node(where, storage_options) if node is None else node
-        image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks, storage_options)
+        node = find_node(where) if node is None else node
+        image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks)
     group = about.pop("group", None)
     if dequantise == "tessera":
         image, about["declared"] = _scaled(image, group), []
@@ -226,15 +222,15 @@ def open_image(
         about["declared"] = [NAMED[values.name].nodata]
     rule = validity_of(image.dtype, nodata=nodata, **about)
     image = _checked(replace(image, axes=axes, validity=rule, quantisation=values))
-    image = northward(image) if reproject is None else northward(warped(image, reproject, storage_options))
-    return image if mask is None else masked(image, mask, storage_options)
+    image = northward(image) if reproject is None else northward(warped(image, reproject))
+    return image if mask is None else masked(image, mask)
 
 
-def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options = None) -> Image:
+def masked(image: Image, mask: str | os.PathLike[str]) -> Image:
     """Return an image with the mask at a path or URL, of its size and one band, in place of one of its own."""
     path = os.fspath(mask)
     try:
-        found = open_image(path, nodata="none", storage_options=storage_options)
+        found = open_image(path, nodata="none")
     except FileNotFoundError as error:
         raise FileNotFoundError(f"there is no mask {path} of {image.path}") from error
     if found.shape != (*image.shape[:2], 1):
@@ -248,32 +244,30 @@ def masked(image: Image, mask: str | os.PathLike[str], storage_options: Options 
 
 
 @hiding_credentials()
-def kind_of(path: str, storage_options: Options = None) -> Literal["TIFF", "picture", "Zarr"]:
+def kind_of(path: str) -> Literal["TIFF", "picture", "Zarr"]:
     """Return the kind of an image by its first bytes; anything but an existing file counts as Zarr."""
     if revision_of(path) is not None:
         return "Zarr"
     refuse_streams(path)
     local = local_path(path)
-    magic = b"" if local is not None and not local.is_file() else _magic(path, storage_options)
+    magic = b"" if local is not None and not local.is_file() else _magic(path)
     if magic.startswith(TIFF):
         return "TIFF"
     is_file = local is not None or has_query(path)
-    return "picture" if magic and (is_file or find_node(path, storage_options) is None) else "Zarr"
+    return "picture" if magic and (is_file or find_node(path) is None) else "Zarr"
 
 
-def _magic(path: str, storage_options: Options) -> bytes:
+def _magic(path: str) -> bytes:
     try:
-        with open_parts(path, storage_options) as file:
+        with open_parts(path) as file:
             return bytes(file.read(4)) or b"?"
     except (FileNotFoundError, IsADirectoryError):
         return b""
 
 
-def _tiff_image(
-    path: str, axes: str | None, index: dict[str, int], storage_options: Options
-) -> tuple[Image, dict[str, Any]]:
+def _tiff_image(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image, dict[str, Any]]:
     """Return the image, and what the file says of pixels without data."""
-    found = open_tiff(path, index.pop("series", None), index.pop("level", 0), storage_options)
+    found = open_tiff(path, index.pop("series", None), index.pop("level", 0))
     view = _view(path, found.array, found.axes, axes, index)
     view = AxesView(view.array, view.axes, view.index, found.n_alpha)
     check_chunks(path, found.array.chunks, found.array.dtype)
@@ -293,7 +287,6 @@ def _zarr_image(
     axes: str | None,
     index: dict[str, int],
     missing: Literal["error", "fill"],
-    storage_options: Options,
 ) -> tuple[Image, dict[str, Any]]:
     """Return the image, and what its attributes say of pixels without data."""
     multiscale, inner, level = None, "", index.get("level", 0)
@@ -310,7 +303,7 @@ def _zarr_image(
     chunks = _decoded(view, _chunks_of(view, array.chunks), _chunks_of(view, array.shards or array.chunks))
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
-    group = None if multiscale or not names else group_of(array, path, storage_options)
+    group = None if multiscale or not names else group_of(array, path)
     dims = dict(zip(view.axes, names or ()))
     place = in_attributes(attributes) if group is None else in_group(group, attributes, (dims["y"], dims["x"]))
     image = Image(view, path, kind, chunks, place, plane)

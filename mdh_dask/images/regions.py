@@ -11,7 +11,7 @@ import numpy as np
 from .._packages import needed
 from .._typing import Integers
 from ..chunks import Progress, Statistic, reduce_rows
-from ..io.paths import local_path, url_options
+from ..io.paths import local_path
 from ..io.rows import open_array
 from ..io.staging import check_file, staged, will_replace
 from .components import Regions, find_regions, sieved, write_regions
@@ -72,9 +72,8 @@ def write_segments(
         )  # fmt: skip
         classes = open_array(hidden[0])
         regions = find_regions(classes, bar("finding regions"), borders=sieve is not None)
-        options = url_options(None) if local_path(hidden[1]) is None else None
         final = regions if sieve is None else sieved(regions, sieve)
-        write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), options, bar("writing regions"))
+        write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), bar("writing regions"))
         numbers = StoredLabels(open_array(hidden[1]), image.order)
         # Pixels in no segment are in no region, and keep their labels.
         known = StoredLabels(numbers.array, image.order, final.classes) if sieve else StoredLabels(classes, image.order)

@@ -12,7 +12,7 @@ from .._errors import ContentsError
 from .._locations import hiding_credentials
 from .._packages import needed
 from .._typing import AnyArray
-from ..io.paths import Options, naming, open_parts
+from ..io.paths import naming, open_parts
 from ..io.rows import StoredArray
 from .georeference import GEO_TAGS, of_tags
 from .image import AS_STORED, View
@@ -39,7 +39,6 @@ class TiffArray:
     shape: tuple[int, ...]
     chunks: tuple[int, ...]
     dtype: np.dtype
-    storage_options: Options = field(default=None, repr=False)
     level: int = 0
 
     @property
@@ -50,7 +49,7 @@ class TiffArray:
     @hiding_credentials()
     def __getitem__(self, where: tuple[slice | int, ...]) -> AnyArray:
         """Decode the strips or tiles of a region."""
-        with opened(self.path, self.storage_options) as tiff:
+        with opened(self.path) as tiff:
             try:
                 return StoredArray(zarr_of(tiff.series[self.series], self.level), self.path, "strip or tile")[where]
             except ValueError as error:
@@ -82,13 +81,13 @@ class TiffImage:
     """Where the image at full resolution has the pixels of this one."""
 
 
-def open_tiff(path: str, series: int | None = None, level: int = 0, storage_options: Options = None) -> TiffImage:
+def open_tiff(path: str, series: int | None = None, level: int = 0) -> TiffImage:
     """Open an image in a TIFF file, or an overview of it, without reading its pixels."""
-    with opened(path, storage_options) as tiff:
+    with opened(path) as tiff:
         number = _chosen(path, tiff, series)
         check_level(path, level, [one.shape for one in tiff.series[number].levels])
         with naming(f"{path} is a TIFF file that cannot be read"):
-            found = _image_of(path, tiff, number, level, storage_options)
+            found = _image_of(path, tiff, number, level)
             _check_stored(tiff.series[number].levels[level])
         if {"s", "c"} <= set(found.axes):  # for example three colours in every page
             axes = tiff.series[number].axes
@@ -115,11 +114,11 @@ def _check_stored(series: Any) -> None:
         raise ContentsError("none of its strips or tiles is stored")
 
 
-def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Options) -> TiffImage:
+def _image_of(path: str, tiff: Any, number: int, level: int) -> TiffImage:
     series = tiff.series[number]
     page, array = series.keyframe, zarr_of(series, level)
     axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
-    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options, level)
+    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, level)
     scale = tuple(series.shape[axes.index(axis)] / found.shape[axes.index(axis)] for axis in "yx" if axis in axes)
     n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
     down, across = scale if len(scale) == 2 else (1.0, 1.0)
@@ -131,11 +130,11 @@ def _image_of(path: str, tiff: Any, number: int, level: int, storage_options: Op
     geo_tags = tuple(
         (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
     )
-    mask = _mask_of(path, tiff, series, level, storage_options)
+    mask = _mask_of(path, tiff, series, level)
     return TiffImage(found, axes, n_alpha, place, nodata, mask, geo_tags, described, view)
 
 
-def _mask_of(path: str, tiff: Any, image: Any, level: int, storage_options: Options) -> TiffArray | None:
+def _mask_of(path: str, tiff: Any, image: Any, level: int) -> TiffArray | None:
     """Return the mask of as many lines and columns as the image, or as its overview, if it has one.
 
     Raises a ValueError if the image has a mask and the overview has none.
@@ -150,17 +149,17 @@ def _mask_of(path: str, tiff: Any, image: Any, level: int, storage_options: Opti
                 raise ValueError(f"its mask has no overview of {size[0]} x {size[1]} pixels")
             own = sizes.index(size)
             array = zarr_of(series, own)
-            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, storage_options, own)
+            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, own)
     return None
 
 
-def opened(path: str, storage_options: Options = None) -> Any:
+def opened(path: str) -> Any:
     """Return an open TIFF file, as a context."""
     tifffile = needed("tifffile", "images")
 
     @contextmanager
     def opening() -> Iterator[Any]:
-        with open_parts(path, storage_options) as file:
+        with open_parts(path) as file:
             with naming(f"{path} is a TIFF file that cannot be read"):
                 tiff = tifffile.TiffFile(file)
             with tiff:

@@ -10,7 +10,7 @@ import numpy as np
 from .._errors import ContentsError
 from .._packages import needed
 from .._typing import AnyArray
-from ..io.paths import Options, filesystem, local_path, naming
+from ..io.paths import filesystem, local_path, naming
 from .georeference import placed_by
 from .image import AS_STORED, Block, Image
 from .validity import Validity
@@ -28,7 +28,6 @@ class Warped:
     transform: tuple[float, ...]
     shape: tuple[int, int, int]
     dtype: np.dtype
-    storage_options: Options = field(default=None, repr=False)
 
     def open(self) -> "Warped":
         """Return this source, which is ready to be read."""
@@ -44,7 +43,7 @@ class Warped:
         window = needed("rasterio.windows", "maps").Window.from_slices(*block)
         affine = needed("rasterio", "maps").Affine(*self.transform)
         height, width, _ = self.shape
-        with opened(self.path, self.storage_options) as file, naming(f"{self.path} cannot be read"), vrt.WarpedVRT(
+        with opened(self.path) as file, naming(f"{self.path} cannot be read"), vrt.WarpedVRT(
             file, crs=self.crs, transform=affine, height=height, width=width, add_alpha=True,
             resampling=warp.Resampling.nearest, src_nodata=None,
         ) as warped:  # fmt: skip
@@ -52,7 +51,7 @@ class Warped:
         return found
 
 
-def warped(image: Image, crs: str, storage_options: Options = None) -> Image:
+def warped(image: Image, crs: str) -> Image:
     """Return a GeoTIFF in another coordinate system, or itself if it is in that.
 
     Pixels are as large as those of the file where the units are the same, and lie on the multiples of their size, so
@@ -69,7 +68,7 @@ def warped(image: Image, crs: str, storage_options: Options = None) -> Image:
         target = rasterio.crs.CRS.from_user_input(crs)
     if not image.geo_tags:
         raise ContentsError(f"expected coordinates in {image.path}, to reproject it; it has none")
-    with opened(image.path, storage_options) as file:
+    with opened(image.path) as file:
         if file.crs == target:
             return image
         alpha = rasterio.enums.ColorInterp.alpha in file.colorinterp
@@ -85,20 +84,18 @@ def warped(image: Image, crs: str, storage_options: Options = None) -> Image:
             file.crs, target, file.width, file.height, left, bottom, right, top, **given
         )
         affine, width, height = warp.aligned_target(affine, width, height, (affine.a, -affine.e))
-    source = Warped(
-        image.path, target.to_wkt(), affine[:6], (height, width, image.shape[2]), image.source.dtype, storage_options
-    )
+    source = Warped(image.path, target.to_wkt(), affine[:6], (height, width, image.shape[2]), image.source.dtype)
     rule = replace(image.validity or Validity(), alpha=True, mask=None)
     place = placed_by(affine[:6], target.to_wkt())
     return replace(image, source=source, chunks=(TILE, TILE), georeference=place, geo_tags=(), validity=rule)
 
 
 @contextmanager
-def opened(path: str, storage_options: Options) -> Iterator[Any]:
+def opened(path: str) -> Iterator[Any]:
     """Open a file by rasterio, at a URL by way of fsspec."""
     rasterio = needed("rasterio", "maps")
     local = local_path(path)
-    fs, name = (None, str(local)) if local is not None else filesystem(path, storage_options)
+    fs, name = (None, str(local)) if local is not None else filesystem(path)
     given = {} if fs is None else {"opener": fs}
     with rasterio.Env(GDAL_CACHEMAX=64), rasterio.open(name, **given) as file:
         yield file

@@ -28,7 +28,7 @@ from .nodes import (
     unit_rows,
     write_beside,
 )
-from .paths import Options, local_path, url_options
+from .paths import local_path
 from .staging import remove_folder
 
 PIECE_BYTES = 2**25
@@ -168,9 +168,7 @@ class DamagedBlocks(Statistic):
 BLOCKS_OF_A_TASK = 16
 
 
-def find_begun(
-    path: str | os.PathLike[str], name: str | None, inside: str, storage_options: Options, **layout: Any
-) -> zarr.Array | None:
+def find_begun(path: str | os.PathLike[str], name: str | None, inside: str, **layout: Any) -> zarr.Array | None:
     """Return the array that an earlier attempt of the same name began, if it has the layout of a new one.
 
     The remains of an interrupted creation are removed. The path of an array within a group is `inside`.
@@ -180,7 +178,7 @@ def find_begun(
     folder = local_path(path)
     if folder is not None and is_unborn(folder):
         shutil.rmtree(folder)
-    node = find_node(path, storage_options)
+    node = find_node(path)
     if isinstance(node, zarr.Group) and inside:
         node = array_in(node, inside)
     mark = node.attrs.get(MARK) if isinstance(node, zarr.Array) else None
@@ -189,8 +187,7 @@ def find_begun(
     if any(getattr(node, key) != value for key, value in layout.items()):
         return None
     where = "/".join(filter(None, [str(folder or os.fspath(path)), inside]))
-    options = url_options(storage_options) if folder is None else None
-    return zarr.open_array(where, mode="r+", storage_options=options).with_config(CONFIG)
+    return zarr.open_array(where, mode="r+").with_config(CONFIG)
 
 
 def is_unborn(folder: Path) -> bool:

@@ -129,7 +129,7 @@ def _alone(location: str) -> Any:
 
 
 def _source(place: str) -> zarr.Array | zarr.Group:
-    node = find_node(place, None)
+    node = find_node(place)
     assert node is not None
     return node
 

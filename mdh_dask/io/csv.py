@@ -14,7 +14,7 @@ from .._locations import has_suffix, hiding_credentials
 from .._packages import needed
 from ..chunks import default_block_bytes
 from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_doubts
-from .paths import Options, about_file, filesystem, version_of
+from .paths import about_file, filesystem, version_of
 from .tables import LazyColumn, LazyTable, chosen_columns
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -42,7 +42,6 @@ def open_csv(
     columns: Sequence[str] | None = None,
     *,
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> LazyTable:
     """Open a CSV file with a header lazily, or some of its columns, in the order given.
 
@@ -55,7 +54,7 @@ def open_csv(
     Raises a FileNotFoundError if there is no such file; a ValueError if it is empty, lacks a column, or has a line
     end inside a value, or if a compressed file is too large; an ImportError if pyarrow is missing.
     """
-    fs, root = _found(path, storage_options)
+    fs, root = _found(path)
     blocks = _blocks(root, fs.size(root), path, block_bytes)
     header, types, dialect = head = head_of(fs, root, path)
     warn_of_doubts(head, path)
@@ -75,22 +74,22 @@ def open_csv(
     )
 
 
-def csv_types(path: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+def csv_types(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the Arrow types of all columns of a CSV file by their names; errors as for `open_csv`."""
-    return head_of(*_found(path, storage_options), path).types
+    return head_of(*_found(path), path).types
 
 
-def csv_texts(path: str | os.PathLike[str], names: Sequence[str], storage_options: Options = None) -> dict[str, str]:
+def csv_texts(path: str | os.PathLike[str], names: Sequence[str]) -> dict[str, str]:
     """Return the first text in each of some columns of a CSV file, in words; errors as for `open_csv`."""
-    return first_texts(*_found(path, storage_options), path, names)
+    return first_texts(*_found(path), path, names)
 
 
-def _found(path: str | os.PathLike[str], storage_options: Options) -> tuple[Any, str]:
+def _found(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Return the file system and the path of a file that is there."""
     needed("pyarrow", "parquet")
-    if about_file(path, storage_options)["type"] != "file":
+    if about_file(path)["type"] != "file":
         raise FileNotFoundError(f"there is no file {path}; check the path")
-    return filesystem(path, storage_options)
+    return filesystem(path)
 
 
 def _blocks(root: str, size: int, path: Any, block_bytes: int | str | None) -> list[Bytes]:

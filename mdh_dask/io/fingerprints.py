@@ -9,14 +9,14 @@ from typing import Any
 from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
 from .._locations import hiding_credentials, missing, name_of, without_query
-from .paths import CHANGES, Options, reaching
+from .paths import CHANGES, reaching
 from .repositories import revision_of, store_of
 
 METADATA = ("zarr.json", ".zarray", ".zattrs", ".zmetadata")
 
 
 @hiding_credentials()
-def fingerprint(source: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+def fingerprint(source: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the fingerprint of a file or folder, or of several files with an asterisk, from one listing.
 
     ``"objects"`` and ``"bytes"`` are the numbers of stored objects and bytes; ``"metadata"`` is a digest of Zarr's
@@ -25,7 +25,7 @@ def fingerprint(source: str | os.PathLike[str], storage_options: Options = None)
     """
     if (revision := revision_of(source)) is not None:
         return {"snapshot": store_of(revision).session.snapshot_id}
-    store, root = url_to_fs(os.fspath(source), **(storage_options or {}))
+    store, root = url_to_fs(os.fspath(source))
     store.invalidate_cache()
     try:
         with reaching(source):

@@ -19,7 +19,7 @@ from .nodes import find_node
 from .npy import open_npy
 from .parquet import open_parquet, open_parquet_table, parquet_types
 from .parquet_files import SUFFIXES, parquet_files
-from .paths import Options, filesystem, local_path, refuse_streams
+from .paths import filesystem, local_path, refuse_streams
 from .repositories import revision_of
 from .rows import open_array, open_rows
 from .sparse import is_matrix_market, is_sparse_group, open_sparse_file, open_sparse_group
@@ -60,7 +60,6 @@ def open_features(
     *,
     missing_chunks: Literal["error", "fill"] = "error",
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> Table:
     """Open rows of numbers at a path or URL lazily.
 
@@ -76,8 +75,6 @@ def open_features(
         For Zarr; see `open_rows`.
     block_bytes : int or str, optional
         Approximate size of each block, for example ``"64MiB"``; see `open_rows`.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
 
     Returns
     -------
@@ -103,20 +100,19 @@ def open_features(
     ...     open_features(f"{folder}/x.npy", columns=[2, 0]).rows.compute()[0]
     array([2., 0.])
     """
-    kind = kind_of(path, storage_options)
+    kind = kind_of(path)
     if kind in TABLES:
         names = None if columns is None else [str(column) for column in columns]
         if kind == "Parquet":
-            return Table(*open_parquet(path, names, block_bytes=block_bytes, storage_options=storage_options))
-        table = open_csv(path, names, block_bytes=block_bytes, storage_options=storage_options)
-        return _numbers_of(table, path, storage_options)
-    options: dict[str, Any] = {"block_bytes": block_bytes, "storage_options": storage_options}
+            return Table(*open_parquet(path, names, block_bytes=block_bytes))
+        table = open_csv(path, names, block_bytes=block_bytes)
+        return _numbers_of(table, path)
     if kind == "Zarr":
-        rows = open_rows(path, missing_chunks=missing_chunks, **options)
+        rows = open_rows(path, missing_chunks=missing_chunks, block_bytes=block_bytes)
     elif kind == "npy":
-        rows = open_npy(path, **options)
+        rows = open_npy(path, block_bytes=block_bytes)
     else:
-        rows = _open_sparse(kind, path, missing_chunks, None, options)
+        rows = _open_sparse(kind, path, missing_chunks, None, block_bytes)
     if rows.dtype.kind not in "biuf":
         raise ValueError(
             f"{path}: expected integers, booleans or floating-point numbers, got dtype {rows.dtype}; store the columns "
@@ -126,15 +122,15 @@ def open_features(
         return Table(rows, None)
     chosen = places(columns, rows.shape[1], path)
     sparse = kind not in ("Zarr", "npy")
-    return Table(_open_sparse(kind, path, missing_chunks, chosen, options) if sparse else rows[:, chosen], None)
+    return Table(_open_sparse(kind, path, missing_chunks, chosen, block_bytes) if sparse else rows[:, chosen], None)
 
 
 def _open_sparse(
-    kind: Kind, path: Any, missing_chunks: Any, columns: Sequence[int] | None, options: dict[str, Any]
+    kind: Kind, path: Any, missing_chunks: Any, columns: Sequence[int] | None, block_bytes: int | str | None
 ) -> da.Array:
     if kind == "sparse Zarr":
-        return open_sparse_group(path, columns, missing_chunks=missing_chunks, **options)
-    return open_sparse_file(path, columns, is_npz=kind == "npz", **options)
+        return open_sparse_group(path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes)
+    return open_sparse_file(path, columns, is_npz=kind == "npz", block_bytes=block_bytes)
 
 
 @hiding_credentials()
@@ -144,17 +140,14 @@ def open_typed(
     *,
     missing_chunks: Literal["error", "fill"] = "error",
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> Table | TypedTable:
     """Open columns of any type of a table, or else rows of numbers; parameters and errors as for `open_features`."""
-    kind = kind_of(path, storage_options)
+    kind = kind_of(path)
     if kind not in TABLES:
-        return open_features(
-            path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes, storage_options=storage_options
-        )
+        return open_features(path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes)
     chosen = None if columns is None else [str(column) for column in columns]
     opening = open_parquet_table if kind == "Parquet" else open_csv
-    table = opening(path, chosen, block_bytes=block_bytes, storage_options=storage_options)
+    table = opening(path, chosen, block_bytes=block_bytes)
     names = tuple(table.column_names)
     assert table.n_rows is not None
     of_numbers = [
@@ -177,13 +170,13 @@ def has_dates(path: str | os.PathLike[str], columns: Sequence[str | int] | None 
     return any(dates) and all(map(max, dates, numbers))
 
 
-def _numbers_of(table: LazyTable, path: str | os.PathLike[str], storage_options: Options) -> Table:
+def _numbers_of(table: LazyTable, path: str | os.PathLike[str]) -> Table:
     """Return the columns of CSV as numbers after checking that all are."""
     names = tuple(table.column_names)
     assert table.n_rows is not None
     kinds = {name: kind_of_values(table[name].type) for name in names}
     if bad := [name for name in names if kinds[name] not in "biuf"]:
-        found = csv_texts(path, bad, storage_options)
+        found = csv_texts(path, bad)
         got = ", ".join(f"{name} ({found[name]})" for name in bad)
         numeric = ",".join(name for name in names if kinds[name] in "biuf")
         remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
@@ -201,7 +194,7 @@ def _refuse(table: Any) -> Any:
 
 
 @hiding_credentials()
-def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Kind:
+def kind_of(path: str | os.PathLike[str]) -> Kind:
     """Return the kind of input at a path or URL, by an ending as ``.npy``, ``.csv`` or ``.parquet``, or its contents.
 
     The query of a URL does not belong to the name; URLs with a query are never Zarr.
@@ -210,7 +203,7 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
     """
     suffix = PurePosixPath(name_of(path)).suffix.lower()
     if revision_of(path) is None:
-        filesystem(path, storage_options)  # raises an error that names a missing package
+        filesystem(path)  # raises an error that names a missing package
         refuse_streams(path)
     if suffix == ".npy":
         return "npy"
@@ -227,17 +220,17 @@ def kind_of(path: str | os.PathLike[str], storage_options: Options = None) -> Ki
             f"expected the name of a .npy, .csv, .npz, .mtx or Parquet file before the query of a URL; got {path}: "
             "name one"
         )
-    if (node := find_node(path, storage_options)) is not None:
+    if (node := find_node(path)) is not None:
         return "sparse Zarr" if is_sparse_group(node) else "Zarr"
     folder = local_path(path)
-    if (folder is None or folder.is_dir()) and parquet_files(*filesystem(path, storage_options)):
+    if (folder is None or folder.is_dir()) and parquet_files(*filesystem(path)):
         return "Parquet"
     if folder is not None and folder.exists():
         raise ValueError(
             f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy, .csv, .npz or .mtx file, nor "
             "Parquet: give the path of one of these"
         )
-    open_array(path, storage_options)  # raises the error for a missing input
+    open_array(path)  # raises the error for a missing input
     return "Zarr"
 
 

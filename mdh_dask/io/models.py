@@ -18,7 +18,7 @@ from .._storable import UnknownClassError
 from .._typing import AnyArray
 from . import codec
 from .nodes import array_in, find_node
-from .paths import Options, filesystem, local_path
+from .paths import filesystem, local_path
 from .staging import Kind, staged, will_replace
 
 MODEL_MARK = "mdh_dask_model"
@@ -87,9 +87,7 @@ MODEL = Kind("a model", lambda node: isinstance(node, zarr.Group) and MODEL_MARK
 
 
 @hiding_credentials()
-def save_model(
-    path: str | os.PathLike[str], value: Mapping[str, Any], *, overwrite: bool = False, storage_options: Options = None
-) -> None:
+def save_model(path: str | os.PathLike[str], value: Mapping[str, Any], *, overwrite: bool = False) -> None:
     """Write a value to a Zarr group of format 3 that appears only when it is complete.
 
     What the codec cannot store is a TypeError, before anything is written. With `overwrite` an existing model is
@@ -107,10 +105,10 @@ def save_model(
             raise TypeError(f"{name} must hold numbers of at most 8 bytes to be saved; got {array.dtype}")
     mark = {"format": codec.FORMAT, "package_version": version("mdh_dask"), "value": form, "arrays": list(arrays)}
 
-    replace = will_replace(path, overwrite, MODEL, storage_options)
-    with staged(path, replace, storage_options) as stage:
+    replace = will_replace(path, overwrite, MODEL)
+    with staged(path, replace) as stage:
         if stage.folder is None:
-            _upload(os.fspath(path), mark, arrays, replace, storage_options)
+            _upload(os.fspath(path), mark, arrays, replace)
         else:
             _complete(zarr.create_group(stage.folder, attributes={MODEL_MARK: mark}, zarr_format=3), mark, arrays)
 
@@ -120,8 +118,6 @@ def read_model(
     path: str | os.PathLike[str],
     make: Callable[[Any], T],
     prepare: Callable[[Any], None] = lambda form: None,
-    *,
-    storage_options: Options = None,
 ) -> T:
     """Read what `save_model` wrote: the result of `make` for the value, to the last bit.
 
@@ -130,7 +126,7 @@ def read_model(
     Raises a FileNotFoundError if nothing is there; a ValueError if it is not a model, is damaged or incomplete,
     `make` cannot use it, or this version does not know its format.
     """
-    group = _model_at(path, storage_options)
+    group = _model_at(path)
     if group is None:
         raise FileNotFoundError(f"{path} is not there; give the path that a model was saved to")
     if isinstance(group, str):
@@ -154,9 +150,9 @@ def read_model(
         raise damaged(path, error) from error
 
 
-def _upload(url: str, mark: dict[str, Any], arrays: dict[str, AnyArray], replace: bool, options: Options) -> None:
+def _upload(url: str, mark: dict[str, Any], arrays: dict[str, AnyArray], replace: bool) -> None:
     """Write a model to a URL by one request for each object: Zarr makes several for every array."""
-    fs, root = filesystem(url, options)
+    fs, root = filesystem(url)
     fs.invalidate_cache()
     if replace:
         fs.rm(root, recursive=True)
@@ -177,10 +173,10 @@ def _complete(group: zarr.Group, mark: dict[str, Any], arrays: dict[str, AnyArra
     group.update_attributes({MODEL_MARK: mark | {"checksum": checksum_of(mark, arrays)}})
 
 
-def _model_at(path: str | os.PathLike[str], storage_options: Options) -> zarr.Group | str | None:
+def _model_at(path: str | os.PathLike[str]) -> zarr.Group | str | None:
     """Return the model at a location, a description of what is there instead, or None."""
     try:
-        node = find_node(path, storage_options)
+        node = find_node(path)
     except ValueError as error:
         return f"something that Zarr cannot read ({error.__cause__ or error})"
     if node is None:

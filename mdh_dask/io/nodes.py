@@ -21,7 +21,7 @@ from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.errors import ZarrUserWarning
 
-from .paths import Options, local_path, reaching, url_options
+from .paths import local_path, reaching
 from .repositories import revision_of, snapshot_of, store_of
 
 Location = Any
@@ -44,7 +44,7 @@ CODECS = {
 """Names of the codecs that may decode chunks: others, such as that of pickle, may run code of the chunk."""
 
 
-def find_node(location: Location, storage_options: Options = None) -> zarr.Array | zarr.Group | None:
+def find_node(location: Location) -> zarr.Array | zarr.Group | None:
     """Return the Zarr array or group at a location, opened for reading, or None.
 
     Raises a ValueError if its metadata are damaged.
@@ -60,7 +60,7 @@ def find_node(location: Location, storage_options: Options = None) -> zarr.Array
             if revision is not None:
                 node = zarr.open(store, path=revision.path, mode="r")
             elif path is None:
-                node = zarr.open(os.fspath(location), mode="r", storage_options=url_options(storage_options))
+                node = zarr.open(os.fspath(location), mode="r")
             else:
                 node = zarr.open(path, mode="r")
         if isinstance(node, zarr.Array):
@@ -115,13 +115,13 @@ def dimensions_of(array: zarr.Array) -> tuple[str, ...]:
     return tuple(map(str, names)) if names and all(names) else ()
 
 
-def group_of(array: zarr.Array, location: Location, storage_options: Options = None) -> zarr.Group | None:
+def group_of(array: zarr.Array, location: Location) -> zarr.Group | None:
     """Return the group that holds an array at a location, or None if there is none, or it cannot be read."""
     with suppress(OSError, ValueError):
         if array.path:
             return zarr.open_group(array.store, path=array.path.rpartition("/")[0], mode="r")
         if isinstance(location, str | os.PathLike):
-            node = find_node(os.fspath(location).rstrip("/").rpartition("/")[0], storage_options)
+            node = find_node(os.fspath(location).rstrip("/").rpartition("/")[0])
             return node if isinstance(node, zarr.Group) else None
     return None
 
@@ -275,7 +275,7 @@ def remove_node(store: Any, path: str) -> None:
     sync(store.delete_dir(path))
 
 
-def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_options: Options) -> bool:
+def overlaps(location: str | os.PathLike[str], array: zarr.Array) -> bool:
     """Return whether an array is stored at a location, inside it or around it.
 
     Protocols are not compared: an array opened through ``file://`` may be the one in a folder.
@@ -283,6 +283,6 @@ def overlaps(location: str | os.PathLike[str], array: zarr.Array, storage_option
     root = getattr(array.store, "root", None) or getattr(array.store, "path", None)
     if root is None:
         return False
-    place = local_path(location) or url_to_fs(os.fspath(location), **(storage_options or {}))[1]
+    place = local_path(location) or url_to_fs(os.fspath(location))[1]
     ours, theirs = (Path(os.path.realpath(p)) for p in (place, f"{root}/{array.path}"))
     return ours.is_relative_to(theirs) or theirs.is_relative_to(ours)

@@ -14,7 +14,7 @@ from dask.utils import parse_bytes
 from .._locations import hiding_credentials
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
-from .paths import Options, about_file, filesystem, local_path, naming, version_of
+from .paths import about_file, filesystem, local_path, naming, version_of
 from .tables import check_blocks, lazy_rows
 
 HEADER_BYTES = 4096
@@ -28,7 +28,6 @@ class NpyFile:
     """An array in a file at a path or URL."""
 
     location: str = field(repr=False)
-    options: Options = field(repr=False)
     shape: tuple[int, ...]
     dtype: np.dtype
     by_columns: bool
@@ -49,14 +48,12 @@ class NpyFile:
                 mapped = np.memmap(path, self.dtype, "c", self.offset, self.shape, order=order)  # type: ignore[call-overload]
             return np.asarray(mapped)[slice(*part)]
         start, end = (self.offset + row * self.row_bytes for row in part)
-        content = _bytes(self.location, self.options, start, end)
+        content = _bytes(self.location, start, end)
         return np.frombuffer(bytearray(content), self.dtype).reshape(-1, *self.shape[1:])
 
 
 @hiding_credentials()
-def open_npy(
-    path: str | os.PathLike[str], *, block_bytes: int | str | None = None, storage_options: Options = None
-) -> da.Array:
+def open_npy(path: str | os.PathLike[str], *, block_bytes: int | str | None = None) -> da.Array:
     """Open a ``.npy`` file of rows lazily, in blocks of about `block_bytes`; only its header is read now.
 
     Local files are memory-mapped, and must be visible to all workers.
@@ -73,7 +70,7 @@ def open_npy(
     ((4, 2), (2,))
     """
     location = os.fspath(local_path(path) or path)
-    file, size, version = _opened(location, path, storage_options)
+    file, size, version = _opened(location, path)
     if file.dtype.hasobject or file.dtype.kind not in "biufc":
         raise ValueError(f"{path}: expected numbers, got dtype {file.dtype}; save an array of numbers with numpy.save")
     if len(file.shape) != 2 or min(file.shape) < 1:
@@ -105,21 +102,21 @@ def load_npy(path: str | os.PathLike[str]) -> AnyArray:
     return found
 
 
-def _opened(location: str, path: Any, options: Options) -> tuple[NpyFile, int | None, Any]:
+def _opened(location: str, path: Any) -> tuple[NpyFile, int | None, Any]:
     """Return the file, its size if known, and a version that changes with its contents."""
-    about = about_file(path, options)
+    about = about_file(path)
     if about["type"] == "directory":
         raise ValueError(f"{path} is a folder, not a .npy file: give the path of a file")
     size = about["size"]
-    header = BytesIO(_bytes(location, options, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
+    header = BytesIO(_bytes(location, 0, HEADER_BYTES if size is None else min(size, HEADER_BYTES)))
     with naming(f"{path} is not a .npy file of numbers", "write it with numpy.save"):
         shape, by_columns, dtype = HEADERS[np.lib.format.read_magic(header)](header)
-    version = version_of(*filesystem(location, options))
-    return NpyFile(location, options, shape, dtype, by_columns, header.tell()), size, version
+    version = version_of(*filesystem(location))
+    return NpyFile(location, shape, dtype, by_columns, header.tell()), size, version
 
 
-def _bytes(location: str, options: Options, start: int, end: int) -> bytes:
-    fs, name = filesystem(location, options)
+def _bytes(location: str, start: int, end: int) -> bytes:
+    fs, name = filesystem(location)
     content: bytes = fs.cat_file(name, start=start, end=end)
     if len(content) != end - start:
         raise ValueError(

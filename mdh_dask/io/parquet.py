@@ -17,7 +17,6 @@ from .._typing import RowArray
 from ..chunks import default_block_bytes
 from ..columns.lists import Element, sources_of, value_type
 from .parquet_files import SUFFIXES, Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
-from .paths import Options
 from .rows import open_rows
 from .staging import remove_array, staged_file
 from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows, with_elements
@@ -29,7 +28,6 @@ def open_parquet(
     columns: Sequence[str] | None = None,
     *,
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> tuple[da.Array, tuple[str, ...]]:
     """Open numeric columns of a Parquet table lazily, in the order given, by default all but the index of pandas.
 
@@ -45,7 +43,7 @@ def open_parquet(
     is not Parquet; on computing, if pages do not match the checksums written with them; an ImportError if pyarrow
     is missing.
     """
-    fs, footers = footers_of(path, storage_options)
+    fs, footers = footers_of(path)
     elements = _chosen(footers[0], columns, path)
     names, sources = tuple(elements), sources_of(tuple(elements), elements)
     _check_numeric(footers[0], sources, path)
@@ -62,10 +60,9 @@ def open_parquet_table(
     columns: Sequence[str] | None = None,
     *,
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> LazyTable:
     """Open columns of any type of a Parquet table lazily; parameters and errors are those of `open_parquet`."""
-    fs, footers = footers_of(path, storage_options)
+    fs, footers = footers_of(path)
     elements = _chosen(footers[0], columns, path)
     names, sources = tuple(elements), sources_of(tuple(elements), elements)
     _check_flat(footers[0], sources, path)
@@ -76,9 +73,9 @@ def open_parquet_table(
     return LazyTable(there, tuple(blocks), read, tuple(rows), _version(footers, names))
 
 
-def parquet_types(path: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+def parquet_types(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the Arrow types of all columns but the index of pandas by their names, from the first file of a table."""
-    footer = footers_of(path, storage_options, most=1)[1][0]
+    footer = footers_of(path, most=1)[1][0]
     return {name: kind for name, kind in footer.types.items() if name not in footer.of_index}
 
 

@@ -16,7 +16,7 @@ from .._locations import hiding_credentials, without_query
 from .._packages import needed
 from .._typing import AnyArray
 from ..columns.lists import Element, Expanded, elements_of, sources_of, value_type
-from .paths import Options, about_file, filesystem, is_damage, naming, refuse_streams, version_of
+from .paths import about_file, filesystem, is_damage, naming, refuse_streams, version_of
 
 PieceOfFile = tuple[str, tuple[int, ...]]
 """A file and the numbers of some of its row groups."""
@@ -172,16 +172,14 @@ class Footer(NamedTuple):
         return elements_of(self.widths)
 
 
-def footers_of(
-    path: str | os.PathLike[str], storage_options: Options, most: int | None = None
-) -> tuple[Any, list[Footer]]:
+def footers_of(path: str | os.PathLike[str], most: int | None = None) -> tuple[Any, list[Footer]]:
     """Return the file system and the footers of the files of a table, or of the first of them."""
     needed("pyarrow.parquet", "parquet")
-    fs, root = filesystem(path, storage_options)
+    fs, root = filesystem(path)
     files = parquet_files(fs, root)
     if not files:
         with suppress(FileNotFoundError):
-            about_file(path, storage_options)  # raises an error if the server is not reached
+            about_file(path)  # raises an error if the server is not reached
         raise FileNotFoundError(f"there are no Parquet files at {path}; check the path")
     with ThreadPoolExecutor(FOOTERS_AT_ONCE) as pool:
         return fs, list(pool.map(partial(_footer, fs), files[:most]))

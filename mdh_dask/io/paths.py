@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,6 @@ from fsspec.core import (  # type: ignore[import-untyped, unused-ignore]
 )
 
 from .._errors import ContentsError
-
-Options = Mapping[str, Any] | None
-"""Options of fsspec for a URL, such as credentials and endpoints."""
 
 REPOSITORY = "icechunk::"
 """What begins the location of what is in a repository, before its path or URL."""
@@ -55,11 +52,6 @@ def refuse_streams(location: str | os.PathLike[str]) -> None:
     path = local_path(location)
     if path is not None and path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{location} is a pipe, a socket or a device: write what comes from it to a file first")
-
-
-def url_options(storage_options: Options) -> dict[str, Any] | None:
-    """Return `storage_options` for Zarr, which refuses even empty ones where it does not need them."""
-    return dict(storage_options) if storage_options else None
 
 
 def file_exists(location: str | os.PathLike[str]) -> bool:
@@ -150,14 +142,14 @@ AHEAD = 2**17
 """Bytes that are read beyond those asked for."""
 
 
-def filesystem(location: str | os.PathLike[str], storage_options: Options = None) -> tuple[Any, str]:
+def filesystem(location: str | os.PathLike[str]) -> tuple[Any, str]:
     """Return the file system of a path or URL, and the path there.
 
     Raises an ImportError that names the missing package of a protocol, and a ValueError for an unknown one.
     """
     protocol = split_protocol(os.fspath(location))[0]
     try:
-        fs, path = url_to_fs(os.fspath(location), **(storage_options or {}))
+        fs, path = url_to_fs(os.fspath(location))
     except ImportError as error:
         remedy = REMEDIES.get(protocol, str(error))
         raise ImportError(f"{location} cannot be reached, as a package is missing: {remedy}") from error
@@ -166,12 +158,12 @@ def filesystem(location: str | os.PathLike[str], storage_options: Options = None
     return fs, path
 
 
-def about_file(location: str | os.PathLike[str], storage_options: Options = None) -> dict[str, Any]:
+def about_file(location: str | os.PathLike[str]) -> dict[str, Any]:
     """Return a file system's information on a file.
 
     Raises a FileNotFoundError, or a ConnectionError if its server cannot be reached.
     """
-    fs, name = filesystem(location, storage_options)
+    fs, name = filesystem(location)
     try:
         with reaching(location):
             about: dict[str, Any] = fs.info(name)
@@ -190,12 +182,12 @@ def version_of(fs: Any, name: str) -> Any:
     return *key, *(str(about.get(change)) for change in ("size", *CHANGES))
 
 
-def open_parts(location: str | os.PathLike[str], storage_options: Options = None) -> Any:
+def open_parts(location: str | os.PathLike[str]) -> Any:
     """Return an open file that reads only the parts asked for, as by range requests; a context.
 
     File systems of fsspec read 5 MiB ahead by default, several times what a tile of an image takes.
     """
-    fs, name = filesystem(location, storage_options)
+    fs, name = filesystem(location)
     return fs.open(name, "rb", block_size=AHEAD)
 
 

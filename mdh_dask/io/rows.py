@@ -22,7 +22,7 @@ from .._process import check_memory
 from .._typing import AnyArray
 from ..chunks import default_block_bytes
 from .nodes import MARK, count_missing, find_node, is_unwritten, read_object, unit_rows
-from .paths import REMEDY, Options, is_damage, local_path, naming
+from .paths import REMEDY, is_damage, local_path, naming
 from .tables import check_blocks, parts_of_task
 
 COPIES = 3
@@ -170,7 +170,6 @@ def open_rows(
     ndim: int = 2,
     block_bytes: int | str | None = None,
     missing_chunks: Literal["error", "fill"] = "error",
-    storage_options: Options = None,
 ) -> da.Array:
     """Open a Zarr array of rows lazily, in blocks of whole shards or chunks that hold all columns.
 
@@ -186,8 +185,6 @@ def open_rows(
     missing_chunks : {"error", "fill"}, default "error"
         Whether missing chunks, which Zarr reads as the fill value, are an error. ``"fill"`` is right for
         arrays whose writer omits chunks that hold only this value, and the store is listed only up to a first chunk.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
 
     Returns
     -------
@@ -214,7 +211,7 @@ def open_rows(
     """
     if missing_chunks not in ("error", "fill"):
         raise ValueError(f"missing_chunks must be 'error' or 'fill'; got {missing_chunks!r}")
-    array = source if isinstance(source, zarr.Array) else open_array(source, storage_options)
+    array = source if isinstance(source, zarr.Array) else open_array(source)
     _check_shape(array, source, ndim)
     check_complete(array, source, missing_chunks)
     if ndim == 2 and missing_chunks == "fill" and is_unwritten(array):
@@ -230,9 +227,9 @@ def open_rows(
 
 
 @hiding_credentials()
-def open_array(source: str | os.PathLike[str], storage_options: Options = None) -> zarr.Array:
+def open_array(source: str | os.PathLike[str]) -> zarr.Array:
     """Open the Zarr array at a path or URL for reading, or raise an error that says what it is instead."""
-    return as_array(find_node(source, storage_options), source)
+    return as_array(find_node(source), source)
 
 
 def as_array(node: zarr.Array | zarr.Group | None, source: str | os.PathLike[str]) -> zarr.Array:

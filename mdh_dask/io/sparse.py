@@ -27,7 +27,7 @@ from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
 from ..chunks import default_block_bytes
 from .nodes import array_in, find_node
-from .paths import Options, about_file, filesystem, local_path, naming, version_of
+from .paths import about_file, filesystem, local_path, naming, version_of
 from .rows import StoredArray, check_complete
 from .tables import lazy_rows
 
@@ -99,7 +99,6 @@ class SparseFile:
     """A file of sparse rows of SciPy or of Matrix Market, which every process that needs some of them reads once."""
 
     location: str = field(repr=False)
-    options: Options = field(repr=False)
     is_npz: bool
     version: Any
 
@@ -114,7 +113,7 @@ class SparseFile:
 
     def _read(self) -> SparseRows:
         compression = infer_compression(name_of(self.location))
-        with fsspec.open(self.location, "rb", compression=compression, **(self.options or {})) as file:
+        with fsspec.open(self.location, "rb", compression=compression) as file:
             content = self._unpacked_npz(file) if self.is_npz else self._unpacked_text(file)
         with self._naming():
             # SciPy 1.18 warns unless it is asked for arrays, which older versions cannot be.
@@ -164,7 +163,6 @@ def open_sparse_file(
     *,
     is_npz: bool,
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> da.Array:
     """Open a file of sparse rows, of SciPy or of Matrix Market, with all columns or some in the order given.
 
@@ -173,7 +171,7 @@ def open_sparse_file(
 
     Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, or is damaged.
     """
-    file = _file_at(path, is_npz, storage_options)
+    file = _file_at(path, is_npz)
     rows = file.rows()
     csr, kept = rows.csr, None if columns is None else tuple(columns)
     starts = csr.indptr.astype(np.int64)
@@ -185,14 +183,14 @@ def open_sparse_file(
 def held_bytes(path: str | os.PathLike[str]) -> int:
     """Return how many bytes every process holds of a file of sparse rows; 0 for others, which are read in parts."""
     is_npz = name_of(path).lower().endswith(".npz")
-    return _file_at(path, is_npz, None).rows().nbytes if is_npz or is_matrix_market(name_of(path)) else 0
+    return _file_at(path, is_npz).rows().nbytes if is_npz or is_matrix_market(name_of(path)) else 0
 
 
-def _file_at(path: str | os.PathLike[str], is_npz: bool, storage_options: Options) -> SparseFile:
+def _file_at(path: str | os.PathLike[str], is_npz: bool) -> SparseFile:
     location = os.fspath(local_path(path) or path)
-    about_file(path, storage_options)  # raises the error for a missing file
-    version = version_of(*filesystem(location, storage_options))
-    return SparseFile(location, storage_options, is_npz, version)
+    about_file(path)  # raises the error for a missing file
+    version = version_of(*filesystem(location))
+    return SparseFile(location, is_npz, version)
 
 
 def lazy_sparse_rows(
@@ -248,7 +246,6 @@ def open_sparse_group(
     *,
     missing_chunks: Any = "error",
     block_bytes: int | str | None = None,
-    storage_options: Options = None,
 ) -> da.Array:
     """Open the sparse rows of a Zarr group lazily, such as ``X`` of AnnData; parameters are those of `open_features`.
 
@@ -257,7 +254,7 @@ def open_sparse_group(
     Raises a ValueError if the arrays are not those of a matrix stored by rows, with its attribute ``shape``, or
     chunks are missing.
     """
-    group = find_node(path, storage_options)
+    group = find_node(path)
     assert isinstance(group, zarr.Group)
     n_rows, n_columns = _shape(group, path)
     stored = []

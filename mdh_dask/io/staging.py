@@ -15,7 +15,7 @@ from uuid import uuid4
 import zarr
 
 from .nodes import find_node, overlaps, wait_for_zarr
-from .paths import Options, file_exists, filesystem, local_path, url_options
+from .paths import file_exists, filesystem, local_path
 from .repositories import revision_of
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -37,8 +37,6 @@ class Stage(NamedTuple):
     """A path, of a file or folder, or a URL."""
     replace: bool
     """Whether what is there now is to be replaced."""
-    options: dict[str, Any] | None
-    """Options of fsspec as Zarr takes them."""
 
     @property
     def folder(self) -> Path | None:
@@ -47,9 +45,7 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def staged(
-    path: str | os.PathLike[str], replace: bool, storage_options: Options = None, *, in_place: bool = False
-) -> Iterator[Stage]:
+def staged(path: str | os.PathLike[str], replace: bool, *, in_place: bool = False) -> Iterator[Stage]:
     """Provide the place to write an output, which appears at `path` when the block has ended well.
 
     On a file system this is a hidden path beside it, unless `in_place`. At URLs it is `path` itself, as object stores
@@ -62,26 +58,26 @@ def staged(
             from .commits import add
 
             place = node.hidden(f"staged-{uuid4().hex}")
-            yield Stage(local_path(place) or place, False, None)
+            yield Stage(local_path(place) or place, False)
             add(node, place, replace)
         elif final is None:
-            yield Stage(os.fspath(path), replace, url_options(storage_options))
+            yield Stage(os.fspath(path), replace)
         elif in_place:
-            yield Stage(final, replace, None)
+            yield Stage(final, replace)
         else:
             final.parent.mkdir(parents=True, exist_ok=True)
             with _beside(final, replace) as hidden:
-                yield Stage(hidden, False, None)
+                yield Stage(hidden, False)
 
 
 @contextmanager
-def staged_file(path: str | os.PathLike[str], replace: bool, storage_options: Options = None) -> Iterator[Path]:
+def staged_file(path: str | os.PathLike[str], replace: bool) -> Iterator[Path]:
     """Provide the path of a file to write, which appears at a path or URL when the block has ended well."""
-    with staged(path, replace, storage_options) as stage, TemporaryDirectory() as folder:
+    with staged(path, replace) as stage, TemporaryDirectory() as folder:
         file = stage.folder or Path(folder, "file")
         yield file
         if stage.folder is None:
-            fs, name = filesystem(path, storage_options)
+            fs, name = filesystem(path)
             fs.put_file(str(file), name)
 
 
@@ -139,12 +135,12 @@ def exchange(a: Path, b: Path) -> bool:
     return bool(rename(HERE, os.fsencode(a), HERE, os.fsencode(b), EXCHANGE) == 0)
 
 
-def remove_array(place: str, storage_options: Options = None) -> None:
+def remove_array(place: str) -> None:
     """Remove a Zarr array or group at a path or URL, if it is there."""
     if (folder := local_path(place)) is not None:
         remove_folder(folder)
     else:
-        fs, name = filesystem(place, storage_options)
+        fs, name = filesystem(place)
         fs.invalidate_cache()
         if fs.exists(name):
             fs.rm(name, recursive=True)
@@ -233,9 +229,7 @@ class Kind(NamedTuple):
 ARRAY = Kind("a Zarr array", lambda node: isinstance(node, zarr.Array))
 
 
-def will_replace(
-    path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARRAY, storage_options: Options = None
-) -> bool:
+def will_replace(path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARRAY) -> bool:
     """Return whether a path or URL holds something that may be replaced.
 
     Raises a FileExistsError if it holds something that must not be replaced.
@@ -245,7 +239,7 @@ def will_replace(
     if there and not overwrite:
         raise existing(path)
     try:
-        node = find_node(path, storage_options)
+        node = find_node(path)
     except FileNotFoundError:  # the repository, which the first commit makes
         node = None
     except ValueError:  # Zarr cannot read it
@@ -273,8 +267,8 @@ def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> N
         raise existing(path)
 
 
-def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array], storage_options: Options) -> None:
+def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array]) -> None:
     """Raise an error if an input is stored at a path or URL, inside it or around it."""
     for source in inputs:
-        if overlaps(path, source, storage_options):
+        if overlaps(path, source):
             raise ValueError(f"{path} holds an input of the array that is to be written there; choose another path")

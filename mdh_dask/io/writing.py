@@ -33,7 +33,6 @@ from .blocks import (
     with_stored,
 )
 from .nodes import MARK, RECORD, count_missing, read_beside
-from .paths import Options
 from .rows import open_array, zarr_inputs
 from .staging import ARRAY, Stage, refuse_input, staged, will_replace
 
@@ -132,7 +131,6 @@ def write_rows(
     beside: RowArray | Sequence[RowArray] = (),
     progress: Progress | None = None,
     resume: str | None = None,
-    storage_options: Options = None,
 ) -> Any:
     """Write rows to a Zarr array of format 3 that appears under its name only when it is complete.
 
@@ -161,8 +159,6 @@ def write_rows(
     resume : str, optional
         A name for the rows: intact blocks from an earlier call with the same name are reused. The
         array is then written at `path` itself, marked incomplete until the end, and an interrupt removes nothing.
-    storage_options : dict, optional
-        Options of fsspec for URLs.
 
     Returns
     -------
@@ -198,13 +194,13 @@ def write_rows(
     array = check_array(array)
     layout = choose_layout(array, chunk_rows, shard_rows, compress)
     shape = shape_of(array, layout)
-    begun = find_begun(path, resume, "", storage_options, **shape)
-    replace = begun is None and will_replace(path, overwrite, ARRAY, storage_options)
+    begun = find_begun(path, resume, "", **shape)
+    replace = begun is None and will_replace(path, overwrite, ARRAY)
     if is_dask(array):
-        refuse_input(path, zarr_inputs(array.__dask_graph__()), storage_options)
+        refuse_input(path, zarr_inputs(array.__dask_graph__()))
 
     others = tuple(beside) if isinstance(beside, Sequence) else (beside,)
-    with staged(path, replace, storage_options, in_place=resume is not None) as stage:
+    with staged(path, replace, in_place=resume is not None) as stage:
         aligned, target, done = align_rows(array, layout.unit), begun, {}
         if target is None:
             target = _created(stage, array, layout, dict(attributes or {}), resume)
@@ -225,12 +221,12 @@ def _created(stage: Stage, array: RowArray, layout: Layout, attributes: dict[str
     """Create an array that is marked as incomplete."""
     return zarr.create_array(
         stage.place, **shape_of(array, layout), compressors="auto" if layout.compressed else None, config=CONFIG,
-        attributes=attributes | incomplete(name), overwrite=stage.replace, storage_options=stage.options,
+        attributes=attributes | incomplete(name), overwrite=stage.replace,
     )  # fmt: skip
 
 
 @hiding_credentials()
-def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -> list[tuple[int, int]]:
+def verify_rows(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
     """Compare an array from `write_rows` with its recorded checksums.
 
     Returns
@@ -258,7 +254,7 @@ def verify_rows(path: str | os.PathLike[str], storage_options: Options = None) -
     ...     verify_rows(f"{folder}/x.zarr")
     []
     """
-    array = open_array(path, storage_options)
+    array = open_array(path)
     record = read_beside(array, RECORD)
     mark = array.attrs.get(MARK)
     if not isinstance(mark, dict) or mark.get("record") != zlib.crc32(record.encode()):
@@ -307,7 +303,6 @@ def write_companion(
     index: int,
     chunk_rows: int | None = None,
     overwrite: bool = False,
-    storage_options: Options = None,
 ) -> Any:
     """Write one-dimensional rows like `write_rows`, in the pass of another call of it, and return the value of `also`.
 
@@ -318,9 +313,9 @@ def write_companion(
     if array.dtype.itemsize != first.dtype.itemsize:
         raise ValueError(f"expected values of as many bytes as {first.dtype}, for the same chunks; got {array.dtype}")
     layout = choose_layout(first, chunk_rows, None, compressed=True)
-    replace = will_replace(path, overwrite, ARRAY, storage_options)
+    replace = will_replace(path, overwrite, ARRAY)
 
-    with staged(path, replace, storage_options) as stage:
+    with staged(path, replace) as stage:
         target = _created(stage, array, layout, {}, None)
         value, blocks = write(Together((also, WriteBlocks(target, stage.folder, array=index))))
         check_blocks(blocks, target, layout.unit)

@@ -160,12 +160,12 @@ def is_there(path: str) -> bool:
     """Return whether an output exists at a path or URL."""
     if revision_of(path) is None and file_exists(path):
         return True
-    return local_path(path) is None and find_node(path, None) is not None
+    return local_path(path) is None and find_node(path) is not None
 
 
 def checksum_of(path: str) -> str:
     """Return a checksum of an output; labels and models store their own."""
-    node = find_node(path, None)
+    node = find_node(path)
     if node is None:
         return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
     if MODEL_MARK in node.attrs:

@@ -457,7 +457,7 @@ class Twin(DirFileSystem):
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npy", "x.npz"])
-def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_path, name):
+def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_path, name, monkeypatch):
     fsspec.register_implementation("twin", Twin, clobber=True)
     opened = []
     for value in (1.0, 2.0):
@@ -471,8 +471,9 @@ def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_
             "x.npz": lambda path, rows=rows: sp.save_npz(path, sp.csr_array(rows)),
         }
         write[name](folder / name)
-        options = {"path": str(folder), "target_protocol": "file"}
-        opened.append(open_features(f"twin://{name}", storage_options=options).rows)
-    assert opened[0].name != opened[1].name
-    found = [rows.compute() for rows in opened]
+        monkeypatch.setitem(fsspec.config.conf, "twin", {"path": str(folder), "target_protocol": "file"})
+        rows = open_features(f"twin://{name}").rows
+        opened.append((rows.name, rows.compute()))
+    assert opened[0][0] != opened[1][0]
+    found = [rows for _, rows in opened]
     assert [(own.data if name == "x.npz" else own).max() for own in found] == [1.0, 2.0]
