@@ -2,8 +2,6 @@
 
 import json
 import logging
-import math
-import os
 import sys
 from asyncio import CancelledError
 from collections.abc import Iterator
@@ -85,43 +83,20 @@ def local_cluster(
     return _local(dask.config.get("mdh-dask.cluster") | given, processes)
 
 
-def local_size(
-    workers: int | None = None, threads_per_worker: int | None = None, memory_limit: str | None = None
-) -> tuple[int, int]:
-    """Return the nodes of a cluster on this machine, which is one, and the threads of all its workers."""
-    from distributed.deploy.utils import nprocesses_nthreads
-
-    default = dask.config.get("mdh-dask.cluster")
-    workers, threads = workers or default["workers"], threads_per_worker or default["threads-per-worker"]
-    if workers is None and threads is None:
-        workers, threads = nprocesses_nthreads()
-    workers = workers or max(1, CPU_COUNT // threads)
-    return 1, workers * (threads or max(1, CPU_COUNT // workers))
-
-
 def local_memory(
     workers: int | None = None, threads_per_worker: int | None = None, memory_limit: str | None = None
 ) -> tuple[int, int] | None:
     """Return the memory of each worker in bytes and its threads; None if it is not given."""
-    limit = memory_limit or dask.config.get("mdh-dask.cluster")["memory-limit"]
+    from distributed.deploy.utils import nprocesses_nthreads
+
+    default = dask.config.get("mdh-dask.cluster")
+    limit = memory_limit or default["memory-limit"]
     if limit in (None, "auto"):
         return None
-    _, threads = local_size(workers, threads_per_worker)
-    n_workers = workers or dask.config.get("mdh-dask.cluster")["workers"]
-    return parse_bytes(limit), threads_per_worker or (threads // n_workers if n_workers else 1)
-
-
-def allocated_size(**_: Any) -> tuple[int, int] | None:
-    """Return the nodes of the SLURM job that this is, and the threads of the workers on each; None outside of one.
-
-    They are those that `deploy/slurm/mdh-dask.sbatch` starts.
-    """
-    nodes, *each = (
-        os.environ.get(f"SLURM_{name}", "1") for name in ("JOB_NUM_NODES", "CPUS_PER_TASK", "NTASKS_PER_NODE")
-    )
-    if "SLURM_JOB_ID" not in os.environ or not all(map(str.isdecimal, (nodes, *each))):
-        return None
-    return int(nodes), math.prod(map(int, each))
+    workers, threads = workers or default["workers"], threads_per_worker or default["threads-per-worker"]
+    if workers is None and threads is None:
+        _, threads = nprocesses_nthreads()
+    return parse_bytes(limit), threads or max(1, CPU_COUNT // (workers or 1))
 
 
 def running_cluster(

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dask.system import CPU_COUNT
-
 from .._fields import Field, checked_kind, positive, text, whole
 from . import slurm
-from .current import allocated_size, is_memory, local_cluster, local_memory, local_size, running_cluster, this_process
+from .current import is_memory, local_cluster, local_memory, running_cluster, this_process
 
 
 @dataclass(frozen=True)
@@ -21,9 +19,6 @@ class ClusterKind:
     """The keys of ``[cluster]`` beside ``kind``."""
     make: Callable[..., AbstractContextManager[str]]
     """Checks their values and returns the cluster, which starts nothing before it is entered."""
-    size: Callable[..., tuple[int, int] | None] = lambda **_: None
-    """Returns the most nodes, or jobs in their place, and the threads of each from the values of the keys, or
-    None if they are unknown."""
     memory: Callable[..., tuple[int, int] | None] = lambda **_: None
     """Returns the memory of each worker in bytes, and its threads; None if that is not given."""
 
@@ -38,22 +33,19 @@ CLUSTERS = {
             ),
         },
         local_cluster,
-        size=local_size,
         memory=local_memory,
     ),
-    "threads": ClusterKind({}, partial(this_process, "threads"), size=lambda: (1, CPU_COUNT)),
+    "threads": ClusterKind({}, partial(this_process, "threads")),
     "scheduler": ClusterKind(
         {"address": text("an address, as 'tcp://host:8786'", required=True), "timeout": positive(60)},
         running_cluster,
-        size=allocated_size,
     ),
     "scheduler-file": ClusterKind(
         {"file": text("the path of a scheduler's file", required=True, is_path=True), "timeout": positive(60)},
         running_cluster,
-        size=allocated_size,
     ),
-    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, size=slurm.size, memory=slurm.memory),
-    "synchronous": ClusterKind({}, partial(this_process, "synchronous"), size=lambda: (1, 1)),
+    "slurm": ClusterKind(slurm.FIELDS, slurm.slurm_cluster, memory=slurm.memory),
+    "synchronous": ClusterKind({}, partial(this_process, "synchronous")),
 }
 """Values of ``cluster.kind``, the default first."""
 

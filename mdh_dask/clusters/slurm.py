@@ -97,12 +97,6 @@ def slurm_cluster(
     return _jobs(settings, Path(log_directory), minimum, maximum, tls, timeout)
 
 
-def size(maximum: int, cores: int | None = None, **given: Any) -> tuple[int, int] | None:
-    """Return the most jobs, and the cores of each; None if the cores are not known."""
-    cores = cores or dask.config.get("jobqueue.slurm.cores", None)
-    return None if cores is None else (maximum, cores)
-
-
 def memory(processes: int, cores: int | None = None, memory: str | None = None, **given: Any) -> tuple[int, int] | None:
     """Return the memory of each worker in bytes, and its threads; None if they are not known."""
     configured = dask.config.get("jobqueue.slurm", None) or {}

@@ -9,11 +9,10 @@ from .._journal import keeping
 from .._locations import HIDDEN
 from .._words import full_count
 from ..chunks import holds_compact
-from ..clusters.current import LOCAL_SCHEDULERS, allocated_size
 from ..clusters.kinds import CLUSTERS
 from ..io.journal import FolderJournal
 from ..io.locks import locked
-from ..workflows.estimates import Estimate, format_bytes, is_known, seconds_to_start, time_of
+from ..workflows.estimates import Estimate, format_bytes, is_known
 from ..workflows.outputs import check_folder
 from .inputs import Input
 from .job import Job
@@ -196,7 +195,6 @@ def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estim
         "passes": passes,
         "tasks": f"{need.tasks} in every pass",
         "memory": _memory(job, need),
-        "time": _time(job, need, opened),
     }
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
 
@@ -222,21 +220,3 @@ def _check_memory(job: Job, need: Estimate) -> None:
 def _memory(job: Job, need: Estimate) -> str:
     of_command = f"; about {format_bytes(need.command_bytes)} in the process of the command"
     return f"{need.memory()} in every worker{of_command * is_known(job.estimator())}"
-
-
-def _time(job: Job, need: Estimate, opened: Input) -> str:
-    if holds_compact(opened.array) or not is_known(job.estimator()):
-        return "not known: measure this method on a part of the rows"
-    size = CLUSTERS[job.kind].size(**job.cluster)
-    return time_of(need, *(size or (1, 1)), seconds_to_start(workers=job.kind == "local")) + _where(job, size)
-
-
-def _where(job: Job, size: tuple[int, int] | None) -> str:
-    """Return which machines the nodes are taken to be."""
-    if job.kind not in ("local", *LOCAL_SCHEDULERS):
-        if size is None:
-            return ", as the size of the cluster is not known"
-        return " of this SLURM job" if job.kind.startswith("scheduler") else ", beside the time until they start"
-    allocated = allocated_size()
-    unused = "" if allocated is None or allocated[0] == 1 else f" alone of the {allocated[0]} nodes of this SLURM job"
-    return f", this machine{unused}" + ("" if "cluster" in job.content else ", as the job has no table [cluster]")

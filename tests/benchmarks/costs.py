@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from mdh_dask.workflows.estimates import seconds_of_passes
-
 from .shared import Table
 
 SHORT: dict[str, Any] = {}
@@ -13,6 +11,12 @@ COLUMNS, ITEM_BYTES, PASSES = 50, 4, 3
 
 SIZES = ((10**7, 2, 32), (10**8, 16, 32), (10**9, 64, 32), (10**10, 256, 128))
 """Rows, threads, and MiB of a block."""
+
+VALUE_SECONDS, BLOCK_SECONDS = 18e-9, 1.5e-3
+"""Time of a thread for one value in one pass, and of the scheduler for one block."""
+
+BANDWIDTH, SHARING = 2e9, 16
+"""Bytes per second that a store is taken to serve, and the threads for which it is: more of them get more."""
 
 PRICE, SPOT_PRICE = 0.05, 0.015
 """Dollars for an hour of a processor with 4 GB: round figures for large providers, which change: use your own."""
@@ -23,7 +27,8 @@ def run() -> Iterator[Table]:
     rows = []
     for n_rows, threads, block in SIZES:
         n_bytes = n_rows * COLUMNS * ITEM_BYTES
-        seconds = seconds_of_passes(PASSES, n_rows * COLUMNS, n_bytes, n_bytes / block / 2**20, threads)
+        reading = max(n_rows * COLUMNS * VALUE_SECONDS / threads, n_bytes / BANDWIDTH / max(threads / SHARING, 1))
+        seconds = PASSES * (reading + n_bytes / block / 2**20 * BLOCK_SECONDS)
         hours = seconds * threads / 3600
         rows.append((n_rows, threads, float(f"{seconds:.3g}"), hours, hours * PRICE, hours * SPOT_PRICE))
     columns = ("rows", "threads", "seconds", "processor-hours", f"$, {PRICE} an hour", f"$, spot, {SPOT_PRICE}")

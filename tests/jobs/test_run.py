@@ -251,45 +251,7 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     assert lines["passes"].strip() == "about 3 to 5, the one that writes the labels included"
     assert lines["tasks"].strip() == "15 in every pass"
     assert re.search(r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block \+ 2 x .* of results\)", lines["memory"])
-    time = r"about [24].\d s, of which (2|4.5) s to start, .* node-hours: 1 node of \d+ threads?, this machine"
-    assert re.fullmatch(time, lines["time"].strip())
     assert not (here / "job.work").exists()
-
-
-@pytest.mark.parametrize(
-    ("cluster", "time"),
-    [
-        ('kind = "synchronous"', ": 1 node of 1 thread, this machine"),
-        ('kind = "local"\nworkers = 3\nthreads_per_worker = 2', ": 1 node of 6 threads, this machine"),
-        (
-            'kind = "slurm"\ncores = 8\nmemory = "16GB"\ninterface = "lo"\nmaximum = 4',
-            ": 4 nodes of 8 threads, beside the time until they start",
-        ),
-        (
-            'kind = "scheduler"\naddress = "tcp://host:8786"',
-            ": 1 node of 1 thread, as the size of the cluster is not known",
-        ),
-    ],
-)
-def test_the_time_of_a_job_is_that_of_the_largest_cluster_that_it_asks_for(cluster, time, here):
-    (here / "job.toml").write_text(re.sub(r"(?s)kind = \"threads\"", cluster, JOB))
-    result = run("--check", "job.toml")
-    assert re.search(rf"time: +about .*{time}$", result.stdout, re.MULTILINE), result.output
-
-
-@pytest.mark.parametrize(
-    ("options", "time"),
-    [
-        ((), ": 1 node of .*, this machine alone of the 4 nodes of this SLURM job, as the job has no table .*"),
-        (("--scheduler-file", "s.json"), ": 4 nodes of 32 threads of this SLURM job"),
-    ],
-)
-def test_the_nodes_of_a_slurm_job_are_told_of(options, time, here, monkeypatch):
-    for name, value in {"JOB_ID": "7", "JOB_NUM_NODES": "4", "CPUS_PER_TASK": "16", "NTASKS_PER_NODE": "2"}.items():
-        monkeypatch.setenv(f"SLURM_{name}", value)
-    (here / "job.toml").write_text(JOB.replace('[cluster]\nkind = "threads"\n', ""))
-    result = run("--check", "job.toml", *options)
-    assert re.search(rf"time: +about .*{time}$", result.stdout, re.MULTILINE), result.output
 
 
 @pytest.mark.parametrize(
