@@ -11,54 +11,33 @@ To add a score, write a function ``name(labels_true, labels_pred=None)`` that st
 
 from collections.abc import Callable
 from math import fsum, sqrt
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
 
 from .._typing import Integers, RowArray
-from .contingency import Labelling, as_table
-
-_AVERAGES: dict[str, Callable[[float, float], float]] = {
-    "geometric": lambda a, b: sqrt(a * b),
-    "arithmetic": lambda a, b: (a + b) / 2,
-    "min": min,
-    "max": max,
-}
+from .contingency import ContingencyTable, Labelling, as_table
 
 
-class HomogeneityCompleteness(NamedTuple):
-    """The homogeneity and completeness that the V-measure combines."""
-
-    homogeneity: float
-    completeness: float
-
-
-def normalized_mutual_information(
-    labels_true: Labelling,
-    labels_pred: RowArray | None = None,
-    *,
-    average: Literal["geometric", "arithmetic", "min", "max"] = "geometric",
-) -> float:
-    """Return the mutual information of two labellings over an average of their entropies.
+def normalized_mutual_information(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the mutual information of two labellings over the geometric mean of their entropies.
 
     Parameters
     ----------
     labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
         NumPy or Dask; or one ContingencyTable in place of both.
-    average : {"geometric", "arithmetic", "min", "max"}
-        The average of the two entropies to divide by; the source uses "geometric".
 
     Returns
     -------
     float
-        Between 0 and 1; 1 if and only if the labellings are equal up to the names of the labels (for "min", also if
-        one refines the other), 0 if they are independent or if just one of them has a single cluster.
+        Between 0 and 1; 1 if and only if the labellings are equal up to the names of the labels, 0 if they are
+        independent or if just one of them has a single cluster.
 
     Raises
     ------
     ValueError
-        If the labels are empty or of unequal length, or `average` is unknown.
+        If the labels are empty or of unequal length.
 
     Notes
     -----
@@ -69,46 +48,11 @@ def normalized_mutual_information(
     >>> normalized_mutual_information([0, 0, 1, 1], [5, 5, 3, 3])
     1.0
     """
-    if average not in _AVERAGES:
-        raise ValueError(f"average must be one of {', '.join(_AVERAGES)}; got {average!r}")
-    information, true_entropy, predicted_entropy = _information(as_table(labels_true, labels_pred).counts)
-    if true_entropy == predicted_entropy == 0.0:
-        return 1.0
-    return _ratio(information, _AVERAGES[average](true_entropy, predicted_entropy))
-
-
-def homogeneity_completeness(labels_true: Labelling, labels_pred: RowArray | None = None) -> HomogeneityCompleteness:
-    """Return how far each cluster holds a single class, and how far each class lies in a single cluster.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both.
-
-    Returns
-    -------
-    HomogeneityCompleteness
-        Two numbers between 0 and 1: the mutual information over the entropy of the true and of the predicted labels.
-        The number of a labelling without entropy (a single cluster) is 1.
-
-    Notes
-    -----
-    One pass; none for a table. Source: Rosenberg and Hirschberg, EMNLP-CoNLL 2007.
-
-    Examples
-    --------
-    >>> homogeneity_completeness([0, 0, 1, 1], [0, 0, 0, 0])
-    HomogeneityCompleteness(homogeneity=0.0, completeness=1.0)
-    """
-    information, true_entropy, predicted_entropy = _information(as_table(labels_true, labels_pred).counts)
-    return HomogeneityCompleteness(
-        _ratio(information, true_entropy) if true_entropy else 1.0,
-        _ratio(information, predicted_entropy) if predicted_entropy else 1.0,
-    )
+    return _shared(as_table(labels_true, labels_pred), lambda a, b: sqrt(a * b))
 
 
 def v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
-    """Return the harmonic mean of homogeneity and completeness, between 0 and 1.
+    """Return the mutual information of two labellings over the mean of their entropies, between 0 and 1.
 
     Parameters
     ----------
@@ -117,7 +61,7 @@ def v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> fl
 
     Notes
     -----
-    One pass; none for a table. It equals the normalized mutual information with the arithmetic average.
+    One pass; none for a table. It is the harmonic mean of homogeneity and completeness.
     Source: Rosenberg and Hirschberg, EMNLP-CoNLL 2007.
 
     Examples
@@ -125,7 +69,7 @@ def v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> fl
     >>> v_measure([0, 0, 1, 1], [0, 1, 0, 1])
     0.0
     """
-    return normalized_mutual_information(labels_true, labels_pred, average="arithmetic")
+    return _shared(as_table(labels_true, labels_pred), lambda a, b: (a + b) / 2)
 
 
 def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
@@ -158,36 +102,6 @@ def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = N
     above_chance = together * total - true * predicted
     best = (true + predicted) * total - 2 * true * predicted
     return 2 * above_chance / best if best else 1.0
-
-
-def rand_index(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
-    """Return the share of pairs of rows on which two labellings agree, together in both or apart in both.
-
-    Parameters
-    ----------
-    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both.
-
-    Returns
-    -------
-    float
-        1 if and only if the labellings are equal up to the names of the labels. High by chance with many labels:
-        compare methods by `adjusted_rand_index`.
-
-    Notes
-    -----
-    One pass; none for a table. Pairs are counted in exact integers, for any number of rows.
-    Source: Rand, Journal of the American Statistical Association 66, 1971; thesis section 4.4.2.
-
-    Examples
-    --------
-    >>> round(rand_index([0, 0, 1, 1], [0, 1, 0, 1]), 3)
-    0.333
-    """
-    counts = as_table(labels_true, labels_pred).counts
-    together = _pairs(counts[counts > 0])
-    true, predicted, total = _pairs(counts.sum(axis=1)), _pairs(counts.sum(axis=0)), _pairs(counts.sum())
-    return (total + 2 * together - true - predicted) / total if total else 1.0
 
 
 def purity(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
@@ -235,6 +149,13 @@ def matching_accuracy(labels_true: Labelling, labels_pred: RowArray | None = Non
     return int(counts[scipy.optimize.linear_sum_assignment(counts, maximize=True)].sum()) / int(counts.sum())
 
 
+def _shared(table: ContingencyTable, average: Callable[[float, float], float]) -> float:
+    """Return the mutual information over an average of both entropies; 1 if both are zero."""
+    information, *entropies = _information(table.counts)
+    most = average(*entropies)
+    return min(max(information / most, 0.0), 1.0) if most else float(not any(entropies))
+
+
 def _information(counts: Integers) -> tuple[float, float, float]:
     """Return the mutual information and the entropies of the row and the column labels, in nats."""
     n = float(counts.sum())
@@ -248,10 +169,6 @@ def _information(counts: Integers) -> tuple[float, float, float]:
 
 def _expected_log(weights: Any, ratios: Any, total: float) -> float:
     return fsum((weights / total * np.log(ratios)).tolist())
-
-
-def _ratio(information: float, entropy: float) -> float:
-    return min(max(information / entropy, 0.0), 1.0) if entropy else 0.0
 
 
 def _pairs(sizes: Any) -> int:

@@ -187,39 +187,6 @@ def gaussian_mixture(
     return lazy_mixture(mixture, chunk_rows, dtype)
 
 
-def varied_mixture(
-    n_samples: int,
-    n_features: int,
-    n_clusters: int,
-    *,
-    chunk_rows: ChunkRows = "auto",
-    dtype: npt.DTypeLike = np.float32,
-    random_state: int = 0,
-) -> tuple[RowArray, RowArray]:
-    """Simulate spherical clusters of different sizes and spreads.
-
-    Parameters and results are those of `gaussian_mixture`. With k clusters, centres are uniform in [0, k/3]^d, the
-    standard deviation of each is uniform in [0.1, 1.1], and their probabilities are proportional to draws from
-    [1, 2].
-
-    Notes
-    -----
-    Source: Yates, PhD thesis, Lancaster 2017, section 4.4.3, the continuous features; there about 100 k rows.
-
-    Examples
-    --------
-    >>> X, y = varied_mixture(500, 4, 5)
-    >>> X.dtype, y.max().compute()
-    (dtype('float32'), np.int64(4))
-    """
-    check_sizes(n_samples=n_samples, n_features=n_features, n_clusters=n_clusters)
-    random = parameter_stream(random_state)
-    proportions = _cumulate(random.uniform(1, 2, n_clusters), n_clusters)
-    centres = random.uniform(0, n_clusters / 3, (n_clusters, n_features))
-    scales = random.uniform(0.1, 1.1, (n_clusters, 1))
-    return lazy_mixture(Mixture(random_state, n_samples, centres, scales, proportions=proportions), chunk_rows, dtype)
-
-
 def separated_mixture(
     n_samples: int,
     n_features: int,

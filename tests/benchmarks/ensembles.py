@@ -10,10 +10,10 @@ import numpy as np
 from mdh_dask import ConsensusClustering, HyperplaneEnsemble, RandomProjectionTree
 from mdh_dask.io import open_rows
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.simulate import varied_mixture
 
 from .honesty import CLOUDS, MOST_SPLIT
 from .many_trees import MIXTURES, N_PROJECTIONS, N_TREES, SETS, SHAPES, tables_of_trees
+from .mixtures import varied_mixture
 from .shared import FOLDER, SKIPPED, Table, interleaved, labelled_set, store_mixture, two_threads, verdict
 
 CLOUDS_OF_ENSEMBLES = ("normal", "uniform square", "Student t3", "lognormal", "exponential")

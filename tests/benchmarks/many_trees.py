@@ -9,9 +9,10 @@ import numpy as np
 
 from mdh_dask import ConsensusClustering, RandomProjectionTree, consensus
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.simulate import bolton_mixture, gaussian_mixture, noisy_axes_mixture, varied_mixture
+from mdh_dask.simulate import bolton_mixture, gaussian_mixture, noisy_axes_mixture
 
 from .kept import run_cells
+from .mixtures import varied_mixture
 from .shape_sets import draw
 from .shared import FOLDER, SKIPPED, Table, labelled_set, verdict
 

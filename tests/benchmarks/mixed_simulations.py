@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mdh_dask.simulate import latent_mixture, mixed_mixture
+from mdh_dask.simulate import mixed_mixture
 
 from .kept import run_cells
 from .mixed import EMBEDDINGS, OTHERS, OURS, MixedSet, labels_of_prototypes, labels_of_tree, nmi_and_clusters
+from .mixtures import latent_mixture
 from .shared import Table
 
 SHORT: dict[str, Any] = {"n_seeds": 1, "shapes": ((5, 5), (5, 20)), "methods": ("MDH_hier on CSE", "dePDDP on CSE")}

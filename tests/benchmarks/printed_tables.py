@@ -22,10 +22,10 @@ from mdh_dask import (
     SpectralClustering,
 )
 from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
-from mdh_dask.simulate import varied_mixture
 
 from . import published_settings
 from .figure_regret import ALPHA
+from .mixtures import varied_mixture
 from .published import (
     HIERARCHICAL,
     JMLR_METHODS,

@@ -6,7 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import sklearn.metrics as reference
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdh_dask.metrics import (
@@ -15,11 +15,9 @@ from mdh_dask.metrics import (
     adjusted_rand_index,
     binary_v_measure,
     contingency_table,
-    homogeneity_completeness,
     matching_accuracy,
     normalized_mutual_information,
     purity,
-    rand_index,
     success_ratio,
     v_measure,
 )
@@ -148,20 +146,11 @@ class TestContingency:
 
 
 class TestAgainstScikitLearn:
-    @pytest.mark.parametrize("average", ["geometric", "arithmetic", "min", "max"])
     @given(labels=labellings())
-    def test_normalized_mutual_information(self, average, labels):
-        expected = reference.normalized_mutual_info_score(*labels, average_method=average)
-        assert normalized_mutual_information(*labels, average=average) == pytest.approx(expected, abs=1e-12)
-
-    @given(labellings())
-    def test_homogeneity_completeness_and_v_measure(self, labels):
-        expected = reference.homogeneity_completeness_v_measure(*labels)
-        assert (*homogeneity_completeness(*labels), v_measure(*labels)) == pytest.approx(expected, abs=1e-12)
-
-    @given(labellings())
-    def test_rand_index(self, labels):
-        assert rand_index(*labels) == pytest.approx(reference.rand_score(*labels), abs=1e-12)
+    def test_mutual_information_and_v_measure(self, labels):
+        expected = reference.normalized_mutual_info_score(*labels, average_method="geometric")
+        assert normalized_mutual_information(*labels) == pytest.approx(expected, abs=1e-12)
+        assert v_measure(*labels) == pytest.approx(reference.v_measure_score(*labels), abs=1e-12)
 
     @given(labellings())
     def test_adjusted_rand_index(self, labels):
@@ -188,15 +177,6 @@ class TestAgainstBruteForce:
         correct = sum(np.unique(true[predicted == name], return_counts=True)[1].max() for name in set(predicted))
         assert purity(*labels) == pytest.approx(correct / len(true))
 
-    @given(labellings(min_size=2))
-    def test_rand_index_counts_pairs_of_rows(self, labels):
-        together = [np.equal.outer(x, x)[np.triu_indices(len(x), 1)] for x in labels]
-        both, (true, predicted) = (together[0] & together[1]).sum(), (x.mean() for x in together)
-        chance = true * predicted * len(together[0])
-        best = (true + predicted) / 2 * len(together[0])
-        assume(not np.isclose(best, chance))
-        assert adjusted_rand_index(*labels) == pytest.approx((both - chance) / (best - chance), abs=1e-9)
-
 
 class TestLaws:
     @pytest.mark.parametrize("score", BINARY_SCORES)
@@ -212,7 +192,7 @@ class TestLaws:
         assert (score(*labels) == 1.0) == same_partition(*labels)
         assert score(labels[0], -labels[0]) == 1.0
 
-    @pytest.mark.parametrize("score", [*SCORES, *BINARY_SCORES, homogeneity_completeness])
+    @pytest.mark.parametrize("score", [*SCORES, *BINARY_SCORES])
     def test_table_dask_and_numpy_give_the_same(self, score):
         true, predicted = np.arange(30) % 4, np.arange(30) % 5 // 3
         expected = score(true, predicted)
@@ -228,8 +208,7 @@ class TestOneCluster:
 
     @pytest.mark.parametrize("labels", [([0, 0, 0, 1], [5, 5, 5, 5]), ([5, 5, 5, 5], [0, 0, 0, 1])])
     def test_on_one_side_shares_no_information(self, labels):
-        for average in ["geometric", "arithmetic", "min", "max"]:
-            assert normalized_mutual_information(*labels, average=average) == 0.0
+        assert normalized_mutual_information(*labels) == 0.0
         assert adjusted_rand_index(*labels) == v_measure(*labels) == 0.0
         assert matching_accuracy(*labels) == 0.75
 
@@ -283,5 +262,3 @@ def test_scores_need_two_labellings_or_a_table():
         purity([0, 1])
     with pytest.raises(TypeError, match="a table and an array"):
         purity(table_of([[1]]), [0])
-    with pytest.raises(ValueError, match="geometric, arithmetic, min, max; got 'mean'"):
-        normalized_mutual_information([0], [0], average="mean")
