@@ -15,14 +15,9 @@ class Journal(Protocol):
 
     name: str
     """Identifies the job, the same in every run."""
-    scratch: str
-    """Identifies the job and its work folder; names its temporary files elsewhere."""
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
         """Return the stored value of the next pass, or compute and store it."""
-
-    def note(self, name: str, decide: Callable[[], Any]) -> Any:
-        """Return a decision that depends on the machine, as made in the first run."""
 
 
 _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)

@@ -23,7 +23,7 @@ from .layout import (
     repeated_rows,
     sparse_blocks,
 )
-from .mapping import map_rows, select_rows, under_own_names, work_through
+from .mapping import Cache, kept, map_rows, select_rows, under_own_names, work_through
 from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
 from .progress import Progress, announced, one_bar
 from .reduction import COMBINE_EVERY, Statistic, Together, reduce_rows
@@ -31,6 +31,7 @@ from .reduction import COMBINE_EVERY, Statistic, Together, reduce_rows
 __all__ = [
     "COMBINE_EVERY",
     "Announce",
+    "Cache",
     "Outcome",
     "Pass",
     "Plan",
@@ -42,6 +43,7 @@ __all__ = [
     "fit_chunks",
     "holds_compact",
     "is_dask",
+    "kept",
     "known_chunks",
     "map_rows",
     "merge_chunks",

@@ -1,8 +1,9 @@
-"""Functions applied to every chunk, with row-aligned results; shared parameters and names of tasks; threads."""
+"""Functions applied to every chunk, with row-aligned results; rows kept in memory; names of tasks; threads."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import dask
@@ -14,12 +15,20 @@ from dask.delayed import Delayed
 from dask.system import CPU_COUNT
 
 from .._blas import one_blas_thread
+from .._process import memory_limit
 from .._sparse import parts_of
 from .._typing import AnyArray, RowArray
 from .layout import check_lengths, follow_chunks, is_dask
 
 ROWS_OF_A_THREAD = 2**14
 """Fewest rows that are worth a thread."""
+
+Cache = Literal["auto", "memory"]
+
+SHARE_OF_MEMORY = 0.25
+"""Largest share of memory for rows that are kept."""
+
+logger = logging.getLogger(__name__)
 
 
 def map_rows(
@@ -135,3 +144,23 @@ def under_own_names(array: da.Array) -> da.Array:
     names = {key: own(key) for key in graph}
     renamed = {names[key]: node.substitute(names, key=names[key]) for key, node in graph.items()}
     return da.Array(renamed, array.name + suffix, array.chunks, meta=array._meta)
+
+
+def kept(rows: RowArray, cache: Cache | None) -> RowArray:
+    """Return lazy rows that are computed once, into the memory of the workers or of this process.
+
+    With ``"auto"`` only if they take at most a quarter of it. Otherwise, and with None, every pass computes
+    them. The memory is free once nothing refers to the rows.
+    """
+    if not is_dask(rows) or cache is None or (cache == "auto" and rows.nbytes > SHARE_OF_MEMORY * memory_of_workers()):
+        return rows
+    logger.info("%.3g MB of features kept in memory", rows.nbytes / 1e6)
+    return under_own_names(rows).persist()
+
+
+def memory_of_workers() -> float:
+    """Return the memory of all workers of the current cluster in bytes, or of this machine without one."""
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    if client is None:
+        return memory_limit()
+    return sum(worker["memory_limit"] or 0 for worker in client.scheduler_info(n_workers=-1)["workers"].values())

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._levels import NO_LEVELS
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
-from ..chunks import Plan, is_dask
+from ..chunks import Cache, Plan, is_dask
 from ..density_trees.model import DensityModel
 from ..density_trees.passes import DOUBLINGS
 from ..density_trees.plan import DensitySettings, cluster
 from ..growth.passes import rows_in_memory
-from ..io.keeping import Cache
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
 from ..tree.clusters import Level

@@ -8,12 +8,12 @@ import numpy as np
 
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Integers
+from ..chunks import Cache
 from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
 from ..density.kde import CERTAIN_DEPTH
 from ..growth.branches import GrowthSettings
 from ..growth.nearby import LEAST_ROWS
 from ..growth.order import ORDERS
-from ..io.keeping import Cache
 from ..projections import FROM_ORIGIN, PROJECTIONS, WITH_COLUMNS
 from ..projections.directions import Proposal
 from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS

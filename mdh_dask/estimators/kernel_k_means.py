@@ -12,8 +12,7 @@ from sklearn.utils import get_tags
 from .._typing import Floats, RowArray
 from .._words import full_count
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_number_of_features, gap_sample, k_means
-from ..chunks import Plan
-from ..io.keeping import Cache
+from ..chunks import Cache, Plan
 from .base import ClusterEstimator
 from .checks import categorical_columns, check_first_look
 from .constraints import Interval

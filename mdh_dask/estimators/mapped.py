@@ -11,10 +11,9 @@ from sklearn.utils import Tags, get_tags
 
 from .._state import FeatureMap
 from .._typing import RowArray
-from ..chunks import Announce, Plan, fit_chunks, is_dask, merge_chunks, run_together
+from ..chunks import Announce, Cache, Plan, fit_chunks, is_dask, kept, merge_chunks, run_together
 from ..columns.coding import TypedRows
 from ..growth.passes import Sample, draw
-from ..io.keeping import Cache, kept
 from ..kernels import KERNELS
 from ..kernels.truncated_svd import TruncatedSVDMap
 from ..summaries.history import MOST_VALUES, REMEMBERED
@@ -88,11 +87,9 @@ class Mapped(RowValues):
         `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns that a named map
         uses. For sparse rows of more than 1000 columns, None is ``"truncated_svd"``: their samples would be too large
         as dense rows.
-    cache : {"auto", "memory", "disk"} or None
-        Cache for the features of lazy rows between passes: the memory of the workers, or a scratch array in
-        Dask's ``temporary-directory``, which all workers must see. ``"auto"``: memory, if they take at most a quarter
-        of it, else disk, if it is on this machine and has room, else none. With None they are computed again in every
-        pass.
+    cache : {"auto", "memory"} or None
+        Cache for the features of lazy rows between passes: the memory of the workers. ``"auto"``: if they take at most
+        a quarter of it. Otherwise, and with None, they are computed again in every pass.
 
     Attributes
     ----------
@@ -205,12 +202,12 @@ class Mapped(RowValues):
         """
         features = self._features_of(rows, feature_map)
         n_passes = feature_map.n_passes_
-        with kept(features, self.cache, self._bar(f"pass {n_passes + 1}: mapping")) as there:
-            if is_dask(features) and there is features:
-                # The first passes were those of the feature map; the others map all rows again.
-                return work(there, self._bar, n_passes)
-            work(there, lambda description: self._bar(f"features, {description}"), 0)
-            return n_passes + 1
+        there = kept(features, self.cache)
+        if is_dask(features) and there is features:
+            # The first passes were those of the feature map; the others map all rows again.
+            return work(there, self._bar, n_passes)
+        work(there, lambda description: self._bar(f"features, {description}"), 0)
+        return n_passes + 1
 
     def _passes_on_features(self, fewest: int, most: int | None) -> tuple[int, int | None]:
         """Return the fewest and the most passes of `fit` over the rows, for those over rows or features."""
@@ -218,7 +215,7 @@ class Mapped(RowValues):
             return fewest, most
         # Cached features are mapped once, after the pass that chooses the landmarks.
         fewest = 2 if self.cache is not None else 1 + fewest
-        return fewest, 2 if self.cache in ("memory", "disk") else None if most is None else 1 + most
+        return fewest, 2 if self.cache == "memory" else None if most is None else 1 + most
 
     @property
     def _map(self) -> FeatureMap | None:

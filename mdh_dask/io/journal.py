@@ -39,15 +39,12 @@ class FolderJournal:
     folder: Path
     name: str
     passes: list[Pass] = field(default_factory=list, init=False)
-    scratch: str = field(init=False)
-    """Name for the temporary files of the job elsewhere."""
     _key: str = field(init=False)
     _n_kept: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._key = self.name
-        self.scratch = codec.digest(self.name, str(self.folder.resolve()))[:16]
 
     def recall(self, statistic: Any, arrays: Sequence[Any], compute: Callable[[], Any]) -> Any:
         """Return the stored value of the next pass, or compute and store it."""
@@ -65,18 +62,6 @@ class FolderJournal:
             value, seconds = self._timed(about, compute)
             value = self._keep(kept, value, seconds)
         return value
-
-    def note(self, name: str, decide: Callable[[], Any]) -> Any:
-        """Return a decision that depends on the machine, as made in the first run."""
-        kept = self.folder / f"{name}-{self.name[:16]}.npz"
-        try:
-            return codec.load(kept)
-        except codec.OtherFormatError:
-            raise
-        except (FileNotFoundError, ValueError):
-            decision = decide()
-            codec.store(kept, decision)
-            return decision
 
     def _kept(self, file: Path, about: tuple[str, int, int]) -> Any:
         try:

@@ -5,7 +5,6 @@ import dask.array as da
 import numpy as np
 import pytest
 from cases import new
-from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -21,12 +20,11 @@ from mdh_dask import (
 from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.estimators import states
 from mdh_dask.estimators.registry import estimators
-from mdh_dask.io import keeping
 from mdh_dask.kernels import RBF, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
 
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
-CACHES = ["auto", "memory", "disk", None]
+CACHES = ["auto", "memory", None]
 METHODS = [
     new(name, **{"DePDDP": {"min_cluster_size": 50}, "KernelDePDDP": {"min_cluster_size": 50}}.get(name, {}))
     for name, cls in estimators().items()
@@ -147,7 +145,7 @@ class Reads:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cache", "refine"), in_turns(["memory", "disk"], [False, True]))
+@pytest.mark.parametrize(("cache", "refine"), [("memory", False), ("auto", True)])
 def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, refine):
     reads = Reads(rows)
     model = tree_of_rows(cache=cache, refine=refine).fit(reads.rows)
@@ -201,22 +199,6 @@ def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatc
     with dask.config.set({"mdh-dask.block-size": "40kB"}):
         tree_of_rows(feature_map=MAP).fit(X)
     assert max(lengths) == 100
-
-
-# What is kept, and that it goes
-
-
-@pytest.mark.parametrize(
-    ("memory", "free", "place"), [(10**9, 10**9, "memory"), (1000, 10**9, "disk"), (1000, 1000, None)]
-)
-def test_the_estimator_keeps_features_where_there_is_room(rows, monkeypatch, memory, free, place):
-    places = []
-    chosen = keeping.chosen_place
-    monkeypatch.setattr(keeping, "memory_limit", lambda: memory)
-    monkeypatch.setattr(keeping.shutil, "disk_usage", lambda path: type("Usage", (), {"free": free}))
-    monkeypatch.setattr(keeping, "chosen_place", lambda *args: places.append(chosen(*args)) or places[-1])
-    tree_of_rows().fit(da.from_array(rows, chunks=(300, 2)))
-    assert places == [place]
 
 
 # Parameters

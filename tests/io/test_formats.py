@@ -103,15 +103,10 @@ def test_a_model_of_a_later_format_is_refused_with_the_remedy(written, tmp_path)
     )
 
 
-@pytest.mark.parametrize("kept", ["pass", "decision"])
-def test_a_journal_of_another_format_is_refused_with_the_remedy(kept, tmp_path, monkeypatch):
+def test_a_journal_of_another_format_is_refused_with_the_remedy(tmp_path, monkeypatch):
     def work():
-        journal = FolderJournal(tmp_path, "job")
-        with keeping(journal):
-            if kept == "decision":
-                journal.note("cache", lambda: "disk")
-            else:
-                job_estimator().fit(job_rows())
+        with keeping(FolderJournal(tmp_path, "job")):
+            job_estimator().fit(job_rows())
 
     with monkeypatch.context() as patch:
         patch.setattr(codec, "FORMAT", 2)

@@ -194,13 +194,12 @@ ESTIMATORS = {
     "ordered": DivisiveClustering(order="scatter", max_clusters=3, n_projections=20, sample_size=300),
     "features": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache=None, sample_size=300),
     "features in memory": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache="memory", sample_size=300),
-    "features on disk": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache="disk", sample_size=300),
 }
 
 
 @pytest.fixture(autouse=True)
-def scratch(tmp_path):
-    with dask.config.set({"temporary-directory": str(tmp_path / "scratch"), "scheduler": "threads"}):
+def threads():
+    with dask.config.set(scheduler="threads"):
         yield
 
 

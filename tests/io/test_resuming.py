@@ -1,6 +1,5 @@
 """Arrays whose writing was interrupted: what is there stays, what is not is written, nothing half-written counts."""
 
-import os
 from pathlib import Path
 
 import dask
@@ -8,12 +7,9 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask._journal import keeping
 from mdh_dask.chunks import Statistic, map_rows
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import NOTES
-from mdh_dask.io.journal import FolderJournal
-from mdh_dask.io.keeping import kept
 
 N = 100
 LABELS = np.arange(N, dtype="int32") * 7 % 13
@@ -146,35 +142,3 @@ def test_behind_a_url_an_array_is_resumed_too():
     assert write(lazy(computed=second), url) == LABELS.sum()
     assert (len(first), sorted(first + second)) == (7, list(range(0, N, 10)))
     np.testing.assert_array_equal(open_rows(url, ndim=1), LABELS)
-
-
-# Features that are kept on disk while a job runs
-
-
-def test_kept_features_of_a_job_survive_a_failure_and_go_at_the_end(tmp_path):
-    scratch, computed = tmp_path / "scratch", []
-
-    def passes(fails):
-        with (
-            dask.config.set({"temporary-directory": str(scratch), "scheduler": "synchronous"}),
-            keeping(FolderJournal(tmp_path / "work", "job")),
-            kept(lazy(computed=computed)[:, None].astype("float32"), "disk") as features,
-        ):
-            assert float(features.sum().compute()) == LABELS.sum()
-            if fails:
-                raise Stop
-
-    with pytest.raises(Stop):
-        passes(fails=True)
-    assert len(os.listdir(scratch)) == 1
-    passes(fails=False)
-    assert sorted(computed) == list(range(0, N, 10))
-    assert os.listdir(scratch) == []
-
-
-def test_where_features_are_kept_is_decided_once_for_a_job(tmp_path, monkeypatch):
-    rows = da.zeros((10, 2), chunks=5) + 1
-    for decision in ("memory", "disk"):
-        monkeypatch.setattr("mdh_dask.io.keeping.chosen_place", lambda *_, chosen=decision: chosen)
-        with keeping(FolderJournal(tmp_path, "job")), kept(rows, "auto") as features:
-            assert "features.zarr" not in str(features.dask)
