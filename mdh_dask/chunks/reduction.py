@@ -127,13 +127,15 @@ def reduce_rows(
         Dask arrays have one block of columns.
     progress: returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy
         input.
-    name: name of the pass in Dask's dashboard; by default that of the statistic.
+    name: name of the pass in the dashboard and in traces, see `mdh_dask._traces`; by default that of the statistic.
     Returns ``statistic.finalise`` of the state of all rows, computed by the current Dask scheduler.
     """
     check_lengths(arrays)
 
     def reduced() -> Any:
-        with traced(name or type(statistic).__name__):
+        first = arrays[0]
+        counts = {"rows": first.shape[0], "chunks": first.numblocks[0] if is_dask(first) else 1}
+        with traced(name or type(statistic).__name__, **counts):
             return _reduced(statistic, arrays, progress)
 
     journal = current_journal()

@@ -123,7 +123,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         if groups is not None:
             self._check_groups(weights)
             X, groups = without_groups(X, groups)
-        with one_bar(self.progress), traced(f"fit {type(self).__name__}"):
+        with one_bar(self.progress), traced(f"fit {type(self).__name__}") as note:
             read = self._read(X, fits=True)
             self._take_columns(read)
             self._look_at_columns(read.array)
@@ -145,6 +145,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 feature_map: Any = getattr(self, "feature_map_", None)  # not all models have one
                 if hasattr(feature_map, "landmarks_"):
                     feature_map.landmarks_ = self._original(feature_map.landmarks_)
+                note(rows=rows.shape[0], columns=rows.shape[1], clusters=self.n_clusters_, passes=self.n_passes_)
             finally:
                 self._ends = self._parts = self._seen = None
         return self

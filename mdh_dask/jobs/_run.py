@@ -7,6 +7,7 @@ from typing import Any
 from .._fields import JobError
 from .._journal import keeping
 from .._locations import HIDDEN
+from .._traces import traced
 from .._words import full_count
 from ..chunks import holds_compact
 from ..clusters.kinds import CLUSTERS
@@ -39,7 +40,7 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
         anew = restart or run.begins_anew(about)
         if (why := run.nothing_to_do(anew)) is not None:
             return why
-        with _attempt(job) as run.fence:
+        with _attempt(job) as run.fence, traced(f"job {job.run['name'] or job.path.stem}"):
             if anew or not run.is_ready():
                 run.begin(about, anew)
                 run.work.ready(run.make(about))

@@ -15,6 +15,7 @@ from .._errors import ContentsError
 from .._journal import keeping
 from .._locations import stored
 from .._state import ComparedState
+from .._traces import traced
 from .._words import full_count
 from ..chunks import announced
 from ..estimators.drift import drift
@@ -104,7 +105,7 @@ class ScheduledRun(Run):
                 self._fit()
             for name in new_scenes(self.opened, self.ledger):
                 if name not in self.damaged.why:
-                    with self.damaged.noted(name):
+                    with self.damaged.noted(name), traced("label scene", scene=name):
                         self._label(name)
         outputs, name = self.last(about)
         about_model = (self._place(self._version()), self._model(self._version()))

@@ -124,13 +124,3 @@ def test_a_fit_with_a_feature_map_is_one_bar(capsys):
     text = capsys.readouterr().err
     assert text.count("\n") == 1
     assert shares(text)[-1] == 100
-
-
-def test_passes_have_their_names_in_the_dashboard_of_a_cluster(client):
-    rows = np.random.default_rng(0).normal(size=(900, 3)) + np.repeat([[0], [9], [18]], 300, axis=0)
-    RandomProjectionTree(n_projections=20).fit(da.from_array(rows, chunks=(200, 3)))
-    names = client.run_on_scheduler(
-        lambda dask_scheduler: {span.name for span in dask_scheduler.extensions["spans"].spans.values()}
-    )
-    passes = {name for name in names if name[0] == "fit RandomProjectionTree" and len(name) == 2}
-    assert any(name[1].startswith("pass 1: ") for name in passes)
