@@ -77,16 +77,10 @@ def main() -> None:
     "row,label.",
 )
 @click.option(
-    "--weights",
-    metavar="PATH",
-    help="Path or URL of how many equal rows each row stands for: whole numbers from 0 in a Zarr array or a .npy file, "
-    "or in a table of one column.",
-)
-@click.option(
-    "--weight-column",
-    metavar="NAME",
-    help="Column of FEATURES with such weights, which is not clustered: a name in a table, otherwise a number from 0.",
-)
+    "--weight-column", metavar="NAME",
+    help="Column of FEATURES that says how many equal rows each row stands for, in whole numbers from 0, and is not "
+    "clustered: a name in a table, otherwise a number from 0.",
+)  # fmt: skip
 @click.option(
     "--groups",
     metavar="NAME",

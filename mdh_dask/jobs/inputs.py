@@ -164,7 +164,7 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
 
 def beside_of(given: Mapping[str, Any]) -> StoredBeside:
     """Return where what belongs to rows is, from the values of ``[input]``."""
-    own = {key: given.get(key) for key in ("labels", "weights", "weight_column", "groups")}
+    own = {key: given.get(key) for key in ("labels", "weight_column", "groups")}
     named = {"ids": given.get("id_column"), "texts": given.get("text_column")}
     return StoredBeside(**own, **named, missing_chunks=given.get("missing_chunks", "error"))
 

@@ -73,7 +73,6 @@ COLUMN = Field("the name of a column, or its number from 0", lambda value: type(
 ROWS = {
     "path": PATH,
     "labels": PLACE,
-    "weights": PLACE,
     "weight_column": COLUMN,
     "groups": COLUMN,
     "id_column": COLUMN,

@@ -84,7 +84,6 @@ def fit(
     ids: bool = False,
     columns: Sequence[str | int] | None = None,
     known_labels: str | None = None,
-    weights: str | None = None,
     weight_column: str | int | None = None,
     groups: str | int | None = None,
     id_column: str | int | None = None,
@@ -121,11 +120,9 @@ def fit(
     known_labels : str, optional
         Path or URL of the labels of some rows, for trees and `SemiSupervisedMDH`: a Zarr array or ``.npy`` file of
         integers, -1 for rows without a label, or a ``.csv`` or Parquet file with the columns ``row`` and ``label``.
-    weights : str, optional
-        Path or URL of how many equal rows each row stands for, for estimators whose `fit` takes `sample_weight`: whole
-        numbers from 0 in a Zarr array or ``.npy`` file of shape (n_rows,), or in a table of one column.
     weight_column : str or int, optional
-        Column of the rows with the weights instead, which is not clustered: a name in a table, otherwise a number.
+        Column that says how many equal rows each row stands for, in whole numbers from 0, and is not clustered: a name
+        in a table, otherwise a number.
     groups : str or int, optional
         Column that names the group of each row and is not clustered, for estimators whose `fit` takes `groups`: rows of
         one group, such as a donor or a day, may depend on each other.
@@ -165,10 +162,10 @@ def fit(
     2
     """
     outputs = Outputs(labels, model, report, overwrite, confidence=confidence, ids=ids)
-    stored = StoredBeside(known_labels, weights, weight_column, groups, missing_chunks, id_column, text_column)
+    stored = StoredBeside(known_labels, weight_column, groups, missing_chunks, id_column, text_column)
     stored.check(estimator)
     check_ids(id_column, labels)
-    outputs.check(features, *(path for path in (known_labels, weights, previous) if path))
+    outputs.check(features, *(path for path in (known_labels, previous) if path))
     before = None if previous is None else load_model(previous)
     table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
     beside, cluster = stored.open(features, len(table.rows)), cluster or current_cluster()

@@ -151,10 +151,8 @@ class StoredBeside:
 
     labels: str | None = None
     """Path or URL; see `open_labels`."""
-    weights: str | None = None
-    """Path or URL of a Zarr array or a ``.npy`` file of shape (n_rows,), or of a table of one column."""
     weight_column: str | int | None = None
-    """Column of the rows with the weights instead: a name in a table, otherwise a number from 0."""
+    """Column with the weights: a name in a table, otherwise a number from 0."""
     groups: str | int | None = None
     """Column that names the group of each row; rows of one group may depend on each other."""
     missing_chunks: MissingChunks = "error"
@@ -167,19 +165,10 @@ class StoredBeside:
     def check(self, estimator: Any) -> None:
         """Raise a SettingError if an estimator does not take these, or some exclude others."""
         check_labels(estimator, self.labels)
-        self._check_weights()
+        if self.weight_column is not None and self.labels is not None:
+            raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
         if self.groups is not None:
             check_groups(estimator)
-
-    def _check_weights(self) -> None:
-        if self.weights is None and self.weight_column is None:
-            return
-        if self.weights is not None and self.weight_column is not None:
-            raise SettingError(
-                f"expected weights in a file or in a column; got {self.weights} and {self.weight_column}"
-            )
-        if self.labels is not None:
-            raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
 
     def clustered(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
         """Return the columns to cluster: those asked for, by default all but those of weights and groups.
@@ -219,15 +208,11 @@ class StoredBeside:
         return RowsBeside(labels, self._weights(features, n_rows), groups, ids, id_name, texts)
 
     def _weights(self, features: str, n_rows: int) -> RowWeights | None:
-        if self.weight_column is not None:
-            source = f"the column {self.weight_column} of {features}"
-            rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
-            values = _values(rows)[:, 0]
-        elif self.weights is not None:
-            source, values = self.weights, _stored(self.weights, self.missing_chunks)
-        else:
+        if self.weight_column is None:
             return None
-        return RowWeights(whole_weights(values, n_rows, f"the weights in {source}"), source)
+        source = f"the column {self.weight_column} of {features}"
+        rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
+        return RowWeights(whole_weights(_values_of(rows.compute())[:, 0], n_rows, f"the weights in {source}"), source)
 
     def _column(self, features: str, name: str | int | None) -> RowArray | None:
         if name is None:
@@ -266,23 +251,6 @@ def check_groups(estimator: Any) -> None:
 def _texts(table: Any) -> Any:
     """Return the only column of a table of Arrow."""
     return np.array(table.column(0).to_pylist(), dtype=object)[:, None]
-
-
-def _stored(path: str, missing_chunks: MissingChunks) -> Any:
-    """Return the numbers of an array or of a table with one column."""
-    kind = inputs.kind_of(path)
-    if kind == "npy":
-        return load_npy(path)
-    if kind == "Zarr":
-        return np.asarray(open_rows(path, ndim=1, missing_chunks=missing_chunks))
-    rows = inputs.open_features(path).rows
-    if rows.shape[1] != 1:
-        raise ValueError(f"expected one column of weights in {path}; got {rows.shape[1]}: keep only one")
-    return _values(rows)[:, 0]
-
-
-def _values(rows: RowArray) -> Any:
-    return _values_of(rows.compute())
 
 
 def _values_of(block: Any) -> Any:

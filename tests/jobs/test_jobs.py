@@ -37,7 +37,7 @@ def test_an_input_has_a_method_that_clusters_it_unless_it_comes_night_by_night()
 def test_the_least_job_has_the_defaults_of_the_command_line(tmp_path):
     read = job(LEAST, tmp_path)
     assert read.input == {
-        "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "weights": None, "weight_column": None,
+        "kind": "rows", "path": f"{tmp_path}/x.zarr", "labels": None, "weight_column": None,
         "groups": None, "id_column": None, "text_column": None, "previous": None, "ids": None,
         "columns": None, "missing_chunks": "error",
     }  # fmt: skip

@@ -29,7 +29,6 @@ def store(tmp_path_factory):
     weights = rng.integers(0, 4, N)
     write_rows(rows, folder / "x.zarr", chunk_rows=100)
     np.save(folder / "w.npy", weights)
-    write_rows(weights, folder / "w.zarr", chunk_rows=70)
     table = pa.table({"a": rows[:, 0], "times": weights, "b": rows[:, 1]})
     pa.csv.write_csv(table.select(["times"]), folder / "w.csv")
     pa.csv.write_csv(table, folder / "x.csv")
@@ -52,7 +51,6 @@ def fit(folder, *args):
 @pytest.mark.parametrize(
     ("name", "option", "value"),
     [
-        ("x.zarr", "--weights", "w.npy"), ("x.zarr", "--weights", "w.zarr"), ("x.zarr", "--weights", "w.csv"),
         ("x.csv", "--weight-column", "times"), ("x.parquet", "--weight-column", "times"),
         ("x.npy", "--weight-column", "2"), ("x.npz", "--weight-column", "2"),
     ],
@@ -66,8 +64,9 @@ def test_commands_weight_rows_as_the_estimator_does(store, tmp_path, name, optio
     loaded = load_model(tmp_path / "m.zarr")
     assert loaded.tree_ == model.tree_
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
-    said = f"{value} of .*{name}" if option == "--weight-column" else value
-    assert re.search(f"{said}, a sum of {model.tree_.n_rows[0]}; the model counts them", report.read_text())
+    assert re.search(
+        f"{value} of .*{name}, a sum of {model.tree_.n_rows[0]}; the model counts them", report.read_text()
+    )
 
 
 def test_the_column_of_weights_is_never_clustered(store, tmp_path):
@@ -80,64 +79,46 @@ def test_the_column_of_weights_is_never_clustered(store, tmp_path):
 @pytest.mark.slow
 def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_path):
     folder, _ = store
-    both, own = (
-        zarr.create_array(tmp_path / name, shape=shape, chunks=(100, *shape[1:]), dtype="f8")
-        for name, shape in (("both.zarr", (N, 3)), ("own.zarr", (N,)))
-    )
-    both[:200] = np.column_stack([np.load(folder / "x.npy")[:200, :2], own_weights := np.arange(200) % 3])
-    own[:200] = own_weights
-    trees = []
-    for name, *options in (("both.zarr", "--weight-column", "2"), ("both.zarr", "--weights", tmp_path / "own.zarr")):
-        model = tmp_path / f"{options[0]}.zarr"
-        found = fit(folder, tmp_path / name, *options, "--columns", "0,1", "--missing-chunks", "fill", "--model", model)
-        assert found.exit_code == 0, found.output
-        trees.append(load_model(model).tree_)
-    assert trees[0] == trees[1]
-    assert trees[0].n_rows[0] == own_weights.sum()
+    both = zarr.create_array(tmp_path / "both.zarr", shape=(N, 3), chunks=(100, 3), dtype="f8")
+    both[:200] = np.column_stack([np.load(folder / "x.npy")[:200, :2], weights := np.arange(200) % 3])
+    options = ("--weight-column", "2", "--columns", "0,1", "--missing-chunks", "fill", "--model", tmp_path / "m.zarr")
+    found = fit(folder, tmp_path / "both.zarr", *options)
+    assert found.exit_code == 0, found.output
+    assert load_model(tmp_path / "m.zarr").tree_.n_rows[0] == weights.sum()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["x.zarr", "--weights", "short.npy"], r"expected the weights in .*short.npy of shape \(300,\), one for each"),
-        (["x.zarr", "--weights", "negative.npy"], "at least 0 for the weights in .*negative.npy; got -1 in row 5"),
-        (["x.zarr", "--weights", "share.npy"], "whole numbers .* the fraction 0.5: give counts"),
-        (["x.zarr", "--weights", "x.csv"], "expected one column of weights in .*x.csv; got 3"),
+        (["negative.npy", "--weight-column", "2"], "at least 0 for the weights in .*negative.npy; got -1.0 in row 5"),
+        (["share.npy", "--weight-column", "2"], "whole numbers .* the fraction 0.5: give counts"),
         (["x.csv", "--weight-column", "time"], "expected one of the columns a, times, b for the weights; got time"),
         (["w.csv", "--weight-column", "times"], "other columns than that of the weights; got only times in .*w.csv"),
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
-        (["x.csv", "--weight-column", "a", "--weights", "w.npy"], "weights in a file or in a column; got .* and a"),
-        (["x.zarr", "--weights", "w.npy", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
+        (["x.npy", "--weight-column", "2", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
     ],
 )
 def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message):
     folder, _ = store
-    weights = np.ones(N)
-    np.save(folder / "short.npy", weights[:-1])
-    np.save(folder / "negative.npy", np.where(np.arange(N) == 5, -1, 1))
-    np.save(folder / "share.npy", weights / 2)
+    np.save(folder / "negative.npy", np.column_stack([np.ones((N, 2)), np.where(np.arange(N) == 5, -1, 1)]))
+    np.save(folder / "share.npy", np.full((N, 3), 0.5))
     found = fit(folder, *options, "--model", tmp_path / "m.zarr")
     assert found.exit_code in (2, 65, 66), found.output
     assert re.search(message, found.output), found.output
     assert not (tmp_path / "m.zarr").exists()
 
 
-@pytest.mark.parametrize(("path", "key"), [("x.zarr", 'weights = "w.npy"'), ("x.csv", 'weight_column = "times"')])
-def test_a_job_weights_rows_and_notices_when_the_weights_change(store, tmp_path, path, key):
+def test_a_job_weights_rows_and_notices_when_the_column_changes(store, tmp_path):
     folder, model = store
-    np.save(tmp_path / "w.npy", np.load(folder / "w.npy"))
     job = tmp_path / "job.toml"
     text = (
-        f'[input]\npath = "{folder}/{path}"\n{key}\n[method]\nname = "rp"\nn_projections = 30\n'
+        f'[input]\npath = "{folder}/x.csv"\nweight_column = "times"\n[method]\nname = "rp"\nn_projections = 30\n'
         '[cluster]\nkind = "threads"\n[output]\nmodel = "m.zarr"\n'
     )
     job.write_text(text)
     run(job)
     assert load_model(tmp_path / "m.zarr").tree_ == model.tree_
     assert "nothing to do" in run(job)
-    if "w.npy" in key:
-        np.save(tmp_path / "w.npy", np.load(folder / "w.npy") + 1)
-    else:
-        job.write_text(text.replace("times", "b"))
+    job.write_text(text.replace("times", "b"))
     with pytest.raises(JobError, match=r"input\.weight"):
         run(job)
