@@ -71,6 +71,8 @@ SPELLINGS = {
     "expected labels, model or report": "expected --out, --model or --report",
     "expected labels, model, preview, connected, regions or report": "expected --out, --model, --preview, --connected, "
     "--regions or --report",
+    "expected labels, connected or regions with sieve": "expected --out, --connected or --regions with --sieve",
+    "leave sieve out": "leave --sieve out",
     "overwrite=True": "--overwrite",
     "restart=True": "--restart",
     "folder=...": "--out",

@@ -74,6 +74,10 @@ def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "deviations) and gradient, as lab,smooth,texture; --window sets how local, 5 by default.",
         ),
         click.option(
+            "--sieve", type=click.IntRange(min=2), metavar="N",
+            help="Merge connected regions of fewer than N pixels into the neighbour of longest border.",
+        ),
+        click.option(
             "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
             help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
         ),

@@ -1,5 +1,6 @@
 """Regions: connected pixels of one segment in a stored image of labels, exact whatever its blocks."""
 
+import heapq
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ class Regions(NamedTuple):
     """First and last line, first and last column, shape (n_regions, 4)."""
     firsts: Integers
     """Number of the first pixel, ``line * width + column``."""
+    borders: tuple[Integers, Integers, Integers]
+    """Pairs of neighbours, the lower first, and the number of edges of pixels that they share."""
     of_parts: Integers
     """Region of each component of each block, in the order of blocks."""
     starts: Integers
@@ -79,6 +82,7 @@ class Part(NamedTuple):
     areas: Integers
     boxes: Integers
     firsts: Integers
+    borders: tuple[Integers, Integers, Integers]
     edges: tuple[Integers, Integers, Integers, Integers]
     """Components of the first and the last line, the first and the last column."""
 
@@ -88,6 +92,8 @@ class Parts(Statistic):
     """The components of all blocks of a grid, a list of `Part`; the rows are numbers of blocks."""
 
     grid: Grid
+    borders: bool = True
+    """Whether the borders between components are wanted."""
 
     # Labels may be written anew.
     journalled = False
@@ -112,7 +118,10 @@ class Parts(Statistic):
         boxes += np.repeat([block[0].start, block[1].start], 2)
         firsts = (y + block[0].start) * self.grid.array.shape[1] + x + block[1].start
         edges = (found[0].copy(), found[-1].copy(), found[:, 0].copy(), found[:, -1].copy())
-        return Part(of_class, areas, boxes, firsts, edges)
+        pairs = [(found[1:], found[:-1]), (found[:, 1:], found[:, :-1])]
+        pairs = pairs if self.borders else []
+        borders = added_up(*(np.concatenate([NONE, *(pair[i].ravel() for pair in pairs)]) for i in range(2)))
+        return Part(of_class, areas, boxes, firsts, borders, edges)
 
 
 def components_of(array: zarr.Array, block: Block) -> tuple[Integers, Integers, int]:
@@ -122,13 +131,23 @@ def components_of(array: zarr.Array, block: Block) -> tuple[Integers, Integers, 
     return classes, found, int(number_components(classes, found))
 
 
-def find_regions(labels: zarr.Array, progress: Progress | None = None) -> Regions:
+def added_up(one: Integers, other: Integers, lengths: Integers | None = None) -> tuple[Integers, Integers, Integers]:
+    """Return different pairs of numbers, the lower first, with the sums of their lengths, by default one each."""
+    there = (one >= 0) & (other >= 0) & (one != other)
+    low, high = np.minimum(one, other)[there].astype(np.int64), np.maximum(one, other)[there].astype(np.int64)
+    factor = int(high.max(initial=0)) + 1
+    keys, inverse = np.unique(low * factor + high, return_inverse=True)
+    sums = np.bincount(inverse, None if lengths is None else lengths[there], len(keys)).astype(np.int64)
+    return keys // factor, keys % factor, sums
+
+
+def find_regions(labels: zarr.Array, progress: Progress | None = None, borders: bool = True) -> Regions:
     """Return the regions of a stored image of labels, in one pass over the labels; negative labels are in none.
 
-    Memory of this process grows with the number of regions, not with their sizes.
+    Without `borders` these are empty. Memory of this process grows with the number of regions, not with their sizes.
     """
     grid = Grid(labels)
-    parts: list[Part] = reduce_rows(Parts(grid), grid.numbers(), progress=progress)
+    parts: list[Part] = reduce_rows(Parts(grid, borders), grid.numbers(), progress=progress)
     starts = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])]).astype(np.int64)
     n = int(starts[-1])
     classes = np.concatenate([part.classes for part in parts])
@@ -139,26 +158,42 @@ def find_regions(labels: zarr.Array, progress: Progress | None = None) -> Region
     same = classes[one] == classes[other]
     graph = coo_array((np.ones(same.sum(), np.int8), (one[same], other[same])), shape=(n, n))
     n_regions, of_parts = connected_components(graph, directed=False) if n else (0, np.zeros(0, np.int64))
-    areas, boxes, firsts = (np.concatenate([getattr(part, name) for part in parts]) for name in Part._fields[1:4])
-    return _grouped(classes, areas, boxes, firsts, of_parts, n_regions, starts[:-1])
+    inside = [[side + start for side in part.borders[:2]] for part, start in zip(parts, starts)]
+    pairs = [np.concatenate([*(p[i] for p in inside), edge[~same]]) for i, edge in enumerate((one, other))]
+    lengths = np.concatenate([*(part.borders[2] for part in parts), np.ones((~same).sum(), np.int64)])
+    if not borders:
+        pairs, lengths = [NONE, NONE], NONE
+    whole = Regions(
+        classes,
+        np.concatenate([part.areas for part in parts]),
+        np.concatenate([part.boxes for part in parts]),
+        np.concatenate([part.firsts for part in parts]),
+        (pairs[0], pairs[1], lengths),
+        np.arange(n),
+        starts[:-1],
+    )
+    return grouped(whole, of_parts, n_regions)
 
 
-def _grouped(
-    classes: Integers, areas: Integers, boxes: Integers, firsts: Integers, groups: Integers, n: int, starts: Integers
-) -> Regions:
-    """Return `n` groups of components as regions, numbered by their first pixels."""
-    first = np.full(n, np.iinfo(np.int64).max)
-    np.minimum.at(first, groups, firsts)
-    order = np.argsort(first)
-    number = np.empty(n, np.int64)
-    number[order] = np.arange(n)
-    region = number[groups] if n else groups.astype(np.int64)
-    of_region, whole, around = np.zeros(n, np.int64), np.zeros(n, np.int64), np.tile([2**62, -1, 2**62, -1], (n, 1))
-    of_region[region] = classes
-    np.add.at(whole, region, areas)
+def grouped(regions: Regions, groups: Integers, n_groups: int, classes: Integers | None = None) -> Regions:
+    """Return the groups of regions as regions, numbered by their first pixels; `classes` are those of the groups."""
+    firsts = np.full(n_groups, np.iinfo(np.int64).max)
+    np.minimum.at(firsts, groups, regions.firsts)
+    order = np.argsort(firsts)
+    number = np.empty(n_groups, np.int64)
+    number[order] = np.arange(n_groups)
+    of_old = number[groups] if n_groups else groups.astype(np.int64)
+    if classes is None:
+        classes = np.zeros(n_groups, np.int64)
+        classes[groups] = regions.classes
+    boxes = np.tile(np.array([2**62, -1, 2**62, -1]), (n_groups, 1))
     for j, least in enumerate((np.minimum, np.maximum, np.minimum, np.maximum)):
-        least.at(around[:, j], region, boxes[:, j])
-    return Regions(of_region, whole, around, first[order], region, starts)
+        least.at(boxes[:, j], of_old, regions.boxes[:, j])
+    areas = np.zeros(n_groups, np.int64)
+    np.add.at(areas, of_old, regions.areas)
+    one, other, lengths = regions.borders
+    borders = added_up(of_old[one], of_old[other], lengths)
+    return Regions(classes[order], areas, boxes, firsts[order], borders, of_old[regions.of_parts], regions.starts)
 
 
 def _neighbours(shape: tuple[int, int]) -> list[tuple[int, int, tuple[int, int]]]:
@@ -212,3 +247,64 @@ def write_regions(labels: zarr.Array, regions: Regions, place: str, progress: Pr
     grid = Grid(labels)
     reduce_rows(WriteRegions(grid, target, regions.of_parts, regions.starts), grid.numbers(), progress=progress)
     return target
+
+
+def sieved(regions: Regions, least: int) -> Regions:
+    """Merge regions of fewer pixels than `least` into the neighbour with which they share the longest border.
+
+    The smallest region goes first; of equal borders the one with the larger, then the earlier neighbour counts. Merged
+    regions are in the segment of the larger part; regions of one segment that come to touch become one. The result
+    depends only on the regions, which do not depend on blocks. Time grows with the number of regions.
+    """
+    merging = _Merging(regions)
+    while (smallest := merging.smallest()) is not None and merging.areas[smallest] < least:
+        merging.merge(smallest)
+    groups, inverse = np.unique([merging.root(i) for i in range(regions.n)], return_inverse=True)
+    return grouped(regions, inverse, len(groups), regions.classes[groups.astype(np.int64)])
+
+
+class _Merging:
+    """Regions that are being merged, with the lengths of their borders."""
+
+    def __init__(self, regions: Regions) -> None:
+        self.areas, self.classes = regions.areas.tolist(), regions.classes.tolist()
+        self.into, self.firsts = list(range(regions.n)), regions.firsts.tolist()
+        self.borders: list[dict[int, int]] = [{} for _ in self.into]
+        for a, b, length in zip(*(side.tolist() for side in regions.borders)):
+            self.borders[a][b] = self.borders[b][a] = length
+        self.heap = list(zip(self.areas, self.firsts, self.into))
+        heapq.heapify(self.heap)
+
+    def smallest(self) -> int | None:
+        """Remove and return the smallest region that has neighbours; None if there is none."""
+        while self.heap:
+            area, _, i = heapq.heappop(self.heap)
+            if self.into[i] == i and self.areas[i] == area and self.borders[i]:
+                return i
+        return None
+
+    def merge(self, i: int) -> None:
+        """Merge a region into its neighbour of longest border, with others of that segment which then touch it."""
+        borders = self.borders[i]
+        to = max(borders, key=lambda j: (borders[j], self.areas[j], -self.firsts[j]))
+        touching = [j for j in borders if j != to and self.classes[j] == self.classes[to]]
+        for j in (i, *touching):
+            self._join(j, to)
+        heapq.heappush(self.heap, (self.areas[to], self.firsts[to], to))
+
+    def _join(self, i: int, to: int) -> None:
+        for j, length in self.borders[i].items():
+            del self.borders[j][i]
+            if j != to:
+                self.borders[j][to] = self.borders[to][j] = self.borders[j].get(to, 0) + length
+        self.borders[i] = {}
+        self.areas[to] += self.areas[i]
+        self.firsts[to] = min(self.firsts[to], self.firsts[i])
+        self.into[i] = to
+
+    def root(self, i: int) -> int:
+        """Return the region that a region has been merged into."""
+        while self.into[i] != i:
+            self.into[i] = self.into[self.into[i]]
+            i = self.into[i]
+        return i

@@ -1,4 +1,4 @@
-"""Segments as regions: an image of their numbers, and a table of them."""
+"""Segments as regions: small ones merged, an image of their numbers, and a table of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ from ..chunks import Progress, Statistic, reduce_rows
 from ..io.paths import local_path
 from ..io.rows import open_array
 from ..io.staging import check_file, staged, will_replace
-from .components import Regions, find_regions, write_regions
+from .components import Regions, find_regions, sieved, write_regions
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, StoredLabels, WriteLabels, create, finish
@@ -42,6 +42,7 @@ def write_segments(
     image: Image,
     paths: RegionPaths,
     *,
+    sieve: int | None,
     n_labels: int,
     lowest: int = 0,
     features: Features | None = None,
@@ -53,7 +54,8 @@ def write_segments(
 ) -> SegmentSummary:
     """Label the rows of an image, find the regions of connected pixels, and write labels, regions and their table.
 
-    Parameters that `write_labels` has, and the result, are as there. `bar` returns the progress bar for a text.
+    Parameters that `write_labels` has, and the result, are as there, for the final labels: with `sieve`, regions of
+    fewer pixels are merged first, see `sieved`. `bar` returns the progress bar for a text.
 
     One pass over the image to label it, two over the labels, and one over the image for each of labels or overview, and
     table. Pixels with a negative label are in no region.
@@ -69,10 +71,12 @@ def write_segments(
             also=None if paths.regions is None else LargestValues(image.shape[2]),
         )  # fmt: skip
         classes = open_array(hidden[0])
-        regions = find_regions(classes, bar("finding regions"))
-        write_regions(classes, regions, str(local_path(hidden[1]) or hidden[1]), bar("writing regions"))
+        regions = find_regions(classes, bar("finding regions"), borders=sieve is not None)
+        final = regions if sieve is None else sieved(regions, sieve)
+        write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), bar("writing regions"))
         numbers = StoredLabels(open_array(hidden[1]), image.order)
-        known = StoredLabels(classes, image.order)
+        # Pixels in no segment are in no region, and keep their labels.
+        known = StoredLabels(numbers.array, image.order, final.classes) if sieve else StoredLabels(classes, image.order)
         about: dict[str, Any] = {"n_labels": n_labels, "lowest": lowest, "also": also, "known": known}
         if paths.labels is None:
             seen = summarise(label, image, **about, progress=bar("looking at segments"))
@@ -82,9 +86,9 @@ def write_segments(
                 progress=bar("writing labels"),
             )  # fmt: skip
         if paths.connected is not None:
-            _write_numbers(numbers, image, regions, seen.colours[-lowest:], paths.connected, overwrite, bar)
+            _write_numbers(numbers, image, final, seen.colours[-lowest:], paths.connected, overwrite, bar)
         if paths.regions is not None:
-            write_table(paths.regions, numbers, image, regions, largest.more, bar, overwrite)
+            write_table(paths.regions, numbers, image, final, largest.more, bar, overwrite)
     return seen
 
 

@@ -133,7 +133,7 @@ class ImageInput:
 
         With regions another one for the final labels, and one for the table. Passes over labels do not count.
         """
-        if not outputs.connected and not outputs.regions:
+        if self.options.sieve is None and not outputs.connected and not outputs.regions:
             return int(outputs.shows_pixels)
         return 2 + (outputs.regions is not None)
 
@@ -196,7 +196,7 @@ def options_of(given: Mapping[str, Any]) -> PixelOptions:
     bands = None if given["bands"] is None else tuple(given["bands"])
     return PixelOptions(
         given["window"], given.get("coordinates"), given["sample"], reading_of(given).nodata, tuple(given["features"]),
-        bands, given["tiles"], given["dequantise"],
+        given["sieve"], bands, given["tiles"], given["dequantise"],
     )  # fmt: skip
 
 

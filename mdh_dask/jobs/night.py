@@ -245,13 +245,13 @@ class ScheduledRun(Run):
             found: dict[str, Any] = {"n_rows": 0, "n_without": 0, "sizes": [], "seconds": 0.0, "outputs": {}}
         else:
             # By its checksum, as another version 1 may follow a restart.
-            job = self._name(name, digest, checksum_of(self._place(version)))
+            job, sieve = self._name(name, digest, checksum_of(self._place(version))), self.opened.options.sieve
             features = model.pixel_columns_.features
             told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
             memory = telling_of_memory(all_rows(image), model)
             with self._published(outputs, job, told) as growing, keeping(journal), memory:
-                seen = labelled(image, features, model, growing, self.progress, job, about=told)
+                seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
                 describe(seen, image, model, growing, name)
                 self.opened.check_unchanged(name)
             sizes = sizes_of(seen, model, outputs)

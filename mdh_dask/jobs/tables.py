@@ -12,6 +12,7 @@ from .._fields import (
     checked_kind,
     checked_table,
     choice,
+    either,
     flag,
     paths_of,
     positive,
@@ -105,6 +106,7 @@ IMAGE = {
     "missing_chunks": MISSING,
     "nodata": Field("a number or 'none'", lambda value: value == "none" or type(value) in (int, float)),
     "mask": PLACE,
+    "sieve": whole(2),
     "bands": Field("an array of names", _are_names),
     "reproject": text("a coordinate system, as EPSG:32633"),
     "dequantise": Field(
@@ -128,6 +130,9 @@ SCENES = {
     "ids": flag(),
 }
 """Keys of ``[input]`` for scenes."""
+
+NEEDED = {"sieve": ("labels", "connected", "regions"), "ids": ("labels",)}
+"""Outputs of which keys of ``[input]`` need one to have an effect."""
 
 
 def _outputs(input_kind: str) -> Fields:
@@ -173,8 +178,9 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     outputs = checked_table("output", output, fields)
     if not any(outputs[key] for key in fields if not OUTPUTS[key].describes):
         raise JobError(f"[output] must name {wanted(kind)}; got none of them: nothing would be kept")
-    if values.get("ids") and not outputs["labels"]:
-        raise JobError("[output] must name labels with input.ids; got none: leave it out")
+    for key, some in NEEDED.items():
+        if values.get(key) and not any(map(outputs.get, some)):
+            raise JobError(f"[output] must name {either(some)} with input.{key}; got none: leave it out")
     return values, outputs
 
 

@@ -30,6 +30,7 @@ def segment(
     connected: str | None = None,
     regions: str | None = None,
     item: str | None = None,
+    sieve: int | None = None,
     report: str | None = None,
     window: int | None = None,
     coordinates: float | None = None,
@@ -51,7 +52,7 @@ def segment(
 
     The passes are those of the estimator, one to measure columns or draw the sample if there are coordinates or a
     sample, one to count the pixels with data if there may be others, and one to label all pixels unless only the model
-    is written. With connected regions, one more writes the final labels, and one the table of regions.
+    is written. With connected regions or a sieve, one more writes the final labels, and one the table of regions.
 
     Parameters
     ----------
@@ -76,6 +77,8 @@ def segment(
         ``.geoparquet``, with the polygon of each.
     item : str, optional
         Path or URL of a STAC item of the labels as JSON: where they lie, and the names, colours and sizes of segments.
+    sieve : int, optional
+        Merge regions of fewer pixels into the neighbour with which they share the longest border, the smallest first.
     report : str, optional
         Path or URL of an HTML report on the segments.
     window : int, optional
@@ -127,7 +130,8 @@ def segment(
     str, xarray DataArray or dict of these
         One line with the number of segments and the paths of the outputs; for a DataArray its labels, with the
         dimensions, coordinates and attributes of lines and columns, -1 for pixels without data: lazy for a lazy one,
-        with one pass to compute. For several, those of each by its name.
+        with one pass to compute. For several, those of each by its name. `sieve` changes only the labels that are
+        written.
 
     Raises
     ------
@@ -152,10 +156,12 @@ def segment(
         labels, model, report, overwrite, preview=preview, connected=connected, regions=regions, item=item,
         of_image=True,
     )  # fmt: skip
+    if sieve is not None and not any((labels, connected, regions)):
+        raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
     several = names_scenes(image) or isinstance(image, Mapping)
     options = PixelOptions(
-        window, coordinates, sample, nodata, tuple(features), None if bands is None else tuple(bands),
+        window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands),
         side_of_tiles(dependence, estimator, coordinates, by_default=several), dequantise,
     )  # fmt: skip
     reading = Reading(

@@ -75,6 +75,8 @@ class PixelOptions:
     """Value of pixels without data as given by the user, for the model."""
     features: tuple[str, ...] = ()
     """Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given."""
+    sieve: int | None = None
+    """Merge connected regions of fewer pixels into their neighbours."""
     bands: tuple[str, ...] | None = None
     """Names of the bands as chosen by the user, for the model."""
     dependence: int | Literal["auto"] | None = None
@@ -136,7 +138,7 @@ def segment_image(
             logger.info("model written")
         if outputs.shows_pixels:
             also = moments_of(estimator, pixel_rows(image)) if outputs.report else None
-            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also)
+            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also, options.sieve)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
@@ -255,6 +257,7 @@ def labelled(
     progress: bool,
     resume: str | None = None,
     also: Statistic | None = None,
+    sieve: int | None = None,
     about: Mapping[str, Any] | None = None,
 ) -> SegmentSummary:
     """Label all pixels, write the labels and regions that have a path, and compute another statistic.
@@ -266,9 +269,9 @@ def labelled(
     if outputs.ids:
         label, n_clusters = partial(_ids_of, label, np.append(estimator.ids_, -1)), estimator.history_.n_ids
     known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
-    if outputs.connected or outputs.regions:
+    if sieve is not None or outputs.connected or outputs.regions:
         return write_segments(
-            label, image, RegionPaths(outputs.labels, outputs.connected, outputs.regions), **known,
+            label, image, RegionPaths(outputs.labels, outputs.connected, outputs.regions), sieve=sieve, **known,
             overwrite=outputs.overwrite, attributes=attributes,
             bar=lambda text: announced(text, progress), resume=resume,
         )  # fmt: skip

@@ -134,7 +134,9 @@ def segment_images(
         for name, image in held.items():
             if name in own and own[name].shows_pixels:
                 about = {"scene": name}
-                seen = labelled(image, features, estimator, own[name], estimator.progress, about=about)
+                seen = labelled(
+                    image, features, estimator, own[name], estimator.progress, sieve=options.sieve, about=about
+                )
                 describe(seen, image, estimator, own[name], name)
     return len(images) - len(held)
 

@@ -18,7 +18,7 @@ def test_unknown_options_are_refused_before_anything_large_is_imported(tmp_path)
         "fit --columns a": "Missing argument 'FEATURES'.",
         "fit --max-clusters 3 gone.npy": "there is no file at gone.npy",
         "segment x.npy --sive 3": "No such option '--sive'.",
-        "segment --sample 3 gone.png": "there is no file at gone.png",
+        "segment --sieve 3 gone.png": "there is no file at gone.png",
     }
 
     def errors():

@@ -274,7 +274,7 @@ def test_a_model_of_values_finds_them_in_other_tiles(tmp_path):
 @pytest.mark.parametrize(
     ("options", "passes"),
     [({}, 4), ({"sample": 1000}, 3), ({"dependence": "auto"}, 5), ({"dependence": "auto", "sample": 1000}, 4),
-     ({"connected": "c.zarr"}, 5), ({"regions": "r.parquet"}, 6)],
+     ({"sieve": 9}, 5), ({"regions": "r.parquet"}, 6)],
 )  # fmt: skip
 def test_every_pixel_is_read_once_in_each_pass_of_a_segmentation(options, passes, tmp_path, monkeypatch):
     stored, read, own = np.tile(embeddings()[0], (4, 4, 1)), [], AxesView.__getitem__
@@ -287,7 +287,7 @@ def test_every_pixel_is_read_once_in_each_pass_of_a_segmentation(options, passes
         segment(str(path), model, labels="l.zarr", dequantise="alphaearth", **options)
     n_read = sum((lines.stop - lines.start) * (columns.stop - columns.start) for lines, columns in read)
     assert n_read == passes * stored[..., 0].size
-    of_regions = {"connected": 1, "regions": 2}.get(next(iter(options), ""), 0)
+    of_regions = {"sieve": 1, "regions": 2}.get(next(iter(options), ""), 0)
     assert model.n_passes_ == passes - 1 - of_regions  # and one for the labels
 
 

@@ -31,12 +31,13 @@ def drawn(table, column, like):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("crs", [UTM, SINUSOIDAL])
-def test_the_union_of_polygons_is_the_image_of_labels_where_that_lies(crs, tmp_path):
+@pytest.mark.parametrize("sieve", [None, 10])
+def test_the_union_of_polygons_is_the_image_of_labels_where_that_lies(crs, sieve, tmp_path):
     image = open_image(scene_with(crs, tmp_path))
     paths = RegionPaths(*(str(tmp_path / name) for name in ("l.tif", "c.tif", "r.geoparquet")))
     with pytest.MonkeyPatch.context() as patch, dask.config.set({"mdh-dask.block-size": 1}):
         patch.setattr(region_tables, "SIDE", 16)
-        write_segments(bright, image, paths, n_labels=3)
+        write_segments(bright, image, paths, sieve=sieve, n_labels=3)
     table = geopandas.read_parquet(paths.regions)
     assert table.crs.equals(crs)
     assert table.geometry.is_valid.all()
@@ -86,7 +87,7 @@ def test_parts_of_polygons_are_kept_only_of_regions_that_go_on_below(tmp_path, m
     image = replace(open_image(array.store_path.store.root, axes="yxc"), georeference=place)
     paths = RegionPaths(regions=str(tmp_path / "r.geoparquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
-        write_segments(lambda rows: rows[:, 0].astype(int), image, paths, n_labels=10)
+        write_segments(lambda rows: rows[:, 0].astype(int), image, paths, sieve=None, n_labels=10)
     table = geopandas.read_parquet(paths.regions)
     assert table.crs is None
     assert len(table) > 500 > 100 * max(kept)

@@ -1,4 +1,4 @@
-"""Connected regions: exact whatever the blocks, in images and tables."""
+"""Connected regions and the sieve: exact whatever the blocks, in images and tables."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ from test_nodata import HOLES, bright
 from mdh_dask.cli import mdh
 from mdh_dask.images import components, open_image, region_tables
 from mdh_dask.images.axes import AxesView
-from mdh_dask.images.components import find_regions, write_regions
+from mdh_dask.images.components import find_regions, sieved, write_regions
 from mdh_dask.images.regions import RegionPaths, write_segments
 from mdh_dask.images.rows import counted
 
@@ -35,7 +35,7 @@ def stored(labels, chunks):
 def drawn(regions, labels):
     """The image of the numbers of regions."""
     place = f"memory://regions/{np.random.default_rng().integers(2**60)}"
-    return write_regions(labels, regions, place)[:]
+    return write_regions(labels, regions, place, None)[:]
 
 
 def named(labels):
@@ -50,6 +50,24 @@ def named(labels):
     return np.vectorize(lambda number: order.get(number, -1), otypes=[int])(out), n
 
 
+def naive_sieve(labels, least):
+    """The smallest region merges into the neighbour of longest border, until none is small; one pixel at a time."""
+    labels = labels.copy()
+    while True:
+        numbers, n = named(labels)
+        borders = np.zeros((n, n), int)
+        for a, b in ((numbers[1:], numbers[:-1]), (numbers[:, 1:], numbers[:, :-1])):
+            there = (a >= 0) & (b >= 0) & (a != b)
+            np.add.at(borders, (a[there], b[there]), 1)
+        borders += borders.T
+        areas = np.bincount(numbers[numbers >= 0], minlength=n)
+        small = [i for i in np.argsort(areas, kind="stable") if areas[i] < least and borders[i].any()]
+        if not small:
+            return labels
+        to = max(np.flatnonzero(borders[small[0]]), key=lambda j: (borders[small[0], j], areas[j], -j))
+        labels[numbers == small[0]] = labels[numbers == to][0]
+
+
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 4), seeds)
@@ -62,12 +80,48 @@ def test_regions_are_those_of_the_whole_image_whatever_the_blocks(height, width,
         array = stored(labels, (min(lines, height), min(columns, width)))
         regions = find_regions(array)
         np.testing.assert_array_equal(drawn(regions, array), expected)
+        small = sieved(regions, 4)
         assert regions.n == n_regions
         for number in range(n_regions):
             y, x = np.nonzero(expected == number)
             assert regions.areas[number] == len(y)
             assert regions.boxes[number].tolist() == [y.min(), y.max(), x.min(), x.max()]
             assert regions.classes[number] == labels[y[0], x[0]]
+        numbers = drawn(small, array)
+    found = np.append(small.classes, -1)[numbers]
+    np.testing.assert_array_equal(found, naive_sieve(labels.astype(int), 4))
+    np.testing.assert_array_equal(numbers, named(found)[0])
+
+
+def test_small_regions_go_to_the_neighbour_of_longest_border_and_islands_stay():
+    labels = np.zeros((6, 9), "i1")
+    labels[:, 5:] = 1
+    labels[2:4, 4] = 2  # six edges: three with 0, one above and below, and two with 1
+    labels[0, 0] = -1
+    labels[5, 0], labels[4, 0], labels[5, 1] = 3, -1, -1
+    array = stored(labels, (4, 4))
+    merged = sieved(find_regions(array), 3)
+    found = np.append(merged.classes, -1)[drawn(merged, array)]
+    assert (found[2:4, 4] == 0).all()
+    assert found[5, 0] == 3
+    assert merged.areas.tolist() == [(found == i).sum() for i in (0, 1, 3)]
+
+
+@pytest.mark.parametrize("blocks", [(7, 11), (40, 53)])
+def test_islands_are_filled_as_gdal_fills_them_also_beside_pixels_without_data(blocks):
+    rng, labels = np.random.default_rng(0), np.zeros((40, 53), "i1")
+    labels[:, 26:] = 1
+    labels[12:29, 20:33] = -1
+    for y, x in np.ndindex(8, 13):  # islands in cells of their own have one neighbour, which GDAL takes, too
+        cell = labels[5 * y : 5 * y + 4, 4 * x : 4 * x + 3]
+        if np.unique(cell).size == 1 and cell[0, 0] >= 0:
+            labels[5 * y + 1 : 5 * y + 1 + rng.integers(1, 4), 4 * x + 1] = 2
+    labels[18, 25] = 2  # among pixels without data, where no neighbour takes it
+    array = stored(labels, blocks)
+    merged = sieved(find_regions(array), 3)
+    expected = rasterio.features.sieve(labels.astype("i2"), 3, mask=labels >= 0)
+    np.testing.assert_array_equal(np.append(merged.classes, -1)[drawn(merged, array)], expected)
+    assert 1 < (expected == 2).sum() < (labels == 2).sum()
 
 
 @pytest.fixture
@@ -81,7 +135,8 @@ def image(tmp_path):
 
 
 @pytest.mark.slow
-def test_labels_regions_and_table_agree(image, tmp_path):
+@pytest.mark.parametrize("sieve", [None, 10])
+def test_labels_regions_and_table_agree(sieve, image, tmp_path):
     names = ("l.zarr", "c.zarr", "r.parquet")
     results = []
     for block in (1, 10**9):
@@ -89,7 +144,7 @@ def test_labels_regions_and_table_agree(image, tmp_path):
         with dask.config.set({"mdh-dask.block-size": block}), pytest.MonkeyPatch.context() as patch:
             patch.setattr(components, "SIDE", block)
             patch.setattr(region_tables, "SIDE", block)
-            seen = write_segments(bright, image, paths, n_labels=3)
+            seen = write_segments(bright, image, paths, sieve=sieve, n_labels=3)
         labels, regions = (zarr.open_array(path, mode="r")[:] for path in paths[:2])
         results.append((labels, regions, pyarrow.parquet.read_table(paths.regions)))
     assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
@@ -104,6 +159,8 @@ def test_labels_regions_and_table_agree(image, tmp_path):
         assert table["area"][i] == inside.sum()
         assert {*labels[inside].tolist()} == {table["segment"][i]}
         assert [table[f"mean_{j}"][i] for j in range(3)] == pytest.approx(pixels[inside].mean(axis=0))
+    if sieve:
+        assert np.count_nonzero(np.array(table["area"]) < sieve) <= 1  # the pixel of its own among the holes
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
@@ -114,7 +171,7 @@ def test_regions_have_coordinates_and_bands_have_their_names(tmp_path, registrat
     place = {"spatial:transform": (10.0, 0.0, 500.0, 0.0, -10.0, 900.0), "spatial:registration": registration}
     image = replace(open_image(tmp_path / "a.zarr", axes="yxc"), bands=("red", "nir"), georeference=place)
     paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
-    write_segments(lambda rows: rows[:, 0], image, paths, n_labels=2)
+    write_segments(lambda rows: rows[:, 0], image, paths, sieve=None, n_labels=2)
     table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     assert [name for name in table if "mean" in name] == ["mean_red", "mean_nir"]
     shift = 5.0 if registration == "pixel" else 0.0
@@ -133,7 +190,9 @@ def test_sums_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
     monkeypatch.setattr(region_tables, "SIDE", 1)
     paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
-        write_segments(lambda rows: rows[:, 0].astype(int), open_image(array.store_path.store.root), paths, n_labels=6)
+        write_segments(
+            lambda rows: rows[:, 0].astype(int), open_image(array.store_path.store.root), paths, sieve=None, n_labels=6
+        )
     table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.array(table["segment"]) + 0.5, rtol=1e-15)
     assert len(table["region"]) > 500 > 20 * max(kept[1::2])  # the second call of each band
@@ -149,7 +208,7 @@ def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, mon
     paths = RegionPaths(connected=str(tmp_path / "c.zarr"), regions=str(tmp_path / "r.parquet"))
     with dask.config.set({"mdh-dask.block-size": 1}):
         image = open_image(tmp_path / "a.zarr", axes="yxc")
-        write_segments(lambda rows: rows[:, 0] // 50, image, paths, n_labels=3)
+        write_segments(lambda rows: rows[:, 0] // 50, image, paths, sieve=None, n_labels=3)
     numbers = zarr.open_array(paths.connected, mode="r")[:].ravel()
     table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.bincount(numbers, pixels.ravel()) / table["area"], rtol=1e-15)
@@ -163,7 +222,7 @@ def test_blocks_without_data_are_not_read_again_for_the_table(tmp_path, monkeypa
     read, old = [], AxesView.__getitem__
     monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: read.append(block) or old(self, block))
     with dask.config.set({"mdh-dask.block-size": 1}):
-        write_segments(bright, image, paths, n_labels=3)
+        write_segments(bright, image, paths, sieve=None, n_labels=3)
     assert {lines.start for lines, _ in read} == {0, 48}
     table = pyarrow.parquet.read_table(paths.regions)
     means = np.stack([table[f"mean_{j}"] for j in range(3)])
@@ -174,7 +233,7 @@ def test_blocks_without_data_are_not_read_again_for_the_table(tmp_path, monkeypa
 def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
     paths = RegionPaths(str(tmp_path / "l.zarr"), str(tmp_path / "new" / "c.zarr"), str(tmp_path / "r.parquet"))
     none = lambda rows: np.full(len(rows), -1)  # noqa: E731
-    seen = write_segments(none, image, paths, n_labels=2, lowest=-1)
+    seen = write_segments(none, image, paths, sieve=10, n_labels=2, lowest=-1)
     assert seen.sizes.tolist() == [(~HOLES).sum(), 0]
     assert pyarrow.parquet.read_table(paths.regions).num_rows == 0
     for path in paths[:2]:
@@ -182,7 +241,7 @@ def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
 
 
 JOB = job_text(
-    input={"kind": "image", "path": "a.zarr"},
+    input={"kind": "image", "path": "a.zarr", "sieve": 10},
     method={"name": "rp", "n_projections": 20},
     output={
         "labels": "l.tif",
@@ -205,6 +264,8 @@ def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
         "s.parquet",
         "--out",
         "l.zarr",
+        "--sieve",
+        "10",
         "--preview",
         "p.png",
     )
@@ -222,3 +283,5 @@ def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
     metrics = json.loads(Path("metrics.json").read_text())
     over_pixels = [made for made in metrics["each_pass"] if made["n_rows"] >= (~HOLES).sum()]
     assert metrics["passes"] == len(over_pixels)
+    result = CliRunner().invoke(mdh, ["segment", "a.zarr", "--sieve", "10", "--preview", "q.png"], prog_name="mdh-dask")
+    assert "expected --out, --connected or --regions with --sieve" in " ".join(result.stderr.split())

@@ -64,14 +64,14 @@ def test_labels_regions_and_model_of_an_image_are_one_commit_that_names_the_snap
         "model": "icechunk::r@main/model",
         "connected": "icechunk::r@main/regions",
     }
-    segment("icechunk::r@main/image", PCATree(sample_size=None), **places)
+    segment("icechunk::r@main/image", PCATree(sample_size=None), **places, sieve=3)
     last, previous = history()[:2]
     assert sorted(about(last)["nodes"]) == ["model", "regions", "s/labels"]
     assert about(last)["input"] == "icechunk::r@main/image"
     assert about(last)["input_snapshot"] == previous.id
     assert previous.id in before
     assert pinned("icechunk::r@main/image") == before  # other nodes have been written since
-    segment("icechunk::r@main/image", load_model("icechunk::r@main/model"), labels="plain.zarr")
+    segment("icechunk::r@main/image", load_model("icechunk::r@main/model"), labels="plain.zarr", sieve=3)
     np.testing.assert_array_equal(zarr.open("plain.zarr")[:], open_array("icechunk::r@main/s/labels")[:])
 
 

@@ -55,7 +55,7 @@ def test_an_image_has_keys_of_its_own_and_a_preview(tmp_path):
     assert read.input == {
         "kind": "image", "path": f"{tmp_path}/x.tif", "axes": "tcyx", "index": {"t": 2}, "window": 5,
         "coordinates": 0.5, "sample": 1000, "features": ["lab"], "missing_chunks": "error", "nodata": None,
-        "mask": None, "bands": None, "dependence": None, "dequantise": None, "reproject": None,
+        "mask": None, "sieve": None, "bands": None, "dependence": None, "dequantise": None, "reproject": None,
     }  # fmt: skip
     assert read.outputs().places() == {"preview": f"{tmp_path}/p.png"}
 
@@ -149,6 +149,7 @@ ERRORS = {
     "unknown kind of input": IMAGE.replace("image", "images"),
     "image without its kind": IMAGE.replace('kind = "image"\n', "").replace("preview", "labels"),
     "columns of an image": IMAGE.replace("[output]", "columns = [0]\n[output]"),
+    "nothing to sieve": IMAGE.replace("[output]", "sieve = 5\n[output]"),
     "features of an image": IMAGE.replace("[output]", "features = 'lab'\n[output]"),
     "sample of rows": LEAST.replace("[output]", "sample = 3\n[output]"),
     "no path of an image": IMAGE.replace('path = "x.tif"', ""),
