@@ -16,6 +16,9 @@ NULL_SAMPLES = 1000
 CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0
 """Beyond this many standard errors, a simulation of the depth would not change the decision."""
 
+FAR_BELOW = 10
+"""A bound so many times below a level decides without a simulation, of which the bound exceeds the share by as much."""
+
 MOST_SIMULATED, ENOUGH_EXCEED = 199, 20
 """Most histograms to simulate for a p-value, and number of as deep ones after which the simulation ends."""
 
@@ -69,7 +72,7 @@ def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator, le
     if errors == 0 or (level is not None and errors < CERTAINLY_FLAT):
         return 1.0
     chance = chance_of_mode(histogram, k, errors)
-    if errors > CERTAINLY_DEEP:
+    if errors > CERTAINLY_DEEP or (level is not None and chance * FAR_BELOW <= level):
         return min(chance, 1 / (1 + most))
     drawn = exceeding = 0
     for exceeds in _simulated(histogram, k, most, rng):

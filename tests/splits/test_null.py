@@ -149,3 +149,22 @@ class TestUnimodalPValue:
         assert 0.01 * repeats < exceeding[1.5]
         assert all(n <= binom.isf(1e-3, repeats, bounds[least]) for least, n in exceeding.items())
         assert bounds[3.0] < 0.05
+
+    @pytest.mark.parametrize("n", [200, 2000])
+    def test_is_the_same_where_its_bound_spares_the_simulation(self, n, monkeypatch):
+        spared = 0
+        for seed in range(30):
+            rng = np.random.default_rng([seed, 4])
+            gap = rng.uniform(3, 8)
+            h = histogram(rng.normal(size=n) + gap * (np.arange(n) % 5 == 0))
+            k = h.bin_of(gap / 2, 0)
+            with monkeypatch.context() as simulating:
+                simulating.setattr(null, "FAR_BELOW", np.inf)
+                expected = unimodal_p_value(h, k, np.random.default_rng(0), 0.01)
+            with monkeypatch.context() as refusing:
+                refusing.setattr(null, "CERTAINLY_DEEP", np.inf)
+                refusing.setattr(null, "_simulated", lambda *_: iter([np.ones(20, dtype=bool)]))
+                found = unimodal_p_value(h, k, np.random.default_rng(0), 0.01)
+            spared += found == expected < 1
+            assert found in (1.0, expected)
+        assert spared > 3
