@@ -1,6 +1,7 @@
 """Clusters in words: ranges and levels of the columns in which they differ most from others and from their sibling."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -47,23 +48,23 @@ class _Moments(NamedTuple):
     total: Floats
     squares: Floats
 
-    def of(self, clusters: Sequence[int]) -> tuple[Floats, Floats]:
+    def of(self, clusters: Integers | Booleans) -> tuple[Floats, Floats]:
         """Return the means and variances in some clusters together; NaN without values."""
         n, total, squares = (part[clusters].sum(axis=0) for part in self)
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = total / n
             return mean, np.maximum(squares / n - mean**2, 0.0)
 
-    def apart(self, cluster: int, others: Sequence[int]) -> Floats:
+    def apart(self, cluster: int, others: Integers | Booleans) -> Floats:
         """Return the difference between the means of a cluster and of others, in their mean standard deviation."""
-        (mean, variance), (mean_of_others, variance_of_others) = self.of([cluster]), self.of(others)
+        (mean, variance), (mean_of_others, variance_of_others) = self.of(np.array([cluster])), self.of(others)
         gap, pooled = mean - mean_of_others, np.sqrt((variance + variance_of_others) / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.nan_to_num(np.where(gap == 0, 0.0, gap / pooled), nan=0.0)
 
 
 def clusters_in_words(
-    rows: AnyArray, labels: Integers, siblings: Sequence[Collection[int]], types: ColumnTypes | None = None
+    rows: AnyArray, labels: Integers, siblings: Sequence[Collection[int] | Integers], types: ColumnTypes | None = None
 ) -> tuple[str, ...]:
     """Return each cluster in words that no other one has, as far as its rows differ; empty without rows.
 
@@ -80,19 +81,21 @@ def clusters_in_words(
         return ()
     entries = _entries(rows, types)
     moments = _moments(entries, labels, n_clusters)
-    there = [c for c in range(n_clusters) if (labels == c).any()]
-    words: list[list[str]] = [[] for _ in siblings]
+    there = np.bincount(labels, minlength=n_clusters) > 0
+    words: list[tuple[str, ...]] = [()] * n_clusters
     orders: dict[int, list[int]] = {}
-    for c in there if len(there) > 1 else ():
-        others = [other for other in there if other != c]
-        beside = [other for other in siblings[c] if other in others] or others
-        orders[c] = _order(entries, moments.apart(c, others), moments.apart(c, beside))
+    for c in np.flatnonzero(there).tolist() if np.count_nonzero(there) > 1 else ():
+        others = there & (np.arange(n_clusters) != c)
+        beside = np.fromiter(siblings[c], dtype=np.int64)
+        beside = beside[others[beside]]
+        orders[c] = _order(entries, moments.apart(c, others), moments.apart(c, beside if len(beside) else others))
     alike = [*orders]
     while alike:  # those that read the same get one more column
         for c in alike:
             more = orders[c][len(words[c]) :][: 1 if words[c] else SAID]
-            words[c] += [_said(entries[i], rows[labels == c], types) for i in more]
-        alike = [c for c in alike if words.count(words[c]) > 1 and len(words[c]) < len(orders[c])]
+            words[c] += tuple(_said(entries[i], rows[labels == c], types) for i in more)
+        times = Counter(words)
+        alike = [c for c in alike if times[words[c]] > 1 and len(words[c]) < len(orders[c])]
     return tuple(", ".join(own) for own in words)
 
 

@@ -63,7 +63,7 @@ def clusters_below(tree: "Tree") -> list[set[int]]:
     return below
 
 
-def siblings_of(tree: "Tree") -> list[set[int]]:
+def siblings_of(tree: "Tree") -> list[Integers]:
     """Return for each cluster those on the other side of the last split above its first leaf.
 
     Examples
@@ -72,15 +72,20 @@ def siblings_of(tree: "Tree") -> list[set[int]]:
     >>> split = {"n_rows": 3, "plane": [1.0], "threshold": 0.0}
     >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
     >>> nodes = [split | {"left": 1, "right": 2}, leaf, split | {"left": 3, "right": 4}, leaf, leaf]
-    >>> siblings_of(tree_from_nodes(nodes, n_features=1))
-    [{1, 2}, {2}, {1}]
+    >>> [own.tolist() for own in siblings_of(tree_from_nodes(nodes, n_features=1))]
+    [[1, 2], [2], [1]]
     """
-    below, parent = clusters_below(tree), tree.parent
-    found: list[set[int]] = [set() for _ in range(tree.n_clusters)]
+    # Views of the clusters of all leaves, as those below the nodes of a chain are many.
+    order, first, parent = tree.cluster[tree.leaves], np.cumsum(tree.left < 0) - (tree.left < 0), tree.parent
+    n_leaves = (tree.left < 0).astype(np.int64)
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.right[node]]
+    found = [np.empty(0, dtype=order.dtype)] * tree.n_clusters
     for leaf in tree.leaves[::-1].tolist():
         if (above := int(parent[leaf])) >= 0:
-            other = tree.right[above] if tree.left[above] == leaf else tree.left[above]
-            found[tree.cluster[leaf]] = below[other] - below[leaf]
+            other, own = tree.right[above] if tree.left[above] == leaf else tree.left[above], tree.cluster[leaf]
+            beside = order[first[other] : first[other] + n_leaves[other]]
+            found[own] = beside if tree.n_clusters == tree.n_leaves else np.setdiff1d(beside, own)
     return found
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reference import project
 from trees import four_groups, grown_tree, random_tree, trees
 
+from mdh_dask.tree.clusters import siblings_of
 from mdh_dask.tree.structure import tree_from_nodes
 
 seeds = st.integers(0, 2**32)
@@ -119,6 +120,17 @@ def test_parents_and_levels_agree_with_the_children(tree):
             assert tree.parent[child] == node
             assert tree.level[child] == tree.level[node] + 1
     assert list(tree.walk()) == list(enumerate(tree.level))
+
+
+@given(trees, st.booleans())
+def test_siblings_of_a_cluster_are_on_the_other_side_of_the_split_above_its_first_leaf(tree, merge):
+    if merge:
+        tree = tree.merged(np.arange(tree.n_leaves) // 2)
+    for cluster, found in enumerate(siblings_of(tree)):
+        leaf = next(leaf for leaf in tree.leaves if tree.cluster[leaf] == cluster)
+        above = tree.parent[leaf]
+        below = {} if above < 0 else {*tree.cluster[naive_order(tree, above)].tolist()} - {cluster}
+        assert sorted(set(found.tolist())) == sorted(below)
 
 
 @given(st.integers(0, 1000), st.permutations(range(1, 7)))
