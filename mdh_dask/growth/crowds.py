@@ -34,6 +34,9 @@ GAPS, BALLS = 5, 4
 LOOKED_AT, SMALL = 100, 1 / 4
 """Number of rows whose nearest rows are looked at, and the share that must be in small groups apart from others."""
 
+FIRST = 20
+"""Number of them after which the look ends if none is in such a group, which has a chance of .003 where `SMALL` are."""
+
 ROWS_EACH, FEW = 40, 0.1
 """Sample rows of a cluster by which to find it, and the share of rows in clusters that may have fewer."""
 
@@ -111,7 +114,8 @@ def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
     sample = branch.sample.load()
     rows = np.asarray(examiner.standardise(sample.rows), dtype=np.float64)
     sums = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)  # compared faster than rows
-    return _rows_of(sample.take(np.sort(np.unique(sums, return_index=True)[1])), examiner)
+    which = np.sort(np.unique(sums, return_index=True)[1])
+    return _rows_of(sample.take(which), examiner) if examiner.standardise.discrete.jitter else rows[which]
 
 
 def _small_groups(rows: Floats, root: Branch, examiner: Examiner) -> Groups | None:
@@ -160,7 +164,7 @@ def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> 
     for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):
         if crowded == CROWDED or i - crowded == IN_VAIN:
             break
-        near = np.argpartition(np.square(rows - rows[centre]).sum(axis=1), n)[:n]
+        near = np.argpartition(squared_distances(rows[[centre]], rows)[0], n)[:n]
         crowded += edges_between(rows[np.sort(near)]) < APART
     return crowded == CROWDED
 
@@ -179,8 +183,12 @@ def small_groups(rows: Floats, last: int, rng: np.random.Generator) -> tuple[Int
     >>> small_groups(rng.normal(size=(5000, 9)), 64, rng)[0].mean() < 1
     np.True_
     """
-    logs, usual, near = _volumes(rows, rng.choice(len(rows), LOOKED_AT, replace=False), last)
-    best, found = logs.argmax(axis=1), logs.max(axis=1) > usual * np.log(last / LEVEL)
+    which = rng.choice(len(rows), LOOKED_AT, replace=False)
+    for some in (which[:FIRST], which):
+        logs, usual, near = _volumes(rows, some, last)
+        best, found = logs.argmax(axis=1), logs.max(axis=1) > usual * np.log(last / LEVEL)
+        if not found.any():
+            break
     sizes = np.where(found, min(NEAREST) + 1 + best, 0)
     return sizes, np.sqrt(near[np.arange(len(sizes)), np.maximum(sizes - 1, 0)])
 
