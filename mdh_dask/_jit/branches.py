@@ -125,6 +125,18 @@ def visit_node(rows, here, node, spare, hashes, jitter, routes, measures):
     return n_left
 
 
+@jit
+def goes_left(rows, here, plane, threshold):
+    """Return which of ``rows[here]`` go left at a node, by the same bits as in `sweep_branches`."""
+    left, tile, along = np.empty(here.shape[0], dtype=np.bool_), np.empty((rows.shape[1], TILE)), np.empty(TILE)
+    for start in range(0, here.shape[0], TILE):
+        size = fill_tile(rows, here, start, tile)
+        combine_rows(plane, tile, along)
+        for i in range(size):
+            left[start + i] = along[i] <= threshold
+    return left
+
+
 @part
 def count_tile(sums, part_of, size, origin, scale, counts):
     """Add the first `size` projections to `counts` (parts x bins), whose outermost bins take the tails."""

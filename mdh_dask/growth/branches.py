@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._jit.branches import goes_left
 from .._jit.jitter import NO_JITTER, Jitter
+from .._jit.rows import loop_ready
 from .._levels import LevelFeatures
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.bandwidth import Bandwidth
@@ -16,7 +18,6 @@ from ..projections.directions import Proposal
 from ..projections.random import KeyedDirections
 from ..splits.choose import TWO_HALVES, Decision, SplitSelector
 from ..splits.dependence import halves_of_parts, parts_in
-from ..tree.routing import leaves_of
 from .labelled import Groups
 from .passes import Sample, sample_limit
 from .sweeps import BranchPass
@@ -204,26 +205,20 @@ class Branch:
         parts = self.sides()
         left, right = (Branch(2 * self.node_id + side, parts[side], sizes[side], counted) for side in (0, 1))
         if self.groups is not None:
-            goes = self._goes(self.groups.rows)
-            left.groups, right.groups = (self.groups.take(goes == side) for side in (1, 2))
+            goes = self._left(self.groups.rows, np.arange(len(self.groups.rows)))
+            left.groups, right.groups = self.groups.take(goes), self.groups.take(~goes)
         self.children = left, right
 
     def sides(self) -> tuple[SampleRows, SampleRows]:
         """Return the sample rows on both sides of the chosen split."""
-        goes = self._goes(self.sample.load().rows)
-        return self.sample.take(goes == 1), self.sample.take(goes == 2)
+        goes = self._left(self.sample.drawn.rows, self.sample.indices)
+        return self.sample.take(goes), self.sample.take(~goes)
 
-    def _goes(self, rows: AnyArray) -> Integers:
-        """Return 1 for rows on the left of the chosen split, 2 for the others."""
+    def _left(self, rows: AnyArray, which: Integers) -> Booleans:
+        """Return which of some of the rows go left at the chosen split."""
         assert self.decision is not None
         assert self.plane is not None
-        return leaves_of(
-            rows,
-            np.array([1, -1, -1], dtype=np.int32),
-            np.array([2, -1, -1], dtype=np.int32),
-            np.array([self.plane, self.plane, self.plane]),
-            np.full(3, self.decision.threshold),
-        )
+        return np.asarray(goes_left(loop_ready(rows), which, self.plane, self.decision.threshold))
 
 
 def hash_bit(branch: Branch) -> int:

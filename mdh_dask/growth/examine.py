@@ -8,6 +8,7 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray
 from ..chunks import work_through
+from ..density.histograms import Histograms
 from ..projections.directions import Proposal, StandardDirections
 from ..projections.random import KeyedDirections, single_columns
 from ..splits.choose import Counts
@@ -186,27 +187,36 @@ class Examiner:
             return 0
         candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
         rest, found, failed = branch, 0, 0
+        counts = self._counts_of(rest, candidates)
         for i in range(len(proposal)):
             if failed == selector.n_tests:
                 break
-            rest.candidates, rest.state = candidates[i : i + 1], State.WAITING
-            counts = (
-                self.sweep([rest])
-                .sweep(*rest.sample.load())
-                .along(slice(None), first_parts(rest, self.settings.parts_at))
-            )
-            decision = selector.choose(counts, candidates[i : i + selector.n_tests], rng)
+            decision = selector.choose(counts.of(slice(i, i + 1)), candidates[i : i + selector.n_tests], rng)
             if decision is None or not decision.accepted:
                 failed += 1
                 continue
-            rest.decision, rest.state = decision, State.SPLIT
+            rest.candidates, rest.decision, rest.state = candidates[i : i + 1], decision, State.SPLIT
             rest.part(counted=True)
             assert rest.children is not None
-            rest, found, failed = max(rest.children, key=lambda child: len(child.sample)), found + 1, 0
-            rest.halved_at = halves
+            above = rest
+            taken, rest = sorted(rest.children, key=lambda child: len(child.sample))
+            found, failed, taken.halved_at, rest.halved_at = found + 1, 0, halves, halves
+            # Few rows leave: to count them is faster than to count the others again, which extremes need.
+            left = self._counts_of(rest if self.extremes else taken, candidates)
+            counts = left if self.extremes else counts.less(left)
+            taken.halved_at = None
+            if above is not branch:  # thousands of branches in a chain would hold as many rows each
+                above.sample = above.sample.take(np.empty(0, dtype=np.int64))
         # What is left is looked at afresh.
-        rest.state, rest.halved_at, rest.candidates, rest.decision = State.OPEN, None, None, None
+        rest.halved_at = None
         return found
+
+    def _counts_of(self, branch: Branch, candidates: Histograms) -> Counts:
+        """Return the counts of the sample of a branch along candidates, which it does not keep."""
+        branch.candidates, branch.state = candidates, State.WAITING
+        counts = self.sweep([branch]).sweep(*branch.sample.load())
+        branch.candidates, branch.state = None, State.OPEN
+        return counts.along(slice(None), first_parts(branch, self.settings.parts_at))
 
     def _look(self, branch: Branch, sample: Sample) -> tuple[AnyArray, Scorer]:
         """Return the standardised sample rows, and the scorer of directions by those that do not test them."""

@@ -28,6 +28,14 @@ class Counts(NamedTuple):
     first: Booleans = TWO_HALVES
     """Which parts are the half that chooses, shape (n_parts,); more than two are those of dependent rows."""
 
+    def of(self, candidates: slice) -> "Counts":
+        """Return the counts along some of the candidates."""
+        return Counts(self.counts[candidates], self.extremes[candidates], self.first)
+
+    def less(self, others: "Counts") -> "Counts":
+        """Return the counts without those of some of the rows; the extremes of the bins are not known then."""
+        return Counts(self.counts - others.counts, self.extremes, self.first)
+
     @property
     def are_of_groups(self) -> bool:
         """Whether the parts are those of groups of dependent rows."""

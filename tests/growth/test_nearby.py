@@ -6,9 +6,11 @@ import pytest
 from helpers import at_night
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask.chunks import run
 from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.growth import crowds, growth
 from mdh_dask.growth.passes import draw
+from mdh_dask.growth.trees import recount
 from mdh_dask.metrics import normalized_mutual_information
 
 
@@ -47,6 +49,9 @@ def test_all_of_many_clear_clusters_are_found(crowd, method, tmp_path):
     assert (model.predict(rows) == model.labels_).all()
     model.save(tmp_path / "model")
     assert (load_model(tmp_path / "model").predict(rows) == model.labels_).all()
+    counted = run(recount(model.tree_), rows).result  # what leaves a branch is not counted in the next
+    assert (counted.n_rows == model.tree_.n_rows).all()
+    assert (counted.bins == model.tree_.bins).all()
     why = model.why(0)
     assert why.startswith(f"{model.n_clusters_} clusters of 9,600 rows")
     assert "fewer than twice min_cluster_size, 98" not in why  # which no cluster has
