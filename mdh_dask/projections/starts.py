@@ -40,7 +40,7 @@ class Start:
     direction: Floats
     alphas: tuple[float, ...]
     depth: float = 0.0
-    """Relative depth of the valley that the direction shows, if that is known."""
+    """Relative depth that the valley of the direction has at least in all rows, if that is known."""
     share: float = 0.0
     """Share of the rows on the smaller side of this valley."""
 
@@ -77,18 +77,19 @@ def valley_starts(
     base = some_rows(rng, centred).astype(np.float32)
     base = scatter_root(base - base.mean(axis=0))
     looked_at = any_rows(centred, ROWS_LOOKED_AT).astype(np.float32)
+    seen = len(looked_at) / len(centred)
     least_share = np.sqrt(len(centred)) / len(centred)
     found: list[Start] = []
     for first in range(0, N_DRAWN, DIRECTIONS_AT_ONCE):
         weights = _weights(rng, min(DIRECTIONS_AT_ONCE, N_DRAWN - first), base)
         columns = columns_without_ties(looked_at, coarse) if first + len(weights) == N_DRAWN else NO_COLUMNS
         projections = np.concatenate([multi_dot([weights, base, looked_at.T]), looked_at.T[columns]])
-        depth, alpha, share = _deepest_valleys(projections, least_share, within)
+        depth, alpha, share = _deepest_valleys(projections, least_share, within, seen)
         deep = np.count_nonzero(depth[len(weights) :] > DEEP)
         if centred.shape[1] > MANY_COLUMNS and deep > max(MOST_DEEP * len(columns), 1):
-            depth[len(weights) :] = 0.0
+            depth[len(weights) :] = -np.inf
         for i in np.argsort(-depth, kind="stable")[:n_starts]:
-            if depth[i] > 0:
+            if depth[i] > -np.inf:
                 # With many columns, only the chosen combinations are computed in full.
                 column = i - len(weights)
                 chosen = weights[i] @ base if column < 0 else np.eye(1, centred.shape[1], columns[column])[0]
@@ -105,7 +106,7 @@ def starts_along(directions: Floats, centred: Floats, n_starts: int) -> list[Sta
         np.ascontiguousarray(directions @ centred.T, dtype=np.float32), np.sqrt(len(centred)) / len(centred), np.inf
     )
     best = np.argsort(-depth, kind="stable")[:n_starts]
-    return [Start(directions[i], (float(alpha[i]) + ROOM,), float(depth[i])) for i in best if depth[i] > 0]
+    return [Start(directions[i], (float(alpha[i]) + ROOM,), float(depth[i])) for i in best if depth[i] > -np.inf]
 
 
 def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
@@ -118,17 +119,22 @@ def _weights(rng: np.random.Generator, n: int, base: Floats) -> Floats:
     return weights / length[:, None]
 
 
-def _deepest_valleys(projections: Floats, least_share: float, within: float) -> tuple[Floats, Floats, Floats]:
-    """Return each direction's deepest valley: depth, standard deviations from zero, and smaller share of rows."""
+def _deepest_valleys(
+    projections: Floats, least_share: float, within: float, seen: float = 1.0
+) -> tuple[Floats, Floats, Floats]:
+    """Return each direction's deepest valley: depth, standard deviations from zero, and smaller share of rows.
+
+    The depth is one that all rows have at least, if a share `seen` of them is projected.
+    """
     n = projections.shape[1]
     counts, origin, width, sd = _sample_counts(projections, BANDWIDTHS["multimodal"])
     reach = within * sd if np.isfinite(within) else np.full_like(sd, np.inf)
     ends = np.ceil((-reach - origin) / width - 1), np.floor((reach - origin) / width - 1)
     allowed = np.clip(ends, 0, counts.shape[1]).astype(np.int64)
     # On coarser bins, shallow valleys change places: optdigits loses .01 of NMI.
-    depth, bins, n_left, _ = deepest_valleys(counts, BINS_PER_BANDWIDTH, least_share * n, allowed)
+    depth, bins, n_left, lower = deepest_valleys(counts, BINS_PER_BANDWIDTH, least_share * n, allowed, seen)
     alpha = np.abs(origin + width * (bins + 1)) / np.where(sd > 0, sd, 1.0)
-    return depth, alpha, np.minimum(n_left, n - n_left) / n
+    return np.where(depth > 0, lower, -np.inf), alpha, np.minimum(n_left, n - n_left) / n
 
 
 def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimodal"]) -> Histograms:

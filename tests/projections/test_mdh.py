@@ -444,6 +444,14 @@ class TestCandidates:
         assert len(np.unique(labels)) == 3
         assert success_ratio(y[60:1000] == 0, labels[60:1000]) > 0.9
 
+    def test_start_at_gaps_between_values_of_a_column_although_few_looked_at_rows_leave_deeper_ones_in_tails(self):
+        for seed in range(5):
+            generator = np.random.default_rng(seed)
+            values = np.cumsum(generator.exponential(size=60))[generator.integers(0, 60, 6000)]
+            rows = np.column_stack([values, generator.standard_t(2, size=(6000, 3))])
+            rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+            assert max(abs(start.direction[0]) for start in valley_starts(generator, rows, 4)) > 0.95
+
     def test_a_valley_too_far_from_the_mean_ends_no_search(self):
         rows = np.random.default_rng(2).normal(size=(3000, 3))
         rows[:1500, 0] += 4.5
