@@ -100,6 +100,10 @@ class TestConsensusClustering:
         assert alone > 1
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
 
+    def test_different_estimators_count_the_same(self, rows):
+        state = ConsensusClustering(estimator=[QUICK, QUICK, PCATree()], n_trees=6).fit(rows).state_
+        assert state.weights.tolist() == [1, 1, 2, 1, 1, 2]
+
     @pytest.mark.slow
     @pytest.mark.parametrize(("combine", "least"), [("votes", 1.0), ("linkage", 1.0)])
     def test_of_equal_trees_is_the_tree(self, rows, combine, least):
