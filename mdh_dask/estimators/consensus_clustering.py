@@ -2,28 +2,34 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import lcm
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
+from .._journal import keeping
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers, RowArray
 from .._words import full_count
-from ..chunks import Pass, Plan, Together, merge_chunks, run_together, together
+from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import found_by, most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.merging import merged_cells, merging_sample
-from ..growth.passes import Sample, SamplePass, columns_of, rows_in_memory, sample_limit
+from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, first_read, rows_in_memory, sample_limit
+from ..growth.sampling import rows_held
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
+from ..splits.dependence import parts_in
 from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
+from .checks import check_first_look
 from .consensus_state import MOST_TREES, ConsensusState, MemberState
 from .constraints import Interval, StrOptions
 from .density_tree import DensityTree
@@ -42,6 +48,9 @@ OF_HYPERPLANES = HierarchicalMDH(), HierarchicalKernelMDH()
 
 USUAL: tuple[Member, ...] = (*OF_HYPERPLANES, DensityTree(), *OF_HYPERPLANES * 2)
 """The estimators of the trees. Of different seeds, those of a `DensityTree` differ least, so one stands for three."""
+
+SAMPLE_SIZE = 10_000
+"""The `sample_size` of trees of hyperplanes, whose first sample the others share."""
 
 EXEMPLARY = 4096
 """Most sample rows of which exemplars are chosen."""
@@ -100,12 +109,14 @@ class ConsensusClustering(InGroups):
 
     Notes
     -----
-    Passes: those of the tree with the most, and one that counts the distinct tuples of leaves; of more than 65,536, a
-    random sample is used, of fewer if the trees have more than 64 leaves in all. The 2048 tuples with the most rows are
-    joined. With votes, that pass counts the contingency tables of all pairs of trees, from which the result follows
-    exactly for any number of rows. Trees on features of a kernel, and density trees, take separate passes, one tree
-    after another. The driver and one worker hold a first sample of the rows, which the trees share,
-    and the fresh samples of all trees.
+    Passes: those of the tree of hyperplanes with the most, all of which grow together. Where there are trees on
+    features of a kernel, or density trees, these grow on the first sample of the others, of about 40,000 rows, and the
+    distinct tuples of its leaves are counted: rows are mapped, or compared with landmarks, for a sample and for labels
+    only. `min_cluster_size` of these trees is then a share of the sample. Otherwise, one pass more counts the tuples of
+    all rows: of more than 65,536, a random sample, of fewer if the trees have more than 64 leaves in all. The 2048
+    tuples with the most rows are joined. With votes, the contingency tables of all pairs of trees are counted instead,
+    from which the result follows exactly. Trees of a precomputed kernel take separate passes. The driver and one worker
+    hold the first sample, which the trees share, and the fresh samples of all trees of hyperplanes.
 
     References
     ----------
@@ -197,6 +208,8 @@ class ConsensusClustering(InGroups):
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
         shape = (rows.shape[0], rows.shape[1])
+        self._n_rows = shape[0]
+        self._sample: Sample | None = None
         for own, _ in members:
             own._validate_params()
             own.n_features_in_, own.progress = shape[1], self.progress
@@ -205,18 +218,53 @@ class ConsensusClustering(InGroups):
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
         together = [own for own, _ in members if _joins(own)]
-        alone = [(own, s) for own, s in members if not _joins(own)]
         plans = [own._plan(s, shape, sample_seed=seed) for own, s in members if _joins(own)]
         beside = [] if self._parts is None else [self._parts]
-        n_passes = 0
-        if plans:
-            grown, n_passes = run_together(plans, merged, *beside, announce=self._bar)
-            for own, found in zip(together, grown):
-                own.tree_ = found.tree
-        for own, s in alone:
-            n_passes += own._learn(rows, s)
+        sampling = [self._sampling(members, seed, shape)] if self._samples(members) else []
+        results, n_passes = run_together([*plans, *sampling], merged, *beside, announce=self._bar)
+        for own, found in zip(together, results):
+            own.tree_ = found.tree
+        if not sampling:
+            return self._settle_members(members, rows, seed, self._bar, n_passes)
+        sample: Sample = results[-1]
+        self._sample, self._parts = sample, None if self._parts is None else parts_in(sample.hashes)
+        try:
+            with keeping(None):  # a job that resumes makes no pass for what is in memory
+                self._settle_members(members, sample.rows, seed, lambda description: None)
+        finally:
+            self._sample = None
+        return n_passes
+
+    def _samples(self, members: Sequence[tuple[Member, int]]) -> bool:
+        """Return whether a sample stands for the rows, as they are mapped or compared for some of the trees."""
+        pairwise = any(get_tags(own).input_tags.pairwise for own, _ in members)
+        return not pairwise and not all(_joins(own) for own, _ in members)
+
+    def _sampling(self, members: Sequence[tuple[Member, int]], seed: int, shape: tuple[int, int]) -> Plan[Sample]:
+        """Plan the sample, which is that of trees of hyperplanes, and so read once."""
+        n_rows, typed = shape[0], self.uses_types  # typed values may be missing
+
+        def check(look: FirstLook) -> None:
+            return None if typed else check_first_look(look, getattr(self, "feature_names_in_", None))
+
+        parts_at = None if self._parts is None else 1
+        look = yield from first_read(seed, rows_held(SAMPLE_SIZE, shape[1]), n_rows, check, parts_at)
+        for own in (own for own, _ in members if not _joins(own)):
+            own.progress = False
+            if own.min_cluster_size is not None and own.min_cluster_size >= 1 and len(look.sample.rows) < n_rows:
+                own.min_cluster_size /= n_rows  # as many rows of the sample would be too many
+        return look.sample
+
+    def _settle_members(
+        self, members: Sequence[tuple[Member, int]], rows: RowArray, seed: int, announce: Announce, n_passes: int = 0
+    ) -> int:
+        """Grow the trees that take passes of their own, set the state, and return the number of passes."""
+        for own, s in members:
+            if not _joins(own):
+                own._parts = self._parts
+                n_passes += own._learn(rows, s)
         self._grown: tuple[MemberState, ...] = tuple(own.state_ for own, _ in members)
-        return self._settle(seed, merged, self._bar, n_passes)
+        return self._settle(seed, merge_chunks(rows), announce, n_passes)
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
         trees, parts_at = self._grown, None if self._parts is None else 1
@@ -234,6 +282,9 @@ class ConsensusClustering(InGroups):
         else:
             combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
         state = _state_of(trees, combined, counted)
+        if (sample := self._sample) is not None:
+            state = state if len(sample.rows) == self._n_rows else replace(state, counts=None)
+            drawn = drawn._replace(numbers=sample.numbers[drawn.numbers])
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
@@ -314,12 +365,15 @@ class ConsensusClustering(InGroups):
         return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-        members = [own for own, _ in self._members(0)]
-        together = [own._passes(n_rows, n_columns) for own in members if _joins(own)]
-        alone = [own._passes(n_rows, n_columns) for own in members if not _joins(own)]
-        fewest = max((few for few, _ in together), default=0) + sum(few for few, _ in alone)
-        most = [max((many or np.inf for _, many in together), default=0), *(many or np.inf for _, many in alone)]
-        return fewest + 1, int(sum(most)) + 1 if np.isfinite(sum(most)) else None
+        members = self._members(0)
+        joined = [own._passes(n_rows, n_columns) for own, _ in members if _joins(own)]
+        fewest, most = (max((limits[i] or np.inf for limits in joined), default=0) for i in range(2))
+        if self._samples(members):
+            fewest, most = max(fewest, 1), max(most, 1)
+        else:
+            alone = [own._passes(n_rows, n_columns) for own, _ in members if not _joins(own)]
+            fewest, most = (1 + n + sum(limits[i] or np.inf for limits in alone) for i, n in enumerate((fewest, most)))
+        return int(fewest), int(most) if np.isfinite(most) else None
 
     def _task_bytes(self, rows: RowArray) -> int:
         # Most of the memory is for the fresh samples and the counts of each tree.

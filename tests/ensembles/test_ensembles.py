@@ -11,6 +11,7 @@ from stored import stored_and_read
 
 from mdh_dask import (
     ConsensusClustering,
+    DensityTree,
     DivisiveClustering,
     HierarchicalKernelMDH,
     HyperplaneEnsemble,
@@ -20,6 +21,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask._journal import keeping
+from mdh_dask.estimators import consensus_clustering
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
@@ -99,6 +101,29 @@ class TestConsensusClustering:
         many = ConsensusClustering(estimator=QUICK, n_trees=30).fit(lazy)
         assert alone > 1
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("held", [2000, 8000])
+    def test_maps_and_density_trees_take_no_pass_of_their_own(self, mixture, held, monkeypatch):
+        monkeypatch.setattr(consensus_clustering, "SAMPLE_SIZE", held // 4)  # of 6000 rows
+        rows, read = mixture[0], []
+        lazy = da.from_array(rows, chunks=(1000, 5)).map_blocks(
+            lambda block: read.append(len(block)) or block, dtype=rows.dtype, meta=np.empty((0, 0))
+        )
+        tree = RandomProjectionTree(n_projections=40, sample_size=held // 4, min_cluster_size=900)
+        estimators = [tree, HierarchicalKernelMDH(min_cluster_size=900), DensityTree(min_cluster_size=900)]
+        model = ConsensusClustering(estimator=estimators, n_trees=3).fit(lazy)
+        assert model.n_passes_ == clone(tree).fit(rows).n_passes_ == sum(read) / len(rows)
+        assert [own.n_clusters for own in model.state_.trees] == [4, 4, 4]
+        assert adjusted_rand_index(mixture[1], model.labels_.compute()) == 1
+        assert (model.exemplars_ == rows[model.exemplar_indices_]).all()
+        assert (model.state_.sizes is None) == (held < len(rows))
+
+    def test_values_outside_the_sample_are_checked(self, rows, monkeypatch):
+        monkeypatch.setattr(consensus_clustering, "SAMPLE_SIZE", 10)
+        rows = np.where(np.arange(len(rows))[:, None] % 100 == 0, np.nan, rows)
+        with pytest.raises(ValueError, match="expected finite values; got 300 NaN"):
+            ConsensusClustering(estimator=DensityTree(), n_trees=2).fit(da.from_array(rows, chunks=(1000, 5)))
 
     def test_different_estimators_count_the_same(self, rows):
         state = ConsensusClustering(estimator=[QUICK, QUICK, PCATree()], n_trees=6).fit(rows).state_
