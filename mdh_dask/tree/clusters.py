@@ -76,7 +76,7 @@ def siblings_of(tree: "Tree") -> list[Integers]:
     [[1, 2], [2], [1]]
     """
     # Views of the clusters of all leaves, as those below the nodes of a chain are many.
-    order, first, parent = tree.cluster[tree.leaves], np.cumsum(tree.left < 0) - (tree.left < 0), tree.parent
+    order, parent = tree.cluster[tree.leaves], tree.parent
     n_leaves = (tree.left < 0).astype(np.int64)
     for node in np.flatnonzero(tree.left >= 0)[::-1]:
         n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.right[node]]
@@ -84,7 +84,8 @@ def siblings_of(tree: "Tree") -> list[Integers]:
     for leaf in tree.leaves[::-1].tolist():
         if (above := int(parent[leaf])) >= 0:
             other, own = tree.right[above] if tree.left[above] == leaf else tree.left[above], tree.cluster[leaf]
-            beside = order[first[other] : first[other] + n_leaves[other]]
+            first = np.searchsorted(tree.leaves, other)  # nodes under another one follow it
+            beside = order[first : first + n_leaves[other]]
             found[own] = beside if tree.n_clusters == tree.n_leaves else np.setdiff1d(beside, own)
     return found
 
