@@ -1,6 +1,5 @@
 """The scikit-learn face of the estimators, and what they accept and refuse."""
 
-import re
 import tracemalloc
 from functools import partial
 from itertools import product
@@ -10,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import zarr
-from helpers import in_turns
 
 import mdh_dask
 from mdh_dask import PDDP, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
@@ -85,19 +83,6 @@ def test_numbers_of_any_width_are_clustered(rows, dtype):
     )
 
 
-def test_two_distinct_rows_repeated_are_two_clusters():
-    X = np.repeat([[0.0, 1.0], [5.0, 1.0]], 500, axis=0)
-    assert RandomProjectionTree(**QUICK).fit(X).n_clusters_ == 2
-
-
-def test_constant_columns_change_nothing(rows):
-    constants = np.full((len(rows), 2), [0.1, 1e9])
-    X = np.concatenate([rows.astype(float), constants], axis=1)
-    model = RandomProjectionTree(**QUICK).fit(X)
-    assert model.n_clusters_ == 3
-    assert not model.tree_.planes[:, 5:].any()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [RandomProjectionTree(n_projections=20), PCATree(), PDDP(), MinimumDensityHyperplane(starts="pca2")]
@@ -154,44 +139,6 @@ def test_a_group_is_refused_with_the_remedy(tmp_path):
     group.create_array("features", shape=(4, 2), dtype="f4")
     with pytest.raises(TypeError, match="features"):
         RandomProjectionTree(**QUICK).fit(group)
-
-
-class FrameOf:
-    """Stands for a frame of pandas or polars: columns of one dtype each."""
-
-    def __init__(self, columns):
-        self.columns, self.parts = list(columns), columns
-        self.dtypes = [column.dtype for column in columns.values()]
-        self.shape = len(next(iter(columns.values()))), len(columns)
-
-    def __len__(self):
-        return self.shape[0]
-
-    def __getitem__(self, name):
-        return self.parts[name]
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array([list(column) for column in self.parts.values()], dtype=object).T.astype(dtype or object)
-
-
-OTHERS = {
-    "text": np.array(["x"] * 50),
-    "objects": np.array(["x"] * 50, dtype=object),
-    "spans": np.arange(50).astype("m8[s]"),
-}
-
-
-@pytest.mark.parametrize(("name", "beside"), in_turns(OTHERS, [True, False]))
-def test_the_columns_of_a_frame_that_are_no_numbers_are_named(name, beside):
-    numbers = {"a": np.arange(50.0), "b": np.arange(50, dtype=object)} if beside else {}
-    frame = FrameOf(numbers | {name: OTHERS[name]})
-    dtype = re.escape(str(OTHERS[name].dtype))
-    message = rf"^expected columns of numbers or dates; got '{name}' \({dtype}\)\. Leave them out"
-    with pytest.raises(ValueError, match=message):
-        RandomProjectionTree(**QUICK).fit(frame)
-    model = RandomProjectionTree(**QUICK).fit(np.arange(50.0 * len(frame.columns)).reshape(50, -1))
-    with pytest.raises(ValueError, match=message):
-        model.predict(frame)
 
 
 def test_new_rows_must_fit_the_model(rows):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from mdh_dask import PCATree, RandomProjectionTree, load_model
+from mdh_dask import PCATree, RandomProjectionTree
 from mdh_dask.growth.exemplars import Exemplars, medoids
 
 
@@ -25,22 +25,6 @@ def test_medoids_have_the_least_sum_of_distances():
     for label in range(3):
         own = np.flatnonzero(cluster == label)
         assert found[label] == own[sums[own, label].argmin()]
-
-
-@pytest.mark.parametrize(
-    "estimator", [RandomProjectionTree(n_projections=50, sample_size=100), PCATree(feature_map="quadratic")]
-)
-def test_exemplars_are_rows_in_the_middle_of_their_clusters_and_are_saved(groups, estimator, tmp_path):
-    model = estimator.fit(groups)
-    assert model.n_clusters_ == 3
-    assert_array_equal(model.exemplars_, groups[model.exemplar_indices_])
-    assert_array_equal(model.predict(model.exemplars_), np.arange(3))
-    nearest = np.linalg.norm(model.exemplars_[:, None] - [[0, 0], [20, 0], [0, 20]], axis=2).min(axis=1)
-    assert (nearest < 1).all()
-    model.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
-    assert_array_equal(loaded.exemplars_, model.exemplars_)
-    assert_array_equal(loaded.exemplar_indices_, model.exemplar_indices_)
 
 
 def test_a_union_of_clusters_keeps_the_exemplar_of_the_largest(groups):

@@ -204,18 +204,6 @@ def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatc
 # Parameters
 
 
-def test_parameters_of_the_map_are_parameters_of_the_tree(rows):
-    model = tree_of_rows().set_params(feature_map__n_landmarks=30, feature_map__kernel="rbf").fit(rows)
-    assert model.get_params()["feature_map__n_landmarks"] == 30
-    assert model.feature_map_.get_params() == model.feature_map.get_params()
-    assert model.feature_map_ is not model.feature_map
-    assert not hasattr(model.feature_map, "map_")
-    assert len(model.feature_map_.landmarks_) == 30
-    copy = clone(model)
-    assert copy.get_params()["feature_map__kernel"] == "rbf"
-    assert not hasattr(copy, "feature_map_")
-
-
 # Saved models
 
 
@@ -256,20 +244,6 @@ def test_a_bad_map_is_named_before_any_work(feature_map, message, rows):
         with pytest.raises(ValueError, match=message):
             tree_of_rows(feature_map=feature_map).fit(X)
     assert reads.read == 0
-
-
-def test_rows_with_nan_are_refused_with_their_number(rows, expected):
-    bad = rows.copy()
-    bad[700, 1] = np.nan
-    for X in (bad, da.from_array(bad, chunks=(300, 2))):
-        with pytest.raises(ValueError, match=r"expected finite values; got 1 NaN and 0 infinite .* row 700"):
-            tree_of_rows().fit(X)
-    with pytest.raises(ValueError, match="got 1 NaN"):
-        expected.predict(bad)
-    with pytest.raises(ValueError, match="got 1 NaN"):
-        expected.predict(da.from_array(bad, chunks=(300, 2))).compute()
-    with pytest.raises(ValueError, match=r"X has 3 features.*expecting 2"):
-        expected.predict(np.ones((2, 3)))
 
 
 @pytest.mark.slow

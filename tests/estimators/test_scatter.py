@@ -142,19 +142,9 @@ def rows_of_inner_nodes(tree, rows):
     return [(node, rows[np.isin(leaf, list(under[node]))]) for node in np.flatnonzero(tree.left >= 0)]
 
 
-SETTINGS = {
-    "pddp": {"place": "mean", "order": "scatter"},
-    "pddp, six": {"place": "mean", "order": "scatter", "max_clusters": 6},
-    "ipddp": {"place": "gap", "min_rows": 50, "stop": "hold-out"},
-    "ipddp, untested": {"place": "gap", "min_rows": 50},
-    "depddp": {"place": "minimum_density", "min_rows": 50},
-    "principal bandwidth": {"place": "relative_depth", "min_rows": 50, "stop": "hold-out", "bandwidth": "principal"},
-}
-
-
 class TestLargerThanTheSample:
     def test_splits_at_the_mean_that_a_sample_found_are_left_where_they_are(self, mixture):
-        tree, n_passes = grown(mixture[0], **SETTINGS["pddp, six"], sample_size=2500)
+        tree, n_passes = grown(mixture[0], "mean", order="scatter", max_clusters=6, sample_size=2500)
         assert (tree.n_leaves, n_passes) == (6, 2)
 
     def test_a_gap_that_a_sample_found_is_split_in_its_middle_on_all_rows(self):

@@ -122,12 +122,6 @@ class TestCentroids:
         np.testing.assert_array_equal(model.exemplars_, rows[model.exemplar_indices_])
         assert hasattr(SpectralClustering(n_clusters=3, n_landmarks=100).fit(rows), "exemplars_")
 
-    def test_exemplars_are_those_of_rows_without_weights_in_rows_with_weights(self, rows):
-        weights = np.arange(450) % 3
-        model = KernelKMeans(n_clusters=3, feature_map=None).fit(rows, sample_weight=weights)
-        assert weights[model.exemplar_indices_].all()
-        np.testing.assert_array_equal(model.labels_[model.exemplar_indices_], np.arange(3))
-
     def test_a_single_cluster_is_certain_and_equal_far_and_infinite_distances_give_numbers(self, rows):
         one = KernelKMeans(n_clusters=1, feature_map=None).fit(rows)
         assert (one.confidence(rows) == 1).all()

@@ -286,10 +286,6 @@ class TestNystromMap:
         # Components of equal variance are no one's own; inner products are.
         np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-4 * np.abs(a @ a.T).max())
 
-    def test_a_map_of_a_function_is_not_saved(self):
-        with pytest.raises(TypeError, match=r"function'\] must be None, .* got a function"):
-            stored_and_read(map_of(cloud(), ALL["function"]))
-
 
 class TestProducts:
     def test_double_precision_is_taken_where_single_is_not_the_same_everywhere(self, monkeypatch):

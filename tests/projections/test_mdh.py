@@ -1,8 +1,5 @@
 """Minimum density hyperplanes: the index from its formula, its gradient, laws of the pursuit, published partitions."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import reference_mdh
@@ -15,11 +12,11 @@ from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH
 from mdh_dask._jit.descent import FLATTER, MEMORY, SUFFICIENT, line_search, quasi_newton_step, start_descent, take_step
 from mdh_dask._jit.valleys import bin_linearly, grid_within, kernel_pulls, kernel_sums, smooth, valleys
 from mdh_dask.density.kde import CERTAIN_DEPTH
-from mdh_dask.metrics import binary_v_measure, normalized_mutual_information, success_ratio
+from mdh_dask.metrics import normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS, mdh_families, principal_components
 from mdh_dask.projections.mdh import minimum_density_hyperplanes
 from mdh_dask.projections.pca import centred_rows, scaled_components
-from mdh_dask.projections.pursuit import PenalisedDensity, depth_at, growing_alphas, pursue
+from mdh_dask.projections.pursuit import PenalisedDensity, growing_alphas, pursue
 from mdh_dask.projections.starts import ROWS_LOOKED_AT, Start, valley_starts
 
 alphas = st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.5])
@@ -287,16 +284,6 @@ class TestPursuit:
         ends = [index.descend(v, 0.9, 50, unit=1.0)[1].index for v in V[::5]]
         assert lowest * 0.995 <= min(ends) <= lowest
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("seed", at_night(range(4), 2))
-    def test_in_two_dimensions_clouds_that_lie_apart_are_parted_by_the_lowest_of_all_hyperplanes(self, seed):
-        rows = np.random.default_rng(seed).normal(size=(300, 2)) * [1.0, 2.0]
-        rows[:150, 0] += 5
-        _, lowest, direction, _ = brute_force(rows)
-        best = minimum_density_hyperplanes(rows, rng(), starts="pca2", bandwidth=0.3, alpha_max=0.9)[0]
-        assert best.density <= lowest
-        assert abs(best.direction @ direction) > 0.999
-
     @given(seeds, st.integers(2, 5))
     def test_a_positive_depth_means_a_minimiser_between_two_modes_within_the_bound(self, seed, d):
         rows = made_rows(seed, 150, d)
@@ -329,26 +316,12 @@ class TestPursuit:
         assert there.density == pytest.approx(here.density / 2.5, rel=1e-3)
         assert there.relative_depth == pytest.approx(here.relative_depth, rel=1e-2)
 
-    @pytest.mark.parametrize("seed", range(3))
-    def test_the_order_of_the_rows_does_not_matter(self, seed):
-        rows = made_rows(seed, 300, 3, gap=5)
-        here = directions(rows, rng(), starts="pca2")
-        there = directions(np.random.default_rng(seed).permutation(rows), rng(), starts="pca2")
-        np.testing.assert_allclose(there, here, atol=1e-4)
-
     def test_two_clouds_that_touch_along_the_first_component_are_parted(self):
         rows = rng().normal(size=(600, 20)) * ([6.0] + [1.0] * 19)
         rows[:300, 7] += 6
         best = minimum_density_hyperplanes(rows, rng())[0]
         assert abs(best.direction[7]) > 0.95
         assert success_ratio(np.arange(600) < 300, rows @ best.direction > best.offset) > 0.98
-
-    @pytest.mark.parametrize("d", [101, 2000])
-    def test_many_features_take_limited_memory(self, d):
-        rows = rng().normal(size=(150, d)).astype(np.float32)
-        rows[:75, :30] += 4
-        best = minimum_density_hyperplanes(rows, rng(), starts="pca2")[0]
-        assert success_ratio(np.arange(150) < 75, rows @ best.direction > best.offset) == 1
 
     @pytest.mark.slow
     def test_more_components_than_features_are_all_and_fewer_a_span(self):
@@ -469,16 +442,6 @@ class TestCandidates:
         labels = HierarchicalMDH(random_state=seed).fit_predict(rows)
         assert success_ratio(np.arange(1000) < 500, labels) > 0.95
 
-    @pytest.mark.skipif("MDH_DASK_DATA" not in os.environ, reason="MDH_DASK_DATA names no folder of data sets")
-    @pytest.mark.parametrize(("name", "least"), [("banknote", 0.65), ("shapes2d/d31", 0.78)])
-    def test_find_the_clusters_of_sets_whose_valleys_pursuits_leave(self, name, least):
-        with np.load(Path(os.environ["MDH_DASK_DATA"]) / f"{name}.npz") as file:
-            X, y = file["X"].astype(float), file["y"]
-        scores = [
-            normalized_mutual_information(y, HierarchicalMDH(random_state=seed).fit_predict(X)) for seed in range(3)
-        ]
-        assert np.mean(scores) >= least
-
 
 class TestManyColumns:
     @pytest.mark.slow
@@ -489,11 +452,6 @@ class TestManyColumns:
         pixels = np.where(random.random((900, 80)) < 0.2, 1 - prototypes[y], prototypes[y])
         labels = HierarchicalMDH(random_state=seed).fit_predict(pixels + 0.15 * random.normal(size=pixels.shape))
         assert normalized_mutual_information(y, labels) > 0.95
-
-    def test_show_two_clusters_that_differ_in_one_of_them(self):
-        rows = np.random.default_rng(0).normal(size=(2000, 60))
-        rows[:1000, 7] += 5
-        assert success_ratio(np.arange(2000) < 1000, HierarchicalMDH().fit_predict(rows)) > 0.95
 
     def test_of_counts_hide_no_clusters_that_differ_in_the_only_measured_one(self):
         rng = np.random.default_rng(0)
@@ -514,13 +472,6 @@ class TestDegenerateRows:
             assert 0 <= result.relative_depth < np.inf
             assert result.density > 0
 
-    def test_one_column_splits_between_its_clouds(self):
-        rows = np.concatenate([rng().normal(size=100), rng().normal(10, 1, 100)])[:, None]
-        result = hyperplane(rows, [-2.0])
-        assert result.direction == [-1.0]
-        assert -7 < result.offset < -3
-        assert result.relative_depth > 5
-
     def test_equal_rows_have_no_hyperplane_to_look_for(self):
         result = hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
         assert (result.offset, result.density, result.relative_depth) == (3.0, np.inf, 0.0)
@@ -529,43 +480,6 @@ class TestDegenerateRows:
         rows = np.concatenate([rng().normal(size=(200, 2)), [[1e9, 0.0]]])
         assert np.isfinite(hyperplane(rows, [1.0, 1.0], bandwidth=1e-3).offset)
 
-    def test_a_bound_beyond_all_rows_finds_no_modes_on_both_sides_there(self):
-        rows = rng().normal(size=(50, 2))
-        result = hyperplane(rows, [1.0, 0.0], alpha_max=20.0)
-        assert 0 <= result.relative_depth < np.inf
-
-    def test_depth_of_one_cloud_is_that_of_no_valley(self):
-        assert depth_at(np.zeros(10), 0.0, 1.0) == pytest.approx(0, abs=1e-9)
-
     def test_rows_that_are_not_finite_are_refused(self):
         with pytest.raises(ValueError, match="finite"):
             minimum_density_hyperplanes(np.array([[np.nan, 1.0]]), rng())
-
-
-PUBLISHED = {
-    "breast_cancer_wisconsin": (0.91, 0.79),
-    "forest_type": (0.78, 0.67),
-    "image_segmentation": (0.89, 0.72),
-    "ionosphere": (0.48, 0.13),
-    "optdigits": (0.93, 0.85),
-    "pendigits": (0.74, 0.39),
-    "synthetic_control": (0.98, 0.94),
-}
-"""Success ratio and binary V-measure of JMLR 17(156), table 2. Banknote, wine and yeast are reached too, but not with
-some subsets of 99 per cent of their rows: they are left out."""
-
-
-@pytest.mark.skipif("MDH_DASK_DATA" not in os.environ, reason="MDH_DASK_DATA names no folder of data sets")
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_partitions_are_as_good_as_the_published_ones(name):
-    with np.load(Path(os.environ["MDH_DASK_DATA"]) / f"{name}.npz") as file:
-        X, y = file["X"].astype(float), file["y"]
-    complete = ~np.isnan(X).any(axis=1)
-    X, y = X[complete], y[complete]
-    sd = X.std(axis=0)
-    rows = (X[:, sd > 0] - X[:, sd > 0].mean(axis=0)) / sd[sd > 0]
-    best = minimum_density_hyperplanes(rows, rng(), starts="pca2", alpha_max=0.9)[0]
-    parts = rows @ best.direction > best.offset
-    ratio, v_measure = PUBLISHED[name]
-    assert success_ratio(y, parts) >= ratio - 0.01
-    assert binary_v_measure(y, parts) >= v_measure - 0.01

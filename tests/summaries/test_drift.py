@@ -109,33 +109,6 @@ def test_alarms_name_the_columns_that_moved_but_not_features_of_a_map(tmp_path):
     assert not re.search("heat|feature|x0", " ".join(drift(mapped, new).alarms))
 
 
-def test_drift_and_profiles_are_shown_as_tables(model):
-    found = drift(model, groups(rng_of(1), 400, 300, 300))
-    shown = found._repr_html_()
-    assert repr(found) == found.to_text()
-    assert shown.count("<table>") == 2
-    assert shown.count("<tr>") == 2 + len(found.splits) + len(found.clusters)
-
-
-def test_a_loaded_model_finds_the_same(model, tmp_path):
-    rows = groups(rng_of(1), 400, 300, 300)
-    model.save(tmp_path / "m.zarr")
-    assert drift(load_model(tmp_path / "m.zarr"), rows).to_dict() == drift(model, rows).to_dict()
-
-
-@pytest.mark.parametrize("lazy", [False, True])
-def test_values_that_are_not_finite_are_refused(model, lazy):
-    rows = groups(rng_of(1), 30, 30, 30)
-    rows[17, 1] = np.nan
-    with pytest.raises(ValueError, match=r"got 1 NaN and 0 infinite .* the first in its row 17"):
-        drift(model, da.from_array(rows, chunks=(40, 3)) if lazy else rows)
-
-
-def test_other_columns_are_refused(model):
-    with pytest.raises(ValueError, match="X has 2 features, but RandomProjectionTree is expecting 3 features"):
-        drift(model, np.zeros((5, 2)))
-
-
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
@@ -284,16 +257,6 @@ def test_text_has_a_line_for_every_split_and_cluster_and_alarm(model):
     first, *alarms = summary.splitlines()
     assert first == ("drift among 700 rows, compared with 5,000: changes over 0.1 and valleys filled over 0.5 count")
     assert alarms == list(found.alarms)
-
-
-def test_without_drift_the_text_says_so(model):
-    text = drift(model, groups(rng_of(1), 400, 300, 300)).to_text()
-    assert "\n\nno drift among 1,000 rows, compared with 5,000" in text
-
-
-def test_a_tree_of_one_cluster_has_a_table_of_clusters_only():
-    model = PCATree().fit(rng_of(0).normal(size=(500, 2)))
-    assert drift(model, rng_of(1).normal(size=(500, 2))).to_text().startswith("cluster  rows old  rows new  share old")
 
 
 def test_json_has_numbers_or_none_and_the_same_alarms(model):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import LOOP_DTYPES, chunkings, row_sets, seeds
 
-from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
+from mdh_dask import RandomProjectionTree, cluster_profiles
 from mdh_dask._jit.sums import BASE, N_SLICES, add_slices, largest_deviations
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import reduce_rows
@@ -130,13 +130,6 @@ def test_dates_in_seconds_keep_their_deviation():
     assert_allclose(moments.sd[0], seconds.std(axis=0), rtol=1e-9)
 
 
-def test_columns_beyond_those_of_the_shift_are_left_out():
-    rows, labels = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
-    two = MomentPass(2, np.zeros(2))
-    for part, expected in zip(two.chunk(0, labels, rows), two.chunk(0, labels, rows[:, :2])):
-        assert_array_equal(part, expected)
-
-
 def test_moments_are_kept_for_jobs_that_are_resumed(tmp_path):
     rows, labels = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
     for replayed in (False, True):
@@ -186,13 +179,6 @@ def test_profiles_are_the_same_for_lazy_rows_in_any_chunks(model, chunks, schedu
         assert_array_equal(part, expected)
 
 
-def test_a_saved_model_profiles_other_rows(model, tmp_path):
-    model.save(tmp_path / "m.zarr")
-    profiles = cluster_profiles(load_model(tmp_path / "m.zarr"), blobs(depth=8.0)[:100])
-    assert profiles.n_rows.tolist().count(100) == 1
-    assert profiles.mean[np.argmax(profiles.n_rows)].round().tolist() == [0, 0, 8]
-
-
 def test_columns_have_their_names_where_the_model_knows_them(model):
     assert cluster_profiles(model, blobs()).names == ("x0", "x1", "x2")
     named = copy(model)
@@ -212,12 +198,6 @@ def test_columns_have_their_names_where_the_model_knows_them(model):
     }
 
 
-def test_the_text_lists_the_features_that_differ_most(model):
-    lines = cluster_profiles(model, blobs()).to_text(n_top=1).splitlines()
-    assert lines[0].split() == ["cluster", "rows", "feature", "mean", "sd", "mean", "of", "others", "difference"]
-    assert [line.split()[2] for line in lines[1:]] == ["x0"] * model.n_clusters_
-
-
 def test_a_single_cluster_differs_from_nothing():
     rows = np.arange(6.0).reshape(3, 2)
     one = RandomProjectionTree(n_projections=20, max_clusters=1).fit(rows)
@@ -233,8 +213,3 @@ def test_constant_columns_that_differ_come_first_and_those_that_do_not_never():
     assert profiles.top(0) == [1, 0]
     assert profiles.difference[0, 1] == -np.inf
     assert profiles.difference[:, 2].tolist() == [0, 0]
-
-
-def test_other_columns_are_refused(model):
-    with pytest.raises(ValueError, match="expecting 3 features"):
-        cluster_profiles(model, np.zeros((5, 2)))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy.cluster import hierarchy
-from trees import four_groups, grown_tree, random_tree, trees
+from trees import trees
 
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -63,12 +63,6 @@ def test_the_linkage_is_valid_and_its_heights_are_ranks(tree):
     assert linkage[-1, 3] == tree.n_leaves
 
 
-@given(branched)
-def test_a_dendrogram_shows_the_clusters_in_the_order_of_their_labels(tree):
-    drawn = hierarchy.dendrogram(tree.to_linkage(), no_plot=True)
-    assert drawn["leaves"] == list(range(tree.n_leaves))
-
-
 @pytest.mark.slow
 @given(branched)
 def test_cutting_the_dendrogram_gives_the_clusters_of_pruning(tree):
@@ -81,21 +75,6 @@ def test_cutting_the_dendrogram_gives_the_clusters_of_pruning(tree):
             cuts.append(hierarchy.fcluster(linkage, k, "maxclust"))
         for cut in cuts:
             assert len(set(zip(cut, expected))) == len(set(cut)) == len(set(expected)) == k
-
-
-def test_cutting_agrees_with_the_labels_that_a_pruned_tree_gives_to_rows():
-    rows = four_groups()
-    tree = grown_tree(rows)
-    for k in range(1, tree.n_leaves + 1):
-        cut = hierarchy.fcluster(tree.to_linkage(), k, "maxclust")[tree.labels(rows)]
-        assert len(set(zip(cut, tree.cut(k).labels(rows)))) == k
-
-
-def test_a_dendrogram_is_drawn():
-    figure = pytest.importorskip("matplotlib.figure")
-    axes = figure.Figure().subplots()
-    drawn = hierarchy.dendrogram(random_tree(1, 5, 2).to_linkage(), ax=axes)
-    assert drawn["ivl"] == list("01234")
 
 
 # --- Dict ---
@@ -121,25 +100,11 @@ def test_the_dict_survives_strict_json_and_rebuilds_the_tree(tree):
     assert labels == list(range(tree.n_leaves))
 
 
-def test_the_heaviest_features_come_first_and_zero_weights_never():
-    names = ["age", "size", "none", "speck"]
-    features = one_split().to_dict(names, n_top=9)["nodes"][0]["features"]
-    assert [feature["name"] for feature in features] == ["age", "size", "speck"]
-    assert [feature["weight"] for feature in features] == [0.61, -0.4, 1e-3]
-    assert len(one_split().to_dict(n_top=2)["nodes"][0]["features"]) == 2
-
-
 def test_the_features_that_move_the_rows_of_the_node_most_come_first():
     tree = one_split(deviation=[1.0, 9.0, 5.0, 1e4])
     features = tree.to_dict(n_top=9)["nodes"][0]["features"]
     assert [(feature["name"], feature["deviation"]) for feature in features] == [("x3", 1e4), ("x1", 9.0), ("x0", 1.0)]
     assert tree.to_text(n_top=2).startswith("rows=9 depth=12.3  0.001*x3 - 0.4*x1 + ... <= 1.25\n")
-
-
-def test_numbers_that_are_not_finite_become_none():
-    nodes = one_split(relative_depth=np.inf, threshold=np.nan).to_dict()["nodes"]
-    assert nodes[0]["relative_depth"] is None
-    assert nodes[0]["threshold"] is None
 
 
 def test_a_very_deep_tree_is_written_as_json():

@@ -7,10 +7,9 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
 from trees import trees
 
-from mdh_dask import PCATree, RandomProjectionTree, load_model
+from mdh_dask import PCATree, RandomProjectionTree
 from mdh_dask.density.kde import threshold_error
 from mdh_dask.tree.routing import margins_of
 
@@ -92,19 +91,6 @@ class TestModels:
         assert model.outliers(rows + 40.0).all()
         with pytest.raises(ValueError, match="a level from 0 to 1"):
             model.outliers(rows, 2)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50), PCATree(feature_map="quadratic")])
-    def test_lazy_results_are_the_same_to_the_bit_and_survive_saving(self, estimator, tmp_path):
-        rows = two_groups(900, 3).astype(np.float32)
-        model = estimator.fit(rows)
-        model.save(tmp_path / "model")
-        loaded, lazy = load_model(tmp_path / "model"), da.from_array(rows, chunks=(131, 2))
-        for name in ("boundary_distance", "confidence", "score_samples", "outliers"):
-            expected = getattr(model, name)(rows)
-            assert isinstance(getattr(model, name)(lazy), da.Array)
-            assert_array_equal(getattr(loaded, name)(lazy), expected)
-            assert expected.dtype == (bool if name == "outliers" else np.float64)
 
     def test_labels_and_confidence_share_a_pass(self, model):
         read = []

@@ -79,18 +79,6 @@ def test_any_dtype_and_layout_is_routed_by_its_values(dtype, layout):
     np.testing.assert_array_equal(given, before)
 
 
-def test_a_row_on_the_plane_goes_left():
-    tree = tree_from_nodes(
-        [
-            {"left": 1, "right": 2, "n_rows": 3, "plane": [2.0], "threshold": 1.0},
-            {"left": -1, "right": -1, "n_rows": 2},
-            {"left": -1, "right": -1, "n_rows": 1},
-        ],
-        1,
-    )
-    np.testing.assert_array_equal(tree.labels(np.array([[0.5], [np.nextafter(0.5, 1)], [-3]])), [0, 1, 0])
-
-
 @pytest.mark.parametrize("shape", [(5, 3), (5, 1), (2,), (5, 2, 1)])
 def test_rows_of_another_shape_are_refused(shape):
     with pytest.raises(ValueError, match=r"expected rows of shape \(n_rows, 2\).*got shape \(" + str(shape[0])):
@@ -131,29 +119,6 @@ def test_siblings_of_a_cluster_are_on_the_other_side_of_the_split_above_its_firs
         above = tree.parent[leaf]
         below = {} if above < 0 else {*tree.cluster[naive_order(tree, above)].tolist()} - {cluster}
         assert sorted(set(found.tolist())) == sorted(below)
-
-
-@given(st.integers(0, 1000), st.permutations(range(1, 7)))
-def test_the_order_in_which_nodes_are_given_does_not_matter(seed, order):
-    tree = random_tree(seed, 4, 2)
-    place = dict(zip([-1, 0, *order], [-1, *range(7)]))
-    nodes = [
-        {
-            "left": place[tree.left[node]],
-            "right": place[tree.right[node]],
-            "n_rows": tree.n_rows[node],
-            "plane": tree.planes[node],
-            "threshold": tree.thresholds[node],
-            "relative_depth": tree.relative_depth[node],
-            "origin": tree.origin[node],
-            "width": tree.width[node],
-            "bandwidth": tree.bandwidth[node],
-            "bins": tree.histogram(node),
-            "deviation": tree.deviations[node],
-        }
-        for node in (0, *order)
-    ]
-    assert tree_from_nodes(nodes, 2) == tree
 
 
 # --- Pruning ---
@@ -214,13 +179,6 @@ def test_trees_are_equal_to_their_copies_only(tree):
 def grown():
     rows = four_groups()
     return rows, grown_tree(rows)
-
-
-def test_a_grown_tree_finds_the_groups_and_counts_their_rows(grown):
-    rows, tree = grown
-    assert tree.n_leaves == 4
-    assert tree.n_rows[0] == len(rows)
-    np.testing.assert_array_equal(np.bincount(tree.labels(rows)), np.sort(tree.n_rows[tree.leaves])[::-1])
 
 
 def test_the_density_of_a_split_has_its_valley_at_the_threshold(grown):
