@@ -13,9 +13,9 @@ from ..chunks import is_dask, merge_chunks, run_together
 from ..growth.trees import recounted
 from ..tree.clusters import Quality, coarser
 from ..tree.structure import Tree
+from .drift import level_plans
 from .frames import labels_like, plain_labels, with_values
 from .history import follow, unite
-from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .checks import check_first_look
-from .level_counts import LevelCounts, counts_as_given, level_plans, restored_level_counts
+from .drift import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
 from .states import ROWS_AT_ONCE, TreeState

@@ -9,7 +9,6 @@ from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
 from .docstrings import documented
 from .planned import FeatureTransformer
-from .pursuit_trees import DePDDP
 from .trees import HierarchicalMDH
 
 logger = logging.getLogger(__name__)
@@ -124,31 +123,3 @@ class HierarchicalKernelMDH(HierarchicalMDH):
             return fewest, most
         more = self._of_rows_themselves()._passes(n_rows, n_columns)[1]
         return fewest, None if most is None or more is None else most + more
-
-
-@documented
-class KernelDePDDP(DePDDP):
-    """Divide branches where the density along their first kernel principal component is lowest.
-
-    `DePDDP` on features: the component is computed from the features of each branch.
-
-    Notes
-    -----
-    Passes: two if the features are cached, one to choose the landmarks and one to map the rows. Otherwise one more than
-    for `DePDDP`, each of which maps all rows. Computing `labels_` or a prediction takes one mapping pass.
-
-    References
-    ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 5.5.
-
-    Examples
-    --------
-    >>> from mdh_dask import KernelDePDDP
-    >>> from mdh_dask.simulate import gaussian_mixture
-    >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
-    >>> KernelDePDDP(feature_map="rbf", min_cluster_size=50).fit(X).n_clusters_
-    4
-    """
-
-    feature_map: str | FeatureTransformer | None = "local_scaling"

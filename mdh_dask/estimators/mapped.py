@@ -18,6 +18,8 @@ from ..kernels import KERNELS
 from ..kernels.truncated_svd import TruncatedSVDMap
 from ..summaries.history import MOST_VALUES, REMEMBERED
 from .constraints import StrOptions
+from .direct_features import TruncatedSVDFeatures as TruncatedSVDFeatures
+from .direct_features import UnitLengthFeatures as UnitLengthFeatures
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .mixed_pca import MixedPCA as MixedPCA
@@ -28,8 +30,6 @@ from .row_values import RowValues
 from .rows import MAP
 from .spectral_features import AffinityFeatures as AffinityFeatures
 from .spectral_features import SpectralFeatures as SpectralFeatures
-from .truncated_svd_features import TruncatedSVDFeatures as TruncatedSVDFeatures
-from .unit_length_features import UnitLengthFeatures as UnitLengthFeatures
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "gower": GowerFeatures,

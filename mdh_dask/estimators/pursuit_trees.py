@@ -96,6 +96,7 @@ class DePDDP(DivisiveTree):
 
     Density enhanced principal direction divisive partitioning. A branch with a unimodal density is a cluster. Splits
     are not tested, so rows far out in the tails become separate clusters; for a test, use `PCATree`.
+    ``DePDDP(feature_map="local_scaling")`` is the method in the feature space of a kernel (thesis section 5.5).
 
     Parameters
     ----------

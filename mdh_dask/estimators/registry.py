@@ -16,8 +16,8 @@ from .divisive import DivisiveClustering as DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
 from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
 from .kernel_k_means import KernelKMeans as KernelKMeans
+from .kernel_k_means import SpectralClustering as SpectralClustering
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
-from .kernel_variants import KernelDePDDP as KernelDePDDP
 from .mapped import *
 from .mapped import transformers
 from .partition_trees import BisectingKernelKMeans as BisectingKernelKMeans
@@ -29,7 +29,6 @@ from .pursuit_trees import PDDP as PDDP
 from .pursuit_trees import DePDDP as DePDDP
 from .pursuit_trees import ProjectionPursuitTree as ProjectionPursuitTree
 from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
-from .spectral_clustering import SpectralClustering as SpectralClustering
 from .support_vector import SupportVectorClustering as SupportVectorClustering
 from .trees import HierarchicalMDH as HierarchicalMDH
 from .trees import ICATree as ICATree
@@ -47,7 +46,6 @@ METHODS: dict[str, type[ClusterEstimator]] = {
     "hppc": ProjectionPursuitTree,
     "hyperplane": MinimumDensityHyperplane,
     "kernel-mdh": HierarchicalKernelMDH,
-    "kernel-depddp": KernelDePDDP,
     "consensus": ConsensusClustering,
     "ensemble": HyperplaneEnsemble,
     "svc": SupportVectorClustering,

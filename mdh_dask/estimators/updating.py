@@ -21,8 +21,8 @@ from ..growth.merging import merged, merging_sample
 from ..summaries.changes import weighted
 from ..tree.structure import Tree
 from .checks import check_first_look
+from .drift import level_plans
 from .history import follow, follow_update
-from .level_counts import level_plans
 from .missing import complete_rows, rows_to_count
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..chunks import announced
 from ..clusters.current import cluster_for, current_cluster
 from ..columns.coding import TypedRows
 from ..estimators.drift import drift as drift_of_rows
-from ..estimators.level_counts import with_unseen_levels
+from ..estimators.drift import with_unseen_levels
 from ..estimators.models import load_model
 from ..images.rows import all_rows
 from ..images.validity import Nodata

@@ -118,7 +118,6 @@ METHODS = {
     "DePDDP": _ours("DePDDP"),
     "IPDDP": _ours("IPDDP"),
     "PDDP": _ours("PDDP"),
-    "KernelDePDDP": _ours("KernelDePDDP"),
     "KMeans": Method("sklearn.cluster", "KMeans", "n_clusters"),
     "KMeans, 5 starts": Method("sklearn.cluster", "KMeans", "n_clusters", options={"n_init": 5}),
     "MiniBatchKMeans": Method("sklearn.cluster", "MiniBatchKMeans", "n_clusters"),

@@ -15,7 +15,6 @@ from mdh_dask import (
     HierarchicalKernelMDH,
     HierarchicalMDH,
     HierarchicalSpectral,
-    KernelDePDDP,
     KernelKMeans,
     KernelPCAFeatures,
     MinimumDensityHyperplane,
@@ -80,7 +79,7 @@ TREES: dict[str, Maker] = {
     "S-KMDH_hier": lambda seed, k: published_settings.kernel_mdh(
         feature_map=_kernel("local_scaling", seed, 0.9), random_state=seed
     ),
-    "K-dePDDP": lambda seed, k: KernelDePDDP(random_state=seed),
+    "K-dePDDP": lambda seed, k: DePDDP(feature_map="local_scaling", random_state=seed),
     "kernel k-means": lambda seed, k: KernelKMeans(
         n_clusters=k, feature_map=_kernel("local_scaling", seed), random_state=seed
     ),

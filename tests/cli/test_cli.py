@@ -274,7 +274,7 @@ ERRORS = {
     "option that no method has": (("fit", "../in/x.zarr", *OUT, "--method", "depddp", "-p", "n_projektions=1000"), 2),
     "landmarks without a map": (("fit", "../in/x.zarr", *OUT, *of_map(n_landmarks=50)), 2),
     "variance without the map of the method": (
-        ("fit", "../in/x.zarr", *OUT, "--method", "kernel-depddp", "--feature-map", "none", *of_map(variance=0.5)),
+        ("fit", "../in/x.zarr", *OUT, "--method", "kernel-mdh", "--feature-map", "none", *of_map(variance=0.5)),
         2,
     ),
     "precomputed without a square": (("fit", "../in/x.zarr", *OUT, "--feature-map", "precomputed"), 65),

@@ -26,7 +26,7 @@ from mdh_dask.metrics import normalized_mutual_information
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
 CACHES = ["auto", "memory", None]
 METHODS = [
-    new(name, **{"DePDDP": {"min_cluster_size": 50}, "KernelDePDDP": {"min_cluster_size": 50}}.get(name, {}))
+    new(name, **{"DePDDP": {"min_cluster_size": 50}}.get(name, {}))
     for name, cls in estimators().items()
     if issubclass(cls, DivisiveClustering) and name != "HierarchicalSpectral"  # which needs affinities
 ]

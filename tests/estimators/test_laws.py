@@ -9,11 +9,11 @@ from sklearn.base import clone
 
 from mdh_dask import (
     PDDP,
+    DePDDP,
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
     ICATree,
-    KernelDePDDP,
     MinimumDensityHyperplane,
     PCATree,
     ProjectionPursuitTree,
@@ -40,7 +40,7 @@ MODELS = {
     "mdh, refined": HierarchicalMDH(starts="pca2").as_divisive(**ANY, refine=True),
     "hyperplane, refined": MinimumDensityHyperplane(starts="pca2", refine=True),
     "kernel mdh": HierarchicalKernelMDH(starts="pca2", feature_map="quadratic").as_divisive(**ANY),
-    "kernel dePDDP": KernelDePDDP(feature_map="quadratic", min_cluster_size=20),
+    "kernel dePDDP": DePDDP(feature_map="quadratic", min_cluster_size=20),
     "pursuit": ProjectionPursuitTree(n_projections=60),
 }
 

@@ -33,7 +33,6 @@ FOR_FOUR = {
     "PDDP": {"max_clusters": 4},
     "BisectingKernelKMeans": {"max_clusters": 4},
     "DePDDP": {"min_cluster_size": 100},
-    "KernelDePDDP": {"min_cluster_size": 100, "feature_map": "quadratic"},
     "HierarchicalKernelMDH": {"feature_map": "quadratic"},
     "HierarchicalSpectral": {"max_clusters": 4},
 }

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from mdh_dask import DensityTree, PCATree, drift, load_model
 from mdh_dask.cli import mdh
 from mdh_dask.columns import ColumnTypes
-from mdh_dask.estimators.level_counts import restored_level_counts
+from mdh_dask.estimators.drift import restored_level_counts
 from mdh_dask.summaries.changes import LevelDrift
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import entries_of_rows, with_levels

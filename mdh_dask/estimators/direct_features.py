@@ -1,4 +1,4 @@
-"""Truncated singular value decomposition of sparse rows, as a scikit-learn transformer."""
+"""Feature maps without a kernel: singular vectors of sparse rows, and rows of length one."""
 
 from numbers import Integral
 from typing import Any, ClassVar
@@ -10,6 +10,7 @@ from .._typing import Floats
 from ..chunks import Pass, Plan
 from ..growth.passes import sample_limit
 from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, truncated_svd_map
+from ..kernels.unit_length import UnitLengthMap
 from .checks import LARGEST_BEFORE_OVERFLOW
 from .constraints import Interval
 from .docstrings import documented
@@ -106,3 +107,44 @@ def _check(sample: SparseSample) -> None:
             f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sample.largest:g}, whose square overflows. Scale "
             "the columns first."
         )
+
+
+@documented
+class UnitLengthFeatures(FeatureTransformer):
+    """Rows scaled to length one, for embeddings, whose directions say what is alike.
+
+    As ``feature_map="unit_length"``, a model keeps this step. Columns are not scaled before it.
+
+    Attributes
+    ----------
+    map_ : UnitLengthMap
+        The function from a block of rows to their features.
+
+    See Also
+    --------
+    sklearn.preprocessing.Normalizer : For rows in memory.
+
+    Notes
+    -----
+    Passes: none for `fit`, and one to compute the result of `transform`. Rows of zeros stay zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mdh_dask import HierarchicalMDH, UnitLengthFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(rng.normal(size=(3, 30)), 200, axis=0) + 0.3 * rng.normal(size=(600, 30))
+    >>> X *= rng.lognormal(size=(600, 1))  # their lengths say nothing
+    >>> HierarchicalMDH(feature_map=UnitLengthFeatures()).fit(X).n_clusters_
+    3
+    """
+
+    map_type = UnitLengthMap
+
+    column_types: Any = "auto"
+    random_state: Any = 0
+    progress: bool = False
+
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[UnitLengthMap]:
+        yield from ()  # no pass
+        return UnitLengthMap(shape[1])
