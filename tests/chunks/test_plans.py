@@ -1,15 +1,14 @@
 """Plans: growth is fed by hand, and one read of the rows serves several plans."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import dask.array as da
 import numpy as np
 import pytest
 
-from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, RandomProjectionTree
+from mdh_dask import DivisiveClustering, PCATree, RandomProjectionTree
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import Pass, Statistic, Together, run, run_together, together
-from mdh_dask.growth.growth import grow
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.growth.sweeps import BranchPass
 from mdh_dask.io.journal import FolderJournal
@@ -114,11 +113,6 @@ class TestByHand:
         assert outcome.result.tree == tree
         assert outcome.n_passes == len(asked)
 
-    def test_rows_that_the_sample_holds_are_asked_for_once(self, rows):
-        asked, (tree, *_) = fed_by_hand(plan_of(HierarchicalMDH(max_clusters=3), rows), rows)
-        assert len(asked) == 1
-        assert tree.n_leaves == 3
-
 
 class TestRun:
     def test_passes_are_counted_on_and_announced(self, rows):
@@ -185,17 +179,6 @@ class TestTogether:
         )
         assert [wanted.statistic for wanted in asked] == [Together((Scaled(1), Scaled(2), Scaled(3)))]
         assert (first, second, alone) == ((5, 10), (10, 15), (15,))
-
-    def test_trees_that_share_a_first_sample_of_all_rows_are_those_that_grow_alone(self, rows):
-        model = RandomProjectionTree(n_projections=50)
-        model.n_features_in_ = rows.shape[1]
-        alone = [model._settings(len(rows), seed) for seed in range(3)]
-        asked = []
-        plans = [watch_first(grow(replace(own, sample_seed=7), rows.shape, accept), asked) for own in alone]
-        joined = run_together(plans, rows).result
-        assert len(set(asked)) == 1
-        for own, (tree, *_) in zip(alone, joined):
-            assert tree == run(grow(own, rows.shape, accept), rows).result.tree
 
     def test_a_journal_replays_the_passes_of_several_plans(self, models, rows, tmp_path):
         found = []

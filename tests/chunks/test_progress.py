@@ -65,12 +65,6 @@ def test_records_have_fields_for_programs(log, clock):
     }
 
 
-def test_a_pass_that_fails_is_not_told_to_have_ended(log):
-    with pytest.raises(ZeroDivisionError), announced("pass 1: reading", bar=False)(5):
-        raise ZeroDivisionError
-    assert log.records == []
-
-
 class RowCount(Statistic):
     def chunk(self, start, *blocks):
         return len(blocks[0])
@@ -104,16 +98,6 @@ def test_one_bar_covers_all_passes_of_a_plan_and_is_full_at_its_end_only(capsys)
     assert shares(last)[-1] == 100
     assert "pass 2: look 1 done, computing" in shown[1]
     assert "".join([*shown, last]).count("\n") == 1
-
-
-def test_the_bar_of_a_fit_that_fails_is_not_full(capsys):
-    def plan():
-        yield Pass("looking", RowCount())
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError), one_bar(True):
-        run(plan(), da.ones((100, 2)), announce=partial(announced, bar=True))
-    assert max(shares(capsys.readouterr().err)) < 100
 
 
 def test_a_fit_with_a_feature_map_is_one_bar(capsys):

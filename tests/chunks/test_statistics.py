@@ -395,11 +395,6 @@ class TestFirstPass:
         assert (look.n_nan, look.n_infinite) == (np.isnan(rows).sum(), np.isinf(rows).sum())
         assert look.first_bad_row == (bad[0] if len(bad) else -1)
 
-    def test_huge_finite_values_are_not_called_infinite(self):
-        rows = np.full((200, 2), 1e308)
-        look = reduce_rows(FirstPass(0, 0), da.from_array(rows, chunks=(70, 2)))
-        assert (look.n_nan, look.n_infinite, look.first_bad_row) == (0, 0, -1)
-
     @pytest.mark.parametrize(("dtype", "expected"), [(bool, np.uint8), (np.float16, np.float32), (np.int8, np.int8)])
     def test_rows_become_what_the_loops_take(self, dtype, expected):
         rows = np.asfortranarray(np.eye(3).astype(dtype))
@@ -481,9 +476,6 @@ class TestSampling:
     def test_the_limit_gives_fewer_rows_than_wanted_once_in_a_million_at_most(self, n_wanted, n_rows):
         share = (sample_limit(n_wanted, n_rows) + 1) / HASH_RANGE
         assert binom.cdf(n_wanted - 1, n_rows, share) < 1e-6
-
-    def test_the_limit_gives_few_more_rows_than_wanted(self):
-        assert sample_limit(10_000, 10**6) / HASH_RANGE * 10**6 < 10_600
 
     @given(st.integers(0, 40), st.integers(1, 50), seeds)
     def test_the_smallest_hashes_are_kept_in_the_order_of_the_rows(self, n, size, seed):

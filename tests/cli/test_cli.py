@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
@@ -109,15 +108,6 @@ def test_predict_with_the_saved_model_gives_the_labels_of_fit(here):
     np.testing.assert_array_equal(open_rows("again.zarr", ndim=1), open_rows("l.zarr", ndim=1))
 
 
-@pytest.mark.slow
-def test_options_reach_the_estimator(here):
-    options = ("--max-clusters", 2, "--no-scale", "--sample-size", "none", "--min-cluster-size", 0.1, "-p", "decay=0.5")
-    assert run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK, *options).exit_code == 0
-    given = load_model("m.zarr").get_params()
-    expected = {"max_clusters": 2, "scale": False, "sample_size": None, "min_cluster_size": 0.1, "decay": 0.5}
-    assert given == RandomProjectionTree(n_projections=20, **expected).get_params()
-
-
 def model_with(*options):
     result = run("fit", "../in/x.zarr", "--model", "m.zarr", "--overwrite", *options, *THREADS)
     assert result.exit_code == 0, result.output
@@ -130,16 +120,6 @@ def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
     expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "scale": False}
     own = feature_map.get_params() | {"random_state": 0}
     assert own == KernelPCAFeatures(kernel="rbf", **expected).get_params()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("typed", ["nearest-neighbors", "nearest_neighbors"])
-def test_words_are_typed_with_hyphens_or_underscores(typed, here):
-    rule = typed.replace("nearest", "minimum").replace("neighbors", "density")
-    options = ("-p", f"threshold-rule={rule}", *of_map(n_landmarks=50, n_components=2))
-    model = model_with("--method", "divisive", "--feature-map", typed, *options, "--n-projections", 20)
-    assert model.feature_map_.kernel == "nearest_neighbors"
-    assert model.threshold_rule == "minimum_density"
 
 
 def test_the_log_is_lines_with_times_on_standard_error(here):
@@ -210,12 +190,6 @@ def test_what_was_an_option_is_named_as_a_parameter_of_the_method(typed, written
     result = run("fit", "../in/x.zarr", *OUT, *typed)
     assert result.exit_code == exits.USAGE
     assert f"A parameter of the method is written as -p {written}." in result.stderr
-
-
-@pytest.mark.parametrize("command", ["fit", "predict", "segment"])
-def test_a_shell_completes_options_whether_the_input_is_there_or_not(command):
-    completions = ShellComplete(mdh, {}, "mdh-dask", "").get_completions([command, "gone.npy"], "--ou")
-    assert "--out" in [one.value for one in completions]
 
 
 @pytest.mark.slow
@@ -316,24 +290,6 @@ def test_overwrite_replaces_outputs_of_the_same_kind_only(here):
         assert result.exit_code == exits.CANNOT_CREATE
         assert "nothing else is replaced" in result.stderr
     assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "mine", "r.html"]
-
-
-def test_a_failure_keeps_the_output_that_was_to_be_replaced(here):
-    assert run("predict", "../in/x.zarr", *MODEL, *OUT, *THREADS).exit_code == 0
-    assert run("predict", "../in/nan.zarr", *MODEL, *OUT, *THREADS, "--overwrite").exit_code == exits.BAD_DATA
-    assert open_rows("l.zarr", ndim=1).shape == (900,)
-    assert os.listdir() == ["l.zarr"]
-
-
-def test_a_damaged_model_is_refused(here):
-    run("fit", "../in/x.zarr", "--model", "m.zarr", *QUICK)
-    chunk = next(
-        path for path in Path("m.zarr/state.tree.planes").rglob("*") if path.is_file() and path.name != "zarr.json"
-    )
-    chunk.write_bytes(b"\0" * 10)
-    result = run("predict", "../in/x.zarr", "--model", "m.zarr", *OUT, *THREADS)
-    assert (result.exit_code, len(result.stderr.splitlines())) == (exits.BAD_DATA, 1)
-    assert "m.zarr is a damaged model" in result.stderr
 
 
 def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
@@ -476,17 +432,6 @@ def test_a_scheduler_that_does_not_answer_is_given_up(here):
     assert "no scheduler at tcp://127.0.0.1:9 in 0.5 s: check that it runs" in result.stderr
 
 
-@pytest.mark.slow
-def test_a_scheduler_without_workers_is_given_up(here):
-    from distributed import LocalCluster
-
-    with LocalCluster(processes=False, protocol="tcp://", n_workers=0, dashboard_address="127.0.0.1:0") as cluster:
-        where = ("--scheduler", cluster.scheduler_address, "--scheduler-timeout", 0.5)
-        result = run("fit", "../in/x.zarr", *OUT, *where)
-    assert result.exit_code == exits.TRY_AGAIN
-    assert "no worker of the scheduler at" in result.stderr
-
-
 # Whole processes
 
 
@@ -574,19 +519,6 @@ def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
     while has_processes(process.pid):
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_worker_processes_do_the_work_and_keep_their_tracebacks(here):
-    local = ("--workers", 1, "--threads-per-worker", 2, "--memory-limit", "1GB")
-    failing = program("predict", "../in/nan.zarr", *MODEL, *OUT, *local)
-    failed = subprocess.run(failing, capture_output=True, text=True)
-    assert "1 worker process, 2 threads, dashboard at http://127.0.0.1:" in failed.stderr
-    assert failed.returncode == exits.BAD_DATA
-    assert "got 1 NaN" in failed.stderr.splitlines()[-1]
-    assert "Traceback" not in failed.stderr
-    assert os.listdir() == []
 
 
 HOSTILE = "a\x1b[31m\n2026-11-25 03:00:00 ERROR forged", "b\u202e\0"

@@ -13,11 +13,9 @@ import zarr
 from click.testing import CliRunner
 from PIL import Image
 from sklearn.datasets import load_wine
-from test_images import SAND, SEA, SKY, beach
+from test_images import beach
 
-from mdh_dask import load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows.facts import HIDDEN, encoded, mask_of
 
@@ -83,18 +81,6 @@ def test_the_photograph_is_segmented_on_a_local_cluster_by_default(here):
     assert zarr.open_array("mdh-dask-demo/labels.zarr").cdata_shape == (16, 2)
 
 
-@pytest.mark.slow
-def test_a_picture_of_three_colours_has_segments_in_these_and_some_where_they_meet(here):
-    assert run("--image", "../beach.png", "--out", "d").exit_code == 0
-    segmented = np.asarray(Image.open("d/segmented.png"))
-    np.testing.assert_allclose(segmented[[5, 30, 55], 40], [SKY, SEA, SAND], atol=2)
-    model, labels = load_model("d/model.zarr"), zarr.open_array("d/labels.zarr")
-    assert labels.shape == (60, 80)
-    assert all(len(np.unique(labels[lines])) == 1 for lines in (slice(18), slice(22, 38), slice(42, 60)))
-    rows = pixel_rows(open_image("../beach.png"), model.pixel_columns_.features)
-    np.testing.assert_array_equal(model.predict(rows).compute(), np.ravel(labels))
-
-
 def test_the_report_holds_both_pictures_a_mask_and_the_colour_of_each_segment(here):
     run("--image", "../beach.png", "--out", "d")
     *masks, photograph, segmented = embedded_images(Path("d/report.html"))
@@ -143,16 +129,3 @@ def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(args, code, mess
     assert result.exit_code == code, result.output
     assert re.search(message, result.stderr.splitlines()[-1])
     assert os.listdir() == []
-
-
-def test_a_failure_at_the_end_keeps_what_is_complete_and_an_older_report(here, monkeypatch):
-    def fail(*args, **options):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("mdh_dask.workflows.pixels.write_report", fail)
-    Path("d").mkdir()
-    Path("d/report.html").write_text("old")
-    result = run("--image", "../beach.png", "--out", "d", "--overwrite")
-    assert result.exit_code == exits.NOT_READ_OR_WRITTEN
-    assert sorted(os.listdir("d")) == WRITTEN
-    assert Path("d/report.html").read_text() == "old"

@@ -64,15 +64,6 @@ def here(store, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_model_knows_the_columns_of_its_image(store):
-    columns = load_model(store / "columns.model").pixel_columns_
-    assert (columns.n_bands, columns.features.window, columns.features.coordinates) == (3, 15, True)
-    assert len(columns.features.factors) == 11
-    assert load_model(store / "axes.model").pixel_columns_.axes == "cyx"
-    assert load_model(store / "rows.model").pixel_columns_ is None
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("model", "image"), in_turns(["bands", "columns"], ["beach.png", "night.png", "beach.tif"]))
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
     result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS)
@@ -98,13 +89,6 @@ def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_write
     ours, theirs = (zarr.open_array(f"{name}.zarr/labels/segments/0", mode="r")[:] for name in "ab")
     np.testing.assert_array_equal(ours, theirs)
     assert Path("a.png").read_bytes() == Path("b.png").read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("image", ["unnamed.zarr", "beach.png"])
-def test_the_axes_of_the_image_of_a_model_are_those_of_others_that_have_none_of_their_own(image, here):
-    result = run("predict", f"../in/{image}", "--model", "../in/axes.model", "--out", "l.zarr", *THREADS)
-    assert result.exit_code == 0, result.output
 
 
 def test_drift_compares_images_with_the_columns_of_the_model(here):

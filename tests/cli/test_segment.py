@@ -18,8 +18,6 @@ from test_images import GEO_TAGS, beach, ome_image
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.images import Features, open_image, pixel_rows
-from mdh_dask.images import Image as Opened
-from mdh_dask.images.image import PixelOrder
 from mdh_dask.io import write_rows
 
 THREADS = ("--scheduler", "threads")
@@ -96,16 +94,6 @@ def test_all_kinds_and_chunks_of_the_same_image_give_the_same_labels(here):
 
 
 @pytest.mark.slow
-def test_an_image_of_several_panels_is_segmented_the_same_whatever_the_chunks(here, monkeypatch):
-    monkeypatch.setattr(Opened, "order", property(lambda self: PixelOrder(*self.shape[:2], 64)))
-    for name in ("tiles.zarr", "strips.zarr"):
-        assert run(f"../in/{name}", "--out", f"{name}.l", "--window", 3, "--sample", 3000, *QUICK).exit_code == 0
-    np.testing.assert_array_equal(labels_of("tiles.zarr.l"), labels_of("strips.zarr.l"))
-    assert zarr.open_array("tiles.zarr.l").chunks == (50, 32)
-    assert zarr.open_array("strips.zarr.l").chunks == (7, 64)
-
-
-@pytest.mark.slow
 def test_ome_zarr_gives_ome_zarr(here):
     assert run("../in/ome.zarr", "--out", "l.zarr", *QUICK).exit_code == 0
     group = zarr.open_group("l.zarr", mode="r")
@@ -130,30 +118,6 @@ def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(h
     other = ("--sample", 5000, "--random-state", 1)
     assert run("../in/tiles.zarr", "--model", "n.zarr", *other, *QUICK).exit_code == 0
     assert not np.array_equal(load_model("m.zarr").tree_.planes, load_model("n.zarr").tree_.planes)
-
-
-@pytest.mark.slow
-def test_weights_of_coordinates_reach_the_kernel_of_a_feature_map(here):
-    options = (
-        "--feature-map",
-        "rbf",
-        "-p",
-        "feature_map.n_landmarks=60",
-        "-p",
-        "feature_map.n_components=3",
-        "--sample",
-        400,
-        "--coordinates",
-        4,
-        *QUICK,
-    )
-    result = run("../in/tiles.zarr", "--model", "m.zarr", "--report", "r.html", *options)
-    assert result.exit_code == 0, result.output
-    model = load_model("m.zarr")
-    assert model.scale is model.feature_map.scale is False
-    scales = model.feature_map_.map_.scale
-    assert set(scales[scales > 0]) == {1.0}
-    assert "Kernel</dt><dd>RBF(width=" in Path("r.html").read_text()
 
 
 @pytest.mark.slow

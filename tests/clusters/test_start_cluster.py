@@ -29,35 +29,6 @@ def test_a_cluster_is_the_current_one_until_the_block_ends(monkeypatch):
         default_client()
 
 
-def hold_garbage(folder):
-    """Keep what Python finds to be garbage when it ends, and note both."""
-    import atexit
-    import os
-    import sys
-
-    class Held:
-        def __init__(self):
-            self.own = self
-
-        def __del__(self, note=os.mkdir, path=f"{folder}/searched"):
-            note(path)
-
-    atexit.register(os.mkdir, f"{folder}/ended")
-    sys.held_by_a_test = Held()
-
-
-@pytest.mark.slow
-@pytest.mark.cluster
-def test_workers_end_by_themselves_without_a_search_for_garbage(tmp_path, monkeypatch):
-    """Such a search took longer than the nanny waits, where tasks had been compiled and processors were busy."""
-    from distributed import Nanny, default_client
-
-    monkeypatch.setattr(Nanny.close, "__defaults__", (300, "nanny-close"))  # seconds to wait, and why
-    with start_cluster("local", workers=1, threads_per_worker=1, memory_limit="500MB"):
-        default_client().run(hold_garbage, str(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {"ended"}
-
-
 def test_a_scheduler_with_other_versions_is_told_of_and_one_with_the_same_is_not(reachable, monkeypatch, caplog):
     from distributed.versions import get_versions
 

@@ -90,11 +90,6 @@ def test_a_failed_night_is_told_until_one_ends_well(assert_up):
     assert_up("MdhDaskNightFailed", series | of_cronjob(succeeded=[2, 50, 74, 98]), range(27, 50), OF_JOB)
 
 
-def test_a_failed_night_is_told_also_if_none_has_ever_ended_well(assert_up):
-    series = of_failed_job("mdh-nightly-2", created=1, failed=2)
-    assert_up("MdhDaskNightFailed", series | of_cronjob(), range(2, HOURS + 1), OF_JOB)
-
-
 def test_jobs_of_others_that_fail_are_not_told(assert_up):
     series = of_failed_job("mdh-drift-2", created=1, failed=2) | of_failed_job("other", created=1, failed=2)
     assert_up("MdhDaskNightFailed", series | of_cronjob(), (), OF_JOB)
@@ -103,16 +98,6 @@ def test_jobs_of_others_that_fail_are_not_told(assert_up):
 def test_nights_are_missed_26_hours_after_the_last_that_ended_well(assert_up):
     nights = of_cronjob(succeeded=[2, 26, 98], active=[(1, 2), (25, 26), (97, 98)])
     assert_up("MdhDaskNightMissed", nights, range(26 + 27, 97), OF_CRONJOB)
-
-
-def test_nights_are_missed_26_hours_after_the_beginning_if_none_has_ever_ended_well(assert_up):
-    assert_up("MdhDaskNightMissed", of_cronjob(created=3), range(3 + 27, HOURS + 1), OF_CRONJOB)
-
-
-def test_a_night_that_runs_long_is_late_and_not_missed(assert_up):
-    nights = of_cronjob(succeeded=[2, 31, 50, 74, 98], active=[(25, 31)])
-    assert_up("MdhDaskNightMissed", nights, (), OF_CRONJOB)
-    assert_up("MdhDaskNightLate", nights, (30,), OF_CRONJOB)
 
 
 def test_scenes_that_cannot_be_used_are_counted_in_a_warning_until_there_are_none(assert_up):

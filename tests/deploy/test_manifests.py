@@ -121,13 +121,6 @@ def test_containers_write_to_volumes_only(containers):
         assert tmp["emptyDir"]["sizeLimit"]
 
 
-def test_processors_and_memory_are_requested_and_limited(containers):
-    for container, _ in containers.values():
-        requests, limits = container["resources"]["requests"], container["resources"]["limits"]
-        assert requests.keys() == limits.keys() == {"cpu", "memory"}
-        assert requests["memory"] == limits["memory"]
-
-
 def test_the_memory_and_the_threads_of_a_worker_are_those_of_its_container(containers):
     workers = [container for name, (container, _) in containers.items() if name.endswith("worker worker")]
     assert workers
@@ -150,15 +143,6 @@ def test_commands_are_those_that_there_are(containers):
     assert commands["job"] == (["mdh-dask"], "run")
     for path in KUBERNETES.rglob("*"):
         assert path.is_dir() or not re.search(r"(?<!mdh-)dask-(worker|scheduler|ssh)\b", path.read_text()), path
-
-
-def test_schedulers_and_workers_are_probed(containers):
-    for name, (container, _) in containers.items():
-        probes = {"livenessProbe"} if name.endswith("worker") else {"livenessProbe", "readinessProbe"}
-        if name.endswith(("scheduler", "worker")):
-            assert probes <= container.keys()
-            ports = {port["name"] for port in container["ports"]}
-            assert {container[probe]["httpGet"]["port"] for probe in probes} <= ports
 
 
 def test_the_nightly_job_runs_once_at_a_time_and_ends(resources):
@@ -223,18 +207,6 @@ def test_only_workers_and_jobs_get_the_credentials(containers):
         if name.endswith("scheduler"):
             assert "envFrom" not in container
             assert not any("secret" in volume for volume in pod["volumes"])
-
-
-def test_the_file_with_the_key_is_where_its_variable_says():
-    for name, template in pods(rendered(KUBERNETES / "overlays/gcs")).items():
-        (container,) = template["spec"]["containers"]
-        env = {variable["name"]: variable.get("value") for variable in container["env"]}
-        mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
-        key = env.get("GOOGLE_APPLICATION_CREDENTIALS")
-        assert (key is None) == ("object-store" not in mounts) == (name == "scheduler")
-        assert key is None or (mounts["object-store"]["readOnly"], key.rpartition("/")[0]) == (
-            True, mounts["object-store"]["mountPath"],
-        )  # fmt: skip
 
 
 # Who reaches whom
@@ -333,32 +305,6 @@ def test_jobs_and_most_workers_outlast_a_drain(resources, templates):
         else:
             (budget,) = found
             assert budget.get("minAvailable" if name in ("nightly", "once") else "maxUnavailable") == 1
-
-
-def test_workers_scale_between_bounds_of_their_own_cluster(resources):
-    scaler, cluster = of_kind(resources, "DaskAutoscaler"), of_kind(resources, "DaskCluster")
-    assert scaler["spec"]["cluster"] == cluster["metadata"]["name"]
-    assert 1 <= scaler["spec"]["minimum"] <= cluster["spec"]["worker"]["replicas"] <= scaler["spec"]["maximum"]
-
-
-def test_spot_workers_are_apart_from_what_must_stay():
-    template = pods(rendered(KUBERNETES / "overlays/spot"))
-
-    def terms(name):
-        affinity = template[name]["spec"]["affinity"]["nodeAffinity"]
-        return affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-
-    spot = {
-        (rule["key"], *rule["values"]): rule["operator"]
-        for term in terms("worker")
-        for rule in term["matchExpressions"]
-    }
-    assert set(spot.values()) == {"In"}
-    for name in ("scheduler", "nightly"):
-        (term,) = terms(name)
-        steady = {(rule["key"], *rule["values"]): rule["operator"] for rule in term["matchExpressions"]}
-        assert steady.keys() == spot.keys()
-        assert set(steady.values()) == {"NotIn"}
 
 
 def test_the_job_that_runs_once_is_the_nightly_one_on_a_cluster_of_its_own():
@@ -466,20 +412,6 @@ def test_drift_runs_before_the_night_as_its_job_does(with_components):
     }
 
 
-def test_workers_spread_and_give_way_and_images_are_pulled_with_a_secret(with_components):
-    spec = of_kind(with_components, "DaskCluster")["spec"]
-    worker, scheduler = spec["worker"]["spec"], spec["scheduler"]["spec"]
-    keys = [constraint["topologyKey"] for constraint in worker["topologySpreadConstraints"]]
-    assert keys == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
-    classes = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "PriorityClass"}
-    assert -10 <= classes[worker["priorityClassName"]]["value"] < 0 < classes[scheduler["priorityClassName"]]["value"]
-    job = of_kind(with_components, "CronJob", "mdh-nightly")["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    assert job["priorityClassName"] == scheduler["priorityClassName"]
-    accounts = {one["metadata"]["name"]: one for one in with_components if one["kind"] == "ServiceAccount"}
-    for pod in (worker, scheduler, job):
-        assert accounts[pod["serviceAccountName"]]["imagePullSecrets"] == [{"name": "mdh-dask-registry"}]
-
-
 def leaves(resources, origin, port, labels=None, namespace=None, address=None):
     """Tell whether policies let a pod with some labels reach a port of another one, or of an address outside."""
     policies = [one["spec"] for one in resources if one["kind"] == "NetworkPolicy"]
@@ -528,20 +460,6 @@ def test_notebooks_reach_the_kubernetes_api_at_private_addresses_and_no_metadata
         assert leaves(with_components, notebook, 6443, address=address)
     for address in ("169.254.169.254", "fd00:ec2::254", "127.0.0.1"):
         assert not leaves(with_components, notebook, 443, address=address)
-
-
-def test_the_quota_holds_all_pods_and_one_worker_more(with_components):
-    hard = of_kind(with_components, "ResourceQuota")["spec"]["hard"]
-    maximum = of_kind(with_components, "DaskAutoscaler")["spec"]["maximum"]
-    specs = {name: template["spec"] for name, template in pods(with_components).items()}
-    specs["reader"] = of_kind(rendered(KUBERNETES / "reader"), "Pod")["spec"]
-    numbers = dict.fromkeys(specs, 1) | {"worker": maximum + 1}
-    assert sum(numbers.values()) <= int(hard["pods"])
-    for kind in ("requests", "limits"):
-        for resource in ("cpu", "memory"):
-            each = {name: amount(spec["containers"][0]["resources"][kind][resource]) for name, spec in specs.items()}
-            asked = sum(numbers[name] * each[name] for name in specs)
-            assert asked <= amount(hard[f"{kind}.{resource}"]) < asked + each["worker"]
 
 
 def test_the_reader_may_do_no_more_than_the_job_and_cannot_change_what_it_shows(operator):

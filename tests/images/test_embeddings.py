@@ -7,12 +7,9 @@ import rasterio
 import tifffile
 import xarray
 import zarr
-from click.testing import CliRunner
-from rasterio.shutil import copy
 
-from mdh_dask import PCATree, load_model
-from mdh_dask.cli import mdh
-from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
+from mdh_dask import PCATree
+from mdh_dask.images import Features, open_image, pixel_rows, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.bands import SelectedBands, stacked, with_bands
 from mdh_dask.images.maps import place_of
@@ -141,49 +138,6 @@ def test_chunks_that_would_not_fit_are_read_in_parts_and_seldom_decoded_again(fr
         np.testing.assert_array_equal(pixel_rows(image, features), pixel_rows(image, features, lines=96))
 
 
-def test_a_shard_that_would_not_fit_is_read_in_parts_of_whole_chunks_each_once(tmp_path, monkeypatch):
-    stored, read, own = embeddings()[0], [], AxesView.__getitem__
-    zarr.create_array(tmp_path / "a.zarr", data=stored, chunks=(8, 8, BANDS), shards=(32, 64, BANDS))
-    assert open_image(tmp_path / "a.zarr", axes="yxc").chunks == (32, 64)
-    for module in ("image", "opening"):
-        monkeypatch.setattr(f"mdh_dask.images.{module}.MOST_BYTES", 16 * WIDTH * BANDS * 4)
-    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: (read.append(block), own(self, block))[1])
-    image = open_image(tmp_path / "a.zarr", axes="yxc")
-    with dask.config.set({"scheduler": "synchronous", "mdh-dask.block-size": 1}):
-        np.testing.assert_array_equal(pixel_rows(image), stored.reshape(-1, BANDS))
-    assert sorted(lines.start for lines, _ in read) == [0, 16, 32, 48]
-
-
-@pytest.mark.parametrize("point", ["Area", "Point"])
-def test_an_overview_and_a_mask_of_a_tile_stored_from_the_south_lie_where_they_do_in_the_file(point, tmp_path):
-    stored = np.tile(embeddings()[0][..., :3], (8, 8, 1))
-    path, there = tile(tmp_path / "plain.tif", stored, from_south=True, nodata=None), np.ones(stored.shape[:2], bool)
-    there[:60, 100:] = False  # in the order of the file: in the south
-    with rasterio.open(path, "r+") as file:
-        file.update_tags(AREA_OR_POINT=point)
-    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "r+") as file:
-        file.write_mask(there)
-    copy(path, tmp_path / "a.tif", driver="COG", blocksize=128, overview_resampling="nearest")
-    for level in (0, 1):
-        image = open_image(tmp_path / "a.tif", index={"level": level})
-        with rasterio.open(tmp_path / "a.tif", **({"overview_level": level - 1} if level else {})) as file:
-            inside = file.dataset_mask()[::-1] != 0
-            np.testing.assert_array_equal(pixel_rows(image), file.read().transpose(1, 2, 0)[::-1][inside])
-            expected = turned(file.transform, file.height)
-            assert place_of(image).transform == expected
-            assert place_of(Image(image.source, "", "", (1, 1), image.georeference)).transform == expected
-
-
-def test_a_mask_without_coordinates_has_its_lines_in_the_order_of_the_file(tmp_path):
-    stored = embeddings()[0]
-    valid = (~HOLES)[..., None].astype("u1")
-    path = tile(tmp_path / "a.tif", stored, from_south=True, nodata=None)
-    zarr.create_array(tmp_path / "plain.zarr", data=np.ascontiguousarray(valid[::-1]))
-    tile(tmp_path / "placed.tif", valid, nodata=None)
-    for mask in ("plain.zarr", "placed.tif"):
-        np.testing.assert_array_equal(pixel_rows(open_image(path, mask=tmp_path / mask)), stored[~HOLES])
-
-
 def with_scales(path, stored, scales, offsets):
     tile(path, stored)
     with rasterio.open(path, "r+") as file:
@@ -259,16 +213,6 @@ def test_tessera_numbers_times_the_scale_of_their_pixel_are_values_where_it_is_f
     assert (found == ground)[~without].all() or (found == ~ground)[~without].all()
     predict(path, str(tmp_path / "m.zarr"), labels=str(tmp_path / "again.tif"), index={"time": 1})
     np.testing.assert_array_equal(labels_at(tmp_path / "again.tif")[0], found)
-
-
-def test_a_model_of_values_finds_them_in_other_tiles(tmp_path):
-    path = str(tile(tmp_path / "a.tif", embeddings()[0]))
-    arguments = ["segment", path, "--model", str(tmp_path / "m.zarr"), "--out", str(tmp_path / "l.tif")]
-    run = CliRunner().invoke(mdh, [*arguments, "--dequantise", "alphaearth", "--method", "pca"])
-    assert run.exit_code == 0, run.output
-    assert load_model(tmp_path / "m.zarr").pixel_columns_.dequantise == "alphaearth"
-    predict(path, str(tmp_path / "m.zarr"), labels=str(tmp_path / "again.tif"))
-    np.testing.assert_array_equal(labels_at(tmp_path / "l.tif")[0], labels_at(tmp_path / "again.tif")[0])
 
 
 @pytest.mark.parametrize(
@@ -406,13 +350,3 @@ def test_what_cannot_be_reprojected_is_refused(tmp_path):
     tifffile.imwrite(tmp_path / "b.tif", embeddings()[0][..., 0])
     with pytest.raises(ValueError, match=r"expected coordinates in .*b\.tif, to reproject it; it has none"):
         open_image(tmp_path / "b.tif", reproject=UTM)
-
-
-def test_a_tile_at_a_url_is_reprojected(tmp_path):
-    import fsspec
-
-    path = tile(tmp_path / "a.tif", embeddings()[0])
-    with fsspec.open("memory://tiles/a.tif", "wb") as file:
-        file.write(path.read_bytes())
-    one, other = (open_image(place, reproject="EPSG:32632") for place in (path, "memory://tiles/a.tif"))
-    np.testing.assert_array_equal(pixel_rows(one), pixel_rows(other))

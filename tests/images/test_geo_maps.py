@@ -10,7 +10,6 @@ import dask.array as da
 import numpy as np
 import pytest
 import rasterio
-import tifffile
 import xarray
 import zarr
 from click.testing import CliRunner
@@ -18,7 +17,6 @@ from helpers import job_text
 from rasterio.shutil import copy
 from test_images import beach, image_of
 from test_nodata import HOLES, THERE, bright, geotiff
-from test_resuming_images import Labeller, Stop
 
 from mdh_dask import PCATree, RandomProjectionTree
 from mdh_dask.cli import exits, mdh
@@ -71,17 +69,6 @@ def test_a_map_lies_where_the_image_does_with_colours_names_and_nodata(crs, tmp_
     assert reopened.georeference["spatial:transform"] == [30.0, 0.0, 5e5, 0.0, -30.0, 7e6]
 
 
-@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
-def test_a_larger_map_has_overviews_by_nearest_neighbours_and_two_bytes_for_many_labels(tmp_path):
-    pixels = np.arange(1200 * 700).reshape(1200, 700, 1)
-    write_labels(lambda rows: rows[:, 0] // 2800, image_of(pixels, (100, 128)), tmp_path / "l.tif", n_labels=300)
-    with rasterio.open(tmp_path / "l.tif") as found:
-        assert (found.dtypes, found.nodata, found.profile["blockxsize"]) == (("uint16",), 65535, 512)
-        np.testing.assert_array_equal(found.read(1), pixels[..., 0] // 2800)
-        assert found.overviews(1) == [2, 4]
-        assert set(np.unique(found.read(1, out_shape=(300, 175)))) <= set(range(300))
-
-
 @pytest.mark.parametrize("point", ["Area", "Point"])
 def test_an_overview_is_opened_by_its_level_with_its_mask_and_where_the_image_lies(point, tmp_path):
     pixels, there = np.tile(beach().clip(1, 250), (20, 11, 1)), np.tile(THERE, (20, 11))
@@ -107,19 +94,6 @@ def test_an_overview_is_opened_by_its_level_with_its_mask_and_where_the_image_li
         open_image(tmp_path / "cog.tif", index={"level": 4})
 
 
-def test_an_overview_without_the_mask_that_its_image_has_is_refused(tmp_path):
-    pixels, there = np.tile(beach(), (4, 4, 1)), np.tile(THERE, (4, 4))
-    with tifffile.TiffWriter(tmp_path / "a.tif") as file:
-        file.write(pixels, photometric="rgb", subifds=1)
-        file.write(np.ascontiguousarray(pixels[::2, ::2]), photometric="rgb", subfiletype=1)
-        file.write(there, photometric="mask", subfiletype=4)
-    assert open_image(tmp_path / "a.tif", index={"series": 0}).validity is not None
-    with pytest.raises(ValueError, match=r"its mask has no overview of \d+ x \d+ pixels"):
-        open_image(tmp_path / "a.tif", index={"series": 0, "level": 1})
-    with pytest.raises(ValueError, match=r"expected a level from 0 to 1 in .*; got -1"):
-        open_image(tmp_path / "a.tif", index={"series": 0, "level": -1})
-
-
 def test_the_place_of_a_zarr_image_is_that_of_its_attributes(tmp_path):
     attributes = {"proj:code": UTM, "spatial:transform": [30.0, 0, 5e5, 0, -30, 7e6], "spatial:registration": "node"}
     zarr.create_array(tmp_path / "a.zarr", data=beach(), attributes=attributes)
@@ -127,21 +101,6 @@ def test_the_place_of_a_zarr_image_is_that_of_its_attributes(tmp_path):
     assert place.crs == rasterio.crs.CRS.from_epsg(32721)
     assert place.transform == rasterio.Affine(30, 0, 5e5 - 15, 0, -30, 7e6 + 15)
     assert place_of(image_of(beach())) is None
-
-
-def test_an_interrupted_map_goes_on_to_the_same_labels(scene, tmp_path):
-    def write(label):
-        return write_labels(label, open_image(scene), tmp_path / "l.tif", n_labels=3, resume="job")
-
-    with dask.config.set({"scheduler": "synchronous", "mdh-dask.block-size": 1}):
-        with pytest.raises(Stop):
-            write(Labeller(2))
-        assert not (tmp_path / "l.tif").exists()
-        resumed = Labeller()
-        write(resumed)
-    assert 0 < resumed.n_pixels < THERE.sum()
-    with rasterio.open(tmp_path / "l.tif") as found:
-        np.testing.assert_array_equal(found.read(1), EXPECTED)
 
 
 def test_a_map_is_written_to_a_url_and_a_failure_leaves_nothing_behind(scene, tmp_path):
@@ -240,16 +199,3 @@ def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(
         assert (labels[name].dims, labels[name].attrs["title"]) == (("y", "x"), one.attrs["title"])
     together = np.concatenate([one.sel(band=["g", "b"]).values.reshape(2, -1).T for one in given.values()])
     assert model.n_clusters_ == PCATree().fit(together[(together != -1).all(axis=1)]).n_clusters_
-
-
-def test_what_is_no_data_array_of_numbers_is_refused(array):
-    with pytest.raises(TypeError, match="expected the path of an image or an xarray DataArray; got a ndarray"):
-        segment(array.values, PCATree())
-    with pytest.raises(TypeError, match="expected booleans, integers or real numbers"):
-        segment(array.astype(str), PCATree())
-    with pytest.raises(ValueError, match=r"expected pixels; got a DataArray of shape \(3, 60, 0\)"):
-        segment(array[:, :, :0], PCATree())
-    with pytest.raises(ValueError, match="leave out axes, mask, dequantise and reproject"):
-        segment(array, PCATree(), mask="mask.tif")
-    with pytest.raises(ValueError, match="expected names that differ as texts; got 1, '1'"):
-        segment({1: array, "1": array}, PCATree())

@@ -7,7 +7,6 @@ import sys
 import dask
 import imagecodecs
 import numpy as np
-import psutil
 import pytest
 import reference_windows
 import tifffile
@@ -64,11 +63,6 @@ def test_rows_of_all_blocks_are_every_pixel_once_and_numbered_the_same_whatever_
         start += size
     assert start == order.n_rows
     assert [order.number(y, x) for y in range(height) for x in range(width)] == seen.ravel().tolist()
-
-
-def test_rows_that_are_no_whole_lines_of_a_panel_have_no_block():
-    with pytest.raises(ValueError, match="expected whole lines of 4 pixels in a block; got rows 4 to 9 of an image"):
-        PixelOrder(6, 4).block_of(4, 6)
 
 
 # Axes
@@ -183,15 +177,6 @@ def test_the_metadata_of_ome_zarr_lead_to_no_array_outside_of_it(path, tmp_path)
     group.attrs["ome"] = about
     with pytest.raises(ValueError, match="leads out of the group"):
         open_image(tmp_path / "a.zarr")
-
-
-def test_another_level_of_ome_zarr_is_opened_by_its_number(tmp_path):
-    path = ome_image(tmp_path / "a.zarr", beach())
-    small = open_image(path, index={"level": 1})
-    np.testing.assert_array_equal(small.pixels.compute(), beach()[::2, ::2])
-    assert small.multiscale.scale == (2.0, 1.0)
-    with pytest.raises(ValueError, match="expected a level of OME-Zarr from 0 to 1; got 2"):
-        open_image(path, index={"level": 2})
 
 
 @pytest.mark.parametrize(
@@ -363,28 +348,11 @@ def test_what_is_no_image_is_refused(name, kind, message, broken):
         open_image(broken / name)
 
 
-def test_axes_of_a_picture_are_not_to_be_told(broken):
-    with pytest.raises(ValueError, match=r"a.png is a picture, whose axes are known: leave axes and index out"):
-        open_image(broken / "a.png", axes="yxc")
-
-
 @pytest.mark.parametrize(("package", "name"), [("PIL.Image", "a.png"), ("tifffile", "broken.tif")])
 def test_a_missing_package_is_named_with_its_remedy(package, name, broken, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=re.escape('is missing: pip install "mdh_dask[images]"')):
         open_image(broken / name)
-
-
-def test_a_missing_decoder_is_named_with_its_remedy(tmp_path, monkeypatch):
-    tifffile.imwrite(tmp_path / "a.tif", beach(), photometric="rgb", compression="lzw")
-    image = open_image(tmp_path / "a.tif")
-
-    def fail(series, level):
-        raise ValueError("<COMPRESSION.LZW: 5> requires the 'imagecodecs' package")
-
-    monkeypatch.setattr("mdh_dask.images.tiff.zarr_of", fail)
-    with pytest.raises(ImportError, match=r"a.tif is compressed: .*'imagecodecs' package, which is missing: pip"):
-        image.pixels.compute(scheduler="synchronous")
 
 
 @pytest.mark.slow
@@ -467,18 +435,6 @@ def test_features_are_those_of_the_whole_image_to_the_last_bit_whatever_the_bloc
     np.testing.assert_allclose(whole[:, -2 - bands : -2].reshape(steep.shape), steep, rtol=1e-6, atol=1e-6)
 
 
-@given(st.integers(3, 20), st.integers(3, 20), st.integers(1, 9), st.sampled_from(["u1", "u2"]), seeds)
-def test_colours_as_people_see_them_are_the_same_to_the_last_bit_whatever_the_blocks(height, width, lines, dtype, seed):
-    pixels = np.random.default_rng(seed).integers(np.iinfo(dtype).max, size=(height, width, 3), endpoint=True)
-    image, kinds = image_of(pixels.astype(dtype)), ("lab", "smooth", "texture", "gradient")
-    whole, rows = (pixel_rows(image, Features(3, kinds=kinds), lines=n).compute() for n in (height, lines))
-    np.testing.assert_array_equal(rows, whole)
-    own = pixel_rows(image, Features(kinds=("lab",))).compute()
-    mean, sd = reference_windows.local_moments(own.reshape(pixels.shape), 3)
-    np.testing.assert_allclose(whole[:, :6], np.concatenate([mean, sd], axis=2).reshape(-1, 6), rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(own[:, 1:], reference_lab(pixels.reshape(-1, 3), np.iinfo(dtype).max)[:, 1:], atol=0.02)
-
-
 def reference_lab(pixels, most):
     """Return the colours as scikit-image computes them, pixel by pixel (its white is rounded to five digits)."""
     colours = []
@@ -525,20 +481,6 @@ def test_a_large_mean_takes_no_digits_from_a_small_deviation():
     np.testing.assert_allclose(far, near, rtol=1e-3)
 
 
-def test_factors_multiply_columns():
-    image = image_of(beach())
-    features = Features(coordinates=True)
-    plain, scaled = (pixel_rows(image, f).compute() for f in (features, features.times(np.array([1, 2, 0, 0.5, 3]))))
-    np.testing.assert_array_equal(scaled, plain * np.float32([1, 2, 0, 0.5, 3]))
-
-
-def test_float64_and_wide_integers_keep_their_digits_beside_other_columns():
-    kinds = {"u1": "f4", "u2": "f4", "f4": "f4", "i4": "f8", "f8": "f8"}
-    for given_, expected in kinds.items():
-        rows = pixel_rows(image_of(beach().astype(given_)), Features(coordinates=True))
-        assert rows.dtype == rows.compute().dtype == expected
-
-
 def test_a_block_is_read_once_in_a_pass_by_the_task_that_needs_it(tmp_path):
     zarr.create_array(tmp_path / "a.zarr", data=beach(), chunks=(10, 40, 3))
     image = open_image(tmp_path / "a.zarr")
@@ -554,19 +496,6 @@ def test_a_block_is_read_once_in_a_pass_by_the_task_that_needs_it(tmp_path):
     assert sum("_read_rows" in name for name in labelled) == 6
 
 
-def test_pictures_are_decoded_once_in_a_pass(tmp_path, monkeypatch):
-    from mdh_dask.images import opening
-
-    Pillow.fromarray(beach()).save(tmp_path / "a.png")
-    image = open_image(tmp_path / "a.png")
-    decoded = []
-    monkeypatch.setattr(opening, "decode", lambda *args, old=opening.decode: decoded.append(1) or old(*args))
-    rows = pixel_rows(image, lines=4)
-    assert rows.numblocks[0] == 15
-    np.testing.assert_array_equal(rows.compute(scheduler="threads"), beach().reshape(-1, 3))
-    assert len(decoded) == 1
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_pixel_that_is_no_number_is_named_by_its_place(value):
     pixels = np.ones((40, 30, 2))
@@ -578,22 +507,9 @@ def test_a_pixel_that_is_no_number_is_named_by_its_place(value):
         pixel_rows(image_of(pixels), lines=20).compute(scheduler="synchronous")
 
 
-@pytest.mark.parametrize("window", [0, 1, 4])
-def test_a_window_without_a_middle_or_neighbours_is_refused(window):
-    with pytest.raises(ValueError, match=f"expected an odd window of 3 pixels or more; got {window}"):
-        Features(window=window)
-
-
 def test_a_window_larger_than_the_image_is_refused_before_anything_is_read():
     with pytest.raises(ValueError, match="expected a window within the image's 60 x 80 pixels; got 61"):
         pixel_rows(image_of(beach()), Features(window=61))
-
-
-def test_blocks_are_whole_chunks_of_about_the_size_that_is_configured():
-    image = image_of(np.zeros((1000, 500, 2), "u1"), chunks=(30, 50))
-    with dask.config.set({"mdh-dask.block-size": 100_000}):
-        assert image.block_lines(row_bytes=2) == 90
-        assert image.block_lines(row_bytes=1000) == 30
 
 
 @pytest.mark.parametrize(
@@ -608,9 +524,3 @@ def test_blocks_are_whole_chunks_of_about_the_size_that_is_configured():
 )
 def test_labels_have_the_chunks_of_the_image_unless_a_panel_does_not_consist_of_them(width, chunks, expected):
     assert image_of(np.broadcast_to(np.uint8(0), (100, width, 1)), chunks).label_chunks == expected
-
-
-def test_nothing_is_left_open(tmp_path):
-    tifffile.imwrite(tmp_path / "a.tif", beach(), photometric="rgb", tile=(16, 16))
-    read(tmp_path / "a.tif")
-    assert str(tmp_path / "a.tif") not in {file.path for file in psutil.Process().open_files()}

@@ -11,8 +11,6 @@ from helpers import job_text
 from test_geo_maps import SINUSOIDAL, UTM, run, scene_with
 from test_images import beach
 
-from mdh_dask import jobs
-
 pystac = pytest.importorskip("pystac", reason="needs pystac, of the extra test")
 validate_dict = pytest.importorskip("pystac.validation").validate_dict
 ClassificationExtension = pytest.importorskip("pystac.extensions.classification").ClassificationExtension
@@ -79,32 +77,11 @@ def test_the_item_of_a_zarr_array_without_a_place_has_neither_geometry_nor_value
     assert not any(one.nodata for one in ClassificationExtension.ext(asset).classes)
 
 
-def test_an_item_needs_labels():
-    zarr.create_array("a.zarr", data=beach(), chunks=(20, 20, 3))
-    result = run("segment", "a.zarr", "--model", "m.zarr", "--item", "l.json", *FIT)
-    assert result.exit_code == 2
-    assert "expected labels beside the item" in result.stderr
-
-
 JOB = job_text(
     input={"kind": "scenes", "path": "scenes/*.tif"},
     method={"name": "rp", "n_projections": 20},
     output={"labels": "{scene}.tif", "item": "{scene}.json", "model": "m-{version}.zarr"},
 )
-
-
-@pytest.mark.slow
-def test_every_scene_of_a_night_has_an_item_that_leads_to_its_labels():
-    Path("scenes").mkdir()
-    for name in ("a", "b"):
-        scene_with(UTM, Path()).rename(f"scenes/{name}.tif")
-    Path("job.toml").write_text(JOB)
-    jobs.run("job.toml")
-    for name in ("a", "b"):
-        item = item_at(f"{name}.json")
-        assert item.id == name
-        assert item.assets["labels"].href == f"{name}.tif"
-        assert item.get_single_link("derived_from").href == f"scenes/{name}.tif"
 
 
 @pytest.mark.slow

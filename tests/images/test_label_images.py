@@ -16,7 +16,7 @@ from ome_zarr_models.v05 import ImageLabel, Labels
 from test_images import GEO_TAGS, beach, image_of, images, ome_image
 
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
+from mdh_dask.images import Image, open_image, write_labels
 from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.label_arrays import is_label_image
 from mdh_dask.images.labels import summarise
@@ -114,19 +114,6 @@ def test_smaller_copies_of_ome_zarr_labels_have_every_second_pixel(smallest, tmp
     assert max(group[scales.datasets[-1].path].shape) <= smallest
 
 
-def test_a_copy_that_is_not_to_be_seen_here_is_told_with_the_remedy(tmp_path, monkeypatch):
-    monkeypatch.setattr("mdh_dask.images.ome.SMALLEST", 40)
-    monkeypatch.setattr("mdh_dask.images.ome.count_missing", lambda array: (1, 4))
-    image = open_image(ome_image(tmp_path / "image.zarr", beach()))
-    with pytest.raises(RuntimeError) as caught:
-        write_labels(bright, image, tmp_path / "out.zarr", n_labels=3)
-    assert str(caught.value) == (
-        "1 of 4 chunks of a smaller copy of the labels are not visible here; write to a folder that this process "
-        "and all workers share, or to a URL"
-    )
-    assert names(tmp_path) == ["image.zarr"]
-
-
 def test_labels_of_a_geotiff_lie_where_it_does(tmp_path):
     tifffile.imwrite(tmp_path / "geo.tif", beach(), photometric="rgb", extratags=GEO_TAGS)
     image = open_image(tmp_path / "geo.tif")
@@ -154,11 +141,6 @@ def test_only_labels_are_replaced_and_only_if_asked(kind, stored, tmp_path):
     np.testing.assert_array_equal(zarr.open_array(other), beach())
 
 
-def test_the_image_is_not_written_over(stored, tmp_path):
-    with pytest.raises(ValueError, match="holds an input of the array that is to be written there"):
-        write_labels(bright, stored, tmp_path / "image.zarr" / "l", n_labels=3)
-
-
 @pytest.mark.parametrize(
     ("label", "kind", "message"),
     [
@@ -172,18 +154,6 @@ def test_labels_that_are_not_what_they_should_be_are_refused(label, kind, messag
     with pytest.raises(kind, match=message):
         write_labels(label, stored, tmp_path / "l.zarr", n_labels=3)
     assert names(tmp_path) == ["image.zarr"]
-
-
-@pytest.mark.parametrize("factors", [None, np.linspace(0, 2, 9)])
-def test_other_columns_are_for_labels_and_the_bands_are_seen(factors, stored, tmp_path):
-    features = Features(window=3) if factors is None else Features(window=3).times(factors)
-    plain = summarise(bright, stored, n_labels=3)
-    split = pixel_rows(stored, features)[:, 3].compute().mean()
-    seen = summarise(lambda rows: (rows[:, 3] > split).astype(int), stored, n_labels=3, features=features)
-    np.testing.assert_array_equal(seen.pixels, plain.pixels)
-    assert seen.sizes[0] > 0 < seen.sizes[1]
-    grey = image_of(beach()[..., :1])
-    assert summarise(bright, grey, n_labels=3, features=Features(window=3)).means.shape == (3, 1)
 
 
 # What is seen of the segments
@@ -235,11 +205,3 @@ def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
     assert seen.photograph.shape == (60, 80, 3)
     assert [seen.photograph[..., i].min() for i in range(3)] == [0, 0, 0]
     assert [seen.photograph[..., i].max() for i in range(3)] == [255, 255, 255]
-
-
-def test_two_bands_or_one_are_grey_and_a_constant_image_is_no_division_by_zero():
-    for n_bands in (1, 2):
-        image = image_of(np.full((60, 80, n_bands), 7, "u2"))
-        seen = summarise(bright, image, n_labels=3)
-        assert seen.colours.shape == (3, 3)
-        assert seen.segmented().shape == (60, 80, 3)

@@ -1,7 +1,6 @@
 """Pixels without data: left out of rows, windows, samples and counts, and labelled -1."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import dask
@@ -20,10 +19,9 @@ from PIL import Image as Pillow
 from strategies import seeds
 from test_images import beach, images
 
-from mdh_dask import RandomProjectionTree
 from mdh_dask._jit.sums import valid_window_moments
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import Features, Image, open_image, pixel_rows, validity, write_labels
+from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.labels import summarise
@@ -84,16 +82,6 @@ def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
         mean, sd = reference_windows.local_moments_of_valid(pixels, valid, window)
         np.testing.assert_allclose(whole[:, bands : 2 * bands], mean[valid], rtol=1e-6)
         np.testing.assert_allclose(whole[:, 2 * bands : 3 * bands], sd[valid], rtol=1e-5, atol=1e-4)
-
-
-def test_a_window_without_a_hole_has_the_bits_of_an_image_without_holes():
-    pixels, features = np.random.default_rng(0).normal(size=(60, 80, 2)), Features(window=5, kinds=("gradient",))
-    far = np.ones_like(THERE)
-    for y, x in np.argwhere(HOLES):
-        far[max(y - 2, 0) : y + 3, max(x - 2, 0) : x + 3] = False
-    whole = Image(AxesView(pixels, ("y", "x", "c")), "memory", "Zarr", (10, 10))
-    rows = pixel_rows(image_with(pixels, THERE), features).compute()
-    np.testing.assert_array_equal(rows[far[THERE]], pixel_rows(whole, features).compute()[far.ravel()])
 
 
 @given(st.integers(1, 5), st.integers(0, 6), st.integers(1, 4), seeds)
@@ -172,12 +160,6 @@ def test_all_pixels_hold_data_if_the_user_says_so(stored):
     assert pixel_rows(open_image(stored, nodata="none")).shape == (4800, 3)
 
 
-def test_a_mask_of_another_size_is_refused(stored, tmp_path):
-    tifffile.imwrite(tmp_path / "mask.tif", THERE[1:])
-    with pytest.raises(ValueError, match="expected a mask of 60 lines, 80 columns and one band"):
-        open_image(stored, mask=tmp_path / "mask.tif")
-
-
 # Labels
 
 
@@ -223,23 +205,6 @@ def test_tiles_that_a_mask_leaves_out_are_never_read(tmp_path, monkeypatch):
     assert held == {(0, 2), (3, 0)}
 
 
-@pytest.mark.parametrize(("features", "n_searched"), [(Features(), 2), (Features(window=3), 3)])
-def test_blocks_that_hold_data_all_over_are_not_searched_for_holes_once_counted(
-    features, n_searched, tmp_path, monkeypatch
-):
-    pixels = beach().clip(1, 250)
-    pixels[29, 5] = pixels[59, 79] = 0
-    zarr.create_array(tmp_path / "image.zarr", data=pixels, chunks=(15, 80, 3), attributes={"_FillValue": 0})
-    image = counted(open_image(tmp_path / "image.zarr"))
-    searched, old = [], validity._leave_out
-    monkeypatch.setattr(validity, "_leave_out", lambda *given: searched.append(given) or old(*given))
-    whole = replace(image, validity=None, n_valid=None)
-    for rows in (pixel_rows(image, features, 15), pixel_rows(image, features, 60)):
-        expected = pixel_rows(whole, features).compute()[(pixels != 0).all(axis=2).ravel()]
-        np.testing.assert_array_equal(rows.compute(scheduler="synchronous")[:, :3], expected[:, :3])
-    assert len(searched) == n_searched + 1
-
-
 def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_path):
     zarr.open_array(stored, mode="r+")[:] = 255
     for make in (counted, pixel_rows, lambda image: summarise(bright, image, n_labels=3)):
@@ -248,15 +213,6 @@ def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_pat
     with pytest.raises(ValueError, match="expected pixels with data"):
         write_labels(bright, open_image(stored), tmp_path / "l.zarr", n_labels=3)
     assert not (tmp_path / "l.zarr").exists()
-
-
-def test_labels_inside_are_those_of_the_same_pixels_given_as_rows(stored):
-    model = RandomProjectionTree(n_projections=20, sample_size=1000, random_state=0)
-    labels = model.fit(beach().clip(0, 254)[THERE]).labels_
-    rows = pixel_rows(open_image(stored))
-    assert rows.numblocks[0] > 2
-    np.testing.assert_array_equal(model.fit(rows).labels_, labels)
-    assert model.n_clusters_ == 3
 
 
 # The command line and jobs

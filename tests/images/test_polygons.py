@@ -1,7 +1,5 @@
 """Polygons of regions in GeoParquet files: they are the image of labels, and read by others."""
 
-from dataclasses import replace
-
 import dask
 import geopandas
 import numpy as np
@@ -73,23 +71,3 @@ def test_polygons_are_the_same_areas_whatever_the_blocks_in_which_they_are_found
     assert shapely.equals(*found).all()
     assert shapely.is_valid(found[0]).all()
     assert shapely.area(found[0]).tolist() == np.bincount(numbers[numbers >= 0], minlength=n).tolist()
-
-
-@pytest.mark.slow
-def test_parts_of_polygons_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
-    kinds = np.arange(400)[:, None] // 4 % 3 + np.arange(60) // 4 * 5 % 2 * 3  # small regions
-    kinds[:, 0] = 9  # and one along all lines
-    array = zarr.create_array(tmp_path / "a.zarr", data=kinds[..., None].astype("u1"), chunks=(8, 60, 1))
-    kept, take = [], Polygons.take
-    monkeypatch.setattr(Polygons, "take", lambda self, ids: (take(self, ids), kept.append(len(self.parts)))[0])
-    monkeypatch.setattr(region_tables, "SIDE", 8)
-    place = {"spatial:transform": (10.0, 0.0, 500.0, 0.0, -10.0, 900.0)}
-    image = replace(open_image(array.store_path.store.root, axes="yxc"), georeference=place)
-    paths = RegionPaths(regions=str(tmp_path / "r.geoparquet"))
-    with dask.config.set({"mdh-dask.block-size": 1}):
-        write_segments(lambda rows: rows[:, 0].astype(int), image, paths, sieve=None, n_labels=10)
-    table = geopandas.read_parquet(paths.regions)
-    assert table.crs is None
-    assert len(table) > 500 > 100 * max(kept)
-    assert table.total_bounds.tolist() == [500, 900 - 4000, 1100, 900]
-    assert table["last_line"].is_monotonic_increasing

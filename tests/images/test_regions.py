@@ -22,10 +22,8 @@ from test_nodata import HOLES, bright
 
 from mdh_dask.cli import mdh
 from mdh_dask.images import components, open_image, region_tables
-from mdh_dask.images.axes import AxesView
 from mdh_dask.images.components import find_regions, sieved, write_regions
 from mdh_dask.images.regions import RegionPaths, write_segments
-from mdh_dask.images.rows import counted
 
 
 def stored(labels, chunks):
@@ -180,25 +178,6 @@ def test_regions_have_coordinates_and_bands_have_their_names(tmp_path, registrat
 
 
 @pytest.mark.slow
-def test_sums_are_kept_only_of_regions_that_go_on_below(tmp_path, monkeypatch):
-    kinds = np.arange(400)[:, None] // 4 * 7 % 3 + np.arange(60) // 4 * 5 % 2  # small regions
-    kinds[:, 0] = 5  # and one along all lines
-    pixels = np.repeat(kinds[..., None], 2, axis=2) + np.array([0.5, 1e-30])
-    array = zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(8, 60, 2))
-    kept, picked = [], region_tables._picked
-    monkeypatch.setattr(region_tables, "_picked", lambda sums, which: kept.append(which.sum()) or picked(sums, which))
-    monkeypatch.setattr(region_tables, "SIDE", 1)
-    paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
-    with dask.config.set({"mdh-dask.block-size": 1}):
-        write_segments(
-            lambda rows: rows[:, 0].astype(int), open_image(array.store_path.store.root), paths, sieve=None, n_labels=6
-        )
-    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
-    np.testing.assert_allclose(table["mean_0"], np.array(table["segment"]) + 0.5, rtol=1e-15)
-    assert len(table["region"]) > 500 > 20 * max(kept[1::2])  # the second call of each band
-
-
-@pytest.mark.slow
 def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     kinds = rng.integers(0, 3, (5, 90)).repeat(8, axis=0).repeat(50, axis=1)
@@ -212,22 +191,6 @@ def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, mon
     numbers = zarr.open_array(paths.connected, mode="r")[:].ravel()
     table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.bincount(numbers, pixels.ravel()) / table["area"], rtol=1e-15)
-
-
-def test_blocks_without_data_are_not_read_again_for_the_table(tmp_path, monkeypatch):
-    pixels = beach().clip(0, 254)
-    pixels[16:48] = 255
-    zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(16, 20, 3), attributes={"_FillValue": 255})
-    image, paths = counted(open_image(tmp_path / "a.zarr")), RegionPaths(regions=str(tmp_path / "r.parquet"))
-    read, old = [], AxesView.__getitem__
-    monkeypatch.setattr(AxesView, "__getitem__", lambda self, block: read.append(block) or old(self, block))
-    with dask.config.set({"mdh-dask.block-size": 1}):
-        write_segments(bright, image, paths, sieve=None, n_labels=3)
-    assert {lines.start for lines, _ in read} == {0, 48}
-    table = pyarrow.parquet.read_table(paths.regions)
-    means = np.stack([table[f"mean_{j}"] for j in range(3)])
-    expected = np.delete(pixels, np.s_[16:48], axis=0).sum(axis=(0, 1))
-    np.testing.assert_allclose(means @ table["area"].to_numpy(), expected, rtol=1e-12)
 
 
 def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):

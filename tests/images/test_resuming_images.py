@@ -84,24 +84,6 @@ def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, im
     assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("left", ["nothing", "an empty group", "a group"])
-def test_what_an_interrupted_creation_leaves_is_no_obstacle(left, image, tmp_path):
-    path = tmp_path / "l.zarr"
-    if left == "nothing":
-        path.mkdir()
-        (path / "zarr.0123.partial").write_text("{")
-    elif image.multiscale is None:
-        zarr.create_array(path, shape=(2, 3), dtype="u1", attributes={"mdh_dask": {"complete": False}})
-    else:
-        root = zarr.create_group(path, attributes={"mdh_dask": {"complete": False, "of": "job"}})
-        if left == "a group":
-            root.create_group("labels")
-    expected = write(image, tmp_path / "undisturbed" / "l.zarr", Labeller())
-    same(write(image, path, Labeller(), overwrite=True), expected)
-    assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
-
-
 def test_behind_a_url_labels_are_resumed_too(image):
     url = f"memory://resumed-images/{image.kind}.zarr"
     stopped, resumed = Labeller(3), Labeller()
@@ -110,13 +92,3 @@ def test_behind_a_url_labels_are_resumed_too(image):
     seen = write(image, url, resumed)
     assert stopped.n_pixels + resumed.n_pixels == 4800
     assert seen.sizes.sum() == 4800
-
-
-def test_a_failure_to_see_what_was_written_names_the_remedy(image, tmp_path, monkeypatch):
-    monkeypatch.setattr("mdh_dask.images.label_arrays.count_missing", lambda target: (2, 16))
-    with pytest.raises(RuntimeError) as caught:
-        write(image, tmp_path / "l.zarr", Labeller())
-    assert str(caught.value) == (
-        "4800 of 4800 pixels were written, and 2 of 16 chunks are not visible here; write to a folder that this "
-        "process and all workers share, or to a URL"
-    )

@@ -67,19 +67,6 @@ def test_a_catalogue_is_followed_to_all_items_each_once_and_nowhere_else(nested,
         assert [scene.name for scene in find_scenes(nested) if not scene.fault] == ["a", "b", "c", "outside"]
 
 
-def test_items_of_a_catalogue_are_segmented_where_they_lie(nested, tmp_path):
-    (nested.parent / "child/c/c.json").unlink()
-    (nested.parent / "child/catalog.json").write_text(
-        (nested.parent / "child/catalog.json").read_text().replace("./c/c.json", "./b/b.json")
-    )
-    nested.write_text(nested.read_text().replace('"../catalog.json"', '"./a/a.json"'))
-    segment(str(nested), PCATree(random_state=0), labels=str(tmp_path / "{scene}.tif"), dequantise="alphaearth")
-    with rasterio.open(tmp_path / "a.tif") as one, rasterio.open(tmp_path / "b.tif") as other:
-        np.testing.assert_array_equal(one.read(1), other.read(1))  # the one from the north, the other from the south
-        assert one.transform == other.transform
-        np.testing.assert_array_equal(one.read(1) == 255, HOLES)
-
-
 @pytest.mark.parametrize("form", ["raster:bands", "bands", "asset"])
 def test_scales_and_no_data_are_those_of_the_item_where_the_file_declares_none(form, tmp_path):
     stored = embeddings()[0][..., :3]
@@ -103,13 +90,6 @@ def test_scales_and_no_data_are_those_of_the_item_where_the_file_declares_none(f
     segment(str(tmp_path / "a.json"), PCATree(random_state=0), labels=labels, dequantise="declared")
     with rasterio.open(tmp_path / "a-labels.tif") as found:
         np.testing.assert_array_equal(found.read(1) == 255, HOLES)
-
-
-def test_scales_that_are_no_numbers_are_the_fault_of_their_item(tmp_path):
-    about = item("a", "a.tif")
-    about["assets"]["data"]["raster:bands"] = [{"scale": "1e999"}]
-    (tmp_path / "a.json").write_text(json.dumps(about))
-    assert "expected numbers as scales and offsets" in find_scenes(tmp_path / "a.json")[0].fault
 
 
 def test_a_broken_link_is_the_fault_of_one_item_and_a_broken_file_an_error(tmp_path):

@@ -8,7 +8,6 @@ import pytest
 import zarr
 from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
-from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import DensityTree, KernelKMeans, RandomProjectionTree, drift, load_model
 from mdh_dask.estimators.groups import Parts
@@ -69,11 +68,6 @@ def test_tiles_of_pixels_with_data_and_of_several_images_are_told_apart(tmp_path
     names, n = np.unique(np.asarray(found.tiles), return_counts=True)
     assert_array_equal(names, found.names)
     assert_array_equal(n, found.n)
-
-
-def test_tiles_of_many_images_are_no_larger_than_an_image(tmp_path):
-    images = [open_image(stored(tmp_path, smooth(seed, 48, 9), name=f"{seed}.zarr")) for seed in range(5)]
-    assert tiled_rows(images).summary.side <= 64
 
 
 @pytest.mark.slow
@@ -169,28 +163,6 @@ def test_scenes_like_those_of_a_model_have_drifted_by_pixels_but_not_by_tiles(tm
     assert_array_equal(parts_by_tiles(scene(16, shift=4, chunks=(17, 96)), tiled.side), np.asarray(parts))
     assert sum(by_pixels for by_pixels, _ in found[:-1]) > 0
     assert [by_tiles for _, by_tiles in found] == [False] * 6 + [True]
-
-
-def test_classes_of_forty_patches_each_are_found_on_tiles(tmp_path):
-    rng = np.random.default_rng(0)
-    label = np.kron(rng.permutation(np.arange(121) % 3).reshape(11, 11), np.ones((16, 16), int))
-    model = RandomProjectionTree()
-    pixels = smooth(0, 176, 1.0) + 4 * np.eye(3)[label]
-    segment(stored(tmp_path, pixels), model, labels=f"{tmp_path}/l.zarr", dependence="auto")
-    found = zarr.open_array(f"{tmp_path}/l.zarr")[:]
-    assert model.n_clusters_ == 3
-    assert adjusted_rand_score(label.ravel(), found.ravel()) > 0.7
-
-
-def test_labels_on_tiles_do_not_depend_on_chunks(tmp_path):
-    pixels, found = smooth(0, 128, 1.0) + 6 * (np.indices((128, 128)).sum(axis=0) // 8 % 2)[..., None], []
-    for chunks in ((128, 128), (16, 48)):
-        segment(
-            stored(tmp_path, pixels.astype(np.float32), chunks), RandomProjectionTree(), labels=f"{tmp_path}/l.zarr",
-            dependence="auto", overwrite=True,
-        )  # fmt: skip
-        found.append(zarr.open_array(f"{tmp_path}/l.zarr")[:])
-    assert_array_equal(*found)
 
 
 def test_options_that_exclude_tiles_are_refused(tmp_path, monkeypatch):

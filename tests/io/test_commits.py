@@ -6,7 +6,6 @@ import signal
 import subprocess
 import time
 
-import boto3
 import numpy as np
 import pytest
 import zarr
@@ -22,7 +21,6 @@ from mdh_dask.io.repositories import open_repository, pinned
 from mdh_dask.io.rows import open_array
 from mdh_dask.workflows import segment
 from mdh_dask.workflows.outputs import Outputs
-from tests.s3 import s3_in_environment
 
 pytest.importorskip("icechunk", reason="needs the extra icechunk")
 
@@ -137,25 +135,6 @@ def test_the_records_of_all_workers_are_in_the_commit():
 def test_outputs_that_no_repository_can_hold_are_refused_before_any_work(places, said):
     with pytest.raises((ValueError, OSError), match=said):
         Outputs(**places, of_image=True).check()
-
-
-def test_a_snapshot_that_is_not_there_is_named():
-    write_rows(np.arange(3), "icechunk::r@main/a")
-    with pytest.raises(ValueError, match="got nowhere"):
-        open_rows("icechunk::r@nowhere/a", ndim=1)
-    with pytest.raises(FileNotFoundError):
-        open_rows("icechunk::r@main/b", ndim=1)
-
-
-@pytest.mark.slow
-def test_a_repository_in_a_bucket_is_committed_to_with_the_credentials_of_the_environment():
-    with s3_in_environment():
-        boto3.client("s3").create_bucket(Bucket="bucket")
-        for n in (10, 12):
-            write_rows(np.arange(n), "icechunk::s3://bucket/r@main/labels", chunk_rows=3, overwrite=True)
-        assert rows("icechunk::s3://bucket/r@main/labels") == [*range(12)]
-        names = boto3.client("s3").list_objects_v2(Bucket="bucket")["Contents"]
-        assert {found["Key"].partition("/")[0] for found in names} == {"r"}
 
 
 JOB = """

@@ -2,8 +2,6 @@
 
 import json
 import logging
-import os
-import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +16,7 @@ from mdh_dask._locations import hiding_credentials, redacted, stored
 from mdh_dask._log import JsonLines, Lines
 from mdh_dask.cli import mdh
 from mdh_dask.clusters.workers import watching
-from mdh_dask.images import open_image
 from mdh_dask.io import open_features
-from mdh_dask.io.fingerprints import fingerprint
 from tests.helpers import serving
 
 ROWS = np.random.default_rng(0).normal(size=(400, 2)) + 9 * (np.arange(400) % 2)[:, None]
@@ -93,12 +89,6 @@ def test_nothing_that_fit_predict_and_drift_tell_or_write_holds_the_credentials_
     assert [leaks(result, here) for result in results] == [[], [], []]
     assert "***@127.0.0.1" in results[0].stderr
     assert "<h1>Clusters of x.npy</h1>" in (here / "r.html").read_text()
-
-
-def test_nothing_that_segment_tells_or_writes_holds_the_credentials_of_its_image(here, url):
-    result = run("segment", url.format("x.png"), "--out", "l.zarr", "--report", "r.html", *OPTIONS)
-    assert result.exit_code == 0, result.output
-    assert leaks(result, here) == []
 
 
 @pytest.mark.slow
@@ -175,14 +165,6 @@ def test_errors_in_python_hold_no_credentials_whatever_caused_them(url):
         raise FileNotFoundError(2, "none", "http://me:hunter2@host")
 
 
-def test_tasks_that_a_worker_logs_hold_no_credentials(url):
-    for name in ("x.npy", "x.parquet"):
-        graph = open_features(url.format(name)).rows.__dask_graph__()
-        assert not [task for task in graph.values() if any(secret in repr(task) for secret in SECRETS)]
-        pickle.dumps(graph)
-    assert "hunter2" not in repr(open_image(url.format("x.png")).source)
-
-
 def test_workers_log_no_credentials_of_tasks_that_fail(client):
     lines = []
     handler = logging.Handler()
@@ -208,21 +190,6 @@ def test_presigned_urls_are_of_the_kind_that_their_path_names(url, name):
     rows = open_features(url.format(name)).rows
     np.testing.assert_array_equal(rows.compute(scheduler="synchronous"), ROWS)
     np.testing.assert_array_equal(open_features(url.format(name) + "&as=x.zarr*").rows[:3].compute(), ROWS[:3])
-
-
-@pytest.mark.parametrize(("name", "kind"), [("x.png", "PNG"), ("x.tif", "TIFF")])
-def test_presigned_urls_of_images_are_opened(url, name, kind):
-    image = open_image(url.format(name))
-    assert image.kind == kind
-    assert image.pixels.compute(scheduler="synchronous").shape == (40, 30, 3)
-
-
-def test_a_job_sees_that_a_file_behind_a_url_has_changed(url, tmp_path):
-    before = fingerprint(url.format("x.npy"))
-    assert (before["objects"], before["bytes"]) == (1, (tmp_path / "served/x.npy").stat().st_size)
-    assert fingerprint(url.format("x.npy")) == before
-    os.utime(tmp_path / "served/x.npy", (0, 0))
-    assert fingerprint(url.format("x.npy"))["listing"] != before["listing"]
 
 
 # What is redacted
@@ -264,10 +231,3 @@ def test_users_and_queries_are_redacted_wherever_a_url_stands(user, path, query,
 def test_what_is_no_credential_stays(text):
     assert redacted(f"got {text}: what") == f"got {text}: what"
     assert stored(text) == text
-
-
-def test_what_is_stored_differs_as_credentials_do_and_does_not_tell_them():
-    a, b, c = (stored(f"http://{user}@host/x.npy") for user in ("me:1", "me:2", "me:1"))
-    assert a == c != b
-    assert a.startswith("http://***@host/x.npy (digest ")
-    assert redacted(a) == a

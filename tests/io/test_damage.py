@@ -3,19 +3,16 @@
 import json
 import os
 import sys
-from pathlib import Path
 
 import numcodecs
 import numpy as np
 import pytest
 import tifffile
 import zarr
-from click.testing import CliRunner
 from helpers import in_turns
 from PIL import Image
 
 from mdh_dask import load_model
-from mdh_dask.cli import exits, mdh
 from mdh_dask.images import open_image
 from mdh_dask.io import open_features, open_rows, write_rows
 from mdh_dask.io.nodes import find_node
@@ -151,18 +148,6 @@ def test_an_image_with_bits_flipped_is_read_or_named(tmp_path, name):
     assert named
 
 
-def test_a_tile_that_cannot_be_decoded_is_named(tmp_path):
-    file = tmp_path / "tiles.tif"
-    IMAGES["tiles.tif"](file)
-    with tifffile.TiffFile(file) as tiff:
-        start = tiff.pages[0].dataoffsets[3]
-    content = bytearray(file.read_bytes())
-    content[start : start + 50] = b"\xff" * 50
-    file.write_bytes(content)
-    with pytest.raises(ValueError, match=f"^{file} is damaged: its strip or tile (c/)?1.1.0 cannot be decoded"):
-        open_image(file).pixels.compute()
-
-
 @pytest.mark.parametrize("name", ["TileOffsets", "TileByteCounts"])
 def test_tiles_that_are_nowhere_are_not_read_as_zeros(name, tmp_path):
     file = tmp_path / "tiles.tif"
@@ -186,29 +171,6 @@ def test_a_pipe_is_refused_as_reading_it_may_wait_for_ever(tmp_path, name):
     for read in (open_features, *([] if name.startswith("folder") else [open_image])):
         with pytest.raises(ValueError, match=f"^{path} is a pipe, a socket or a device"):
             read(given)
-
-
-def test_paths_that_no_file_can_have_are_refused(tmp_path):
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for read in (open_features, open_image, load_model):
-        with pytest.raises(OSError, match=r"Too many levels of symbolic links.*loop"):
-            read(tmp_path / "loop")
-        with pytest.raises(ValueError, match=r"expected a path without null characters; got 'a\\x00.npy'"):
-            read("a\0.npy")
-    (tmp_path / "folder.npy").mkdir()
-    with pytest.raises(ValueError, match=r"folder.npy is a folder, not a .npy file"):
-        open_features(tmp_path / "folder.npy")
-
-
-def test_damage_that_a_pass_finds_ends_a_command_with_its_code_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_rows(ROWS, "x.zarr", chunk_rows=100)
-    cut(Path("x.zarr/c/1/0"))
-    result = CliRunner().invoke(mdh, ["fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads"])
-    assert result.exit_code == exits.BAD_DATA, result.output
-    line = result.stderr.splitlines()[-1]
-    assert "ERROR x.zarr is damaged: its chunk c/1/0 cannot be decoded" in line
-    assert "Traceback" not in result.stderr
 
 
 def test_codecs_that_are_not_known_to_run_no_code_are_refused_by_name(tmp_path, monkeypatch):

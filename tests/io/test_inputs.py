@@ -24,7 +24,6 @@ from mdh_dask import PCATree
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
 from mdh_dask.io.fingerprints import fingerprint
-from mdh_dask.io.tables import lazy_rows
 from tests.helpers import counted_computes, serving
 
 ROWS = np.random.default_rng(0).normal(size=(100, 3)).astype("float32")
@@ -92,24 +91,6 @@ def test_opening_reads_no_row_and_a_pass_reads_every_block_in_the_task_that_need
     assert len(ran) <= 2 * n + 5
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet"])
-def test_an_input_that_changed_has_another_name_in_the_graph(folder, name):
-    first, again = (open_features(folder / name).rows.name for _ in range(2))
-    assert first == again
-    if name == "x.npy":
-        np.save(folder / name, ROWS + 1)
-    else:
-        pq.write_table(table_of(ROWS + 1), folder / name)
-    assert open_features(folder / name).rows.name != first
-
-
-def test_blocks_can_be_written_to_without_a_trace_in_the_file(folder):
-    block = open_features(folder / "x.npy").rows.blocks[0].compute()
-    assert block.flags.writeable
-    block += 1
-    np.testing.assert_array_equal(open_features(folder / "x.npy").rows, ROWS)
-
-
 @pytest.mark.parametrize(("dtype", "order"), in_turns(["?", "u1", ">i2", "<i8", "f2", ">f4", "f8"], "CF"))
 def test_npy_files_of_any_numbers_in_either_order_are_read(tmp_path, dtype, order):
     rows = np.asarray(np.arange(12).reshape(6, 2), dtype, order=order)
@@ -143,14 +124,6 @@ def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_mi
 
 
 BIG = 2**53 + 1
-
-
-@pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
-def test_no_bit_of_integers_alone_is_lost(tmp_path, names):
-    table = pa.table({"a": pa.array([BIG, 2**63 - 1], pa.uint64()), "b": pa.array([-(2**63), BIG], pa.int64())})
-    pq.write_table(table, tmp_path / "x.parquet")
-    rows = open_features(tmp_path / "x.parquet", names).rows
-    assert rows.compute().tolist() == np.array([table[name].to_pylist() for name in names], object).T.tolist()
 
 
 @pytest.mark.parametrize(
@@ -189,12 +162,6 @@ def test_a_page_that_has_not_its_checksum_is_refused_by_file_and_row_group(tmp_p
     np.testing.assert_array_equal(opened[:300, 0].compute(), rows[:300])
     with pytest.raises(ValueError, match=rf"^{tmp_path}/x.parquet is damaged: its row group 1 cannot be read \(.*"):
         opened[300:600].compute()
-
-
-def test_a_block_of_other_rows_than_were_declared_is_refused():
-    rows = lazy_rows(lambda n: np.zeros((n, 2)), [3, 4], [3, 5], 2, np.dtype(float), "four for five")
-    with pytest.raises(ValueError, match=r"^expected a block of 5 rows, got 4: the input has changed since it was"):
-        rows.sum().compute()
 
 
 def test_missing_values_are_refused_by_number_and_first_row(tmp_path):
@@ -364,15 +331,6 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
         open_features(place)
 
 
-def test_missing_values_of_which_the_footer_does_not_tell_are_an_error(folder):
-    pq.write_table(pa.table({"a": pa.array([1] * 100, pa.int32())}), folder / "x.parquet")
-    rows = open_features(folder / "x.parquet").rows
-    pq.write_table(pa.table({"a": pa.array([None] * 100, pa.int32())}), folder / "x.parquet")
-    message = f"{folder}/x.parquet: column a has missing values that its footer does not report"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        rows.compute()
-
-
 # Over HTTP
 
 
@@ -431,20 +389,6 @@ def test_a_server_that_is_not_reached_is_named_with_the_reason(name):
     for opening in (open_features, *[fingerprint] * (name != "x.zarr")):  # of which servers list nothing
         with pytest.raises(ConnectionError, match=rf"^{url} cannot be reached \(.*\); try again later$"):
             opening(url)
-
-
-@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are texts there")
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
-def test_names_of_files_may_have_bytes_that_are_not_utf8(folder, name):
-    odd = os.fsdecode(b"\xff") + name
-    os.rename(folder / name, folder / odd)
-    np.testing.assert_array_equal(open_features(folder / odd).rows, ROWS)
-
-
-def test_a_file_that_is_not_served_is_missing(served):
-    url, _ = served(ranges=True)
-    with pytest.raises(FileNotFoundError, match=f"^there is no file at {url}/no.npy; check the path$"):
-        open_features(f"{url}/no.npy")
 
 
 class Twin(DirFileSystem):

@@ -124,16 +124,6 @@ def test_an_array_is_never_written_onto_its_own_input(path, opened):
     np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
 
 
-def test_an_input_is_recognised_through_links_and_urls(path):
-    write_rows(ROWS, path)
-    (path.parent / "link.zarr").symlink_to(path)
-    for source, target in [("link.zarr", "rows.zarr"), ("rows.zarr", "link.zarr")]:
-        with pytest.raises(ValueError, match="holds an input of the array"):
-            write_rows(open_rows(path.parent / source) + 1, path.parent / target, overwrite=True)
-    with pytest.raises(ValueError, match="holds an input of the array"):
-        write_rows(open_rows(path) + 1, f"file://{path}", overwrite=True)
-
-
 def test_a_deleted_chunk_is_refused_by_default_and_filled_on_request(path):
     write_rows(ROWS, path, chunk_rows=100)
     shutil.rmtree(path / "c" / "3")
@@ -141,21 +131,6 @@ def test_a_deleted_chunk_is_refused_by_default_and_filled_on_request(path):
         open_rows(path)
     assert not open_rows(path, missing_chunks="fill")[300:400].compute().any()
     assert verify_rows(path) == [(0, N)]
-
-
-@pytest.mark.parametrize("name", ["default", "v2"])
-@pytest.mark.parametrize("separator", [".", "/"])
-def test_only_the_keys_of_chunks_inside_the_array_count_as_stored(tmp_path, name, separator):
-    encoding = {"name": name, "separator": separator}
-    group = zarr.create_group(tmp_path / "g")
-    z = group.create_array("a", shape=(25, 30), chunks=(10, 10), dtype="f4", chunk_key_encoding=encoding)
-    z[:20] = 1
-    keys = [z.metadata.encode_chunk_key(index) for index in ((3, 0), (0, 3), (10**20, 1))]
-    for key in [*keys, "c9/00/1", "x0.1", "0.0.0", "0.00"]:
-        stray = tmp_path / "g/a" / key
-        stray.parent.mkdir(parents=True, exist_ok=True)
-        stray.touch()
-    assert count_missing(z) == (3, 9)
 
 
 @pytest.mark.parametrize("fill", ["error", "fill"])
@@ -175,13 +150,6 @@ def test_the_memory_to_open_an_array_goes_by_what_is_stored_and_not_by_what_it_c
     )
     with pytest.raises(ValueError, match=message):
         open_rows(path, missing_chunks=fill)
-
-
-@pytest.mark.parametrize("shard_rows", [None, 50])
-def test_rows_of_the_fill_value_are_stored_like_others(path, shard_rows):
-    write_rows(da.zeros((100, 3), chunks=(10, 3)), path, chunk_rows=10, shard_rows=shard_rows)
-    assert not open_rows(path).compute().any()
-    assert len(list((path / "c").iterdir())) == 100 // (shard_rows or 10)
 
 
 def test_unknown_chunk_sizes_are_refused_with_the_remedy(path):
@@ -389,14 +357,6 @@ def test_default_chunks_hold_1_to_64_mib_and_fit_the_dask_chunks(rows):
     assert chunk == len(x) or chunk % rows == 0 or rows % chunk == 0
 
 
-@pytest.mark.parametrize("compress", [True, False])
-def test_chunks_are_stored_as_they_are_if_not_to_be_compressed(compress, tmp_path):
-    write_rows(np.zeros((1000, 8)), tmp_path / "x.zarr", compress=compress)
-    stored = sum(file.stat().st_size for file in (tmp_path / "x.zarr" / "c").rglob("*") if file.is_file())
-    assert (stored >= 64_000) != compress
-    np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr"), np.zeros((1000, 8)))
-
-
 @pytest.mark.slow
 @pytest.mark.cluster
 def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(path, client_of_processes):
@@ -457,27 +417,6 @@ def test_what_is_beside_the_rows_is_read_once_and_comes_with_them(path, chunk_ro
     assert read == [100] * (len(ROWS) // 100)
 
 
-def test_progress_counts_the_rows(path):
-    counts = []
-
-    class Bar:
-        def __init__(self, total):
-            counts.append(total)
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            return None
-
-        def update(self, n):
-            counts.append(n)
-
-    with dask.config.set(scheduler="synchronous"):
-        write_rows(da.from_array(ROWS, chunks=(100, D)), path, chunk_rows=200, progress=Bar)
-    assert counts[0] == sum(counts[1:]) == len(ROWS)
-
-
 # --- Opening ---
 
 
@@ -492,19 +431,6 @@ def test_a_chunk_that_does_not_fit_in_memory_is_refused_before_it_is_decoded(pat
     monkeypatch.setattr("mdh_dask._process.memory_limit", lambda: 943_718_400)
     with pytest.raises(ValueError, match="cannot be decoded"):
         open_rows(path)[:1].compute()
-
-
-def test_default_blocks_follow_the_configuration_but_leave_32_of_them(path):
-    def rows_of(n_rows):
-        array = zarr.create_array({}, shape=(n_rows, 64), chunks=(64, 64), dtype="f4")
-        array[0] = 1
-        return open_rows(array, missing_chunks="fill")
-
-    assert rows_of(64 * 2**16).chunksize == (2**17, 64)
-    assert rows_of(2**20).chunksize == (2**15, 64)
-    assert rows_of(2**15).chunksize == (2**14, 64)
-    with dask.config.set({"mdh-dask.block-size": "1MiB"}):
-        assert rows_of(2**20).chunksize == (2**12, 64)
 
 
 @pytest.mark.parametrize("form", [str, lambda p: p, lambda p: f"file://{p}", lambda p: zarr.open_array(p)])
@@ -549,16 +475,6 @@ def test_damage_is_found_where_it_is(path):
         zarr.open_array(path, mode="r+")[512, 3] += 1
         (path / "c" / "9" / "0").write_bytes(b"not zstd")
         assert verify_rows(path) == [(500, 600), (900, 1000)]
-
-
-def test_verifying_needs_the_record_of_this_array(path):
-    write_rows(ROWS, path)
-    (path / "mdh_dask_blocks.json").write_text("[[0, 2000, 1]]")
-    with pytest.raises(ValueError, match="is not the record of this array"):
-        verify_rows(path)
-    os.remove(path / "mdh_dask_blocks.json")
-    with pytest.raises(FileNotFoundError, match=r"mdh_dask_blocks.json"):
-        verify_rows(path)
 
 
 # --- URLs: no renaming, so the mark alone says what is complete ---

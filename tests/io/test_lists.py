@@ -1,6 +1,5 @@
 """Embeddings as they are stored: lists of one length in a column, float16, files mapped into memory, unit length."""
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -85,11 +84,6 @@ def test_lists_in_parquet_are_columns(form, lists, rows, model, tmp_path):
     assert_same(FILES[form](write(lists(rows), tmp_path)), rows, model)
 
 
-def test_lists_in_dask_frames_made_of_pandas_are_columns(rows, model):
-    with dask.config.set({"dataframe.convert-string": False}):  # which would make texts of lists
-        assert_same(dd.from_pandas(FRAMES["pandas"](rows), npartitions=3), rows, model)
-
-
 def test_lists_beside_other_columns_are_chosen_by_their_name_or_that_of_a_value(rows, tmp_path):
     path = write(fixed(rows).append_column("age", pa.array(np.arange(N))), tmp_path)
     table = open_features(path)
@@ -110,13 +104,6 @@ def test_missing_values_and_missing_lists_of_fixed_size_are_nan(rows, tmp_path):
     assert tree.missing_values_.n_incomplete == 2
 
 
-def test_integers_in_lists_lose_no_bits(tmp_path):
-    cells = np.arange(40).reshape(10, 4) + 2**60
-    found = open_features(write(varying(cells), tmp_path)).rows
-    assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, cells)
-
-
 def test_lists_of_several_lengths_are_errors_that_name_their_column(tmp_path):
     ragged = pa.table({"e": pa.array([[1.0, 2.0], [1.0, 2.0, 3.0], [1.0]] * 30)})  # with whole lengths on average
     with pytest.raises(ValueError, match=r"lists of 2 numbers in column 'e'.*got 3 in row 1"):
@@ -132,14 +119,6 @@ def test_lists_of_several_lengths_are_errors_that_name_their_column(tmp_path):
     texts = pa.table({"e": pa.array([["a", "b"]] * 9)})
     with pytest.raises(ValueError, match="expected numbers in the lists of column 'e'"):
         RandomProjectionTree().fit(texts)
-
-
-def test_lists_of_other_lengths_in_another_file_are_an_error(rows, tmp_path):
-    for i, d in enumerate((D, D - 1)):
-        pq.write_table(varying(rows[:, :d]), tmp_path / f"{i}.parquet")
-    for opening in (open_features, open_typed):
-        with pytest.raises(ValueError, match="lists of 11 values"):
-            opening(tmp_path)
 
 
 def test_commands_fit_to_lists_and_predict_by_them(rows, model, tmp_path):
@@ -230,11 +209,6 @@ labels = "j.parquet"
 model = "j.zarr"
 report = "j.html"
 """
-
-
-def test_a_column_of_names_needs_labels_in_parquet(named, tmp_path):
-    with pytest.raises(ValueError, match=r"labels in Parquet.*beside the column name; got .*l\.zarr"):
-        fit(named, RandomProjectionTree(), labels=str(tmp_path / "l.zarr"), id_column="name")
 
 
 @pytest.mark.parametrize("texts", [False, True])

@@ -15,9 +15,8 @@ from mdh_dask.cli import mdh
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import open_features, open_rows
 from mdh_dask.io.fingerprints import fingerprint
-from mdh_dask.io.repositories import pinned, snapshot_of
+from mdh_dask.io.repositories import pinned
 from mdh_dask.workflows import segment
-from tests.s3 import s3_in_environment
 
 icechunk = pytest.importorskip(
     "icechunk", reason="reading of repositories needs icechunk: pip install mdh_dask[icechunk]"
@@ -99,14 +98,6 @@ def test_sessions_stores_and_arrays_are_read_by_worker_processes_at_their_snapsh
     assert load_model(tmp_path / "m.zarr").pixel_columns_.snapshots == (first,)
 
 
-def test_a_session_that_writes_is_refused(repository):
-    with pytest.raises(ValueError, match=r"expected an Icechunk session that only reads, .*; got one that writes"):
-        open_image(repository[0].writable_session("main"))
-    with pytest.raises(TypeError, match=r"expected a path, a URL, a Zarr array or group, .*; got a list"):
-        open_image([FIRST])
-    assert snapshot_of(zarr.create_array({}, data=FIRST).store) == ""
-
-
 JOB = """
 [input]
 kind = "image"
@@ -175,25 +166,3 @@ def test_a_night_labels_a_scene_again_when_its_branch_has_another_snapshot(repos
         assert scenes["image"]["snapshot"] == snapshot
         assert zarr.open_array(tmp_path / "l-image.zarr").attrs["snapshot"] == snapshot
     assert "no new scene" in run(job).output
-
-
-def test_no_output_lies_in_the_repository(repository, tmp_path):
-    place = repository[1]
-    found = CliRunner().invoke(mdh, ["segment", f"{place}@v1", "--out", str(tmp_path / "repo/labels.zarr")])
-    assert "expected separate paths" in found.output
-
-
-@pytest.mark.slow
-def test_a_repository_in_a_bucket_is_read_with_the_credentials_of_the_environment():
-    import boto3
-
-    with s3_in_environment() as server:
-        boto3.client("s3").create_bucket(Bucket="bucket")
-        storage = icechunk.s3_storage(
-            bucket="bucket", prefix="repo", endpoint_url=server, allow_http=True, force_path_style=True, from_env=True,
-            region="us-east-1",
-        )  # fmt: skip
-        snapshot = commit(icechunk.Repository.create(storage), FIRST, "first")
-        image = open_image("icechunk::s3://bucket/repo@main/image")
-        assert image.snapshot == snapshot
-        np.testing.assert_array_equal(image.pixels, FIRST)

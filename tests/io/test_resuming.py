@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mdh_dask.chunks import Statistic, map_rows
-from mdh_dask.io import open_rows, verify_rows, write_rows
+from mdh_dask.io import open_rows, write_rows
 from mdh_dask.io.blocks import NOTES
 
 N = 100
@@ -116,22 +116,6 @@ def test_a_block_that_does_not_hold_what_was_noted_is_written_again(damage, stop
     assert write(lazy(computed=computed), stopped) == LABELS.sum()
     assert set(computed) == missing | {int(note.stem)}
     assert contents(stopped) == undisturbed
-
-
-def test_a_complete_array_is_verified_and_left_as_it_is(tmp_path, undisturbed):
-    computed, path = [], tmp_path / "undisturbed" / "x.zarr"
-    assert write(lazy(computed=computed), path) == LABELS.sum()
-    assert computed == []
-    assert contents(path) == undisturbed
-    assert verify_rows(path) == []
-
-
-def test_what_an_interrupted_creation_leaves_is_no_obstacle(tmp_path, undisturbed):
-    path = tmp_path / "x.zarr"
-    path.mkdir()
-    (path / "zarr.0123.partial").write_text("{")
-    assert write(lazy(), path) == LABELS.sum()
-    assert contents(path) == undisturbed
 
 
 def test_behind_a_url_an_array_is_resumed_too():

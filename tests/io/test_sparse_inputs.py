@@ -1,7 +1,6 @@
 """Sparse rows in files and Zarr groups: what is read and when, the labels of commands and jobs, and what is refused."""
 
 import gzip
-import re
 import shutil
 
 import numpy as np
@@ -98,15 +97,6 @@ def test_files_are_read_over_http(written, rows, name):
         np.testing.assert_array_equal(found.compute().dense(), rows.toarray())
 
 
-def test_a_file_that_has_changed_on_a_server_is_read_again(rows, tmp_path):
-    with serving(tmp_path) as (url, _):
-        for factor in (1, 2):
-            mmwrite(tmp_path / "x.mtx", rows * factor)
-            (tmp_path / "x.mtx.gz").write_bytes(gzip.compress((tmp_path / "x.mtx").read_bytes()))
-            found = open_features(f"{url}/x.mtx.gz?token=a.b").rows
-            np.testing.assert_array_equal(found.compute().dense(), rows.toarray() * factor)
-
-
 @pytest.fixture(scope="module")
 def labels(rows):
     model = RandomProjectionTree(n_projections=50).fit(rows)
@@ -145,24 +135,6 @@ def test_a_job_takes_sparse_rows_and_its_check_says_so(written, labels, tmp_path
     run(tmp_path / "job.toml")
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
     assert load_model(tmp_path / "m.zarr").n_features_in_ == COLUMNS
-
-
-def test_the_check_counts_files_that_every_worker_holds(written, rows, tmp_path):
-    job = tmp_path / "job.toml"
-    held = (rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes) / 1e6
-    for name in ("x.npz", "x.mtx.gz"):
-        job.write_text(f'[input]\npath = "{written}/{name}"\n[output]\nmodel = "m.zarr"\n')
-        assert f"400 MB + {held:.4g} MB of the input + threads x" in check_job(read_job(job))
-
-
-def test_a_file_is_read_once_for_all_passes(written, monkeypatch):
-    reads = []
-    monkeypatch.setattr("mdh_dask.io.sparse.load_npz", lambda file: reads.append(1) or sp.load_npz(file))
-    monkeypatch.setattr(sparse, "_HELD", sparse._Held())
-    rows = open_features(written / "x.npz", block_bytes=4000).rows
-    assert rows.numblocks[0] > 9
-    RandomProjectionTree(n_projections=50).fit(rows)
-    assert len(reads) == 1
 
 
 def test_a_file_is_held_no_longer_than_blocks_of_it_are_read(written, monkeypatch):
@@ -217,13 +189,6 @@ def test_groups_that_are_not_what_they_claim_are_refused(written, tmp_path, name
         open_features(tmp_path / "a.zarr/X").rows.compute()
 
 
-def test_a_whole_store_of_anndata_names_its_rows_as_the_remedy(written):
-    arrays = "a Zarr group of 4 arrays (X/data, X/indices, X/indptr, obs/n_genes)"
-    message = f"{arrays}: add one to the path, for example {written}/a.zarr/X"
-    with pytest.raises(ValueError, match=re.escape(message) + "$"):
-        open_features(written / "a.zarr")
-
-
 BOMBS = {
     "of rows": ("9000000000000 2 1\n1 1 1\n", "holding all of its rows takes 72,000,000,000,048 bytes, and there are"),
     "of values": ("3 2 9000000000000\n1 1 1\n", "takes 432,000,000,000,024 bytes, .*: store the rows in a Zarr group"),
@@ -274,16 +239,3 @@ def test_files_of_anything_else_are_refused_with_a_remedy(tmp_path):
     sp.save_npz(tmp_path / "x.npz", sp.eye_array(3))
     with pytest.raises(ValueError, match="expected numbers of columns from 0 to 2"):
         open_features(tmp_path / "x.npz", columns=["3"])
-
-
-@pytest.mark.slow
-def test_a_report_of_many_columns_is_made_in_the_pass_that_writes_the_labels(tmp_path):
-    rng = np.random.default_rng(0)
-    topic = np.repeat([0, 1], 500)
-    words = np.zeros((1000, 3000), dtype=np.float32)  # 699 rows of so many columns are dense at once
-    words[np.arange(1000)[:, None], rng.integers(0, 300, (1000, 20)) + 300 * topic[:, None]] = 1
-    sp.save_npz(tmp_path / "x.npz", sp.csr_array(words))
-    found = command("fit", tmp_path / "x.npz", "--out", tmp_path / "l.zarr", "--report", tmp_path / "r.html")
-    assert found.exit_code == 0, found.output
-    labels = open_rows(tmp_path / "l.zarr", ndim=1).compute()
-    np.testing.assert_array_equal(labels != labels[0], topic)

@@ -8,7 +8,7 @@ import pytest
 from disturbed import contents
 from test_run import JOB, rows_of_blobs, run
 
-from mdh_dask import __version__, load_model
+from mdh_dask import load_model
 from mdh_dask.cli import exits
 from mdh_dask.io import open_rows, write_rows
 
@@ -117,16 +117,6 @@ def test_only_outputs_that_the_job_made_itself_are_replaced(second):
 
 
 @pytest.mark.slow
-def test_leave_to_replace_outlasts_an_interruption(second, monkeypatch):
-    Path("job.toml").write_text(JOB)
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
-        assert run("job.toml", "--restart", "--overwrite").exit_code == exits.INTERRUPTED
-    assert run("job.toml").exit_code == 0
-    assert contents(Path("out")) == second
-
-
-@pytest.mark.slow
 def test_without_on_change_an_input_that_changed_is_an_error(second):
     Path("job.toml").write_text(JOB)
     result = run("job.toml")
@@ -137,28 +127,3 @@ def test_without_on_change_an_input_that_changed_is_an_error(second):
 
 
 # The files of the folder of work
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "finished"), [("job.json", True), ("manifest.json", True), ("ready.json", False)])
-def test_a_folder_of_work_of_another_format_or_damaged_is_an_error_with_the_remedy(name, finished, second, monkeypatch):
-    if not finished:
-        with monkeypatch.context() as patch:
-            patch.setattr("mdh_dask.jobs._run._published", lambda *_: exec("raise KeyboardInterrupt"))
-            assert run("job.toml").exit_code == exits.INTERRUPTED
-    file = Path("job.work", name)
-    whole = file.read_text()
-    file.write_text(whole.replace('"format": 1', '"format": 2', 1))
-    result = run("job.toml")
-    assert result.exit_code == exits.BAD_JOB
-    assert result.stderr.endswith(
-        f"{file.resolve()} has format 2, which another version of mdh_dask wrote; this is mdh_dask {__version__}, "
-        "which reads format 1: continue with that version, or discard its work with --restart\n"
-    )
-    file.write_text(whole[:20])
-    result = run("job.toml")
-    assert result.exit_code == exits.BAD_JOB
-    assert f"{file.resolve()} is damaged (JSONDecodeError(" in result.stderr
-    assert result.stderr.endswith("): restore it from a copy, or discard its work with --restart\n")
-    assert run("job.toml", "--restart", "--overwrite").exit_code == 0
-    assert contents(Path("out")) == second

@@ -9,31 +9,23 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import cycle
 from pathlib import Path
 
-import dask
-import dask.array as da
 import numpy as np
-import pandas
 import pytest
-import scipy.sparse
 import zarr
 from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
-from disturbed import Killed, contents, emptied, undisturbed_outputs
+from disturbed import contents, emptied, undisturbed_outputs
 from helpers import at_night, job_text
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.estimators.registry import CLASSIFIERS, all_methods, options_of
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.locks import locked
-from mdh_dask.io.staging import exchange
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, new_attempt
-from mdh_dask.jobs.staging import Staged
 
 JOB = job_text(
     input={"path": "x.zarr"},
@@ -111,70 +103,6 @@ KNOWN = np.where(np.arange(N_FEW) % 20 < 3, np.arange(N_FEW) % 3 == 0, -1)
 TABLES = ("numbers", "levels and gaps", "sparse", "categories")
 
 
-def few_rows(table):
-    """Three groups of few rows, in a table of some kind."""
-    rng, y = np.random.default_rng(0), np.arange(N_FEW) % 3
-    rows = (rng.normal(size=(N_FEW, 3)) + 9 * y[:, None]).astype("float32")
-    levels = np.column_stack([np.clip(rng.integers(0, 3, N_FEW) + 2 * y, 0, 6), rng.integers(0, 2, (N_FEW, 2))])
-    if table == "levels and gaps":
-        rows = np.column_stack([rows[:, :1], levels]).astype("float32")
-        rows[rng.random(N_FEW) < 0.02, 0] = np.nan
-    if table == "categories":
-        return pandas.DataFrame(
-            {"a": rows[:, 0], "b": np.array(["x", "y", "z"])[y], "c": levels[:, 0], "d": levels[:, 1]}
-        )
-    return scipy.sparse.csr_matrix(np.where(rows > 2, rows, 0)) if table == "sparse" else rows
-
-
-def quick_job(method, table):
-    """Write some rows, and return a job file with a quick method that takes a sample of few of them."""
-    own, rows = options_of(all_methods()[method]), few_rows(table)
-    quick = {"sample_size": 120, "n_projections": 20, "max_clusters": 4, "n_trees": 3, "n_landmarks": 60}
-    given = {name: value for name, value in quick.items() if name in own}
-    if table == "sparse":
-        scipy.sparse.save_npz("rows.npz", rows)
-    elif table == "categories":
-        rows.to_csv("rows.csv", index=False)
-        given["feature_map"] = "gower"
-    else:
-        write_rows(rows, "rows.zarr", chunk_rows=100)
-        given["missing"] = "mean"
-    parameters = "\n".join(f"{name} = {value!r}" for name, value in given.items())
-    known = ""
-    if method in CLASSIFIERS:
-        np.save("known.npy", KNOWN)
-        known = 'labels = "known.npy"\n'
-    return (
-        f'[input]\npath = "{next(Path().glob("rows.*"))}"\n{known}[method]\nname = "{method}"\n{parameters}\n'
-        '[cluster]\nkind = "threads"\n[output]\nlabels = "l.zarr"\nreport = "r.html"\n'
-    )
-
-
-def turns():
-    """The first method with each of the tables, one of each base and a classifier with one, and others at night."""
-    first, *others = all_methods()
-    by_day = {"mdh", "kernel-mdh", "density", "svc", "ensemble", "consensus", "kernel-kmeans", *CLASSIFIERS}
-    others.sort(key=lambda name: name not in by_day)
-    return at_night([*((first, t) for t in TABLES), *zip(others, cycle(TABLES))], len(TABLES) + len(by_day))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("method", "table"), turns())
-@pytest.mark.filterwarnings("ignore:found as many clusters as max_clusters")
-def test_a_job_of_every_method_finds_what_its_estimator_finds_in_many_more_rows_than_the_sample(
-    method, table, tmp_path, monkeypatch
-):
-    if table == "categories" and "feature_map" not in options_of(all_methods()[method]):
-        table = "numbers"
-    monkeypatch.chdir(tmp_path)
-    Path("job.toml").write_text(quick_job(method, table))
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    estimator = read_job(Path("job.toml")).estimator()
-    estimator.fit(few_rows(table), *([KNOWN] if method in CLASSIFIERS else []))
-    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), estimator.labels_)
-
-
 def test_metrics_count_rows_bytes_passes_and_clusters(here):
     run("job.toml")
     metrics = json.loads(Path("out/metrics.json").read_text())
@@ -206,38 +134,6 @@ def test_the_manifest_tells_what_was_made_of_what(here):
     assert outputs["labels"] == {"path": str(here / "out/l.zarr"), "checksum": f"crc32:{record:08x}"}
     of_report = hashlib.sha256(Path("out/r.html").read_bytes()).hexdigest()
     assert outputs["report"]["checksum"] == f"sha256:{of_report}"
-
-
-def test_the_log_is_lines_of_json_where_asked_for(here):
-    (here / "job.toml").write_text(JOB + "[run]\nlog_json = true\n")
-    lines = [json.loads(line) for line in run("job.toml", "--progress").stderr.splitlines()]
-    assert {"time", "level", "message"} <= lines[0].keys()
-    passes = [line for line in lines if "pass" in line]
-    assert [made["pass"] for made in passes] == ["pass 1: reading", "pass 2: counting", "writing labels"]
-    for made in passes:
-        assert made["rows"] == made["of"] == 6000
-        assert made["rows_per_second"] == pytest.approx(6000 / made["seconds"], rel=0.1)
-        assert made["seconds_left"] == 0
-
-
-def test_outputs_behind_urls_are_written_too(here, tmp_path):
-    url = f"memory://{tmp_path.name}"
-    text = JOB.replace("out/l.zarr", f"{url}/l.zarr").replace("out/m.zarr", f"{url}/m.zarr")
-    (here / "job.toml").write_text(text)
-    assert run("job.toml").exit_code == 0
-    assert load_model(f"{url}/m.zarr").n_clusters_ == 3
-    assert open_rows(f"{url}/l.zarr", ndim=1).shape == (6000,)
-    assert "nothing to do" in run("job.toml").stdout
-    assert sorted(os.listdir("out")) == OUTPUTS[2:]
-
-
-@pytest.mark.slow
-def test_a_job_takes_the_columns_that_it_names(here):
-    (here / "job.toml").write_text(JOB.replace("[method]", "columns = [2, 0]\n[method]"))
-    assert "6,000 rows of 2 float32 columns" in run("--check", "job.toml").stdout
-    assert run("job.toml").exit_code == 0
-    expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(rows_of_blobs()[:, [2, 0]])
-    assert load_model("out/m.zarr").tree_ == expected.tree_
 
 
 def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
@@ -308,15 +204,6 @@ def test_outputs_that_exist_are_refused_before_anything_is_made(here):
         assert result.exit_code == exits.CANNOT_CREATE
         assert "l.zarr exists: name another output, or replace it with --overwrite" in result.stderr
     assert sorted(os.listdir()) == ["job.toml", "out", "x.zarr"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("output", ["metrics", "manifest"])
-def test_every_file_that_would_be_written_is_looked_for(output, here):
-    Path(f"out/{output}.json").write_text("mine")
-    assert run("job.toml").exit_code == exits.CANNOT_CREATE
-    assert run("job.toml", "--overwrite").exit_code == 0
-    assert json.loads(Path(f"out/{output}.json").read_text())
 
 
 @pytest.mark.parametrize("place", ["job.toml", "job.work/l.zarr", "x.zarr/c", "out/m.zarr"])
@@ -434,40 +321,6 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["before", "after", "between"])
-def test_an_older_output_stays_until_it_is_replaced(moment, here, undisturbed, monkeypatch):
-    """In one step; where the system has none, a moment passes in which there is no output."""
-    write_rows(np.zeros(3), "out/l.zarr")
-    (here / "job.toml").write_text(JOB + "[run]\noverwrite = true\n")
-
-    def swap(a, b):
-        if moment == "after":
-            assert exchange(a, b)
-        if moment != "between":
-            raise Killed
-        return False
-
-    def interrupted(path, target):
-        if not killed:
-            rename(path, target)
-        if killed or Path(target).name == "replaced":
-            killed.append(path)  # nothing is renamed back
-            raise Killed
-
-    rename, killed = Path.rename, []
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.io.staging.exchange", swap)
-        patch.setattr(Path, "rename", interrupted)
-        with pytest.raises(Killed):
-            run_job(read_job(Path("job.toml")))
-    shown = {"before": (3,), "after": (6000,), "between": None}[moment]
-    assert (open_rows("out/l.zarr", ndim=1).shape if Path("out/l.zarr").exists() else None) == shown
-    assert run("job.toml").exit_code == 0
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS
-
-
-@pytest.mark.slow
 def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, monkeypatch):
     def appear(*args):
         Path("out/m.zarr").mkdir()
@@ -498,15 +351,6 @@ def test_two_runs_of_a_job_exclude_each_other(here):
     assert result.stderr.endswith("ERROR job.toml is being worked on by another run: wait until it has ended\n")
     assert os.listdir("out") == []
     assert run("job.toml").exit_code == 0
-
-
-def test_two_jobs_with_an_output_in_common_exclude_each_other(here):
-    with locked(here / "out" / ".m.zarr.lock", "the model"):
-        result = run("job.toml")
-        assert result.exit_code == exits.TRY_AGAIN
-        assert f"{here}/out/m.zarr is being worked on by another run" in result.stderr
-    assert run("job.toml").exit_code == 0
-    assert sorted(os.listdir("out")) == OUTPUTS
 
 
 @pytest.mark.slow
@@ -571,28 +415,6 @@ def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here
     assert "the job was taken over by attempt" in result.stderr
     assert sorted(os.listdir("out")) == OUTPUTS
     assert contents(here / "out") == undisturbed
-
-
-def test_an_attempt_whose_folder_was_taken_over_cannot_write_on(tmp_path):
-    first, second = Staged(tmp_path / "l.zarr", "a"), Staged(tmp_path / "l.zarr", "b")
-    first.take_over()
-
-    def labels(block):
-        if block[0] == 20 and not second.folder.exists():
-            second.take_over()
-        return block
-
-    lazy = da.arange(40, chunks=10).map_blocks(labels, dtype=int, meta=np.empty(0, int))
-    with dask.config.set(scheduler="synchronous"), pytest.raises(FileNotFoundError, match="the write was abandoned"):
-        write_rows(lazy, first.path, chunk_rows=10, resume="job")
-    assert not first.path.exists()
-    write_rows(lazy, second.path, chunk_rows=10, resume="job")
-    fence = Fence(tmp_path / "attempt.json", new_attempt())
-    fence.claim()
-    second.publish(replace=False, fence=fence)
-    fence.file.unlink()
-    assert os.listdir(tmp_path) == ["l.zarr"]
-    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), np.arange(40))
 
 
 # Workers that die

@@ -17,7 +17,7 @@ from PIL import Image
 from test_images import GEO_TAGS, beach, ome_image
 
 from mdh_dask import load_model
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import mdh
 
 SIZE = (300, 250)
 
@@ -185,14 +185,6 @@ def test_an_error_is_told_word_for_word_before_any_work(name, images, here, word
         wording({name: last_line(result)}, images)
     assert sorted(os.listdir()) == ["job.toml", "out"]
     assert os.listdir("out") == []
-
-
-def test_what_is_no_image_of_labels_is_not_replaced(here):
-    zarr.create_array("out/l.zarr", data=np.zeros(3))
-    result = run("job.toml", "--overwrite")
-    assert result.exit_code == exits.CANNOT_CREATE
-    assert result.stderr.endswith(f"{here}/out/l.zarr is not an image of labels, and nothing else is replaced: "
-                                  "name another output\n")  # fmt: skip
 
 
 # A job that is run again

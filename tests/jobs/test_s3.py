@@ -6,21 +6,15 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import dask
-import dask.array as da
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import rasterio
 import s3fs
 from click.testing import CliRunner
 from helpers import at_night, job_text
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
-from mdh_dask.images import open_image, pixel_rows
-from mdh_dask.images.rows import counted
-from mdh_dask.io import open_features, open_rows, verify_rows, write_rows
+from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.locks import Fence, new_attempt
@@ -56,95 +50,6 @@ def bucket(server):
 
 def run(*args):
     return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
-
-
-@pytest.mark.slow
-def test_the_same_rows_are_read_from_every_format(bucket):
-    url, fs = bucket
-    write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
-    with fs.open(f"{url}/x.npy", "wb") as file:
-        np.save(file, ROWS)
-    for i in range(3):
-        with fs.open(f"{url}/parts/part.{i}.parquet", "wb") as file:
-            pq.write_table(pa.table(dict(zip("abc", ROWS[300 * i : 300 * (i + 1)].T))), file, row_group_size=100)
-    for name in ("x.zarr", "x.npy", "parts", "parts/*.parquet"):
-        rows = open_features(f"{url}/{name}", block_bytes=1200).rows
-        assert rows.numblocks[0] > 4
-        np.testing.assert_array_equal(rows, ROWS)
-    assert open_features(f"{url}/parts", ["c", "a"]).names == ("c", "a")
-
-
-@pytest.mark.slow
-def test_fit_and_predict_read_and_write_there(bucket):
-    url, _ = bucket
-    write_rows(ROWS, f"{url}/x.zarr", chunk_rows=200)
-    result = run(
-        "fit",
-        f"{url}/x.zarr",
-        "--out",
-        f"{url}/l.zarr",
-        "--model",
-        f"{url}/m.zarr",
-        "--method",
-        "rp",
-        "--n-projections",
-        20,
-        *THREADS,
-    )
-    assert result.exit_code == 0, result.output
-    expected = RandomProjectionTree(n_projections=20).fit(ROWS).labels_
-    np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), expected)
-    assert verify_rows(f"{url}/l.zarr") == []
-    assert load_model(f"{url}/m.zarr").n_clusters_ == 3
-    result = run("predict", f"{url}/x.zarr", "--model", f"{url}/m.zarr", "--out", f"{url}/again.zarr", *THREADS)
-    assert result.exit_code == 0, result.output
-    np.testing.assert_array_equal(open_rows(f"{url}/again.zarr", ndim=1), expected)
-
-
-@pytest.mark.slow
-def test_what_an_interrupted_write_left_there_is_refused(bucket):
-    def fail(block, block_info=None):
-        if block_info and block_info[0]["chunk-location"][0] == 3:
-            raise KeyboardInterrupt
-        return block
-
-    url, fs = bucket
-    lazy = da.from_array(ROWS, chunks=(200, 3)).map_blocks(fail, dtype="float32", meta=ROWS[:0])
-    with pytest.raises(KeyboardInterrupt), dask.config.set(scheduler="synchronous"):
-        write_rows(lazy, f"{url}/x.zarr", chunk_rows=200)
-    assert fs.exists(f"{url}/x.zarr/zarr.json")
-    with pytest.raises(ValueError, match=r"x.zarr was left incomplete by an interrupted write"):
-        open_features(f"{url}/x.zarr")
-    result = run("fit", f"{url}/x.zarr", "--out", f"{url}/l.zarr", *THREADS)
-    assert result.exit_code == exits.BAD_DATA
-    write_rows(ROWS, f"{url}/x.zarr", overwrite=True)
-    np.testing.assert_array_equal(open_features(f"{url}/x.zarr").rows, ROWS)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "message"), [
-    ("no.zarr", "there is no Zarr array at {}; check the path"),
-    ("no.npy", "there is no file at {}; check the path"),
-    ("no.parquet", "there are no Parquet files at {}; check the path"),
-])  # fmt: skip
-def test_what_is_not_there_is_missed(bucket, name, message):
-    url, _ = bucket
-    with pytest.raises(FileNotFoundError, match=f"^{message.format(f'{url}/{name}')}$"):
-        open_features(f"{url}/{name}")
-    result = run("fit", f"{url}/{name}", "--out", f"{url}/l.zarr", *THREADS)
-    assert result.exit_code == exits.NO_INPUT
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["x.zarr", "x.npy"])
-def test_a_server_that_is_not_there_may_be_there_later(server, monkeypatch, name):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    s3fs.S3FileSystem.clear_instance_cache()
-    result = run("fit", f"s3://bucket/{name}", "--out", "l.zarr", *THREADS)
-    s3fs.S3FileSystem.clear_instance_cache()
-    assert result.exit_code == exits.TRY_AGAIN, result.output
-    assert len(result.stderr.splitlines()) == 1
 
 
 # Jobs: their labels and models grow at hidden URLs and are copied when all outputs are complete
@@ -235,20 +140,6 @@ def test_what_appears_there_meanwhile_is_not_replaced(job, monkeypatch, name):
     assert len(open_rows(f"{url}/l.zarr", ndim=1)) == 900
 
 
-@pytest.mark.slow
-def test_files_there_are_replaced_only_if_asked_for(job):
-    url, fs = job
-    fs.pipe_file(f"{url}/out/metrics.json", b"mine")
-    result = run("run", "job.toml")
-    assert result.exit_code == exits.CANNOT_CREATE
-    assert f"{url}/out/metrics.json exists: name another output" in result.stderr
-    assert stored(url, fs) == {"out/metrics.json": b"mine"}
-    assert run("run", "job.toml", "--overwrite").exit_code == 0
-    assert json.loads(stored(url, fs)["out/metrics.json"])["n_clusters"] == 3
-    fs.rm(f"{url}/manifest.json")
-    assert f"{url}/manifest.json is gone: make it with --restart" in run("run", "job.toml").stderr
-
-
 # Two attempts where no lock reaches, as those of a job that was sent to another host because the first was cut off
 
 RACES = [("_check", False)] + [(moment, True) for moment in ("labels", "_copy", "_commit")]
@@ -321,37 +212,3 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
 
 
 COG = {"driver": "COG", "blocksize": 128, "overview_resampling": "nearest"}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
-@pytest.mark.parametrize("kind", at_night(["mask in the file", "mask beside it", "alpha", "nodata"], 2))
-def test_pixels_without_data_are_those_of_the_same_file_here(kind, bucket, tmp_path):
-    url, fs = bucket
-    rng = np.random.default_rng(0)
-    pixels, there = rng.integers(1, 250, (3, 300, 260), dtype="u1"), rng.random((300, 260)) < 0.7
-    about = {"height": 300, "width": 260, "count": 3, "dtype": "uint8", **COG}
-    if kind == "nodata":
-        pixels[:, ~there], about["nodata"] = 0, 0
-    if kind == "alpha":
-        pixels, about["count"] = np.concatenate([pixels, 255 * there[None].astype("u1")]), 4
-    with rasterio.open(tmp_path / "a.tif", "w", **about) as file:
-        if kind == "alpha":
-            file.colorinterp = [getattr(rasterio.enums.ColorInterp, name) for name in ("red", "green", "blue", "alpha")]
-        file.write(pixels)
-        if kind == "mask in the file":
-            file.write_mask(there)
-    with rasterio.open(tmp_path / "mask.tif", "w", **about | {"count": 1, "nodata": None}) as file:
-        file.write(there[None].astype("u1"))
-    beside = kind == "mask beside it"
-    for name in ("a.tif", "mask.tif"):
-        fs.put_file(str(tmp_path / name), f"bucket/{name}")
-    for level in (0, 1) if kind in ("mask in the file", "nodata") else (0,):
-        here, far = (
-            open_image(f"{root}/a.tif", index={"level": level}, mask=f"{root}/mask.tif" if beside else None)
-            for root in (tmp_path, url)
-        )
-        np.testing.assert_array_equal(pixel_rows(far).compute(), pixel_rows(here).compute())
-        assert 0 < counted(far).n_without == counted(here).n_without
-        if level == 0:
-            np.testing.assert_array_equal(pixel_rows(far).compute(), pixels[:3, there].T)

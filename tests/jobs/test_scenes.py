@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import struct
-from contextlib import suppress
 from pathlib import Path
 
 import dask
@@ -16,7 +15,7 @@ import pytest
 import rasterio
 import zarr
 from click.testing import CliRunner
-from disturbed import Killed, contents, kill
+from disturbed import contents
 from helpers import at_night, job_text
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -25,7 +24,6 @@ from mdh_dask._errors import SettingError
 from mdh_dask._fields import JobError
 from mdh_dask._words import full_count
 from mdh_dask.cli import exits, mdh
-from mdh_dask.estimators import consensus_clustering
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
 from mdh_dask.images.stac import SceneFile
@@ -314,22 +312,6 @@ def test_what_is_wrong_with_a_scene_is_told_without_credentials(caplog):
     assert "secret" not in caplog.text + str(told.value) + str(damaged)
 
 
-@pytest.mark.slow
-def test_labels_of_a_model_that_was_given_up_are_not_reused(tmp_path, monkeypatch):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    with monkeypatch.context() as patch, suppress(Killed):
-        patch.setattr(night_module, "describe", kill)
-        run(job)
-    for number in (1, 2):
-        scene(tmp_path / f"scenes/b{number}.tif", number, shift=-28)
-    run(job, restart=True)
-    model = load_model(tmp_path / "out/model-1.zarr")
-    with rasterio.open(tmp_path / "scenes/a.tif") as file:
-        rows = file.read().reshape(3, -1).T
-    np.testing.assert_array_equal(labels_of(job, "a")[0].ravel(), model.predict(rows))
-
-
 def test_bands_are_matched_by_name_also_after_a_scene_without_names(tmp_path):
     for name, bands in (("a", BANDS), ("b", BANDS), ("c", BANDS[::-1])):
         scene(tmp_path / f"{name}.tif", 0, bands=bands, named=name != "a")
@@ -374,19 +356,6 @@ def test_drift_only_labels_unless_refitting_is_asked_for(tmp_path):
     scene(tmp_path / "scenes/b.tif", 1, shift=55)
     assert "version 1, 1 with drift (b)" in run(job)
     assert not (tmp_path / "out/model-2.zarr").exists()
-
-
-@pytest.mark.slow
-def test_a_scene_that_lacks_segments_of_the_model_has_not_drifted(tmp_path):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    run(job)
-    for kinds in (1, 2):
-        scene(tmp_path / f"scenes/{kinds}.tif", 1, kinds=kinds)
-    run(job)
-    found = json.loads((tmp_path / "out/manifest.json").read_text())
-    assert (found["drifted"], found["model_version"], found["labelled"]) == ([], 1, ["1", "2"])
-    assert len(np.unique(labels_of(job, "1")[0])) == 1
 
 
 @pytest.mark.parametrize(
@@ -473,61 +442,6 @@ def mask(path, seed, height=30, width=40):
     return there
 
 
-def unusable(folder):
-    """Write four scenes, the first by their names, none of which can be used; return how each is named in the error."""
-    scene(folder / "scenes/0.tif", 5, bands=("red", "green"))
-    scene(folder / "scenes/1.tif", 6)
-    pixels = np.random.default_rng(7).integers(0, 200, (40, 40, 3))
-    about = {"band_names": [*BANDS], "spatial:transform": ["here"] * 6}
-    zarr.create_array(folder / "scenes/2.zarr", data=pixels.astype("u1"), attributes=about)
-    zarr.create_array(folder / "scenes/3.zarr", data=pixels.astype("i2"), attributes={"band_names": [*BANDS]})
-    for name in "023":
-        mask(folder / f"masks/{name}.tif", 8, height=30 if name == "0" else 40)
-    return (
-        r"0: expected one band 'nir' in .*0\.tif; got red, green",
-        r"1: there is no mask .*masks/1\.tif of .*1\.tif",
-        r"2: .*2\.zarr has coordinates that cannot be read",
-        r"3: expected .*3 bands of uint8|3: .*uint8.*int16",
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
-@pytest.mark.parametrize("night", at_night([2, 1]))
-def test_scenes_with_other_bands_without_their_mask_or_of_no_known_place_stop_no_night(night, tmp_path):
-    masked = JOB.replace('"scenes/*.tif"', '"scenes/*"\nmask = "masks/{scene}.tif"')
-    job = new_job(tmp_path, masked)
-    (tmp_path / "masks").mkdir()
-    for seed, name in enumerate("abcd"):
-        scene(tmp_path / f"scenes/{name}.tif", seed)
-        mask(tmp_path / f"masks/{name}.tif", seed)
-        if name == "b" and night == 2:
-            run(job)
-    wanted = unusable(tmp_path)
-    told = left_out(job, *"0123")
-    for message in wanted:
-        assert re.search(message, told), told
-    assert (metrics(job)["night"], metrics(job)["labelled"]) == (night, [*"abcd"[2 * night - 2 :]])
-    mask(tmp_path / "masks/1.tif", 9)
-    left_out(job, *"023")
-    assert metrics(job)["labelled"] == ["1"]
-
-
-@pytest.mark.slow
-def test_a_scene_of_an_earlier_night_that_a_refit_leaves_out_keeps_its_labels(tmp_path):
-    text = JOB.replace("*.tif", "*.zarr").replace("{scene}.tif", "{scene}.zarr")
-    job, rng = new_job(tmp_path, text), np.random.default_rng(0)
-    for names, dtype, shift in (("a", "f4", 0), ("bc", "u1", 60)):
-        for name in names:
-            pixels = rng.integers(0, 30, (40, 50, 3)) + 100 * (np.arange(40)[:, None, None] < 20) + shift
-            zarr.create_array(tmp_path / f"scenes/{name}.zarr", data=pixels.astype(dtype))
-        if names == "a":
-            run(job)
-    assert "a: expected" in left_out(job, "a")
-    assert (metrics(job)["labelled"], metrics(job)["model_version"]) == (["b", "c"], 2)
-    assert zarr.open_array(tmp_path / "out/a.zarr").attrs["model_version"] == 1
-
-
 def test_the_check_reads_the_coordinates_that_labels_need(tmp_path):
     job = new_job(tmp_path, JOB.replace("*.tif", "*.zarr"))
     pixels = np.random.default_rng(0).integers(0, 200, (40, 40, 3)).astype("u1")
@@ -536,29 +450,6 @@ def test_the_check_reads_the_coordinates_that_labels_need(tmp_path):
         check(job)
     job.write_text(job.read_text().replace("{scene}.tif", "{scene}.zarr"))
     assert "1 of 1 scenes are new" in check(job)
-
-
-def floats(path, seed, bad=None):
-    """Write a Zarr scene of floating-point pixels, one of them bad."""
-    pixels = np.random.default_rng(seed).normal(size=(40, 40, 3)) + 9 * (np.arange(40)[:, None, None] > 20)
-    if bad is not None:
-        pixels[3, 4] = bad
-    zarr.create_array(path, data=pixels)
-
-
-def test_scenes_are_read_once_more_only_where_one_of_them_is_at_fault(tmp_path, monkeypatch):
-    job = new_job(tmp_path, JOB.replace("*.tif", "*.zarr").replace("{scene}.tif", "{scene}.zarr"))
-    floats(tmp_path / "scenes/a.zarr", 0)
-    floats(tmp_path / "scenes/b.zarr", 1, np.inf)
-    reads, read = [], Damaged.read
-    monkeypatch.setattr(Damaged, "read", lambda *args: (reads.append(1), read(*args)))
-    with monkeypatch.context() as patch:
-        patch.setattr(night_module, "fit_scenes", lambda *_: exec("raise ValueError('no such setting')"))
-        with pytest.raises(ValueError, match="no such setting"):
-            run(job)
-    assert not reads
-    assert "b: expected finite" in left_out(job, "b")
-    assert (len(reads), metrics(job)["labelled"]) == (1, ["a"])
 
 
 @pytest.mark.slow
@@ -613,18 +504,6 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
 
 
 @pytest.mark.slow
-def test_scenes_move_from_those_before_where_a_model_does_not_know_its_sizes(tmp_path, monkeypatch):
-    monkeypatch.setattr(consensus_clustering, "SAMPLED_ROWS", 100)
-    job = new_job(
-        tmp_path, JOB.replace('"pca"', '"consensus"\nn_trees = 3\ncombine = "votes"').replace('"refit"', '"label"')
-    )
-    for number, (name, moved) in enumerate((("a", None), ("b", 2 / 3), ("c", 1 / 3))):
-        scene(tmp_path / f"scenes/{name}.tif", number, kinds=1 if name == "b" else 3)
-        run(job)
-        assert metrics(job)["each_scene"][name]["moved"] == (moved and pytest.approx(moved, abs=0.01))
-
-
-@pytest.mark.slow
 def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -673,17 +552,6 @@ def test_what_is_done_of_a_scene_is_appended_and_survives_a_kill_in_the_middle(t
         next(tmp_path.glob("scenes.*.steps")).write_bytes(damage)
         with pytest.raises(JobError, match="restart=True"):
             Ledger.load(tmp_path)
-
-
-def test_steps_after_a_write_that_failed_belong_to_the_file_that_is_there(tmp_path, monkeypatch):
-    ledger = Ledger(tmp_path / "scenes.json")
-    ledger.write()
-    with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.ledger.write_whole", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            ledger.write()
-    ledger.add("drifts", "a", {"version": 1, "night": 1, "digest": "0", "found": False, "alarms": []})
-    assert list(Ledger.load(tmp_path).drifts) == ["a"]
 
 
 def item(name, assets):
@@ -899,29 +767,6 @@ def test_a_scene_with_outputs_where_others_are_is_refused_before_work(clash, tmp
             use(job)
     written = {path.name for path in tmp_path.glob("out/**/*") if path.is_file()}
     assert written <= {"job.tif"}  # of metrics, which tell of runs that fail, too
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("clash", at_night(CLASHES, 2))
-def test_a_scene_that_comes_later_with_outputs_where_others_are_is_named_and_the_night_goes_on(clash, tmp_path):
-    job, name = job_with_clash(clash, tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    run(job)
-    before = contents(tmp_path)
-    for number, own in enumerate((name, "b"), 1):
-        scene(tmp_path / f"scenes/{own}.tif", number)
-    why = f"expected separate outputs of scene {name}; got .*, which overlap: rename the scene"
-    assert re.search(f"2 of 3 scenes are new, 1 refused: {why}", check(job))
-    for _ in range(2):
-        assert re.search(f"{name}: {why}", left_out(job, name))
-        assert (metrics(job)["labelled"], [*metrics(job)["damaged"]]) == (["b"], [name])
-        assert load_model(next(tmp_path.glob("out/**/model-1.zarr"))).n_clusters_ == 3
-    after = contents(tmp_path)
-    kept = {path for path in before if not re.search("night[.]|[.]work|[.]prom|job[.]tif", path)}
-    assert {path: after[path] for path in kept} == {path: before[path] for path in kept}
-    (tmp_path / f"scenes/{name}.tif").rename(tmp_path / "scenes/c.tif")
-    run(job)
-    assert metrics(job)["labelled"] == ["c"]
 
 
 def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_bands(tmp_path, monkeypatch):

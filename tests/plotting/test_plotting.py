@@ -97,20 +97,6 @@ def test_the_two_sides_meet_at_the_threshold_and_hold_their_shares_of_the_rows()
     assert right[2] == pytest.approx(0.7, abs=0.01)
 
 
-def test_the_valley_of_a_leaf_is_dotted_and_its_sides_are_one():
-    ax = plot_density(small_tree(), 1)
-    assert ax.get_title() == "cluster 0: 300 rows\nvalley of relative depth 0.050, not split"
-    assert ax.lines[1].get_linestyle() == ":"
-    assert len(ax.collections) == 1
-
-
-def test_a_leaf_with_a_histogram_and_no_valley_shows_only_its_density():
-    tree = tree_from_nodes([leaf(1000, **MEASURED)], n_features=3)
-    ax = plot_density(tree, 0)
-    assert len(ax.lines) == 1
-    assert "no valley was found" in ax.get_title()
-
-
 @given(
     counts=st.lists(st.integers(0, 50), min_size=1, max_size=60),
     threshold=st.one_of(st.just(np.nan), st.floats(-100, 100)),
@@ -195,17 +181,6 @@ def test_no_two_nodes_of_a_level_are_closer_than_a_column(n_leaves, seed):
         assert np.all(np.diff(np.sort(ends[ends[:, 1] == level, 0])) >= 1)
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=10)
-@given(n_leaves=st.integers(1, 12), seed=st.integers(0, 100))
-def test_the_key_covers_no_node(n_leaves, seed):
-    ax = plot_tree(random_tree(n_leaves, np.random.default_rng(seed)))
-    FigureCanvasAgg(ax.figure).draw()
-    *nodes, key = ax.texts
-    assert key.get_text().startswith("rows\n")
-    assert not any(node.get_bbox_patch().get_window_extent().overlaps(key.get_window_extent()) for node in nodes)
-
-
 def test_hundreds_of_leaves_are_dots_on_a_page_of_bounded_size():
     tree = random_tree(300, np.random.default_rng(0))
     ax = plot_tree(tree, max_nodes=1000)
@@ -244,12 +219,6 @@ def test_the_other_axis_is_the_first_principal_component_within_the_separator(se
     centred = (rows - rows.mean(axis=0)) @ (np.eye(d) - np.outer(unit, unit))
     u, s, _ = np.linalg.svd(centred)
     np.testing.assert_allclose(np.abs(drawn), np.abs(u[:, 0] * s[0]), atol=1e-6 * s[0])
-
-
-def test_only_rows_that_reach_the_node_are_drawn():
-    rows = np.random.default_rng(0).normal(size=(50, 3))
-    drawn = plot_scatter(small_tree(), rows, node=1).collections[0].get_offsets()
-    np.testing.assert_allclose(drawn[:, 0], rows[rows[:, 0] <= -0.325, 0])
 
 
 @pytest.mark.slow

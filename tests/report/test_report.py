@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mdh_dask._words import depth_text
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
-from mdh_dask.report.entries import MAX_NESTING, MAX_PICTURES, entries_of, map_of
+from mdh_dask.report.entries import MAX_NESTING, entries_of, map_of
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
 from mdh_dask.report.river import ENDED, river_of
@@ -115,12 +115,6 @@ def test_every_node_and_cluster_is_there_once_and_every_element_ends(tmp_path_fa
     assert len(page.all("svg")) == np.count_nonzero(np.diff(tree.first_bin))
 
 
-def test_it_tells_clusters_rows_features_levels_and_facts(path):
-    page = written(path, random_tree(30, 0), facts={"Passes over the data": "3", "Time": "2 minutes"})
-    for claim in ("clusters 30", "rows 1,500", "features 2", "Passes over the data 3", "Time 2 minutes"):
-        assert claim in page.words
-
-
 def test_a_split_tells_its_rows_depth_and_sides_in_words(path):
     tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 1234} | MEASURED, leaf(1000), leaf(234)], 2)
     (picture,) = written(path, tree).all("svg")
@@ -163,32 +157,12 @@ def test_nothing_is_loaded_from_anywhere(path):
     assert policy[0]["content"].startswith("default-src 'none'")
 
 
-def test_every_link_has_its_target(path):
-    page = written(path, random_tree(20, 2), images={"a": png()})
-    targets = [a["id"] for _, a in page.elements if "id" in a]
-    assert len(targets) == len(set(targets))
-    assert {a["href"][1:] for a in page.all("a")} <= set(targets)
-    assert {a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a} <= set(targets)
-
-
 def test_headings_are_ordered_and_the_language_is_named(path):
     page = written(path, random_tree(5, 0))
     headings = [tag for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
     assert headings[0] == "h1"
     assert set(headings[1:]) == {"h2"}
     assert page.all("html", lang="en")
-
-
-@pytest.mark.slow
-def test_the_largest_nodes_are_drawn_and_the_others_counted(path):
-    tree = random_tree(400, 3)
-    page = written(path, tree)
-    entries = entries_of(tree, None)
-    known = np.diff(tree.first_bin) > 0
-    drawn = np.array([entry.picture is not None for entry in entries])
-    assert len(page.all("svg")) == drawn.sum() == MAX_PICTURES
-    assert tree.n_rows[drawn].min() >= tree.n_rows[known & ~drawn].max()
-    assert f"those of {known.sum() - MAX_PICTURES} smaller nodes are left out" in page.words
 
 
 @pytest.mark.slow
@@ -275,27 +249,6 @@ def test_clusters_have_the_given_colours_and_splits_their_mean():
     assert colours == ["#32004b", "#c80000", "#000064"]
 
 
-@pytest.mark.parametrize(
-    ("colours", "message"),
-    [
-        (np.zeros((2, 3), dtype=int), r"shape \(3, 3\).* got \(2, 3\)"),
-        (np.zeros((3, 3)), "integers from 0 to 255; got float64"),
-        (np.full((3, 3), 256), "integers from 0 to 255; got int64 from 256"),
-    ],
-)
-def test_wrong_colours_are_refused(path, colours, message):
-    with pytest.raises(ValueError, match=message):
-        written(path, random_tree(3, 0), colours=colours)
-
-
-def test_an_existing_file_is_kept_unless_it_may_be_overwritten(path):
-    path.write_text("precious")
-    with pytest.raises(FileExistsError, match=r"report\.html exists.* overwrite=True"):
-        written(path, random_tree(3, 0))
-    assert path.read_text() == "precious"
-    assert written(path, random_tree(3, 0), overwrite=True).all("h1")
-
-
 # --- The story: picture, words, and clusters that light up ---
 
 
@@ -346,15 +299,6 @@ def test_the_picture_shows_a_thin_gap_between_long_clusters_though_their_means_d
     across = (rows / _deviations(profiles))[:, chosen] @ axes[0]
     low, high = sorted([across[labels == 0], across[labels == 1]], key=np.mean)
     assert low.max() < high.min()
-
-
-@pytest.mark.parametrize("rows", [np.ones((5, 3)), np.ones((0, 3)), np.arange(5.0)[:, None] * [1.0, 0, 0]])
-def test_rows_that_lie_on_a_line_are_not_pictured(path, rows):
-    everything, labels = groups()
-    page = written(
-        path, tree_of_groups(), profiles=profiles_of(everything, labels), sample=(rows, np.zeros(len(rows), dtype=int))
-    )
-    assert page.all("section", id="picture") == []
 
 
 def test_splits_are_in_the_words_and_units_of_the_columns():

@@ -8,7 +8,7 @@ from test_report import Page, leaf, random_tree, written
 
 from mdh_dask import GowerFeatures, HierarchicalKernelMDH, RandomProjectionTree
 from mdh_dask.report.entries import entries_of
-from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, STRONGEST, overview_of
+from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, overview_of
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.tree.structure import tree_from_nodes
@@ -69,21 +69,6 @@ def test_what_is_left_out_is_counted_and_every_mean_lies_on_its_strip(n_clusters
         for feature in profile.features:
             left, width = feature.strip.own
             assert -1e-9 <= left <= feature.strip.mean + 1e-9 <= left + width + 2e-9 <= 100 + 3e-9
-
-
-def test_the_strongest_shades_are_those_of_the_largest_differences():
-    n = 40
-    rows = np.concatenate([np.repeat([[0.0]], n, axis=0), np.repeat([[STRONGEST]], n, axis=0)])
-    rows += np.tile([[-1.0], [1.0]], (n, 1))
-    overview = overview_of(profiles_of(rows, np.repeat([0, 1], n), 2), entries_of(TWO, None)[1:])
-    assert [cells[0].shade for _, cells in overview.rows] == ["low-4", "high-4"]
-
-
-def test_a_cluster_without_rows_and_a_single_cluster_are_told_of(path):
-    rows = np.array([[1.0, 5.0], [3.0, 5.0]])
-    page = written(path, TWO, profiles=profiles_of(rows, np.zeros(2, dtype=int), 2))
-    assert "0 – – 1 – – Variance explained 0 % 0 %" in page.words
-    assert page.words.count("no mean far from that of all other rows") == 2
 
 
 @pytest.mark.parametrize("feature_map", [None, GowerFeatures()])

@@ -4,11 +4,9 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
 from numpy.testing import assert_array_equal
 
 from mdh_dask import PCATree, load_model
-from mdh_dask.cli import mdh
 from mdh_dask.io import verify_rows, write_rows
 from mdh_dask.workflows import fit
 
@@ -47,14 +45,3 @@ def test_it_needs_labels_and_a_method_that_knows_it(here):
         fit("x.zarr", PCATree(), confidence="sure.zarr", model="model.zarr")
     with pytest.raises(ValueError, match="Unsure has none"):
         fit("x.zarr", Unsure(), labels="labels.zarr", confidence="sure.zarr")
-
-
-def test_a_job_writes_it_and_is_finished_then(here):
-    job = '[input]\npath = "x.zarr"\n[method]\nname = "pca"\n[output]\nlabels = "l.zarr"\nconfidence = "s.zarr"\n'
-    with open("job.toml", "w") as file:
-        file.write(job)
-    for _ in range(2):
-        result = CliRunner().invoke(mdh, ["run", "job.toml", "--scheduler", "threads"])
-        assert result.exit_code == 0, result.output
-    assert zarr.open_array("s.zarr").shape == (1200,)
-    assert verify_rows("s.zarr") == []

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from mdh_dask import load_model
 from mdh_dask._fields import JobError
 from mdh_dask.cli import mdh
-from mdh_dask.io import open_rows, write_rows
+from mdh_dask.io import write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.workflows.row_files import open_labels
@@ -51,16 +51,6 @@ def test_trees_do_not_cut_the_labels_of_a_file(store, tmp_path, name):
     assert f"{model.label_counts_[left, 0]} of {model.known_labels_[0]}" in report
 
 
-def test_a_semi_supervised_hyperplane_is_a_method_with_labels(store, tmp_path):
-    out = tmp_path / "out.zarr"
-    found = fit(store, "--method", "semi-supervised", "--labels", store / "y.csv", "--out", out, "--report",
-                tmp_path / "r.html")  # fmt: skip
-    assert found.exit_code == 0, found.output
-    labels, y = np.asarray(open_rows(out, ndim=1)), np.load(store / "y.npy")
-    assert (labels[y >= 0] == y[y >= 0]).all()
-    assert "class left" in (tmp_path / "r.html").read_text()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -91,11 +81,6 @@ def test_labels_that_cannot_be_used_are_refused_before_any_work(store, tmp_path,
     assert not (tmp_path / "m.zarr").exists()
 
 
-def test_a_table_of_whole_numbers_is_read_as_integers(tmp_path):
-    (tmp_path / "y.csv").write_text("row,label\n3,12\n0,-1\n1,7\n")
-    np.testing.assert_array_equal(open_labels(str(tmp_path / "y.csv"), 5), [-1, 7, -1, 12, -1])
-
-
 @pytest.mark.parametrize("name", ["y.csv", "y.npy", "y.zarr"])
 def test_missing_labels_are_said_to_be_read_for_who_wanted_to_write_them(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=rf"there are no labels at .*{name}: .*; --out writes labels"):
@@ -120,8 +105,3 @@ def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
     (tmp_path / "y.csv").write_text((store / "y.csv").read_text().replace("right", "far"))
     with pytest.raises(JobError, match=r"input\.labels"):
         run_job(described)
-
-
-def test_a_job_without_the_labels_that_its_method_needs_is_refused(store, tmp_path):
-    with pytest.raises(JobError, match="SemiSupervisedMDH needs labels of some rows"):
-        job(store, tmp_path, "semi-supervised", "")

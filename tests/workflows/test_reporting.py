@@ -77,15 +77,6 @@ def test_without_labels_profiles_take_a_pass_and_without_a_report_there_is_none(
     assert passes == ["FirstPass", "BranchPass"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_columns", "chunks"), [(3, (6000,)), (33, (500,))], ids=["narrow", "wide"])
-def test_blocks_of_wide_rows_are_not_joined_for_the_sake_of_a_report(here, n_columns, chunks):
-    rows = np.tile(rows_of_blobs(), n_columns // 3)
-    write_rows(rows, "rows.zarr", chunk_rows=500)
-    assert run("fit", "rows.zarr", "--out", "l.zarr", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
-    assert zarr.open_array("l.zarr").chunks == chunks
-
-
 def test_the_report_tells_profiles_and_the_facts_of_the_run(here):
     assert run("fit", "x.zarr", "--report", "r.html", "--columns", "2,0", *QUICK, *THREADS).exit_code == 0
     words = words_of("r.html")

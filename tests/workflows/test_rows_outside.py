@@ -7,9 +7,6 @@ from click.testing import CliRunner
 from mdh_dask import SupportVectorClustering, load_model
 from mdh_dask.cli import mdh
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.jobs._run import run_job
-from mdh_dask.jobs.job import read_job
-from mdh_dask.metrics import contingency_table, normalized_mutual_information
 
 LEAVE = {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}
 
@@ -52,25 +49,3 @@ def test_a_loaded_model_leaves_the_same_rows_outside_and_any_far_row(fitted):
     assert done.exit_code == 0, done.output
     np.testing.assert_array_equal(labels_in(folder / "p.zarr"), labels_in(folder / "y.zarr"))
     assert load_model(folder / "m.zarr").predict(np.array([[99.0, 99.0]])).tolist() == [-1]
-
-
-@pytest.mark.slow
-def test_a_job_writes_them_too(fitted):
-    folder, _, _ = fitted
-    options = "\n".join(f"{name} = {value!r}" for name, value in LEAVE.items()).replace("'", '"')
-    (folder / "job.toml").write_text(
-        f'[input]\npath = "x.zarr"\n[method]\nname = "svc"\n{options}\n[cluster]\nkind = "threads"\n'
-        '[output]\nlabels = "j.zarr"\n'
-    )
-    run_job(read_job(folder / "job.toml"))
-    np.testing.assert_array_equal(labels_in(folder / "j.zarr"), labels_in(folder / "y.zarr"))
-
-
-def test_scores_take_them_for_one_more_cluster(fitted):
-    folder, _, truth = fitted
-    labels = labels_in(folder / "y.zarr")
-    table = contingency_table(truth, labels)
-    assert table.predicted_labels.tolist() == [-1, 0, 1]
-    np.testing.assert_array_equal(table.counts.sum(axis=0), np.unique(labels, return_counts=True)[1])
-    inside = labels >= 0
-    assert normalized_mutual_information(truth, labels) < normalized_mutual_information(truth[inside], labels[inside])
