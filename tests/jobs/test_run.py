@@ -177,7 +177,6 @@ def test_workers_with_less_memory_than_they_need_are_refused_by_the_check(cluste
         ("name = 'divisive'\nprojection = 'pca'\nsample_size = 300\nrefine = true", "about 2 to 9"),
         ("sample_size = 'none'", "2 or more, about one for every level of the tree"),
         ("name = 'divisive'\nprojection = 'pca'\nsample_size = 'none'\nmax_levels = 3", "about 2 to 5"),
-        ("feature_map = 'rbf'\ncache = 'disk'", "2"),
         ("feature_map = 'rbf'\ncache = 'none'", "2"),
         ("feature_map = 'rbf'\ncache = 'none'\nsample_size = 300", "about 3 to 5"),
     ],
