@@ -41,7 +41,7 @@ LISTS = (".json", ".geojson")
 
 
 FILES = (
-    ".npy", ".npz", ".mtx", ".gz", ".bz2", ".xz", ".csv", ".parquet", ".png", ".jpg", ".jpeg", ".tif", ".tiff", *LISTS
+    ".npy", ".npz", ".gz", ".bz2", ".xz", ".csv", ".parquet", ".png", ".jpg", ".jpeg", ".tif", ".tiff", *LISTS
 )  # fmt: skip
 """Endings of inputs that are single files."""
 

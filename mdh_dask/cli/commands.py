@@ -105,8 +105,8 @@ def fit(features: str, progress: bool | None, as_json: bool, **options: Any) -> 
     """Cluster the rows of FEATURES.
 
     FEATURES is the path or URL of a Zarr array (store.zarr/array for an array in a group), of a .npy or .csv
-    file, or of a Parquet file or folder; or of sparse rows: a .npz file of SciPy, a .mtx or .mtx.gz file, or a Zarr
-    group like X of AnnData. Texts and categories need --feature-map gower.
+    file, or of a Parquet file or folder; or of sparse rows: a .npz file of SciPy, or a Zarr group
+    like X of AnnData. Texts and categories need --feature-map gower.
     """
     from .. import workflows
 

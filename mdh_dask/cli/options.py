@@ -78,9 +78,9 @@ def refuse_missing(path: str) -> None:
 
     Examples
     --------
-    >>> refuse_missing("gone.mtx.xz")
+    >>> refuse_missing("gone.csv.xz")
     Traceback (most recent call last):
-    FileNotFoundError: there is no file at gone.mtx.xz; check the path
+    FileNotFoundError: there is no file at gone.csv.xz; check the path
     """
     if _is_missing(path):
         raise missing(path)

@@ -22,10 +22,10 @@ from .parquet_files import SUFFIXES, parquet_files
 from .paths import filesystem, local_path, refuse_streams
 from .repositories import revision_of
 from .rows import open_array, open_rows
-from .sparse import is_matrix_market, is_sparse_group, open_sparse_file, open_sparse_group
+from .sparse import is_sparse_group, open_sparse_file, open_sparse_group
 from .tables import LazyColumn, LazyTable
 
-Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "Matrix Market", "sparse Zarr"]
+Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "sparse Zarr"]
 
 TABLES = ("Parquet", "CSV")
 """Kinds whose columns have names."""
@@ -67,8 +67,8 @@ def open_features(
     ----------
     path : path or URL
         A Zarr array, a ``.npy`` file, a Parquet file or a folder of these, a ``.csv`` or ``.tsv`` file; or sparse rows:
-        a ``.npz`` file of SciPy, a ``.mtx`` file of Matrix Market, also compressed, or a Zarr group as AnnData writes
-        it for its ``X`` by rows. URLs are those of fsspec, as ``s3://``, ``gs://`` and ``https://``.
+        a ``.npz`` file of SciPy, or a Zarr group as AnnData writes it for its ``X`` by rows. URLs are those of fsspec,
+        as ``s3://``, ``gs://`` and ``https://``.
     columns : sequence of str or int, optional
         Columns to use, in this order: names in a Parquet table, otherwise numbers from 0. All by default.
     missing_chunks : {"error", "fill"}, default "error"
@@ -79,8 +79,8 @@ def open_features(
     Returns
     -------
     rows : dask Array of shape (n_rows, n_columns)
-        Rows in chunks of known sizes. No row is read before it is computed, but of ``.npz`` and ``.mtx`` files, which
-        every process reads whole. Sparse rows stay so.
+        Rows in chunks of known sizes. No row is read before it is computed, but of ``.npz`` files, which every
+        process reads whole. Sparse rows stay so.
     names : tuple of str, or None
         Names of the columns of a table.
 
@@ -130,7 +130,7 @@ def _open_sparse(
 ) -> da.Array:
     if kind == "sparse Zarr":
         return open_sparse_group(path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes)
-    return open_sparse_file(path, columns, is_npz=kind == "npz", block_bytes=block_bytes)
+    return open_sparse_file(path, columns, block_bytes=block_bytes)
 
 
 @hiding_credentials()
@@ -209,16 +209,13 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
         return "npy"
     if suffix == ".npz":
         return "npz"
-    if is_matrix_market(name_of(path)):
-        return "Matrix Market"
     if is_csv(name_of(path)):
         return "CSV"
     if "*" in without_query(path) or suffix in SUFFIXES:
         return "Parquet"
     if has_query(path):
         raise ValueError(
-            f"expected the name of a .npy, .csv, .npz, .mtx or Parquet file before the query of a URL; got {path}: "
-            "name one"
+            f"expected the name of a .npy, .csv, .npz or Parquet file before the query of a URL; got {path}: name one"
         )
     if (node := find_node(path)) is not None:
         return "sparse Zarr" if is_sparse_group(node) else "Zarr"
@@ -227,7 +224,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
         return "Parquet"
     if folder is not None and folder.exists():
         raise ValueError(
-            f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy, .csv, .npz or .mtx file, nor "
+            f"{path} is not a Zarr array, which has zarr.json or .zarray, nor a .npy, .csv or .npz file, nor "
             "Parquet: give the path of one of these"
         )
     open_array(path)  # raises the error for a missing input

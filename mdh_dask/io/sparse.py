@@ -1,11 +1,9 @@
-"""Sparse rows: in files of SciPy and of Matrix Market, which are held whole, and in Zarr groups as of AnnData."""
+"""Sparse rows: in files of SciPy, which are held whole, and in Zarr groups as of AnnData."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from inspect import signature
 from io import BytesIO
 from threading import Lock, Timer
 from time import monotonic
@@ -15,13 +13,11 @@ from zipfile import ZipFile
 import dask.array as da
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
-import scipy
 import zarr
 from dask.utils import parse_bytes
-from fsspec.utils import infer_compression  # type: ignore[import-untyped, unused-ignore]
 from scipy.sparse import csr_array, load_npz
 
-from .._locations import has_suffix, hiding_credentials, name_of
+from .._locations import hiding_credentials, name_of
 from .._process import check_memory
 from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
@@ -31,17 +27,8 @@ from .paths import about_file, filesystem, local_path, naming, version_of
 from .rows import StoredArray, check_complete
 from .tables import lazy_rows
 
-COMPRESSED = (".gz", ".bz2", ".xz")
-
 ROW_BYTES = 8
 """Bytes that a row takes beside its values."""
-
-ENTRY_BYTES = 48
-"""Bytes that a value of Matrix Market takes while it is read: its line, and its place and number twice, as they are
-sorted by rows."""
-
-HEADER, LINE_BYTES = 2**20, 128
-"""Most bytes before the first value of Matrix Market, and of a line: two integers and two numbers, with all digits."""
 
 IN_PARTS = (
     ": store the rows in a Zarr group like X of AnnData, which is read in parts, or use a machine with more memory"
@@ -89,17 +76,11 @@ class _Held:
 _HELD = _Held()
 
 
-def is_matrix_market(name: str) -> bool:
-    """Return whether a file name is one of Matrix Market, which may be compressed."""
-    return has_suffix(name, ".mtx", COMPRESSED)
-
-
 @dataclass(frozen=True)
 class SparseFile:
-    """A file of sparse rows of SciPy or of Matrix Market, which every process that needs some of them reads once."""
+    """A file of sparse rows of SciPy, which every process that needs some of them reads once."""
 
     location: str = field(repr=False)
-    is_npz: bool
     version: Any
 
     @hiding_credentials()
@@ -112,13 +93,14 @@ class SparseFile:
         return columns_of(self.rows()[part[0] : part[1]], part[2])
 
     def _read(self) -> SparseRows:
-        compression = infer_compression(name_of(self.location))
-        with fsspec.open(self.location, "rb", compression=compression) as file:
-            content = self._unpacked_npz(file) if self.is_npz else self._unpacked_text(file)
-        with self._naming():
-            # SciPy 1.18 warns unless it is asked for arrays, which older versions cannot be.
-            as_arrays = {"spmatrix": False} if "spmatrix" in signature(scipy.io.mmread).parameters else {}
-            rows = sparse_rows(load_npz(content) if self.is_npz else scipy.io.mmread(content, **as_arrays))
+        remedy = "write it with scipy.sparse.save_npz, or store dense rows by numpy.save in a .npy file"
+        with naming(f"{self.location} is not a file of sparse rows of SciPy", remedy):
+            with fsspec.open(self.location, "rb") as file:
+                content = BytesIO(file.read())
+            n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
+        check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)
+        with naming(f"{self.location} is not a file of sparse rows of SciPy", remedy):
+            rows = sparse_rows(load_npz(content))
             rows.csr.check_format(full_check=True)
         if len(rows.shape) != 2 or 0 in rows.shape:
             raise ValueError(
@@ -126,52 +108,22 @@ class SparseFile:
             )
         return rows
 
-    def _naming(self) -> AbstractContextManager[None]:
-        kind, writer = ("SciPy", "scipy.sparse.save_npz") if self.is_npz else ("Matrix Market", "scipy.io.mmwrite")
-        remedy = f"write it with {writer}, or store dense rows by numpy.save in a .npy file"
-        return naming(f"{self.location} is not a file of sparse rows of {kind}", remedy)
-
-    def _unpacked_npz(self, file: Any) -> BytesIO:
-        """Return the contents of a file, after checking how much its arrays take."""
-        with self._naming():
-            content = BytesIO(file.read())
-            n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
-        check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)
-        return content
-
-    def _unpacked_text(self, file: Any) -> BytesIO:
-        """Return the lines of a file, after checking how many its header claims, and what they take."""
-        content = BytesIO()
-        with self._naming():
-            content.write(file.read(HEADER))
-            n_rows, _, n_entries, *_, symmetry = scipy.io.mminfo(BytesIO(content.getvalue()))
-            longest = HEADER + LINE_BYTES * n_entries
-        n_bytes = ROW_BYTES * n_rows + ENTRY_BYTES * n_entries * (1 if symmetry == "general" else 2)
-        check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)
-        with self._naming():
-            content.write(file.read(longest - HEADER))
-            if file.read(1):
-                raise ValueError(f"it has more than {longest:,} bytes for the {n_entries:,} values of its header")
-        content.seek(0)
-        return content
-
 
 @hiding_credentials()
 def open_sparse_file(
     path: str | os.PathLike[str],
     columns: Sequence[int] | None = None,
     *,
-    is_npz: bool,
     block_bytes: int | str | None = None,
 ) -> da.Array:
-    """Open a file of sparse rows, of SciPy or of Matrix Market, with all columns or some in the order given.
+    """Open a file of sparse rows of SciPy, with all columns or some in the order given.
 
     It is read now, and once by every worker process. Blocks are `SparseRows`, whose stored values take about
     `block_bytes`.
 
     Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, or is damaged.
     """
-    file = _file_at(path, is_npz)
+    file = _file_at(path)
     rows = file.rows()
     csr, kept = rows.csr, None if columns is None else tuple(columns)
     starts = csr.indptr.astype(np.int64)
@@ -182,15 +134,14 @@ def open_sparse_file(
 @hiding_credentials()
 def held_bytes(path: str | os.PathLike[str]) -> int:
     """Return how many bytes every process holds of a file of sparse rows; 0 for others, which are read in parts."""
-    is_npz = name_of(path).lower().endswith(".npz")
-    return _file_at(path, is_npz).rows().nbytes if is_npz or is_matrix_market(name_of(path)) else 0
+    return _file_at(path).rows().nbytes if name_of(path).lower().endswith(".npz") else 0
 
 
-def _file_at(path: str | os.PathLike[str], is_npz: bool) -> SparseFile:
+def _file_at(path: str | os.PathLike[str]) -> SparseFile:
     location = os.fspath(local_path(path) or path)
     about_file(path)  # raises the error for a missing file
     version = version_of(*filesystem(location))
-    return SparseFile(location, is_npz, version)
+    return SparseFile(location, version)
 
 
 def lazy_sparse_rows(
