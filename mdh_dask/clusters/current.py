@@ -31,13 +31,7 @@ LEAST_MEMORY = 10**8
 
 
 def is_memory(value: Any) -> bool:
-    """Return whether a value is an amount of memory that suffices for a worker.
-
-    Examples
-    --------
-    >>> is_memory("2GB"), is_memory("2"), is_memory("much")
-    (True, False, False)
-    """
+    """Return whether a value is an amount of memory that suffices for a worker."""
     try:
         return isinstance(value, str) and parse_bytes(value) >= LEAST_MEMORY
     except ValueError:

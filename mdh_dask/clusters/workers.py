@@ -86,11 +86,6 @@ def disagreement(error: BaseException, address: str) -> Exception | None:
     """Return the error to raise if a scheduler answered, but not as its address and the certificates require.
 
     `error` is what connecting raised. None if nothing answered.
-
-    Examples
-    --------
-    >>> print(disagreement(OSError("Timed out"), "tls://host:8786"))
-    None
     """
     cause = error.__cause__ or error
     if address.startswith("tls://"):

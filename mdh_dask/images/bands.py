@@ -22,26 +22,13 @@ ITEM = re.compile(r"<Item\b([^>]*)>([^<]*)</Item>", re.IGNORECASE)
 
 
 def names_in_gdal(text: str, n_bands: int) -> tuple[str, ...]:
-    """Return the descriptions of all bands in the metadata that GDAL writes to a TIFF; empty unless all have one.
-
-    Examples
-    --------
-    >>> item = '<Item name="DESCRIPTION" sample="{}" role="description">{}</Item>'
-    >>> names_in_gdal(item.format(1, "nir") + item.format(0, "red &amp; more"), 2)
-    ('red & more', 'nir')
-    """
+    """Return the descriptions of all bands in the metadata that GDAL writes to a TIFF; empty unless all have one."""
     found = _of_role(text, "description")
     return tuple(found[i] for i in range(n_bands)) if found.keys() >= {*range(n_bands)} else ()
 
 
 def scales_in_gdal(text: str, n_bands: int) -> dict[str, list[float]]:
-    """Return scales and offsets of the bands in the metadata that GDAL writes to a TIFF, those that one band has.
-
-    Examples
-    --------
-    >>> scales_in_gdal('<Item name="SCALE" sample="1" role="scale">0.5</Item>', 2)
-    {'scale': [1.0, 0.5]}
-    """
+    """Return scales and offsets of the bands in the metadata that GDAL writes to a TIFF, those that one band has."""
     given = {role: _of_role(text, role) for role in SCALES}
     plain = {"scale": 1.0, "offset": 0.0}
     return {role: [float(found.get(i, plain[role])) for i in range(n_bands)] for role, found in given.items() if found}
@@ -58,25 +45,13 @@ def _of_role(text: str, role: str) -> dict[int, str]:
 
 
 def scales_in(attributes: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the scale and the offset that attributes of a Zarr array have by CF.
-
-    Examples
-    --------
-    >>> scales_in({"scale_factor": 0.1})
-    {'scale': [0.1]}
-    """
+    """Return the scale and the offset that attributes of a Zarr array have by CF."""
     given = {role: attributes[name] for role, name in SCALES.items() if name in attributes}
     return {role: [float(one) for one in (own if isinstance(own, list) else [own])] for role, own in given.items()}
 
 
 def names_in(attributes: Mapping[str, Any], n_bands: int) -> tuple[str, ...]:
-    """Return the names of the bands in attributes of a Zarr array or OME-Zarr group; empty if there are none.
-
-    Examples
-    --------
-    >>> names_in({"long_name": ["red", "nir"]}, 2)
-    ('red', 'nir')
-    """
+    """Return the names of the bands in attributes of a Zarr array or OME-Zarr group; empty if there are none."""
     about = attributes.get("ome", attributes)
     omero = about.get("omero") if isinstance(about, Mapping) else None
     channels = omero.get("channels") if isinstance(omero, Mapping) else None

@@ -40,24 +40,12 @@ class Place(NamedTuple):
 
 
 def is_map(path: str | os.PathLike[str] | None) -> bool:
-    """Return whether labels at a path or URL are a map, by its ending.
-
-    Examples
-    --------
-    >>> is_map("out/labels.tif"), is_map("s3://a/labels.zarr")
-    (True, False)
-    """
+    """Return whether labels at a path or URL are a map, by its ending."""
     return path is not None and PurePosixPath(name_of(os.fspath(path))).suffix.lower() in ENDINGS
 
 
 def hidden_array(path: str | os.PathLike[str]) -> str:
-    """Return the path or URL of the hidden Zarr array that becomes a map.
-
-    Examples
-    --------
-    >>> hidden_array("s3://bucket/labels.tif")
-    's3://bucket/.labels.tif.zarr'
-    """
+    """Return the path or URL of the hidden Zarr array that becomes a map."""
     if (node := revision_of(path)) is not None:
         return node.hidden("zarr")
     parent, slash, name = os.fspath(path).rpartition("/")
@@ -157,13 +145,7 @@ def write_map(
 
 
 def dtype_of(n_labels: int) -> str:
-    """Return the dtype of a map.
-
-    Examples
-    --------
-    >>> dtype_of(255), dtype_of(256), dtype_of(70_000)
-    ('uint8', 'uint16', 'int32')
-    """
+    """Return the dtype of a map."""
     return next(name for name in LARGEST_OF if n_labels <= LARGEST_OF[name] or name == "int32")
 
 

@@ -31,13 +31,7 @@ ENDING = ".geoparquet"
 
 
 def holds_polygons(path: str | os.PathLike[str]) -> bool:
-    """Return whether a table of regions holds their polygons, by its ending.
-
-    Examples
-    --------
-    >>> holds_polygons("regions.geoparquet"), holds_polygons("regions.parquet")
-    (True, False)
-    """
+    """Return whether a table of regions holds their polygons, by its ending."""
     return PurePosixPath(name_of(path)).suffix.lower() == ENDING
 
 

@@ -197,13 +197,7 @@ def validity_of(
 
 
 def nodata_of(text: str) -> Nodata:
-    """Return the value of pixels without data from its text: a number or ``"none"``; others are a ValueError.
-
-    Examples
-    --------
-    >>> nodata_of("-9999"), nodata_of("none")
-    (-9999.0, 'none')
-    """
+    """Return the value of pixels without data from its text: a number or ``"none"``; others are a ValueError."""
     return "none" if text == "none" else float(text)
 
 

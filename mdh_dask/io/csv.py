@@ -13,7 +13,7 @@ from fsspec.utils import read_block
 from .._locations import has_suffix, hiding_credentials
 from .._packages import needed
 from ..chunks import default_block_bytes
-from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_doubts
+from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_numbers
 from .paths import about_file, filesystem, version_of
 from .tables import LazyColumn, LazyTable, chosen_columns
 
@@ -48,8 +48,8 @@ def open_csv(
     The comma, semicolon or tab in its header separates the values; of several, the one with which all lines have as
     many values, and the largest share of columns are of numbers. No value contains a line end. Columns with only
     numbers in the first MiB are columns of numbers, in which a comma may stand before fractions if it does not separate
-    values; empty values are missing. Commas in a single column stand before fractions, with a warning. The file, which
-    may be compressed if it has at most 16 MiB, is read once to count the lines.
+    values; empty values are missing. The file, which may be compressed if it has at most 16 MiB, is read once to count
+    the lines.
 
     Raises a FileNotFoundError if there is no such file; a ValueError if it is empty, lacks a column, or has a line
     end inside a value, or if a compressed file is too large; an ImportError if pyarrow is missing.
@@ -57,7 +57,7 @@ def open_csv(
     fs, root = _found(path)
     blocks = _blocks(root, fs.size(root), path, block_bytes)
     header, types, dialect = head = head_of(fs, root, path)
-    warn_of_doubts(head, path)
+    warn_of_numbers(head, path)
     names = chosen_columns(header, columns, path)
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
         lines = list(pool.map(partial(_lines, fs, dialect), blocks))

@@ -11,11 +11,6 @@ from dask.utils import format_bytes
 
 QUOTED = re.compile(rb'"[^"]*+"')
 
-DECIMAL_COMMAS = re.compile(
-    rb"[\r\n]*+(?:(?:[+-]?(?:\d++(?:,\d*+)?|,\d++)(?:[eE][+-]?\d++)?+|N/?A|n/a|[Nn]a[Nn]|NULL|null)(?:[\r\n]++|\Z))++"
-)
-"""Lines of one number each, with commas before fractions, or of a word for a missing one."""
-
 
 class Dialect(NamedTuple):
     """What separates the values of a line, and the integer part of a number from its fraction."""
@@ -62,20 +57,11 @@ def dialects_of(head: bytes) -> list[Dialect]:
 
     Those of a comma, a semicolon, a tab and a bar that are in the header may separate values: one of them may be part
     of a name, as in ``length, cm``. Where it is no comma, a comma may stand before the fractions of numbers. Of marks
-    that are as frequent, a comma is the least likely, as it is in names and numbers, too. Below a header without a
-    mark, commas in numbers stand before fractions.
-
-    Examples
-    --------
-    >>> dialects_of(b"a,b"), dialects_of(b"a;b")[1]
-    ([Dialect(delimiter=',', decimal='.')], Dialect(delimiter=';', decimal=','))
+    that are as frequent, a comma is the least likely, as it is in names and numbers, too.
     """
-    header, _, values = head.partition(b"\n")
-    header = QUOTED.sub(b"", header)
+    header = QUOTED.sub(b"", head.partition(b"\n")[0])
     counts = {mark: header.count(mark.encode()) for mark in "\t;|,"}
     delimiters = sorted((mark for mark in counts if counts[mark]), key=lambda mark: -counts[mark])
-    if not delimiters and b"," in values and DECIMAL_COMMAS.fullmatch(values):
-        return [Dialect(";", ",")]
     return [Dialect(mark, decimal) for mark in delimiters or "," for decimal in ("." if mark == "," else ".,")]
 
 
@@ -171,21 +157,13 @@ def _not_utf8(path: Any) -> ValueError:
     return ValueError(f"{path}: expected texts in UTF-8; got other bytes: write it again in UTF-8, or as Parquet")
 
 
-def warn_of_doubts(head: Head, path: Any) -> None:
-    """Warn where a file can be read in another way: of names that are numbers, and of commas in a single column.
-
-    A line of numbers is taken for names. Those that count the columns are, in frames without names.
-    """
+def warn_of_numbers(head: Head, path: Any) -> None:
+    """Warn of a line of numbers that is taken for names, unless these count the columns, as of frames without names."""
     counted = [str(i) for i in range(len(head.names))]
     if head.names != counted and all(map(NUMBER.fullmatch, head.names)):
         logger.warning(
             "%s: its first line has only numbers, which become the names of its columns: if it is a row, put a line of "
             "names above it", path,
-        )  # fmt: skip
-    if len(head.names) == 1 and head.dialect.decimal == ",":
-        logger.warning(
-            "%s: its first line names one column, %r, so commas stand before fractions: if they separate values, name "
-            "all columns", path, head.names[0],
         )  # fmt: skip
 
 

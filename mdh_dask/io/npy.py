@@ -60,14 +60,6 @@ def open_npy(path: str | os.PathLike[str], *, block_bytes: int | str | None = No
 
     Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, is truncated, does not
     hold rows of numbers, or cannot be read by rows at its URL.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(f"{folder}/x.npy", np.eye(6, 2))
-    ...     open_npy(f"{folder}/x.npy", block_bytes=64).chunks
-    ((4, 2), (2,))
     """
     location = os.fspath(local_path(path) or path)
     file, size, version = _opened(location, path)

@@ -82,13 +82,6 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
     """Turn any error of a decoder into one that names the damaged input.
 
     Raises ContentsError with `what`, the reason and `remedy` in the message.
-
-    Examples
-    --------
-    >>> with naming("a.png cannot be read"):
-    ...     raise IndexError("index out of range")
-    Traceback (most recent call last):
-    mdh_dask._errors.ContentsError: a.png cannot be read (index out of range); restore it from a copy, or write it again
     """
     try:
         yield

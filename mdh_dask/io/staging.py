@@ -154,15 +154,7 @@ def remove_folder(folder: Path) -> None:
 
 @contextmanager
 def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
-    """Add the path or URL being written to the error of a full disk, which does not name it.
-
-    Examples
-    --------
-    >>> with naming_place("l.zarr"):
-    ...     raise OSError(errno.ENOSPC, "No space left on device")
-    Traceback (most recent call last):
-    OSError: [Errno 28] No space left on device: 'l.zarr'
-    """
+    """Add the path or URL being written to the error of a full disk, which does not name it."""
     try:
         yield
     except OSError as error:
@@ -195,13 +187,6 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
     the log shows them.
 
     Raises a FileExistsError if the file exists and `overwrite` is False.
-
-    Examples
-    --------
-    >>> from .paths import read_file
-    >>> write_file("memory://bucket/metrics.json", b"{}")
-    >>> read_file("memory://bucket/metrics.json")
-    b'{}'
     """
     if isinstance(content, str):
         content = CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", content).encode(errors="backslashreplace")

@@ -150,13 +150,7 @@ class ImageInput:
 
 
 def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any]]:
-    """Return the columns to use and the kinds of columns from the value of ``input.columns``.
-
-    Examples
-    --------
-    >>> columns_and_kinds({"use": ["a", "b"], "categorical": ["b"]}), columns_and_kinds(["a"])
-    ((['a', 'b'], {'categorical': ['b']}), (['a'], {}))
-    """
+    """Return the columns to use and the kinds of columns from the value of ``input.columns``."""
     if isinstance(given, dict):
         return given.get("use"), {kind: columns for kind, columns in given.items() if kind != "use"}
     return given, {}

@@ -175,13 +175,7 @@ def _check_metrics(metrics: str | None, job: Path, *others: str | None) -> None:
 
 
 def rooted(place: Any, folder: Path) -> Any:
-    """Return an absolute path, or a URL unchanged; of several paths or URLs each.
-
-    Examples
-    --------
-    >>> rooted("a/b.zarr", Path("/jobs")), rooted("s3://a/b.zarr", Path("/jobs"))
-    ('/jobs/a/b.zarr', 's3://a/b.zarr')
-    """
+    """Return an absolute path, or a URL unchanged; of several paths or URLs each."""
     if isinstance(place, list):
         return [rooted(one, folder) for one in place]
     if (revision := revision_of(place)) is not None:

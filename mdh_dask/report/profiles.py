@@ -97,17 +97,7 @@ def overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
 
 
 def explained_variance(profiles: Profiles) -> Floats:
-    """Return the share of the variance of every column that lies between the clusters; zero for a constant column.
-
-    Examples
-    --------
-    >>> from mdh_dask.summaries.moments import MomentPass
-    >>> rows, labels = np.array([[1.0, 5.0], [3.0, 5.0], [9.0, 5.0], [11.0, 5.0]]), np.array([0, 0, 1, 1])
-    >>> of_clusters = MomentPass(2, rows[0])
-    >>> profiles = Profiles(("a", "b"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
-    >>> explained_variance(profiles).round(3).tolist()
-    [0.941, 0.0]
-    """
+    """Return the share of the variance of every column that lies between the clusters; zero for a constant column."""
     there = profiles.n_rows > 0
     weight = profiles.n_rows[there, None] / max(int(profiles.n_rows.sum()), 1)
     within = np.nansum(weight * profiles.sd[there] ** 2, axis=0)

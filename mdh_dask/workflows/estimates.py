@@ -111,13 +111,7 @@ def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
 
 
 def format_bytes(size: int) -> str:
-    """Return a size in MB as text.
-
-    Examples
-    --------
-    >>> format_bytes(32_500_000)
-    '32.5 MB'
-    """
+    """Return a size in MB as text."""
     return f"{size / 1e6:,.4g} MB"
 
 
