@@ -111,26 +111,6 @@ def names(folder):
     return sorted(os.listdir(folder))
 
 
-class Bar:
-    """A progress bar that only counts."""
-
-    def __init__(self, total):
-        self.total, self.rows, self.open = total, 0, None
-        self.lock = threading.Lock()
-
-    def __enter__(self):
-        self.open = True
-        return self
-
-    def __exit__(self, *error):
-        self.open = False
-
-    def update(self, n):
-        """Advance by `n`."""
-        with self.lock:
-            self.rows += n
-
-
 def tasks_of(graph):
     """Return the tasks of a graph by their keys, whichever form this version of Dask hands to a scheduler."""
     return dict(graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph)

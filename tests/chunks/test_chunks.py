@@ -1,9 +1,7 @@
 """Running statistics and functions over chunks: one compute, few tasks, the same result on every scheduler."""
 
 import copyreg
-import cProfile
 import pickle
-import pstats
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 import zarr
 from dask.callbacks import Callback
-from helpers import Bar, counted_computes, in_turns, tasks_of
+from helpers import counted_computes, in_turns, tasks_of
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chunkings
@@ -148,18 +146,6 @@ class TestReduceRows:
         # The node that all tasks share: where every chunk starts.
         assert sum(size > 8 * 1500 for size in sizes) == 1
 
-    @pytest.mark.slow
-    def test_the_graph_is_built_in_a_number_of_calls_proportional_to_that_of_chunks(self, monkeypatch):
-        def calls(n_chunks):
-            array = da.zeros(n_chunks, chunks=1)
-            with cProfile.Profile() as profile:
-                reduce_rows(Order(), array)
-            return pstats.Stats(profile).total_calls
-
-        monkeypatch.setattr("mdh_dask.chunks.reduction._compute", lambda result, *_: result)
-        few, some, many = map(calls, (10, 1000, 4000))
-        assert (many - few) / (some - few) < 4.5
-
     @pytest.mark.parametrize("lazy", [True, False])
     def test_refuses_arrays_of_unequal_length(self, lazy):
         X = da.zeros((5, 2), chunks=2) if lazy else np.zeros((5, 2))
@@ -175,32 +161,6 @@ class TestReduceRows:
     def test_passes_on_the_error_of_a_chunk(self, scheduler):
         with pytest.raises(ArithmeticError, match="rows from"):
             reduce_rows(Failing(), da.zeros((5, 2), chunks=2))
-
-
-class TestProgress:
-    @staticmethod
-    def bars_of(statistic, array):
-        bars = []
-
-        def make(total):
-            bars.append(Bar(total))
-            return bars[-1]
-
-        try:
-            value = reduce_rows(statistic, array, progress=make)
-        except ArithmeticError:
-            value = "failed"
-        return value, bars
-
-    @pytest.mark.parametrize("n_chunks", [1, 20])
-    def test_the_bar_counts_rows(self, scheduler, n_chunks):
-        value, (bar,) = self.bars_of(Order(), da.from_array(rows(20), chunks=(20 // n_chunks, 2)))
-        assert value == expected_order(rows(20))
-        assert (bar.total, bar.rows, bar.open) == (20, 20, False)
-
-    def test_the_bar_closes_after_an_error(self, scheduler):
-        value, (bar,) = self.bars_of(Failing(), da.zeros((5, 2), chunks=2))
-        assert (value, bar.open) == ("failed", False)
 
 
 def scaled_sums(scale, block, *others):

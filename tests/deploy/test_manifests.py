@@ -296,30 +296,6 @@ def test_only_notebooks_have_rights_and_few(resources):
         assert rule["apiGroups"] != [""] or set(rule["verbs"]) <= {"get", "list"}
 
 
-def test_jobs_and_most_workers_outlast_a_drain(resources, templates):
-    budgets = [resource["spec"] for resource in resources if resource["kind"] == "PodDisruptionBudget"]
-    for name, template in templates.items():
-        found = [budget for budget in budgets if selects(budget["selector"], template["metadata"]["labels"])]
-        if name.endswith("scheduler"):
-            assert found == []  # it would keep its node from ever being drained
-        else:
-            (budget,) = found
-            assert budget.get("minAvailable" if name in ("nightly", "once") else "maxUnavailable") == 1
-
-
-def test_the_job_that_runs_once_is_the_nightly_one_on_a_cluster_of_its_own():
-    resources = rendered(KUBERNETES / "once")
-    once, nightly, cluster = (of_kind(resources, kind) for kind in ("DaskJob", "CronJob", "DaskCluster"))
-    assert once["spec"]["job"]["spec"] == nightly["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    selector = {"dask.org/cluster-name": once["metadata"]["name"], "dask.org/component": "scheduler"}
-    assert once["spec"]["cluster"]["spec"]["scheduler"]["service"]["selector"] == selector
-    cluster["spec"]["scheduler"]["service"]["selector"] = selector
-    assert once["spec"]["cluster"]["spec"] == cluster["spec"]
-    (job,) = pods(resources)["once"]["spec"]["containers"]
-    env = {variable["name"]: variable.get("value") for variable in job["env"]}
-    assert env["DASK_SCHEDULER_ADDRESS"] == "tcp://mdh-once-scheduler.mdh-dask.svc.cluster.local:8786"
-
-
 # Components
 
 
@@ -451,15 +427,6 @@ def test_pods_leave_for_each_other_names_and_https_outside_only(with_components)
             assert not leaves(with_components, own, 80, address=address)
         for address in ("10.1.2.3", "172.20.0.1", "192.168.1.1", "169.254.169.254", "fd00:ec2::254"):
             assert not leaves(with_components, own, 443, address=address)
-
-
-def test_notebooks_reach_the_kubernetes_api_at_private_addresses_and_no_metadata(with_components):
-    notebook = {"app.kubernetes.io/part-of": "mdh-dask", "app.kubernetes.io/component": "notebook"}
-    for address in ("10.96.0.1", "172.20.0.1", "fd00::1", "34.1.2.3"):
-        assert leaves(with_components, notebook, 443, address=address)
-        assert leaves(with_components, notebook, 6443, address=address)
-    for address in ("169.254.169.254", "fd00:ec2::254", "127.0.0.1"):
-        assert not leaves(with_components, notebook, 443, address=address)
 
 
 def test_the_reader_may_do_no_more_than_the_job_and_cannot_change_what_it_shows(operator):

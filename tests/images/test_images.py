@@ -435,21 +435,6 @@ def test_features_are_those_of_the_whole_image_to_the_last_bit_whatever_the_bloc
     np.testing.assert_allclose(whole[:, -2 - bands : -2].reshape(steep.shape), steep, rtol=1e-6, atol=1e-6)
 
 
-def reference_lab(pixels, most):
-    """Return the colours as scikit-image computes them, pixel by pixel (its white is rounded to five digits)."""
-    colours = []
-    for pixel in pixels / most:
-        red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in pixel)
-        xyz = (
-            (0.412453 * red + 0.357580 * green + 0.180423 * blue) / 0.95047,
-            0.212671 * red + 0.715160 * green + 0.072169 * blue,
-            (0.019334 * red + 0.119193 * green + 0.950227 * blue) / 1.08883,
-        )
-        x, y, z = (light ** (1 / 3) if light > 0.008856 else 7.787 * light + 16 / 116 for light in xyz)
-        colours.append([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-    return np.array(colours)
-
-
 @pytest.mark.parametrize(
     ("pixels", "features", "message"),
     [

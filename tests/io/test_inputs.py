@@ -9,15 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import dask.array as da
-import fsspec
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import scipy.sparse as sp
 import zarr
-from fsspec.implementations.dirfs import DirFileSystem
 from helpers import in_turns
 
 from mdh_dask import PCATree
@@ -389,35 +385,3 @@ def test_a_server_that_is_not_reached_is_named_with_the_reason(name):
     for opening in (open_features, *[fingerprint] * (name != "x.zarr")):  # of which servers list nothing
         with pytest.raises(ConnectionError, match=rf"^{url} cannot be reached \(.*\); try again later$"):
             opening(url)
-
-
-class Twin(DirFileSystem):
-    """A server for each folder; all describe their files alike."""
-
-    protocol = "twin"
-
-    def ukey(self, path):
-        return "same path, size and time"
-
-
-@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npy", "x.npz"])
-def test_files_that_two_servers_describe_alike_are_not_taken_for_each_other(tmp_path, name, monkeypatch):
-    fsspec.register_implementation("twin", Twin, clobber=True)
-    opened = []
-    for value in (1.0, 2.0):
-        rows, folder = np.full((5, 2), value), tmp_path / str(value)
-        frame = pd.DataFrame(rows, columns=["a", "b"])
-        folder.mkdir()
-        write = {
-            "x.csv": lambda path, frame=frame: frame.to_csv(path, index=False),
-            "x.parquet": frame.to_parquet,
-            "x.npy": lambda path, rows=rows: np.save(path, rows),
-            "x.npz": lambda path, rows=rows: sp.save_npz(path, sp.csr_array(rows)),
-        }
-        write[name](folder / name)
-        monkeypatch.setitem(fsspec.config.conf, "twin", {"path": str(folder), "target_protocol": "file"})
-        rows = open_features(f"twin://{name}").rows
-        opened.append((rows.name, rows.compute()))
-    assert opened[0][0] != opened[1][0]
-    found = [rows for _, rows in opened]
-    assert [(own.data if name == "x.npz" else own).max() for own in found] == [1.0, 2.0]

@@ -18,8 +18,6 @@ import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
 from helpers import names
-from hypothesis import given
-from hypothesis import strategies as st
 from zarr.storage import LocalStore
 
 from mdh_dask.chunks import Statistic
@@ -27,7 +25,7 @@ from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
 from mdh_dask.io.staging import exchange
-from mdh_dask.io.writing import align_rows, choose_layout
+from mdh_dask.io.writing import choose_layout
 
 REPEATS = 5
 N, D = 2000, 20
@@ -309,19 +307,6 @@ def test_arrays_that_cannot_be_written_are_refused(path, array, error, message):
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    ("layout", "message"),
-    [
-        ({"chunk_rows": 0}, "chunk_rows must be at least 1; got 0"),
-        ({"chunk_rows": 3, "shard_rows": 10}, "shard_rows must be a multiple of chunk_rows"),
-        ({"shard_rows": 10}, "shard_rows must be a multiple of chunk_rows; got shard_rows=10 and chunk_rows=None"),
-    ],
-)
-def test_impossible_layouts_are_refused(path, layout, message):
-    with pytest.raises(ValueError, match=message):
-        write_rows(ROWS, path, **layout)
-
-
 def test_only_zarr_arrays_are_overwritten(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "thesis.txt").write_text("years of work")
@@ -333,16 +318,6 @@ def test_only_zarr_arrays_are_overwritten(tmp_path):
 
 
 # --- Round trips ---
-
-
-@given(rows=st.lists(st.integers(0, 20), min_size=1, max_size=30).filter(any), unit=st.integers(1, 25))
-def test_aligned_blocks_end_at_multiples_of_the_unit(rows, unit):
-    aligned = align_rows(da.zeros((sum(rows), 2), chunks=(tuple(rows), 1)), unit)
-    assert sum(aligned.chunks[0]) == sum(rows)
-    assert all(r % unit == 0 for r in aligned.chunks[0][:-1])
-    assert min(aligned.chunks[0]) > 0
-    assert len(aligned.chunks[0]) <= len(rows)
-    assert aligned.chunks[1] == (2,)
 
 
 @pytest.mark.parametrize("rows", [1, 100, 10**5, 10**6, 10**7])
@@ -392,29 +367,6 @@ def test_the_attributes_are_kept_beside_the_mark_of_completion(path):
     attributes = zarr.open_array(path, mode="r").attrs
     assert attributes["crs"] == "EPSG:4326"
     assert attributes["mdh_dask"]["complete"] is True
-
-
-@pytest.mark.parametrize("chunk_rows", [100, 200, 250])
-def test_what_is_beside_the_rows_is_read_once_and_comes_with_them(path, chunk_rows):
-    read = []
-
-    def block(rows):
-        read.append(len(rows))
-        return rows
-
-    rows = da.from_array(ROWS, chunks=(100, D)).map_blocks(block, dtype=ROWS.dtype, meta=np.empty((0, 0), ROWS.dtype))
-
-    class Pairs(Statistic):
-        def chunk(self, start, *blocks):
-            return len(blocks[0]), (blocks[0] == blocks[1].sum(axis=1)).all()
-
-        def combine(self, left, right):
-            return left[0] + right[0], left[1] and right[1]
-
-    with dask.config.set(scheduler="synchronous"):
-        pairs = write_rows(rows.sum(axis=1), path, chunk_rows=chunk_rows, also=Pairs(), beside=rows)
-    assert pairs == (len(ROWS), True)
-    assert read == [100] * (len(ROWS) // 100)
 
 
 # --- Opening ---

@@ -297,22 +297,6 @@ def test_models_behind_urls_are_saved_loaded_and_replaced(url):
     assert load_tree(url)[0] == other
 
 
-def test_saving_at_a_url_takes_one_request_for_each_object_and_few_others(url, monkeypatch):
-    def counted(method):
-        def call(*args, **kwargs):
-            requests.append(method)
-            return method(*args, **kwargs)
-
-        return call
-
-    requests = []
-    for name in ("info", "ls", "cat_file", "pipe_file"):
-        monkeypatch.setattr(MemoryFileSystem, name, counted(getattr(MemoryFileSystem, name)))
-    save_tree(url, TREE, parameters={})
-    n_objects = len(MemoryFileSystem.store)
-    assert n_objects <= len(requests) <= n_objects + 15
-
-
 def test_an_interrupted_write_to_a_url_is_refused_until_it_is_repeated(url, monkeypatch):
     monkeypatch.setattr(models, "checksum_of", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -360,46 +344,6 @@ def changed_model(original, path, change):
         if array is not before.get(name):
             group.create_array(name, data=array, overwrite=True)
     sum_up(path, mark | {"arrays": list(arrays)})
-
-
-ARRAYS = [
-    (kernel, name)
-    for kernel, more in {
-        "rbf": (), "local_scaling": ("kernel.scales",), "nearest_neighbors": ("kernel.radii", "kernel.inverse_roots"),
-        "precomputed": ("kernel.columns",),
-    }.items()
-    for name in (*(("centre", "scale", "intercept", "projection", "landmarks", "spectrum") if not more else ()), *more)
-]  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kernel", "name"), at_night(ARRAYS, 4))
-def test_a_harmed_array_of_a_map_is_refused_with_its_name(originals, path, kernel, name):
-    saved = f"state.feature_map.{name}"
-    array = zarr.open_array(originals[kernel][0] / saved, mode="r")[...]
-    floating = array.dtype.kind == "f"
-    harms = {
-        "nan": changed(array, np.nan if floating else -1),
-        "inf": changed(array, np.inf if floating else 2**40),
-        "flat": array[None],
-        "complex": array.astype(complex),
-        "gone": None,
-    }
-    if name != "spectrum":  # which may be of any length
-        harms |= {"short": array[:-1], "long": np.concatenate([array, array])}
-    for harm, harmed in harms.items():
-
-        def change(value, arrays, harmed=harmed):
-            del arrays[saved]
-            if harmed is not None:
-                arrays[saved] = harmed
-
-        shutil.rmtree(path, ignore_errors=True)
-        changed_model(originals[kernel][0], path, change)
-        others = "|landmarks|scales|radii|columns|projection|centre" if harm in ("short", "long", "flat") else ""
-        shown = f"({name.removeprefix('kernel.')}{others})"
-        with pytest.raises(ValueError, match=rf"is a damaged model: .*{shown}\b.*; restore it"):
-            load_model(path)
 
 
 def saved_of(value):

@@ -134,22 +134,6 @@ def test_jobs_of_the_same_file_name_in_two_folders_are_told_apart(job, monkeypat
     ]
 
 
-def test_metrics_of_another_job_are_not_replaced_while_it_is_there(job):
-    assert run(job).exit_code == 0
-    before = metrics(job)
-    other = job.parent / "other.toml"
-    other.write_text(JOB.replace("l.zarr", "other.zarr"))
-    for _ in range(2):
-        result = run(other)
-        assert result.exit_code == exits.BAD_JOB
-        said = " ".join(result.stderr.split())
-        assert f'run.openmetrics: {job.parent}/metrics "a".prom holds the metrics of another job, {job}: name' in said
-        assert metrics(job) == before
-    job.unlink()
-    assert run(other).exit_code == 0
-    assert metrics(other)["exit_code"] == 0
-
-
 WHOLE = '# TYPE mdh_dask_job_rows gauge\nmdh_dask_job_rows{job_file="/a"} 7\n# EOF\n'
 
 

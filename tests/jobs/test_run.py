@@ -2,13 +2,9 @@
 
 import json
 import os
-import random
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +21,7 @@ from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.locks import locked
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.locks import Fence, new_attempt
+from mdh_dask.jobs.locks import Fence
 
 JOB = job_text(
     input={"path": "x.zarr"},
@@ -97,7 +93,6 @@ def test_a_job_writes_what_fit_writes(here):
 
 N_FEW = 420
 
-KNOWN = np.where(np.arange(N_FEW) % 20 < 3, np.arange(N_FEW) % 3 == 0, -1)
 """Labels of some of the few rows."""
 
 TABLES = ("numbers", "levels and gaps", "sparse", "categories")
@@ -353,48 +348,6 @@ def test_two_runs_of_a_job_exclude_each_other(here):
 
 
 @pytest.mark.slow
-def test_a_lock_that_a_killed_process_held_is_free(here, undisturbed):
-    (here / "job.work").mkdir()
-    holder = subprocess.Popen(
-        [
-            sys.executable, "-c",
-            "import fcntl, os, sys, time\n"
-            "fcntl.flock(os.open('job.work/lock', os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)\n"
-            "print('held', flush=True)\ntime.sleep(100)",
-        ],
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert holder.stdout.readline() == "held\n"
-    assert run("job.toml").exit_code == exits.TRY_AGAIN
-    holder.kill()
-    holder.communicate()
-    assert run("job.toml").exit_code == 0
-    assert contents(here / "out") == undisturbed
-
-
-@pytest.mark.slow
-def test_an_attempt_that_was_taken_over_publishes_nothing(here, undisturbed, monkeypatch):
-    """As does the copy of a job on a host that was cut off, where no lock reached it."""
-    other = new_attempt()
-
-    def taken_over(*args, **kwargs):
-        Fence(here / "job.work" / "attempt.json", other).claim()
-        return original(*args, **kwargs)
-
-    from mdh_dask.jobs._run import manifest_of as original
-
-    monkeypatch.setattr("mdh_dask.jobs._run.manifest_of", taken_over)
-    result = run("job.toml")
-    assert result.exit_code == exits.TRY_AGAIN
-    assert f"the job was taken over by attempt {other.id}, process {os.getpid()} on" in result.stderr
-    assert [name for name in os.listdir("out") if not name.startswith(".")] == []
-    monkeypatch.undo()
-    os.chdir(here)
-    assert run("job.toml").exit_code == 0
-    assert contents(here / "out") == undisturbed
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("moment", at_night(["FolderJournal", "manifest_of", "write_json", "Fence.claim"], 2))
 def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here, undisturbed, monkeypatch):
     monkeypatch.setattr("mdh_dask.io.locks.fcntl", None)
@@ -432,47 +385,3 @@ def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, mo
         r"make blocks smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment\n",
         result.stderr,
     )
-
-
-# Whole processes that are killed
-
-
-def start(*args, block_bytes=6000):
-    program = (
-        f"import mdh_dask.chunks.layout as layout\nlayout.LEAST_BLOCK_BYTES = {block_bytes}\n"
-        "from mdh_dask.cli import main\nmain()"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", program, "run", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-def wait_for(pattern, folder, process):
-    until = time.monotonic() + 300
-    while not list(folder.glob(pattern)) and process.poll() is None:
-        assert time.monotonic() < until
-        time.sleep(0.002)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
-@pytest.mark.parametrize(
-    ("after", "number", "code"),
-    at_night([("job.work/passes/001-*.npz", signal.SIGKILL, -9), ("job.work/passes/002-*.npz", signal.SIGTERM, 143)]),
-)
-def test_a_killed_process_is_gone_on_with_to_the_same_bits(after, number, code, here, undisturbed):
-    process = start("job.toml")
-    wait_for(after, here, process)
-    time.sleep(random.Random(after).uniform(0, 0.02))
-    process.send_signal(number)
-    _, log = process.communicate(timeout=300)
-    assert process.returncode in (code, 0, -number), log  # -15 once its handler has gone
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
-    if "nothing to do" not in result.output:
-        assert process.returncode in (-9, 143)
-        assert process.returncode == -9 or "interrupted; the same command goes on from here" in log
-        assert "was made before" in result.stderr or not after.startswith("job.work/passes")
-    assert contents(here / "out") == undisturbed
-    assert sorted(os.listdir("out")) == OUTPUTS

@@ -1,6 +1,5 @@
 """Jobs on many scenes: one model, labels of each, night after night."""
 
-import hashlib
 import json
 import os
 import re
@@ -395,23 +394,6 @@ def test_the_job_of_the_page_labels_scenes_and_keeps_versions_of_the_model(tmp_p
     ]  # fmt: skip
 
 
-def test_the_manifest_and_the_log_of_a_night_name_final_places_only(tmp_path, caplog):
-    caplog.set_level("INFO", "mdh_dask")
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    run(job)
-    for text in (caplog.text, (tmp_path / "out/manifest.json").read_text(), (tmp_path / "out/night.html").read_text()):
-        assert ".attempt-" not in text
-    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
-    assert {key: made["path"] for key, made in manifest["outputs"].items()} == {
-        "report": f"{tmp_path}/out/night.html", "metrics": f"{tmp_path}/out/metrics.json"
-    }  # fmt: skip
-    digest = hashlib.sha256((tmp_path / "out/night.html").read_bytes()).hexdigest()
-    assert manifest["outputs"]["report"]["checksum"] == f"sha256:{digest}"
-    for name in ("a.tif", "model-1.zarr", "night.html", "metrics.json", "manifest.json"):
-        assert f" in {tmp_path}/out/{name}" in caplog.text
-
-
 def test_labels_of_others_are_not_replaced(tmp_path):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
@@ -480,14 +462,6 @@ def test_every_scene_has_a_mask_of_its_own_and_is_labelled_again_when_that_chang
     assert zarr.open_array(tmp_path / "a.zarr").attrs["proj:code"] == "EPSG:32721"
 
 
-def test_a_mask_cannot_be_taken_for_a_scene(tmp_path):
-    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"scenes/*.tif"\nmask = "scenes/{scene}-mask.tif"'))
-    for name in ("a", "a-mask"):
-        scene(tmp_path / f"scenes/{name}.tif", 0)
-    with pytest.raises(SettingError, match="is taken for a scene, too"):
-        check(job)
-
-
 @pytest.mark.slow
 def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compared(tmp_path):
     job = new_job(tmp_path, JOB.replace('"pca"', '"kernel-kmeans"\nn_clusters = 3').replace('"refit"', '"label"'))
@@ -501,31 +475,6 @@ def test_nights_of_a_method_without_a_tree_label_and_say_that_nothing_was_compar
     job.write_text(job.read_text().replace('"label"', '"refit"'))
     with pytest.raises(JobError, match="needs a method whose tree shows drift; KernelKMeans has none"):
         check(job)
-
-
-@pytest.mark.slow
-def test_a_damaged_record_is_an_error_with_the_remedy(tmp_path):
-    job = new_job(tmp_path)
-    scene(tmp_path / "scenes/a.tif", 0)
-    run(job)
-    file = tmp_path / "job.work/scenes.json"
-    whole = json.loads(file.read_text())
-    (version,), done = whole["versions"], whole["scenes"]["a"]
-    damage = [
-        {"format": 2},
-        {"since": "../a"},
-        {"since": 1},
-        {"scenes": {"a": 1}},
-        {"drifts": {"a": done}},
-        {"versions": [version | {"model": None}]},
-    ]
-    damage.append({"scenes": {"a": {key: done[key] for key in done if key != "sizes"}}})
-    for content in ("{", *(json.dumps(whole | one) for one in damage)):
-        file.write_text(content)
-        with pytest.raises(JobError, match="restart=True"):
-            run(job)
-    run(job, restart=True)
-    assert metrics(job)["labelled"] == ["a"]
 
 
 def test_what_is_done_of_a_scene_is_appended_and_survives_a_kill_in_the_middle(tmp_path):
@@ -731,42 +680,6 @@ def test_labels_of_one_scene_cannot_replace_another_scene(tmp_path):
     with pytest.raises(SettingError, match="expected separate paths"):
         segment(f"{tmp_path}/*.tif", PCATree(), labels=f"{tmp_path}/{{scene}}-labels.tif", overwrite=True)
     assert (tmp_path / "a-labels.tif").read_bytes() == before
-
-
-CLASHES = {
-    "model": ('"out/{scene}.tif"', '"out/{scene}.zarr"', "model-1"),
-    "later model": ('"out/{scene}.tif"', '"out/{scene}.zarr"', "model-70"),
-    "around the model": ('"out/model-{version}.zarr"', '"out/z.tif/model-{version}.zarr"', "z"),
-    "report": ('"out/night.html"', '"out/night.tif"', "night"),
-    "metrics for monitors": ('"job.prom"', '"out/job.tif"', "job"),
-    "work": ('"out/{scene}.tif"', '"{scene}.work"', "job"),
-    "preview of another": (
-        'labels = "out/{scene}.tif"',
-        'labels = "out/{scene}.tif"\nconnected = "out/{scene}-c.tif"',
-        "a-c",
-    ),
-}
-
-
-def job_with_clash(clash, folder):
-    """Return a job with outputs that overlap, and the name of the scene for which they do."""
-    old, new, name = CLASHES[clash]
-    job = new_job(folder, JOB.replace(old, new))
-    if clash == "around the model":
-        (folder / "out/z.tif").mkdir()
-    return job, name
-
-
-@pytest.mark.parametrize("clash", at_night(CLASHES, 4))
-def test_a_scene_with_outputs_where_others_are_is_refused_before_work(clash, tmp_path):
-    job, name = job_with_clash(clash, tmp_path)
-    for own in ("a", name):
-        scene(tmp_path / f"scenes/{own}.tif", 0)
-    for use in (check, run):
-        with pytest.raises(SettingError, match=f"outputs of scene {name}; got .*, which overlap: rename the scene"):
-            use(job)
-    written = {path.name for path in tmp_path.glob("out/**/*") if path.is_file()}
-    assert written <= {"job.tif"}  # of metrics, which tell of runs that fail, too
 
 
 def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_bands(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from mdh_dask.report.entries import MAX_NESTING, entries_of, map_of
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
 from mdh_dask.report.river import ENDED, river_of
-from mdh_dask.report.scatter import _deviations, scatter_of, telling_axes
+from mdh_dask.report.scatter import scatter_of
 from mdh_dask.report.sides import apart, sides_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.history import History
@@ -286,19 +286,6 @@ def test_the_picture_has_a_dot_for_each_row_and_keeps_clusters_apart():
     centres = np.array([spot.mean(axis=0) for spot in spots])
     nearest = [np.linalg.norm(spot[:, None] - centres, axis=2).argmin(axis=1) for spot in spots]
     assert np.mean(np.concatenate(nearest) == labels) > 0.95
-
-
-def test_the_picture_shows_a_thin_gap_between_long_clusters_though_their_means_differ_along_them():
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1], 300)
-    places = np.column_stack([rng.uniform(0, 10, 600), rng.uniform(0, 1, 600), rng.normal(size=(600, 4))])
-    places[:, :2] += labels[:, None] * [5, 1.6]
-    rows = places @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
-    profiles = Profiles(tuple("abcdef"), profiles_of(rows, labels).moments)
-    chosen, axes = telling_axes(rows, labels, profiles)
-    across = (rows / _deviations(profiles))[:, chosen] @ axes[0]
-    low, high = sorted([across[labels == 0], across[labels == 1]], key=np.mean)
-    assert low.max() < high.min()
 
 
 def test_splits_are_in_the_words_and_units_of_the_columns():
