@@ -66,7 +66,7 @@ def p_values(differences: AnyArray) -> Floats:
 def errors_of_parts(differences: AnyArray) -> Floats:
     """Return the differences of parts with rows in standard errors: the normal quantiles of `p_values`.
 
-    They are zero with fewer than `LEAST_PARTS` parts.
+    They are zero with fewer than `LEAST_PARTS` parts, and where no part has a difference: no slab, or no rows in balls.
 
     Examples
     --------
@@ -75,4 +75,5 @@ def errors_of_parts(differences: AnyArray) -> Floats:
     """
     if len(differences) < LEAST_PARTS:
         return np.zeros(differences.shape[1:])
-    return np.asarray(np.clip(-ndtri(p_values(differences)), -MOST_ERRORS, MOST_ERRORS))
+    errors = np.clip(-ndtri(p_values(differences)), -MOST_ERRORS, MOST_ERRORS)
+    return np.asarray(np.where(differences.any(axis=0), errors, 0.0))

@@ -4,6 +4,7 @@ The contours of one half of the rows are spread to cells that cover all rows. Th
 core of each cell and of the cut between two, and the rows of the other half are counted there.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,9 +14,19 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist, squareform
 
 from .._jit.contours import flood, kernel_totals, lowest_along
+from .._jit.hashing import hash_again
 from .._typing import Booleans, Floats, Integers
 from ..valleys.merging import FEWEST, LEVEL, Merged, merge_cells
+from ..valleys.pair_tests import Halves
 from .adjacency import neighbour_pairs, points_between
+
+PLACES = 3
+"""Key of the hashes whose bits halve the rows that choose places."""
+
+ROWS_TO_HALVE = 1000
+"""Least number of rows, of the half that drew the contours, that are halved twice to choose places. A contour has
+stray rows in other clusters, and a line through one of them missed the valley between two clusters in one of eight
+clouds, of which each half of the rows that choose has only some. With fewer rows, places are worse."""
 
 ROWS_TO_SHOW = 1000
 """Number of rows, of the half that drew the contours, that must show valleys."""
@@ -78,7 +89,7 @@ class Rows:
         own = np.flatnonzero(self.first)[:ROWS_TO_SHOW]
         every = np.ones(len(own), dtype=np.bool_)
         return Rows(self.points[own], self.hashes[own], every, self.in_groups)._merged(
-            edges, labels, nearest[own], every, LEVEL * (int(labels.max()) + 1)
+            edges, labels, nearest[own], [(every, every)], LEVEL * (int(labels.max()) + 1)
         )
 
     def confirmed(self, edges: Integers, labels: Integers, nearest: Integers, level: float) -> Confirmed:
@@ -89,16 +100,24 @@ class Rows:
         nearest (n_rows,): the landmark that is nearest to each row.
         level: probability of a false cluster.
         """
-        return self._merged(edges, labels, nearest, ~self.first, level)
+        return self._merged(edges, labels, nearest, [(own, ~self.first) for own in self._choosing()], level)
+
+    def _choosing(self) -> list[Booleans]:
+        """Return the rows that choose places in turn: evidence is the mean over them."""
+        if np.count_nonzero(self.first) < ROWS_TO_HALVE:
+            return [self.first]
+        again = hash_again(self.hashes, PLACES)
+        bits = [(again >> np.uint64(number)) & np.uint64(1) == 0 for number in range(2)]
+        return [self.first & half for bit in bits for half in (bit, ~bit)]
 
     def _merged(
-        self, edges: Integers, labels: Integers, nearest: Integers, counted: Booleans, level: float
+        self, edges: Integers, labels: Integers, nearest: Integers, halves: Sequence[Halves], level: float
     ) -> Confirmed:
         n_cells = int(labels.max()) + 1
         if len(self.points) < FEWEST:  # too few to test
             return Confirmed(np.minimum(labels, 0))
         merged = merge_cells(
             self.points, self.hashes, flood(edges, labels)[nearest], n_cells, smooth=False, in_groups=self.in_groups,
-            level=level, halves=(self.first, counted),
+            level=level, halves=halves,
         )  # fmt: skip
         return Confirmed(np.where(labels < 0, -1, merged.group[labels]), merged)

@@ -1,6 +1,6 @@
 """The plan of merging: cells of any partition are merged until a valley separates all neighbours."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -71,7 +71,7 @@ def merge_cells(
     slabs: bool = True,
     order: Merges | None = None,
     level: float = LEVEL,
-    halves: Halves | None = None,
+    halves: Sequence[Halves] = (),
 ) -> Merged:
     """Merge cells of rows until a valley separates each group from its neighbours.
 
@@ -116,8 +116,9 @@ def merge_cells(
         The cells in the order of their contact.
     level : float, default=0.05
         Probability that a cloud without clusters is divided.
-    halves : tuple of two bool arrays of shape (n_rows,), optional
-        The rows that choose the places, and those that are counted, if others than these drew the cells.
+    halves : sequence of tuples of two bool arrays of shape (n_rows,), optional
+        The rows that choose the places, and those that are counted, if others than these drew the cells; the mean of
+        the evidence counts.
 
     Returns
     -------
@@ -141,8 +142,8 @@ def merge_cells(
     ranks = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[ranks], hashes[ranks], cell[ranks]
     smoothed = smoothed_cells(rows, cell, n_cells) if smooth else cell
-    halves = None if halves is None else (halves[0][ranks], halves[1][ranks])
-    tests = PairTests(rows, hashes, smoothed, bandwidth, in_groups, slabs, halves)
+    ranked = [(choosing[ranks], counted[ranks]) for choosing, counted in halves]
+    tests = PairTests(rows, hashes, smoothed, bandwidth, in_groups, slabs, ranked)
     factors = factors_of(rows, cell, n_cells) if bandwidth is None else no_factors(n_cells)
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     lost = np.flatnonzero(group != np.arange(n_cells)).tolist()

@@ -4,7 +4,7 @@ What places balls and lines is one half of the rows, what is counted in them the
 are integers, of which evidence is a function.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +86,7 @@ class PairTests:
         As for `mdh_dask.valleys.merging.merge_cells`.
     slabs : bool, default=True
         Whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many clouds.
-    halves : tuple of two bool arrays of shape (n_rows,), optional
+    halves : sequence of tuples of two bool arrays of shape (n_rows,), optional
         As for `mdh_dask.valleys.merging.merge_cells`.
     """
 
@@ -98,15 +98,15 @@ class PairTests:
         bandwidth: Callable[[Floats], float] | None = None,
         in_groups: bool = False,
         slabs: bool = True,
-        halves: Halves | None = None,
+        halves: Sequence[Halves] = (),
     ) -> None:
-        self.halves = halves
+        self.halves, self.shared = halves, 1.0 if halves else SHARED_EVIDENCE
         self.rows, self.hashes, self.cell, self.bandwidth, self.in_groups = rows, hashes, cell, bandwidth, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         self.splits: list[list[tuple[Landmarks, Slabs | None]]] = []
-        for split in _splits(hashes, parts) if halves is None else [[halves]]:
+        for split in [[one] for one in halves] if halves else _splits(hashes, parts):
             own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
             chosen = [(half, Landmarks(half)) for half in own]
             self.splits.append([(marks, Slabs(half, marks, normal) if slabs else None) for half, marks in chosen])
@@ -122,7 +122,7 @@ class PairTests:
         errors, smoothed, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(4))
         # From (n_splits, 2 halves, n_pairs, n_kinds, 2 groups) to (n_pairs, n_kinds, n_splits, 2 halves, 2 groups).
         of_kinds, smoothed = (np.moveaxis(values, (2, 3), (0, 1)) for values in (errors, smoothed))
-        by_side = pooled(of_kinds)
+        by_side = pooled(of_kinds, self.shared)
         weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
         best, each = weaker.argmax(axis=1), np.arange(len(pairs))
         side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
@@ -131,7 +131,9 @@ class PairTests:
         if not self.in_groups:  # groups of dependent rows are no neighbours without being clusters
             met &= touching.any(axis=(0, 1))
         nothing = 0.0 if self.in_groups else np.inf
-        without_levels = pooled(smoothed).min(axis=-1).max(axis=1) if smoothed.size else np.full(len(pairs), np.inf)
+        without_levels = np.full(len(pairs), np.inf)
+        if smoothed.size:
+            without_levels = pooled(smoothed, self.shared).min(axis=-1).max(axis=1)
         return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut, without_levels)
 
     def _of_half(
@@ -176,14 +178,15 @@ def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:
         yield [(first, ~first), (~first, first)]
 
 
-def pooled(errors: Floats) -> Floats:
+def pooled(errors: Floats, shared: float) -> Floats:
     """Return the evidence for each group: the mean of all halvings, NaN if none found a cut, shape (..., 2 groups).
 
+    `shared` is the correlation of the evidence of several halvings, one if the same rows are counted in all.
     `errors` of both groups have shape (..., n_splits, 2 halves, 2 groups) and are NaN without a cut.
     """
     found = ~np.isnan(errors)
     n_halves = found.sum(axis=-2)
     of_split = np.where(found, errors, 0).sum(axis=-2) / np.sqrt(np.maximum(n_halves, 1))
     n_splits = (n_halves > 0).sum(axis=-2)
-    standard_error = (SHARED_EVIDENCE + (1 - SHARED_EVIDENCE) / np.maximum(n_splits, 1)) ** 0.5
+    standard_error = (shared + (1 - shared) / np.maximum(n_splits, 1)) ** 0.5
     return np.where(n_splits > 0, of_split.sum(axis=-2) / np.maximum(n_splits, 1) / standard_error, np.nan)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.splits.dependence import N_PARTS, halves_of_parts, p_value_of_parts
+from mdh_dask.splits.dependence import N_PARTS, errors_of_parts, halves_of_parts, p_value_of_parts
 
 WIDTH = 0.25
 EDGES = np.arange(-6, 6 + WIDTH, WIDTH)
@@ -57,6 +57,14 @@ def test_few_parts_with_rows_confirm_nothing():
     parts = np.tile(chosen.counts, (3, 1))
     assert p_value_of_parts(chosen, parts, 23) == 1
     assert p_value_of_parts(chosen, np.concatenate([parts, np.zeros((13, len(EDGES) - 1), int)]), 23) == 1
+
+
+def test_a_place_without_rows_in_any_part_is_no_evidence_for_or_against_a_valley():
+    assert errors_of_parts(np.array([[0, -1, 3], [0, -2, 4], [0, -1, 5], [0, -3, 4]])).round(1).tolist() == [
+        0,
+        -2.1,
+        3.1,
+    ]
 
 
 @given(st.integers(0, 100), st.integers(0, 100))

@@ -15,6 +15,8 @@ from mdh_dask import SupportVectorClustering
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from mdh_dask.growth.scaling import robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.support_vectors.dual import in_first_half
+from mdh_dask.support_vectors.holdout import Rows, connecting_edges, densest_first
 from mdh_dask.support_vectors.model import LOWEST, N_BINS, bin_of, level_of_counts, lower_edge
 
 
@@ -211,3 +213,18 @@ class TestFace:
         X = da.zeros((5000, 5), chunks=(100, 5)).map_blocks(_never, meta=np.ones((0, 0)))
         with pytest.raises(ValueError, match=message):
             SupportVectorClustering(**options).fit(X)
+
+
+@pytest.mark.parametrize("in_groups", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_stray_row_of_a_contour_does_not_hide_the_valley_between_two_clusters(seed, in_groups):
+    rng, side = np.random.default_rng(seed), np.arange(4000) % 2
+    points = rng.normal(size=(4000, 4)) + 5 * np.outer(side, np.eye(4)[0])
+    hashes = np.sort(rng.integers(2**64, size=4000, dtype=np.uint64))
+    rows = Rows(points, hashes, in_first_half(hashes), in_groups)
+    drawn = np.flatnonzero(rows.first)[:500]
+    marks, labels = points[drawn], side[drawn]
+    stray = np.argmin(np.where(labels == 0, np.abs(marks - 1.2 * np.eye(4)[0]).sum(axis=1), np.inf))
+    labels[stray] = 1
+    edges = densest_first(connecting_edges(marks, 16), marks, np.ones(len(marks)), 0.5)
+    assert rows.confirmed(edges, labels, rows.nearest(marks), level=0.01).labels.max() == 1
