@@ -31,6 +31,9 @@ METHODS = (
     "SupportVectorClustering", "ConsensusClustering",
 )  # fmt: skip
 
+WITHOUT_GROUPS = "HierarchicalMDH"
+"""The method that also splits clouds without clusters by rows, which shows what groups prevent."""
+
 
 class Drawn(NamedTuple):
     """Rows, the groups in which they depend on each other, and their clusters; None for one cluster."""
@@ -165,36 +168,43 @@ def run(
     if unknown := sorted({*methods} - {*METHODS}):
         raise ValueError(f"expected methods among {', '.join(METHODS)}; got {', '.join(unknown)}")
     lines = [*product([*CLOUDS, *CLUSTERS], methods)]
-    keys = [(*line, seed) for seed in range(n_seeds) for line in lines]
-    found = np.array(run_cells(_fits, keys, cells, n_jobs)).reshape(n_seeds, len(lines), 6)
-    of_line = dict(zip(lines, found.swapaxes(0, 1)))
+    keys = [(*line, seed, way) for seed in range(n_seeds) for line in lines for way in _ways(*line)]
+    of_key = dict(zip(keys, run_cells(_fit, keys, cells, n_jobs)))
+    of_line = lambda *line: np.array([of_key[*line[:2], seed, line[2]] for seed in range(n_seeds)]).T  # noqa: E731
     nulls = []
     for cloud, method in product(CLOUDS, methods):
-        alone, grouped = of_line[cloud, method][:, :2].T
-        share = float((grouped > 1).mean())
+        found = [of_line(cloud, method, way)[0] for way in _ways(cloud, method)]
+        share = float((found[0] > 1).mean())
+        alone = (float((found[1] > 1).mean()), int(found[1].max())) if len(found) > 1 else ("-", "-")
         bar = f"<= {MOST_SPLIT:g}", verdict(share <= MOST_SPLIT)
-        nulls.append((cloud, method, float((alone > 1).mean()), int(alone.max()), share, int(grouped.max()), *bar))
+        nulls.append((cloud, method, *alone, share, int(found[0].max()), *bar))
     columns = ("cloud", "method", "split by rows", "most clusters", "by groups", "most clusters", "required", "verdict")
     yield Table(f"Share of {n_seeds} clouds without clusters that are split", columns, nulls)
     power = []
     for cloud, method in product(CLUSTERS, methods):
-        _, grouped, _, *scores = of_line[cloud, method].T
-        by_rows, by_groups, by_patches = (float(score.mean()) for score in scores)
-        least = max((by_patches or by_rows) - MOST_LOST, MOST_LOST)  # none found is none shown
+        (by_groups, by_rows, *by_patches) = (
+            float(of_line(cloud, method, way)[1].mean()) for way in _ways(cloud, method)
+        )
+        least = max((by_patches or [by_rows])[0] - MOST_LOST, MOST_LOST)  # none found is none shown
         bar = f">= {least:.3f}", verdict(by_groups >= least)
-        power.append((cloud, method, by_rows, by_patches or "-", by_groups, float(grouped.mean()), *bar))
+        n_found = float(of_line(cloud, method, "groups")[0].mean())
+        power.append((cloud, method, by_rows, (by_patches or ["-"])[0], by_groups, n_found, *bar))
     columns = (
         "clusters", "method", "NMI by rows", "by patches", "by groups", "found by groups", "required", "verdict"
     )  # fmt: skip
     yield Table(f"Clusters, means of {n_seeds} clouds; who knows the patches compares them", columns, power)
 
 
-def _fits(cloud: str, method: str, seed: int) -> tuple[float, ...]:
-    """Return the numbers of clusters by rows, groups and patches, and the NMI with the known ones, 0 without any."""
+def _ways(cloud: str, method: str) -> list[str]:
+    """Return what the tests of a method compare."""
+    if cloud in CLOUDS:
+        return ["groups", "rows"] if method == WITHOUT_GROUPS else ["groups"]
+    return ["groups", "rows", *(["patches"] if "patches" in cloud else [])]
+
+
+def _fit(cloud: str, method: str, seed: int, way: str) -> tuple[int, float]:
+    """Return the number of clusters, and the NMI with the known ones, 0 without any."""
     drawn = (CLOUDS | CLUSTERS)[cloud](np.random.default_rng([seed, crc32(cloud.encode())]))
-    model = getattr(mdh_dask, method)
-    ways = [None, drawn.groups, *([] if drawn.patches is None else [drawn.patches])]
-    fits = [model(random_state=seed).fit(drawn.rows, groups=groups) for groups in ways]
-    scores = [0.0 if drawn.y is None else normalized_mutual_info_score(drawn.y, fit.labels_) for fit in fits]
-    padding = [0] * (3 - len(fits))
-    return *(fit.n_clusters_ for fit in fits), *padding, *scores, *padding
+    groups = {"rows": None, "groups": drawn.groups, "patches": drawn.patches}[way]
+    fit = getattr(mdh_dask, method)(random_state=seed).fit(drawn.rows, groups=groups)
+    return fit.n_clusters_, 0.0 if drawn.y is None else float(normalized_mutual_info_score(drawn.y, fit.labels_))
