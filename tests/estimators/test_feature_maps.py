@@ -85,14 +85,6 @@ def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(meth
     assert model.n_features_in_ == 2
 
 
-@pytest.mark.parametrize("scale", [False, True])
-def test_a_kernel_by_its_name_has_scale_of_the_tree(scale, rows):
-    X = rows * [1.0, 100.0]
-    model = tree_of_rows(feature_map="rbf", scale=scale).fit(X)
-    assert model.feature_map_.scale == scale
-    assert (model.feature_map_.map_.scale[0] == model.feature_map_.map_.scale[1]) == (not scale)
-
-
 @pytest.mark.parametrize("kernel", ["precomputed", KernelPCAFeatures(kernel="precomputed", n_landmarks=80)])
 def test_a_precomputed_kernel_gives_the_tree_of_the_rows(kernel):
     some = np.random.default_rng(0).normal(np.repeat([[1.0], [6.0]], 100, axis=0), 0.5, size=(200, 2))
@@ -199,9 +191,6 @@ def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatc
     with dask.config.set({"mdh-dask.block-size": "40kB"}):
         tree_of_rows(feature_map=MAP).fit(X)
     assert max(lengths) == 100
-
-
-# Parameters
 
 
 # Saved models

@@ -83,12 +83,8 @@ def test_arrays_of_the_package_sparse_are_taken(rows):
 
 
 @pytest.mark.slow
-def test_results_row_by_row_profiles_and_updates_are_those_of_dense_rows(rows, tmp_path):
+def test_profiles_drift_and_updates_are_those_of_dense_rows(rows, tmp_path):
     dense, sparse = RandomProjectionTree().fit(rows), RandomProjectionTree().fit(csr_array(rows))
-    for name in ("confidence", "boundary_distance", "score_samples", "outliers"):
-        np.testing.assert_array_equal(getattr(sparse, name)(csr_array(rows)), getattr(dense, name)(rows))
-        np.testing.assert_array_equal(getattr(sparse, name)(blocks(rows)).compute(), getattr(dense, name)(rows))
-    np.testing.assert_array_equal(sparse.exemplars_, dense.exemplars_)
     texts = []
     for model, X in ((dense, rows), (sparse, csr_array(rows)), (sparse, blocks(rows))):
         model.report(tmp_path / "r.html", X, overwrite=True)

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from strategies import chunkings, seeds
 
 from mdh_dask import GowerFeatures, HyperplaneEnsemble, RandomProjectionTree, cluster_profiles, drift, load_model
-from mdh_dask.chunks import reduce_rows
-from mdh_dask.columns.coding import Levels
 from mdh_dask.io.inputs import has_dates
 from mdh_dask.workflows.reading import Reading
 
@@ -134,17 +132,6 @@ MANY = {"x": np.arange(1001.0), "t": np.arange(1001).astype(str).astype(object)}
 REFUSED = {
     "text as continuous": ({"column_types": {"continuous": ["t"]}}, {}, "numbers in the continuous column 't'; got"),
     "too many levels": ({}, MANY, "at most 1000 levels.*more in column 't'"),
-    "a negative weight": (
-        {"feature_map": GowerFeatures(weights=[1, -1])},
-        {},
-        r"weights must be .* at least 0.*got \[1, -1\]",
-    ),
-    "no weight": ({"feature_map": GowerFeatures(weights=[0, 0])}, {}, "weights must be .* not all 0"),
-    "weights of others": (
-        {"feature_map": GowerFeatures(weights=[1, 1, 1])},
-        {},
-        "expected 3 weights|expected 2 weights",
-    ),
     "missing without Gower": (
         {"feature_map": None},
         {"t": np.arange(60.0)},
@@ -185,13 +172,6 @@ def test_mixed_columns_of_little_content_have_labels(name, missing):
     table = pandas_frame(MIXED | ACCEPTED[name])
     model = RandomProjectionTree(**QUICK, feature_map=GowerFeatures(missing=missing)).fit(table)
     np.testing.assert_array_equal(model.predict(table), model.labels_)
-
-
-def test_a_column_with_too_many_levels_is_named():
-    rows = np.column_stack([np.arange(1500.0) % 3, np.arange(1500.0)])
-    for X in (rows, da.from_array(rows, chunks=(400, 2))):
-        with pytest.raises(ValueError, match="at most 1000 levels of a column; got more in column 1"):
-            reduce_rows(Levels((0, 1), ("column 0", "column 1")), X)
 
 
 def test_other_columns_than_those_of_fit_are_named(columns):
