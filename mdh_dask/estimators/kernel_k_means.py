@@ -15,7 +15,7 @@ from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_numbe
 from ..chunks import Cache, Plan
 from ..kernels import Kernel
 from ..kernels.registry import AFFINITIES
-from ..kernels.spectral import NUMBER_RULES, SAMPLE
+from ..kernels.spectral import SAMPLE
 from .base import ClusterEstimator
 from .checks import categorical_columns, check_first_look
 from .constraints import Interval, StrOptions
@@ -205,8 +205,9 @@ class SpectralClustering(KernelKMeans):
     Parameters
     ----------
     n_clusters : int or None, default=None
-        Number of clusters, and of eigenvectors; None to find it by `number_rule`, a heuristic that may also divide a
-        single cluster.
+        Number of clusters, and of eigenvectors; None for the largest number of eigenvectors, at least two, that can be
+        rotated until every row has one large entry (Zelnik-Manor and Perona), a heuristic that also divides a single
+        cluster.
     max_clusters : int, default=20
         Most clusters to find.
     kernel : str, Kernel or callable, default="local_scaling"
@@ -214,10 +215,6 @@ class SpectralClustering(KernelKMeans):
         ``"gower"`` or ``"precomputed"``; a kernel of `mdh_dask.kernels` or a function, as for `KernelPCAFeatures`.
     n_landmarks : int, default=1000
         Number of rows to which the affinities of all rows are computed. The time of a pass is in proportion to it.
-    number_rule : {"alignment", "gap"}, default="alignment"
-        Rule for the number of eigenvectors. ``"alignment"``: the largest number of eigenvectors, at least two, that can
-        be rotated until every row has one large entry (Zelnik-Manor and Perona). ``"gap"``: as many as there are before
-        the largest gap between eigenvalues.
 
     Attributes
     ----------
@@ -252,14 +249,12 @@ class SpectralClustering(KernelKMeans):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(AFFINITIES), Kernel, callable],
-        "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
 
     kernel_parameter: ClassVar[str | None] = "kernel"
     feature_map: Any = field(init=False, default=None)
     kernel: str | Kernel | Callable = "local_scaling"
     n_landmarks: int = 1000
-    number_rule: str = "alignment"
 
     def _new_feature_map(self, seed: int) -> SpectralFeatures:
         return SpectralFeatures(
@@ -267,7 +262,6 @@ class SpectralClustering(KernelKMeans):
             n_components=self.n_clusters,
             max_components=self.max_clusters,
             n_landmarks=self.n_landmarks,
-            number_rule=self.number_rule,
             scale=self.scale,
             random_state=seed,
             progress=self.progress,
@@ -283,13 +277,12 @@ class SpectralClustering(KernelKMeans):
 
     def _reason(self) -> str:
         values = ", ".join(f"{value:.2g}" for value in self.feature_map_.eigenvalues_)  # type: ignore[union-attr]
-        if self.n_clusters_ == 1 and self.number_rule == "alignment":
+        if self.n_clusters_ == 1:
             return f"all rows have the same affinities; the eigenvalue is {values}"
-        rules = {
-            "alignment": "is the most eigenvectors that can be turned until every row has one large entry, and never 1",
-            "gap": "is the number of eigenvalues before the largest gap",
-        }
-        return f"with number_rule={self.number_rule!r} this {rules[self.number_rule]}; the eigenvalues are {values}"
+        return (
+            "this is the most eigenvectors that can be turned until every row has one large entry, and never 1; the "
+            f"eigenvalues are {values}"
+        )
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = super()._passes(n_rows, n_columns)

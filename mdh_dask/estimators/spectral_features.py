@@ -8,8 +8,8 @@ from .._state import FeatureMap
 from .._typing import Floats
 from ..chunks import Pass, Plan
 from ..kernels import NystromMap, nystrom_map
-from ..kernels.spectral import NUMBER_RULES, SAMPLE, AffinitySums, SpectralMap, affinity_map, spectral_map
-from .constraints import Interval, StrOptions
+from ..kernels.spectral import SAMPLE, AffinitySums, SpectralMap, affinity_map, spectral_map
+from .constraints import Interval
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
 from .planned import FeatureTransformer
@@ -25,13 +25,10 @@ class SpectralFeatures(KernelPCAFeatures):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of eigenvectors; None to find it by `number_rule`.
+        Number of eigenvectors; None for the largest number, at least two, that can be rotated until every row has one
+        large entry (Zelnik-Manor and Perona).
     max_components : int, default=20
         Most eigenvectors to find.
-    number_rule : {"alignment", "gap"}, default="alignment"
-        Rule for the number of eigenvectors. ``"alignment"``: the largest number of eigenvectors, at least two, that can
-        be rotated until every row has one large entry. ``"gap"``: as many as there are before the largest gap between
-        eigenvalues.
 
     Attributes
     ----------
@@ -71,13 +68,11 @@ class SpectralFeatures(KernelPCAFeatures):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_components": [Interval(Integral, 1, None, closed="left")],
-        "number_rule": [StrOptions(set(NUMBER_RULES))],
     }
 
     explained_variance_ratio_ = None
     variance: float = field(init=False, default=1.0)
     max_components: int = 20
-    number_rule: str = "alignment"
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         wanted = SAMPLE * self.n_landmarks
@@ -90,7 +85,7 @@ class SpectralFeatures(KernelPCAFeatures):
         return self._of_sample(base, chosen.standardised, sums)
 
     def _of_sample(self, base: NystromMap, sample: Floats, sums: Floats | None) -> FeatureMap:
-        return spectral_map(base, sample, sums, self.n_components, self.max_components, self.number_rule)
+        return spectral_map(base, sample, sums, self.n_components, self.max_components)
 
     def _adopt(self, feature_map: Any) -> None:
         FeatureTransformer._adopt(self, feature_map)
@@ -145,7 +140,6 @@ class AffinityFeatures(SpectralFeatures):
 
     n_components: int = 100
     max_components: int = field(init=False, default=100)
-    number_rule: str = field(init=False, default="alignment")
 
     def _of_sample(self, base: NystromMap, sample: Floats, sums: Floats | None) -> FeatureMap:
         return affinity_map(base, sample, sums, self.n_components)

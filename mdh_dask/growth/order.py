@@ -140,7 +140,7 @@ def _number_of_groups(root: Branch, standardise: Standardiser) -> int:
         return 1
     of = normalised(rows.copy(), rows.sum(axis=0))
     n = min(MOST_GROUPS + 1, int(np.count_nonzero(of.values > POSITIVE)))
-    return by_alignment(of.values[:n], of.entries(n), MOST_GROUPS)
+    return by_alignment(of.entries(n), MOST_GROUPS)
 
 
 def _sample_of(branch: Branch, standardise: Standardiser) -> Floats:

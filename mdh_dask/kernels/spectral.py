@@ -1,4 +1,4 @@
-"""The spectral embedding of all rows by their affinities to landmarks, and rules for the number of clusters."""
+"""The spectral embedding of all rows by their affinities to landmarks, and the number of clusters."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -102,7 +102,6 @@ def spectral_map(
     sums: Floats | None,
     n_components: int | None,
     most: int,
-    number_rule: str = "alignment",
 ) -> SpectralMap:
     """Return the spectral embedding of rows by their affinities to landmarks (Fowlkes et al. 2004).
 
@@ -113,16 +112,14 @@ def spectral_map(
     base: not centred, so that inner products of its features approximate affinities.
     sample (n, n_features): standardised rows, for which the eigenvectors are computed.
     sums (n_landmarks,): sums of the affinities of all rows; None if the sample holds all rows.
-    n_components: number of eigenvectors; None for that of the rule.
-    most: most eigenvectors that the rule may choose.
-    number_rule: a name in `NUMBER_RULES`.
+    n_components: number of eigenvectors; None for that of `by_alignment`.
+    most: most eigenvectors to choose.
     """
     with one_blas_thread():
         of, projection = _decomposed(base, sample, sums)
         positive = int(np.count_nonzero(of.values > POSITIVE))
         tried = min(most + 1, positive)
-        leading = of.values[:tried], of.entries(tried)
-        k = min(n_components or NUMBER_RULES[number_rule](*leading, most), positive)
+        k = min(n_components or by_alignment(of.entries(tried), most), positive)
         vectors = of.vectors[:, :k] * signs_of(of.vectors[:, :k])
         rotated = projection @ (vectors / np.sqrt(of.values[:k]))
     embedding = replace(base, projection=rotated, intercept=np.zeros(k))
@@ -167,26 +164,12 @@ def _affinities(base: NystromMap, blocks: Iterator[Floats]) -> Iterator[Floats]:
             yield values[: len(block)].copy()
 
 
-def by_gap(values: Floats, entries: Floats, most: int) -> int:
-    """Return the number of leading eigenvalues before the largest gap; those that are not given are zero.
-
-    Examples
-    --------
-    >>> by_gap(np.array([1.0, 0.98, 0.95, 0.5, 0.45]), np.empty((0, 5)), 4)
-    3
-    """
-    leading = np.zeros(most + 1)
-    leading[: len(values)] = values[: most + 1]
-    return int(np.argmax(leading[:-1] - leading[1:])) + 1
-
-
-def by_alignment(values: Floats, entries: Floats, most: int) -> int:
+def by_alignment(entries: Floats, most: int) -> int:
     """Return the largest number of eigenvectors that rotate to one large entry for every row, at least two.
 
     L. Zelnik-Manor and P. Perona, Self-tuning spectral clustering, 2004, section 3. The rotation of one more
     eigenvector begins at that of the ones before.
 
-    values (k,): eigenvalues.
     entries (n, k): eigenvectors as columns; at most `MOST_ROWS` rows are used.
     most: largest number.
     """
@@ -209,7 +192,3 @@ def alignments(entries: Floats) -> Floats:
             last = cost
         qualities.append(1 - (cost - 1) / k)
     return np.array(qualities)
-
-
-NUMBER_RULES: dict[str, Callable[[Floats, Floats, int], int]] = {"gap": by_gap, "alignment": by_alignment}
-"""Functions of the eigenvalues in descending order, the rows' entries in the eigenvectors, and the largest number."""
