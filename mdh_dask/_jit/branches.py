@@ -13,12 +13,15 @@ import numpy as np
 from .._numba import jit, part
 from .._typing import Floats, Integers
 from .jitter import jitter_tile
-from .vectors import combine_rows
+from .vectors import combine_rows, inner
 
 TILE = 64
 
 WIDE = 64
 """Rows with more features are transposed a square at a time, so that the written lines stay cached."""
+
+CHAIN = 32
+"""Most nodes of a chain for which a tile of rows is transposed once."""
 
 BLOCK = 8192
 """Rows that pass through the whole tree before the next ones: few enough for the processor's second cache."""
@@ -66,12 +69,27 @@ def sweep_branches(rows, routes, measures, hashes, jitter):
     order, spare = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     start, stop = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     start[0] = 0  # the others follow from their parents
+    in_chain, chain = np.zeros(n_nodes, dtype=np.bool_), np.empty(CHAIN, dtype=np.int64)
+    chains = jitter.columns.shape[0] == 0 and measures.extremes.shape[3] == 0
     for begin in range(0, n, BLOCK):
         stop[0] = min(BLOCK, n - begin)
         for i in range(stop[0]):
             order[i] = begin + i
         for node in range(n_nodes):
+            if in_chain[node]:
+                continue
             here = order[start[node] : stop[node]]
+            n_chain, end = chain_from(node, left, right, chain) if chains else (0, node)
+            if n_chain > 1:
+                for c in range(n_chain):
+                    in_chain[chain[c]] = chain[c] != node
+                    for child in (left[chain[c]], right[chain[c]]):
+                        start[child] = stop[child] = 0  # a leaf, whose rows are known then, or in the chain
+                start[end], stop[end] = (
+                    start[node],
+                    start[node] + visit_chain(rows, here, chain[:n_chain], leaf, hashes, routes, measures),
+                )
+                continue
             if left[node] >= 0 or first[node] < first[node + 1]:
                 n_left = visit_node(rows, here, node, spare, hashes, jitter, routes, measures)
             if left[node] >= 0:
@@ -82,6 +100,65 @@ def sweep_branches(rows, routes, measures, hashes, jitter):
                 for i in range(here.shape[0]):
                     leaf[here[i]] = node
     return leaf
+
+
+@part
+def chain_from(node, left, right, chain):
+    """Write the nodes from here on of which one child is a leaf and the other is not to `chain`.
+
+    Return how many there are, and the node that follows them.
+    """
+    n = 0
+    while n < chain.shape[0] and left[node] >= 0 and (left[left[node]] < 0) != (left[right[node]] < 0):
+        chain[n] = node
+        node = right[node] if left[left[node]] < 0 else left[node]
+        n += 1
+    return n, node
+
+
+@part
+def visit_chain(rows, here, chain, leaf, hashes, routes, measures):
+    """Count ``rows[here]`` at the nodes of a chain and its leaves as `visit_node` does, and write these leaves.
+
+    Reorder `here` so that the other rows come first, in their former order, and return their number.
+    """
+    first, scale = measures.first, 1.0 / measures.width
+    tile, sums, lane = np.empty((rows.shape[1], TILE)), np.empty(TILE), np.empty(TILE, dtype=np.int64)
+    n_left = 0
+    for start in range(0, here.shape[0], TILE):
+        n = fill_tile(rows, here, start, tile)
+        for i in range(n):
+            lane[i] = i
+        for node in chain:
+            for c in range(first[node], first[node + 1]):
+                combine_rows(measures.directions[c], tile, sums)
+                for i in lane[:n]:
+                    count_row((sums[i] - measures.origin[c]) * scale[c], node, c, hashes[here[start + i]], measures)
+            combine_rows(routes.planes[node], tile, sums)
+            n_on, leaf_is_left = 0, routes.left[routes.left[node]] < 0
+            beside = routes.left[node] if leaf_is_left else routes.right[node]
+            for i in lane[:n]:
+                if (sums[i] <= routes.thresholds[node]) != leaf_is_left:
+                    lane[n_on] = i
+                    n_on += 1
+                    continue
+                leaf[here[start + i]] = beside
+                for c in range(first[beside], first[beside + 1]):  # of few rows, one at a time
+                    along = inner(measures.directions[c], tile[:, i])
+                    count_row((along - measures.origin[c]) * scale[c], beside, c, hashes[here[start + i]], measures)
+            n = n_on
+        for i in lane[:n]:
+            here[n_left] = here[start + i]
+            n_left += 1
+    return n_left
+
+
+@part
+def count_row(place, node, c, hashed, measures):
+    """Count a row whose projection is so many bins above the origin of a direction."""
+    n_parts, top = np.uint64(measures.extremes.shape[1]), measures.counts.shape[2] - 1.0
+    part_of = (hashed >> np.uint64(measures.bit[node])) & (n_parts - np.uint64(1))
+    measures.counts[c, part_of, int(min(max(place, 0.0), top))] += 1
 
 
 @part
