@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from .estimators.models import load_model as load_model
     from .estimators.profiles import cluster_profiles as cluster_profiles
     from .estimators.registry import *
+    from .estimators.targets import Links as Links
     from .tree.structure import Tree as Tree
 
 ELSEWHERE = {
+    "Links": ".estimators.targets",
     "Tree": ".tree.structure",
     "cluster_profiles": ".estimators.profiles",
     "consensus": ".ensembles.labels",

@@ -19,14 +19,16 @@ class Extents:
     """Ranges of groups of rows along directions.
 
     low, high (n_directions, n_groups): smallest and largest projection of the rows of each group.
+    apart (n_pairs, 2) int: pairs of groups that should be separated; by default, all.
     """
 
     low: Floats
     high: Floats
+    apart: Integers | None = None
 
     def __getitem__(self, which: Any) -> Self:
         """Return the ranges along some of the directions."""
-        return type(self)(self.low[which], self.high[which])
+        return type(self)(self.low[which], self.high[which], self.apart)
 
     def on(self, origin: Floats, width: Floats, n_bins: int) -> tuple[Booleans, Booleans]:
         """Return which splits after bins cut a group, and which of the others separate two.
@@ -40,7 +42,11 @@ class Extents:
         )
         cut = _covered(first, last, n_bins)
         # A split after bin k separates two groups if the first ends in bin k or before and the second begins after it.
-        last, first = last.min(axis=1, keepdims=True), first.max(axis=1, keepdims=True)
+        if self.apart is None:
+            last, first = last.min(axis=1, keepdims=True), first.max(axis=1, keepdims=True)
+        else:
+            a, b = np.concatenate([self.apart, self.apart[:, ::-1]]).T
+            last, first = last[:, a], first[:, b]
         return cut, _covered(last, first, n_bins) & ~cut
 
 

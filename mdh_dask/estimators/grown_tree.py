@@ -200,7 +200,7 @@ class GrownTree(ClusterEstimator):
     def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
         if self._target is None:
             return (yield from grow(settings, shape, check))
-        grown, self._guides = yield from grow_by_labels(settings, shape, check)
+        grown, self._guides = yield from grow_by_labels(settings, shape, check, self._target.apart)
         return grown
 
     def _keep_exemplars(self, rows: RowArray) -> None:

@@ -26,12 +26,14 @@ from .mixed_pca import MixedPCA as MixedPCA
 from .models import form_of, of_form
 from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
 from .planned import FeatureTransformer
+from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .row_values import RowValues
 from .rows import MAP
 from .spectral_features import AffinityFeatures as AffinityFeatures
 from .spectral_features import SpectralFeatures as SpectralFeatures
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
+    "products": QuadraticFeatures,
     "gower": GowerFeatures,
     "mixed_pca": MixedPCA,
     "scaling": MultidimensionalScaling,
@@ -73,17 +75,18 @@ class Mapped(RowValues):
 
     Parameters
     ----------
-    feature_map : str or KernelPCAFeatures or GowerFeatures or None
+    feature_map : str or KernelPCAFeatures or GowerFeatures or QuadraticFeatures or None
         Map of the rows to features in which they are clustered, to find clusters that no hyperplane separates; None to
         cluster the rows themselves. The name of a kernel: ``"rbf"``, ``"local_scaling"``, ``"polynomial"``,
         ``"quadratic"``, ``"cosine"``, ``"nearest_neighbors"``, ``"heat"``, ``"isomap"``, ``"connectivity"`` or
         ``"precomputed"``; ``"gower"``: mixed columns with missing values; ``"mixed_pca"``: their latent variables;
         ``"scaling"``: multidimensional scaling; ``"spectral"``: the leading eigenvectors of affinities;
         ``"affinities"``: features whose inner products are affinities; ``"truncated_svd"``: products with singular
-        vectors, for texts; ``"unit_length"``: rows of length one, for embeddings; or a transformer, such as
-        `KernelPCAFeatures` or `GowerFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns
-        that a named map uses. For sparse rows of more than 1000 columns, None is ``"truncated_svd"``: their samples
-        would be too large as dense rows.
+        vectors, for texts; ``"unit_length"``: rows of length one, for embeddings; ``"products"``: at most 60 columns
+        and the products of two of them; or a transformer, such as `KernelPCAFeatures`, `GowerFeatures` or
+        `QuadraticFeatures`, which is cloned. Features are not scaled; `scale` applies to the columns that a named map
+        uses. For sparse rows of more than 1000 columns, None is ``"truncated_svd"``: their samples would be too large
+        as dense rows.
     cache : {"auto", "memory"} or None
         Cache for the features of lazy rows between passes: the memory of the workers. ``"auto"``: if they take at most
         a quarter of it. Otherwise, and with None, they are computed again in every pass.

@@ -1,9 +1,12 @@
-"""Labels of some rows that `fit` takes as `y`."""
+"""Labels of some rows, or links between rows, that `fit` takes as `y`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Booleans, Integers, RowArray
@@ -26,14 +29,86 @@ class Target(NamedTuple):
         -1 for rows without a label.
     names : array of str, optional
         Texts that the labels encode.
+    apart : integer array of shape (n_pairs, 2), optional
+        Pairs of labels to be separated; by default, all.
     """
 
     labels: RowArray
     names: AnyArray | None = None
+    apart: Integers | None = None
 
     def named(self, labels: Integers) -> AnyArray:
         """Return labels as they were given."""
         return labels if self.names is None else self.names[labels]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Pairs of rows that belong together and pairs that do not, to be passed to `fit` of a tree as `y`.
+
+    Parameters
+    ----------
+    must : sequence of pairs of int
+        Numbers of two rows that should be in the same cluster. Links form chains: rows that are linked to the same row
+        are linked to each other.
+    cannot : sequence of pairs of int
+        Numbers of two rows that should be in different clusters.
+
+    Notes
+    -----
+    No split of the tree cuts a group of linked rows. Groups that cannot be linked are separated wherever the density
+    has a valley between them.
+
+    Examples
+    --------
+    >>> from mdh_dask import RandomProjectionTree
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2)) + np.repeat([[-9, 0], [0, 0], [9, 0]], 100, axis=0)
+    >>> RandomProjectionTree().fit(X).n_clusters_
+    3
+    >>> model = RandomProjectionTree().fit(X, Links(must=[(0, 150)]))
+    >>> model.n_clusters_, bool(model.labels_[0] == model.labels_[150])
+    (2, True)
+    """
+
+    must: Iterable[tuple[int, int]] = ()
+    cannot: Iterable[tuple[int, int]] = ()
+
+    def target(self, n_rows: int) -> Target:
+        """Return the groups of linked rows as labels.
+
+        Raises
+        ------
+        ValueError
+            If a pair is not two rows, or rows that cannot be linked are linked by others.
+        """
+        must, cannot = _pairs("must", self.must, n_rows), _pairs("cannot", self.cannot, n_rows)
+        rows, place = np.unique(np.concatenate([must, cannot]), return_inverse=True)
+        place = place.reshape(-1, 2)
+        first, second = place[: len(must)].T
+        graph = coo_array((np.ones(len(must)), (first, second)), shape=(len(rows), len(rows)))
+        group = connected_components(graph, directed=False)[1].astype(np.int64)
+        apart = group[place[len(must) :]]
+        if (both := np.flatnonzero(apart[:, 0] == apart[:, 1])).size:
+            raise ValueError(
+                f"expected rows that cannot be linked in different groups; rows {cannot[both[0]].tolist()} are linked "
+                "by must: leave out one of the links"
+            )
+        labels = np.full(n_rows, UNLABELLED, dtype=np.int64)
+        labels[rows] = group
+        return Target(labels, apart=np.unique(np.sort(apart, axis=1), axis=0))
+
+
+def _pairs(name: str, given: Any, n_rows: int) -> Integers:
+    pairs = np.array(list(given))
+    if pairs.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"expected pairs of row numbers for {name}, such as [(0, 7), (3, 9)]; got {given!r:.80}")
+    if pairs.min() < 0 or pairs.max() >= n_rows:
+        outside = pairs[(pairs < 0) | (pairs >= n_rows)][0]
+        raise ValueError(f"expected row numbers from 0 to {n_rows - 1} for {name}; got {outside}")
+    return pairs.astype(np.int64)
 
 
 def partial_target(y: Any, n_rows: int) -> Target | None:
@@ -45,6 +120,8 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
     """
     if y is None:
         return None
+    if isinstance(y, Links):
+        return y.target(n_rows)
     labels = known_labels(y)
     if is_dask(labels):
         if labels.dtype.kind != "f":

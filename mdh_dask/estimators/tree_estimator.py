@@ -1,15 +1,25 @@
 """The public methods of fitted trees."""
 
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Floats, Integers
+from ..chunks import merge_chunks, reduce_rows, run
+from ..growth.leading import leading_directions
+from ..summaries.passes import NearestRows
 from ..tree.clusters import Level
-from .checks import rows_of_share
+from .checks import check_first_look, rows_of_share
 from .editing import cut, extract, with_tree
 from .explaining import why_clusters
 from .grown_tree import GrownTree
+from .missing import complete_rows
+from .targets import encoded
 from .updating import partial_fit, regrow
 
 COMES_TO_ITS_TURN = ("scatter", "eigenvalue")
@@ -29,12 +39,12 @@ class TreeEstimator(GrownTree):
         ----------
         X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
             Numbers without NaN and infinities. Dask arrays need known row chunks.
-        y : array-like or Dask array of shape (n_samples,), or None
+        y : array-like or Dask array of shape (n_samples,), Links, or None
             Labels of some rows, -1 for the others, as integers; texts if `y` is in memory, "-1" or "" for the others.
-            Masked labels are none, nor are missing ones (NaN, None) if `y` is in memory. No split cuts the rows of one
-            label; a valley between different labels needs no test. Anything else, such as the classes of all rows that
-            a pipeline passes on, also if they are -1 and 1, is ignored: clusters should not follow what they are later
-            compared with. At most 100,000 labelled rows are used.
+            Masked labels are none, nor are missing ones (NaN, None) if `y` is in memory. Or links between rows. No
+            split cuts the rows of one label; a valley between different labels needs no test. Anything else, such as
+            the classes of all rows that a pipeline passes on, also if they are -1 and 1, is ignored: clusters
+            should not follow what they are later compared with. At most 100,000 labelled rows are used.
         sample_weight : array-like or Dask array of shape (n_samples,), or None
             How many equal rows each row stands for: whole numbers from 0, also as floats. They are held in memory.
         groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
@@ -87,6 +97,94 @@ class TreeEstimator(GrownTree):
     def levels_(self) -> tuple[Level, ...]:
         """Cuts of the tree at several depths of its valleys, from one cluster to all; `cut` makes models of them."""
         return self.tree_.levels()
+
+    def directions(self, X: Any, n: int = 2) -> Floats:
+        """Return several directions along which rows fall into clusters, to look at them in few dimensions.
+
+        The first is the best direction of all rows, as at the root of the tree; each further one is the best of the
+        rows without their components along those before (deflation).
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+        n : int, default=2
+            Number of directions.
+
+        Returns
+        -------
+        ndarray of shape (at most n, n_features), float64
+            Directions for raw rows, orthogonal and of length one in units of the scaled columns; ``X @ directions.T``
+            are the coordinates. With a feature map, directions of the features. Fewer than `n` if the rows do not vary
+            across those before.
+
+        Notes
+        -----
+        One pass, and with a feature map one that maps the rows; directions are those of `sample_size` rows. Source: D.
+        Hofmeyr and N. Pavlidis, PPCI: an R package for cluster identification using projection pursuit, The R Journal
+        11, 2019.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import ClusterabilityTree
+        >>> rng = np.random.default_rng(0)
+        >>> corners = np.array([[0, 0], [9, 0], [0, 12], [9, 12]]) @ np.eye(2, 5)
+        >>> X = rng.normal(size=(800, 5)) + np.repeat(corners, 200, axis=0)
+        >>> model = ClusterabilityTree(scale=False).fit(X)
+        >>> V = model.directions(X, 2)
+        >>> bool(np.abs(V @ V.T - np.eye(2)).max() < 1e-6), bool(np.abs(V[:, 2:]).max() < 0.1)
+        (True, True)
+        """
+        check_is_fitted(self)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"expected a positive integer for n, the number of directions; got {n!r}")
+        model = copy(self)  # projections may keep what they pursued
+        rows, _ = complete_rows(model, model._read(X).array)
+        settings = model._settings(rows.shape[0], model._seed())
+        if model.feature_map_ is not None:
+            rows, settings = model.feature_map_.transform(model._typed(rows)), replace(settings, scale=False)
+        shape = (rows.shape[0], rows.shape[1])
+        plan = leading_directions(settings, shape, partial(check_first_look, names=model._names), n)
+        found: Floats = run(plan, merge_chunks(rows), announce=model._bar)[0]
+        return found
+
+    def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:
+        """Return the numbers of rows whose labels are worth asking for: those nearest to the separators.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+        n : int, default=10
+            Number of rows.
+        y : array-like or Dask array of shape (n_samples,), optional
+            Labels as for `fit`; rows that have one are not suggested.
+
+        Returns
+        -------
+        ndarray of shape (at most n,), int64
+            Row numbers from 0: of each cluster in turn, the nearest to a separator first; see `boundary_distance`.
+
+        Notes
+        -----
+        One pass.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mdh_dask import RandomProjectionTree
+        >>> x = np.concatenate([np.linspace(0, 4, 200), np.linspace(6, 10, 200)])[:, None]
+        >>> np.sort(RandomProjectionTree().fit(x).suggest_labels(x, 4))
+        array([198, 199, 200, 201])
+        """
+        if n < 1:
+            raise ValueError(f"expected a positive number of rows for n; got {n}")
+        distances, labels = self.boundary_distance(X), self.cluster_labels(X)
+        known = () if y is None else (encoded(y, distances.shape[0]).labels,)
+        progress = self._bar("looking for rows to label")
+        found: Integers = reduce_rows(NearestRows(n, self._seed()), distances, labels, *known, progress=progress)
+        return found
 
     def why(self, cluster: int | None = None) -> str:
         """Return in words what each cluster is, and why it is not split further; of one cluster, what to try next.

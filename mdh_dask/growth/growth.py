@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit.hashing import hash_numbers
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..projections.directions import Proposal, StandardDirections
@@ -118,13 +118,14 @@ def grow_from(
 
 
 def grow_by_labels(
-    settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]
+    settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], apart: Integers | None = None
 ) -> Plan[tuple[Grown, Guides | None]]:
     """Plan a tree that does not cut labelled classes, and separates them where the density has a valley.
 
     As many passes as `grow`.
 
     settings, shape, check: as for `grow`.
+    apart (n_pairs, 2): pairs of labels to be separated; by default, all.
     Returns a plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that
         of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
     """
@@ -132,11 +133,11 @@ def grow_by_labels(
         "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
     )
     check(look)
-    two_classes = labelled.n_labelled > 0 and bool((labelled.labels == 1).all())
+    two_classes = apart is None and labelled.n_labelled > 0 and bool((labelled.labels == 1).all())
     if not 0 < labelled.n_labelled < shape[0] or two_classes:
         logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
         return (yield from grow_from(settings, shape, look)), None
-    groups = Groups.of_labels(labelled.sample.rows, labelled.labels)
+    groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)
     grown = yield from grow_from(settings, shape, look, groups)
     return grown, Guides(groups, np.unique(labelled.labels), labelled.n_labelled)
 

@@ -30,27 +30,31 @@ class Groups:
 
     rows (n_labelled, n_features): rows as they are read, or standardised.
     group (n_labelled,) int: group of each row, ascending from 0 without gaps.
+    apart (n_pairs, 2) int: pairs of groups that should be separated; by default, all.
     """
 
     rows: AnyArray
     group: Integers
+    apart: Integers | None = None
 
     @classmethod
-    def of_labels(cls, rows: AnyArray, labels: AnyArray) -> Self:
-        """Return a group for each label."""
-        _, group = np.unique(labels, return_inverse=True)
+    def of_labels(cls, rows: AnyArray, labels: AnyArray, apart: Integers | None = None) -> Self:
+        """Return a group for each label; `apart` holds pairs of labels."""
+        known, group = np.unique(labels, return_inverse=True)
         order = np.argsort(group, kind="stable")
-        return cls(rows[order], group[order])
+        if apart is not None:
+            apart = np.searchsorted(known, apart[np.isin(apart, known).all(axis=1)])
+        return cls(rows[order], group[order], apart)
 
     def take(self, which: AnyArray) -> "Groups | None":
         """Return the groups of some of the rows, or None if these are none."""
         if not which.any():
             return None
-        return Groups.of_labels(self.rows[which], self.group[which])
+        return Groups.of_labels(self.rows[which], self.group[which], self.apart)
 
     def standardised(self, standardise: Standardiser) -> Self:
         """Return the groups of the standardised rows."""
-        return type(self)(standardise(self.rows), self.group)
+        return type(self)(standardise(self.rows), self.group, self.apart)
 
     @cached_property
     def first(self) -> Integers:
@@ -58,8 +62,11 @@ class Groups:
         return np.flatnonzero(np.diff(self.group, prepend=-1))
 
     def apart_from(self, group: int) -> Integers:
-        """Return the other groups."""
-        return np.setdiff1d(np.arange(len(self.first)), [group])
+        """Return the groups that should be separated from one."""
+        if self.apart is None:
+            return np.setdiff1d(np.arange(len(self.first)), [group])
+        pairs = np.concatenate([self.apart, self.apart[:, ::-1]])
+        return np.unique(pairs[pairs[:, 0] == group, 1])
 
     def along(self, directions: Floats) -> Extents:
         """Return the ranges of the groups along directions, shape (n_directions, n_features)."""
@@ -70,7 +77,7 @@ class Groups:
             projections = directions[i : i + step].astype(np.float64) @ rows
             low[i : i + step] = np.minimum.reduceat(projections, self.first, axis=1)
             high[i : i + step] = np.maximum.reduceat(projections, self.first, axis=1)
-        return Extents(low, high)
+        return Extents(low, high, self.apart)
 
 
 @storable

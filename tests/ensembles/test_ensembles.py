@@ -172,7 +172,7 @@ class TestConsensusClustering:
     @pytest.mark.parametrize(
         "turns",
         [
-            [RandomProjectionTree(n_projections=5, feature_map="quadratic"), QUICK],
+            [RandomProjectionTree(n_projections=5, feature_map="products"), QUICK],
             [HierarchicalKernelMDH(), RandomProjectionTree(n_projections=5, feature_map="scaling")],
         ],
         ids=["products and rows", "kernel and scaling"],

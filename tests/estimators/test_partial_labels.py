@@ -13,6 +13,7 @@ from strategies import seeds
 from mdh_dask import (
     DivisiveClustering,
     HierarchicalMDH,
+    Links,
     MinimumDensityHyperplane,
     RandomProjectionTree,
     load_model,
@@ -140,6 +141,38 @@ def test_lazy_classes_of_all_rows_are_ignored_after_the_first_pass(classes):
     assert (given.n_passes_, given.label_counts_) == (alone.n_passes_, None)
 
 
+def test_links_hold_rows_together_and_apart():
+    X, truth = three_groups()
+    first, second, third = (np.flatnonzero(truth == c)[:2] for c in range(3))
+    must = [(first[0], second[0]), (second[0], second[1])]
+    model = RandomProjectionTree(n_projections=50).fit(X, Links(must=must, cannot=[(first[1], third[0])]))
+    labels = np.asarray(model.labels_)
+    assert len(set(labels[[first[0], *second]])) == 1
+    assert labels[first[1]] != labels[third[0]]
+    assert model.n_clusters_ == 2
+
+
+def test_groups_without_a_link_that_keeps_them_apart_are_not_split():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    assert RandomProjectionTree(n_projections=50).fit(X, Links(must=[(0, 1), (2, 3), (4, 5)])).n_clusters_ == 1
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        (Links(must=[(0, 1), (1, 2)], cannot=[(2, 0)]), r"rows \[2, 0\] are linked by must"),
+        (Links(must=[(0, 900)]), "expected row numbers from 0 to 899 for must; got 900"),
+        (Links(cannot=[(0, 1, 2)]), r"expected pairs of row numbers for cannot, such as \[\(0, 7\)"),
+    ],
+    ids=["contradiction", "outside", "triple"],
+)
+def test_links_that_cannot_be_are_refused(links, message):
+    X, _ = three_groups()
+    with pytest.raises(ValueError, match=message):
+        RandomProjectionTree(n_projections=50).fit(X, links)
+
+
 @pytest.mark.slow
 def test_refinement_and_merging_respect_the_labels():
     X, truth = three_groups()
@@ -166,15 +199,33 @@ def test_masks_of_groups_are_those_of_rows_one_by_one(seed, n_groups, n_directio
     rng = np.random.default_rng(seed)
     group = np.sort(np.append(rng.integers(0, n_groups, 6), np.arange(n_groups)))
     projections = rng.uniform(0, 8, (n_directions, len(group)))
+    apart = rng.integers(0, n_groups, (2, 2))
     low, high = (
         np.stack([f(projections[:, group == g], axis=1) for g in range(n_groups)], 1) for f in (np.min, np.max)
     )
-    cut, separating = Extents(low, high).on(np.zeros(n_directions), np.ones(n_directions), 8)
+    cut, separating = Extents(low, high, apart).on(np.zeros(n_directions), np.ones(n_directions), 8)
     for j in range(n_directions):
         for k in range(8):
             below = [set((projections[j, group == g] < k + 1).tolist()) for g in range(n_groups)]
             assert cut[j, k] == any(len(sides) > 1 for sides in below)
-            assert separating[j, k] == (not cut[j, k] and any(sides != below[0] for sides in below))
+            assert separating[j, k] == (not cut[j, k] and any(below[a] != below[b] for a, b in apart))
+
+
+@pytest.mark.slow
+def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_label():
+    X, truth = three_groups()
+    y = partial(truth)
+    model = RandomProjectionTree(n_projections=50).fit(X, y)
+    found = model.suggest_labels(X, 12, y)
+    distance, labels = model.boundary_distance(X), np.asarray(model.labels_)
+    for cluster in range(3):
+        free = np.flatnonzero((labels == cluster) & (y < 0))
+        assert set(found[labels[found] == cluster]) == set(free[np.argsort(distance[free])[:4]])
+    lazy = model.suggest_labels(da.from_array(X, chunks=(97, 3)), 12, da.from_array(y, chunks=200))
+    np.testing.assert_array_equal(lazy, found)
+    assert len(model.suggest_labels(X[:5], 12)) == 5
+    with pytest.raises(ValueError, match="expected a positive number of rows for n; got 0"):
+        model.suggest_labels(X, 0)
 
 
 def hidden(y, dtype):

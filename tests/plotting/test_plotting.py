@@ -129,7 +129,7 @@ def test_a_fitted_model_is_drawn_as_its_tree_and_rows_may_be_a_frame():
 
 def test_the_rows_of_a_model_with_a_feature_map_are_drawn_by_their_features():
     rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
-    model = PCATree(feature_map="quadratic").fit(rows)
+    model = PCATree(feature_map="products").fit(rows)
     features = model.feature_map_.transform(rows)
     drawn, same = (plot_scatter(*pair).collections[0] for pair in ((model, rows), (model.tree_, features)))
     np.testing.assert_array_equal(drawn.get_offsets(), same.get_offsets())

@@ -140,6 +140,14 @@ class TestTree:
         assert loaded.get_params(deep=False).keys() == models[0].get_params(deep=False).keys()
         np.testing.assert_array_equal(loaded.predict(X), models[0].labels_)
 
+    def test_directions_for_a_picture_separate_the_groups(self):
+        X = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(9 * np.eye(3), 200, axis=0)
+        model = HierarchicalSpectral(max_clusters=3, feature_map=AffinityFeatures(kernel="rbf")).fit(X)
+        plane = model.feature_map_.transform(X) @ model.directions(X, 2).T
+        means = plane.reshape(3, 200, 2).mean(axis=1)
+        apart = np.linalg.norm(means[[0, 0, 1]] - means[[1, 2, 2]], axis=1)
+        assert apart.min() > 2 * plane.reshape(3, 200, 2).std(axis=1).max()
+
     def test_an_update_divides_new_rows_by_hyperplanes_through_the_origin_too(self):
         old, new = (
             np.random.default_rng(seed).normal(0, 0.5, (300, 2)) + np.repeat([[0, 0], [6, 0], [0, 6]], 100, axis=0)

@@ -13,6 +13,7 @@ from mdh_dask import (
     HierarchicalKernelMDH,
     HierarchicalMDH,
     KernelKMeans,
+    QuadraticFeatures,
     RandomProjectionTree,
     continued,
     load_model,
@@ -79,7 +80,7 @@ class TestContinued:
         assert events(continued(fitted(later), first, later)) == [("born", 2, None)]
 
     def test_a_tree_of_features_names_a_birth_in_an_update(self):
-        model = HierarchicalMDH(feature_map="quadratic").fit(FIRST)
+        model = HierarchicalMDH(feature_map=QuadraticFeatures()).fit(FIRST)
         model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=1))
         assert events(model) == [("born", 2, None)]
 
