@@ -19,8 +19,8 @@ from ..growth.merging import Merges, merged_cells
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows
 from ..growth.scaling import Standardiser, standardiser
 from ..growth.scoring import Scorer, bandwidth_of, candidates_for
-from ..projections.constrained import constrained_hyperplane
 from ..projections.directions import Proposal, StandardDirections
+from ..projections.thesis import constrained_hyperplane
 from ..splits.choose import SplitSelector
 from ..splits.rules import SplitRule
 from ..splits.stopping import StopRule

@@ -1,6 +1,6 @@
 """Divisive clustering with a choice for every part; the named methods are configurations of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..projections import Projection
@@ -23,32 +23,35 @@ class DivisiveClustering(DivisiveTree):
     ----------
     projection : str or callable
         Source of the directions of a branch: a name in `mdh_dask.projections.PROJECTIONS`, that is ``"pca"`` and
-        ``"ica"`` (principal and independent components), ``"mdh"`` (minimum density pursuit), ``"pursuit"`` (a search
-        for the largest index of TR-2003009), ``"two_means"`` (between the two means), ``"clusterability"`` or
-        ``"normalised_cut"`` (pursuits), ``"spectral"`` (by the second eigenvector of affinities that are inner products
-        of rows, for ``feature_map="affinities"``), or a family of random directions: ``"row_combinations"``
-        (combinations of the branch's rows, that is Gaussian directions with their covariance, and beside them the
-        single columns if there are at most 50) or one from thesis section 6.2.3, ``"uniform_sphere"``, ``"normal"``,
-        ``"bernoulli"`` or ``"achlioptas"``; or a function ``(rows, rng, n_directions) -> directions`` of the branch's
-        standardised sample and a NumPy generator, which returns an array of shape (at most n_directions, n_features),
-        or a pair of this and an array of thresholds along the directions, and may be called by several threads at once.
-        A model with a function cannot be saved.
+        ``"ica"`` (principal and independent components), ``"kurtosis"`` (of the least and the largest kurtosis),
+        ``"mdh"`` (minimum density pursuit), ``"pursuit"``, ``"genetic"`` or ``"brute_force"`` (searches for the largest
+        index of TR-2003009), ``"two_means"`` (between the two means), ``"clusterability"`` or ``"normalised_cut"``
+        (pursuits), ``"spectral"`` (by the second eigenvector of affinities that are inner products of rows, for
+        ``feature_map="affinities"``), or a family of random directions: ``"row_combinations"`` (combinations of the
+        branch's rows, that is Gaussian directions with their covariance, and beside them the single columns if there
+        are at most 50) or one from thesis section 6.2.3, ``"uniform_sphere"``, ``"normal"``, ``"bernoulli"`` or
+        ``"achlioptas"``; or a function
+        ``(rows, rng, n_directions) -> directions`` of the branch's standardised sample and a NumPy generator, which
+        returns an array of shape (at most n_directions, n_features), or a pair of this and an array of thresholds along
+        the directions, and may be called by several threads at once. A model with a function cannot be saved.
     n_projections : int
         Number of directions to score for every branch, 256 at a time; with the relative depth as the criterion, none
         after a valley beyond doubt (relative depth above 10).
-    criterion : str
-        Score of a direction: ``"relative_depth"``, ``"dip"``, ``"variance"`` or ``"kurtosis"`` (thesis section 6.2.6).
-        Of the best threshold (section 7.2.3): ``"sse"``: the least sum of squared distances from the means of both
-        sides, along a direction of length one; ``"clusterability"``: the largest ratio of the sums of squares between
-        and within the sides; ``"normalised_cut"``: the least normalised cut, for affinities that fall exponentially
-        over ten bandwidths; ``"eigenvalue"``: the least second eigenvalue of their normalised Laplacian.
-        ``"minimum_error"``: the separation of the two sides of the threshold of least error, times the depth of its
-        minimum (TR-2003009, section 3.1); ``"minimum_error_corrected"``: with the tails that the threshold cuts off.
+    criterion : str or list of str
+        Score of a direction; of several criteria, the mean rank among all directions that are scored:
+        ``"relative_depth"``, ``"dip"``, ``"variance"`` or ``"kurtosis"`` (thesis section 6.2.6). Of the best threshold
+        (section 7.2.3): ``"sse"``: the least sum of squared distances from the means of both sides, along a direction
+        of length one; ``"clusterability"``: the largest ratio of the sums of squares between and within the sides;
+        ``"normalised_cut"``: the least normalised cut, for affinities that fall exponentially over ten bandwidths;
+        ``"eigenvalue"``: the least second eigenvalue of their normalised Laplacian. ``"minimum_error"``: the separation
+        of the two sides of the threshold of least error, times the depth of its minimum (TR-2003009, section 3.1);
+        ``"minimum_error_corrected"``: with the tails that the threshold cuts off.
     threshold_rule : str
         Rule for the threshold along a direction. ``"relative_depth"``: in the deepest valley (thesis eq. 6.7);
         ``"minimum_density"``: where the density is lowest between the outermost modes; ``"mean"``: at the mean;
         ``"gap"``: in the middle of the widest gap between neighbouring projections, if that is at least a fifth of a
-        bandwidth wide; ``"proposed"``: at the threshold that the projection gives;
+        bandwidth wide; ``"spacing"``: in the widest gap after the normal distribution function of the mean and standard
+        deviation (Peña and Prieto, thesis section 8.2.3); ``"proposed"``: at the threshold that the projection gives;
         ``"minimum_error"`` and ``"minimum_error_corrected"``: where two normal distributions, fitted to the sides, make
         the least error (Kittler and Illingworth 1986); ``"two_means"`` and ``"normalised_cut"``: the threshold that the
         criteria ``"sse"`` and ``"normalised_cut"`` score. All but the first two need no valley: `min_relative_depth`
@@ -70,7 +73,10 @@ class DivisiveClustering(DivisiveTree):
         basin over the valley is at least the least relative depth times that below it. ``"null"``: the criterion
         exceeds a quantile for one direction of normal rows, which the best of many directions nearly always does;
         ``"search-null"``: a quantile for the best direction of the same search in normal rows. It is more powerful with
-        few rows than a hold-out, but mistakes long tails and skewness for clusters.
+        few rows than a hold-out, but mistakes long tails and skewness for clusters. ``"spacing"``: the gap is wider
+        than a quantile of the widest of normal rows, for few directions, as of ``projection="kurtosis"``, and
+        thresholds in gaps; wide gaps are seen among few rows only. The quantile is that of one direction that nobody
+        chose: in many columns, the best of a search exceeds it more often.
     n_candidates : int
         Number of directions of a branch to test one after another until a valley is accepted; the tests share
         ``1 - quantile``. All are counted on all rows, unless one was accepted on the sample and only has to be
@@ -101,7 +107,8 @@ class DivisiveClustering(DivisiveTree):
         distance of hyperplanes from the branch's mean, in standard deviations, in pursuits from components;
         ``max_components`` (50): with more columns or features, hyperplanes are pursued in the span of so many principal
         components of the branch and of the starts, or with None in all directions, as the starts ``"pca2"`` and
-        ``"random"`` always do. Of ``"pursuit"``: ``search``, as of `ProjectionPursuitTree`; ``population`` (20), the
+        ``"random"`` always do; ``subspace``: dimensions of a random subspace of each branch in which they are pursued
+        (thesis section 8.2.4). Of ``"pursuit"``: ``search``, as of `ProjectionPursuitTree`; ``population`` (20), the
         directions in a generation; ``crossover`` (0.8), the probability that a new direction takes its coordinates from
         two others; ``mutation`` (0.4), that a coordinate changes; ``step`` (0.1) between the directions of brute force,
         in radians; ``n_bins`` (100) of the histograms in a search; ``whiten`` (True): directions are drawn and moved in
@@ -136,7 +143,7 @@ class DivisiveClustering(DivisiveTree):
 
     projection: str | Projection = DivisiveTree.projection
     n_projections: int = DivisiveTree.n_projections
-    criterion: str = DivisiveTree.criterion
+    criterion: str | Sequence[str] = DivisiveTree.criterion
     threshold_rule: str = DivisiveTree.threshold_rule
     bandwidth: str | float = DivisiveTree.bandwidth
     stop_rule: str = DivisiveTree.stop_rule

@@ -18,7 +18,7 @@ from ..projections import FROM_ORIGIN, PROJECTIONS, WITH_COLUMNS
 from ..projections.directions import Proposal
 from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS
 from ..splits.choose import SplitSelector
-from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule
+from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search, shared_search
 from ..splits.stopping import STOP_RULES, StopRule
 from .checks import checked_proposal, rows_of_share
@@ -100,7 +100,7 @@ class DivisiveTree(TreeEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "projection": [StrOptions(PROJECTIONS.keys()), callable],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
-        "criterion": [StrOptions(CRITERIA.keys())],
+        "criterion": [StrOptions(CRITERIA.keys()), list, tuple],
         "threshold_rule": [StrOptions(THRESHOLD_RULES.keys())],
         "bandwidth": [StrOptions(BANDWIDTHS.keys()), Interval(Real, 0, None, closed="neither")],
         "stop_rule": [StrOptions(STOP_RULES.keys())],
@@ -196,7 +196,8 @@ class DivisiveTree(TreeEstimator):
         return proposal
 
     def _rule(self) -> SplitRule:
-        rule = SplitRule(self.criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
+        criterion = self.criterion if isinstance(self.criterion, str) else criteria_named(self.criterion)
+        rule = SplitRule(criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
         return replace(rule, criterion_first=self.criterion_first)
 
     def _search(self) -> Search:
@@ -226,10 +227,19 @@ class DivisiveTree(TreeEstimator):
                 "stop_rule='none'; got none: give max_clusters with order='scatter' or 'criterion', or max_levels, or "
                 "a stop rule"
             )
+        if len(self._rule().criteria) > 1 and (self.order == "criterion" or stop.compares_scores):
+            raise ValueError(
+                f"expected one criterion with order={self.order!r} and stop_rule={self.stop_rule!r}, as ranks in "
+                "different branches cannot be compared; got several: choose one, or another order and stop_rule"
+            )
         if self.order == "eigenvalue" and self.projection not in FROM_ORIGIN:
             raise ValueError(
                 f"expected projection='spectral' for order='eigenvalue', which is that of affinities; got "
                 f"{self.projection!r}: choose this projection, or another order"
+            )
+        if self.stop_rule == "spacing" and not self._rule().at.needs_extremes:
+            raise ValueError(
+                f"expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got {self.threshold_rule!r}"
             )
         if stop.needs is not None and given[stop.needs] is None:
             raise ValueError(f"expected a value of {stop.needs} for stop_rule={self.stop_rule!r}; got None")

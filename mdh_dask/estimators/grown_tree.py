@@ -49,7 +49,7 @@ class GrownTree(ClusterEstimator):
     # What methods fix; `DivisiveClustering` describes it, and has it as parameters.
     projection: str | Projection = "row_combinations"
     n_projections: int = 1000
-    criterion: str = "relative_depth"
+    criterion: str | Sequence[str] = "relative_depth"
     threshold_rule: str = "relative_depth"
     bandwidth: str | float = "normal"
     stop_rule: str = "hold-out"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple, get_args
 
@@ -14,7 +15,7 @@ from ..projections import PROJECTIONS
 from ..projections.bipartition import spectral_direction
 from ..projections.ica import UNMIXED, leading_components
 from ..projections.mdh import Starts, mdh_families
-from ..projections.random import single_columns
+from ..projections.random import in_random_subspace, single_columns
 from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
 from ..projections.starts import MOST_COMPONENTS
 from ..splits.rules import CRITERIA, SplitRule
@@ -63,12 +64,16 @@ def pursued(
     starts: Starts = "valleys",
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
+    subspace: int | None = None,
 ) -> list[Floats]:
     """Return the ends and the starts of pursuits of minimum density hyperplanes."""
-    return mdh_families(
-        branch.rows, branch.rng, starts=starts, alpha_max=alpha_max, max_components=max_components,
-        min_rows=branch.min_rows if branch.ends else np.inf, coarse=branch.coarse,
+    pursue = partial(
+        mdh_families, starts=starts, alpha_max=alpha_max, max_components=max_components,
+        min_rows=branch.min_rows if branch.ends else np.inf,
     )  # fmt: skip
+    if subspace is not None and subspace < branch.rows.shape[1]:
+        return in_random_subspace(pursue, branch.rows, branch.rng, subspace)
+    return pursue(branch.rows, branch.rng, coarse=branch.coarse)
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,10 @@ def searching(
     whiten: bool = True,
 ) -> Searching:
     """Return the search of projection pursuit for the direction with the best criterion of a rule."""
-    if CRITERIA[rule.criterion].depends_on_length:
+    if len(rule.criteria) > 1 or CRITERIA[rule.criteria[0]].depends_on_length:
         raise ValueError(
             f"expected a criterion for projection={SEARCHED!r} that does not depend on the variance, which is the same "
-            f"in all directions of a search; got {rule.criterion}"
+            f"in all directions of a search; got {', '.join(rule.criteria)}"
         )
     genetic = GeneticSearch(population, crossover, mutation)
     score = search_score(rule, bandwidth, n_bins)
@@ -125,6 +130,7 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
         "starts": [StrOptions(set(get_args(Starts)))],
         "alpha_max": [Interval(Real, 0, None, closed="neither")],
         "max_components": [None, Interval(Integral, 2, None, closed="left")],
+        "subspace": [None, Interval(Integral, 2, None, closed="left")],
     },
     SEARCHED: {
         "search": [StrOptions(set(get_args(SearchKind)))],

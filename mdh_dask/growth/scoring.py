@@ -126,7 +126,7 @@ class Scorer:
         """Return one score for each direction, minus infinity without an admissible split."""
         if self._only_depth:
             return self._depths(proposal, bins_per_bandwidth, self.rule.min_relative_depth)
-        scores = np.empty(len(proposal))
+        scores = np.empty((len(self.rule.criteria), len(proposal)))
         groups = None if self.groups is None else self.groups.standardised(self.standardise)
         for part, projections, resolution in self.projected(proposal, self.rows):
             directions = proposal.directions[part]
@@ -139,8 +139,8 @@ class Scorer:
             histograms = replace(histograms, length=directions.length, suggested=suggested, share=self.share)
             if groups is not None:
                 histograms = replace(histograms, extents=groups.along(directions.vectors))
-            scores[part] = self.rule.score(histograms, self.min_rows)
-        return scores
+            scores[:, part] = self.rule.scores(histograms, self.min_rows)
+        return self.rule.combined(scores)
 
     def _depths(self, proposal: Proposal, bins_per_bandwidth: float, least: float) -> Floats:
         """Return the lower bound of the relative depth along each direction; none after a split beyond doubt."""

@@ -17,7 +17,8 @@ from .mdh import mdh_families
 from .neighbourhoods import near_means, seeds_for_covariance
 from .pca import across_thin_directions, principal_components
 from .random import MOST_COLUMNS, RANDOM_PROJECTIONS, RandomProjection, row_combinations
-from .search import DirectionSearch
+from .search import DirectionSearch, SearchKind
+from .thesis import kurtosis_directions
 
 __all__ = ["FROM_ORIGIN", "PROJECTIONS", "WITH_COLUMNS", "Projection"]
 
@@ -39,8 +40,8 @@ def _combined_and_whitened(rows: AnyArray, rng: np.random.Generator, n_direction
     return np.concatenate([combined, *(part.astype(combined.dtype) for part in more if len(part))])
 
 
-def _searched(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
-    return DirectionSearch("auto", n_random=n_directions)(rows, rng, n_directions)
+def _searched(kind: SearchKind) -> Projection:
+    return lambda rows, rng, n_directions: DirectionSearch(kind, n_random=n_directions)(rows, rng, n_directions)
 
 
 def _pursued(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> list[Floats]:
@@ -53,12 +54,15 @@ PROJECTIONS: dict[str, Projection] = {
     **{name: _whatever_the_rows(family) for name, family in RANDOM_PROJECTIONS.items()},
     "pca": lambda rows, rng, n_directions: principal_components(rows, n_directions),
     "ica": lambda rows, rng, n_directions: leading_components(rows, n_directions),
+    "kurtosis": kurtosis_directions,
     "mdh": _pursued,
     "two_means": two_means_direction,
     "clusterability": clusterable_direction,
     "normalised_cut": cutting_direction,
     "spectral": spectral_direction,
-    "pursuit": _searched,
+    "pursuit": _searched("auto"),
+    "genetic": _searched("genetic"),
+    "brute_force": _searched("brute"),
 }
 
 WITH_COLUMNS = {"row_combinations", "mdh"}

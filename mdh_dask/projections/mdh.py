@@ -10,12 +10,12 @@ from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.bandwidth import BANDWIDTHS
 from ..density.kde import CERTAIN_DEPTH
-from .constrained import constrained_hyperplane
 from .ica import non_normal_directions
 from .pca import centred_rows, is_thin, scaled_components, whitening_of
 from .pursuit import MDHResult, growing_alphas, pursue
 from .random import NO_COLUMNS
 from .starts import MOST_COMPONENTS, Start, starts_along, valley_starts
+from .thesis import constrained_hyperplane
 
 Starts = Literal["balanced", "valleys", "pca2", "random"]
 """Names of the starts of pursuits; see `minimum_density_hyperplanes`."""
@@ -76,7 +76,7 @@ def minimum_density_hyperplanes(
     max_components: at least 2. With more features than this, hyperplanes are pursued in the span of this many principal
         components and of the starts; None to search all directions, as ``pca2`` and ``random`` do like the papers.
     solver: with ``"sqp"``, sequential quadratic programming turns and moves a hyperplane from each start at once,
-        within the last of its bounds: see `mdh_dask.projections.constrained`.
+        within the last of its bounds: see `mdh_dask.projections.thesis`.
     coarse: columns of few values, so that none of them alone is a start.
     Raises ValueError if a value is not finite.
     """

@@ -1,6 +1,6 @@
-"""Random directions: of a family (thesis section 6.2.3), or with the covariance of some rows."""
+"""Random directions: of a family (thesis section 6.2.3), with the covariance of some rows, or of a subspace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,3 +153,23 @@ def columns_without_ties(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> Integ
     # Sorting takes several times as long as the hashes that make it unnecessary for most columns.
     many[unsure] = (np.diff(np.sort(rows[:, unsure], axis=0), axis=0) > 0).sum(axis=0) + 1 > n / 2
     return np.setdiff1d(np.flatnonzero(many), coarse)
+
+
+def in_random_subspace(
+    propose: Callable[[AnyArray, np.random.Generator], Sequence[Floats]],
+    rows: AnyArray,
+    rng: np.random.Generator,
+    n_dimensions: int,
+) -> list[Floats]:
+    """Return the directions that a projection proposes for rows in a random subspace, as directions of the rows.
+
+    Distances within the subspace, times ``sqrt(n_features / n_dimensions)``, are those of the rows within a share e if
+    it has ``O(log n / e^2)`` dimensions (Johnson and Lindenstrauss).
+
+    propose: a function ``(rows, rng) -> families of directions``.
+    rows (n, n_features).
+    rng: draws the subspace, which is uniform, and is passed on.
+    n_dimensions: those of the subspace; fewer than columns.
+    """
+    basis = np.linalg.qr(rng.standard_normal((rows.shape[1], n_dimensions)))[0].T
+    return [family @ basis for family in propose(rows @ basis.T.astype(rows.dtype), rng)]

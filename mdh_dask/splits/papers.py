@@ -1,19 +1,29 @@
-"""Stop rules that reproduce the letter of a paper; other rules are safer.
+"""Stop rules and a threshold rule that reproduce the letter of a paper; other rules are safer.
 
-Those of hierarchical projection pursuit (TR-2003009, section 3.3) are for any criterion and threshold rule.
+Those of hierarchical projection pursuit (TR-2003009, section 3.3) are for any criterion and threshold rule. The gap
+rule of Peña and Prieto (thesis section 8.2.3) takes spacings that are too wide for normal rows.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.special import gammaln, ndtr
 
-from .._typing import Floats
+from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.indices import MinimumError
 from .rules import SplitRule
 from .search_null import Search, best_score_quantile, single_score_quantile
 from .stopping import STOP_RULES, NoTest, StopRule
+from .thresholds import THRESHOLD_RULES, Gap
+
+TAIL = 0.01
+"""Share of normal rows at either end whose spacings do not count: in long tails, all of them are wide."""
+
+CERTAIN = 20.0
+"""With as many spacings expected beyond a width, the widest is beyond it but for rounding errors."""
+
 
 FLAT = 1e-9
 """Differences of a density below this share of its height are rounding errors of its transform."""
@@ -107,6 +117,8 @@ class Null(_OfRule):
     As the split is along the best of many directions, this test as published splits nearly every cloud of rows.
     """
 
+    compares_scores: ClassVar[bool] = True
+
     def knowing(self, search: Search) -> Self:
         """See `StopRule`."""
         if search.rule.at.needs_extremes or search.rule.at.needs_thresholds:
@@ -152,6 +164,66 @@ def _lower_peak(density: Floats, k: int) -> float:
     return float(min(density[: k + 1].max(), density[k:].max()))
 
 
+class Spacing(Gap):
+    """The widest spacing of the projections after the normal distribution function of their mean and deviation.
+
+    The function makes normal projections uniform, so that gaps in the tails count less than those in the middle.
+    """
+
+    def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
+        """See `ThresholdRule`; gaps within a bin are not known."""
+        return self.score(histograms) > 0
+
+    def score(self, histograms: Histograms) -> Floats:
+        """See `ThresholdRule`."""
+        return spacings(histograms)
+
+    def follow(self, histogram: Histograms, existing: float) -> int:
+        """See `ThresholdRule`; its own gap, unless this has closed."""
+        k = histogram.bin_of(existing, 0)
+        return k if histogram.gaps[0][0, k] > 0 else int(self.score(histogram)[0].argmax())
+
+
+def spacings(histograms: Histograms) -> Floats:
+    """Return the spacing around the end of each bin, shape (n_directions, n_bins), zero in tails and within rows."""
+    gap, middle = histograms.gaps
+    sd = np.where(histograms.spread[1] > 0, histograms.spread[1], 1.0)[:, None]
+    low, high = (ndtr((middle + by * gap - histograms.mean[:, None]) / sd) for by in (-0.5, 0.5))
+    inner = (gap > 0) & (low > TAIL) & (high < 1 - TAIL)  # the middle is NaN where a side has no rows
+    return np.where(inner, high - low, 0.0)
+
+
+def widest_exceeds(x: float, n: int) -> float:
+    """Return the probability that the widest of the spacings of `n` uniform rows, and of the ends, exceeds `x`.
+
+    The sum over j of ``(-1)^(j + 1) C(n + 1, j) (1 - j x)^n`` for ``j x < 1`` (Fisher 1929).
+    """
+    if not 0 < x < 1:
+        return float(x <= 0)
+    if (n + 1) * (1 - x) ** n > CERTAIN:
+        return 1.0
+    j = np.arange(1, min(int(np.ceil(1 / x)), n + 2))
+    j = j[j * x < 1]
+    logs = gammaln(n + 2) - gammaln(j + 1) - gammaln(n + 2 - j) + n * np.log1p(-j * x)
+    return float(np.clip(-np.sum((-1.0) ** j * np.exp(logs)), 0, 1))
+
+
+@dataclass(frozen=True)
+class SpacingTest(StopRule):
+    """Accept a spacing that is wider than a quantile of the widest spacing of normal rows.
+
+    All rows choose the split and test it. The level is shared by the directions of a branch that are tested, not by all
+    that were scored or searched: it is for projections that propose few directions, and false splits are more frequent
+    than the level where these were found by a search in many columns.
+    """
+
+    def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
+        """See `StopRule`."""
+        if test.extremes is None or test.extremes.shape[-1] != test.counts.shape[-1]:
+            raise ValueError("expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got another")
+        return widest_exceeds(float(spacings(test)[0, k]), int(test.n_left[0, -1])) < (1 - self.quantile) / n_tests
+
+
 STOP_RULES |= {
     "known-number": KnownNumber,
     "known-levels": KnownLevels,
@@ -161,4 +233,6 @@ STOP_RULES |= {
     "integral-ratio": IntegralRatio,
     "null": Null,
     "search-null": SearchNull,
+    "spacing": SpacingTest,
 }
+THRESHOLD_RULES |= {"spacing": Spacing()}

@@ -3,9 +3,9 @@
 To add a criterion, add a `Criterion` to `CRITERIA`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -59,11 +59,20 @@ CRITERIA: dict[str, Criterion] = {
 smallest kurtosis; those of section 7.2.3; the index of hierarchical projection pursuit (TR-2003009, section 3.1)."""
 
 
+def criteria_named(names: Sequence[Any]) -> tuple[str, ...]:
+    """Return several different names of criteria, or raise an error."""
+    known = ", ".join(CRITERIA)
+    if not names or len({*names}) < len(names) or any(name not in CRITERIA for name in names):
+        raise ValueError(f"expected different names of criteria for criterion, from {known}; got {list(names)!r}")
+    return tuple(names)
+
+
 @dataclass(frozen=True)
 class SplitRule:
     """Score directions by a criterion and split them by a threshold rule.
 
-    criterion: a name in `CRITERIA`.
+    criterion: a name in `CRITERIA`, or several: directions are then scored by their mean rank among all that are
+        scored.
     alpha: splits farther than `alpha` standard deviations from the mean are not admissible.
     min_relative_depth: for thresholds in valleys, a relative depth of at most this is not admissible either.
     threshold_rule: a name in `THRESHOLD_RULES`.
@@ -71,11 +80,16 @@ class SplitRule:
         no split.
     """
 
-    criterion: str = "relative_depth"
+    criterion: str | tuple[str, ...] = "relative_depth"
     alpha: float | None = None
     min_relative_depth: float = 0.0
     threshold_rule: str = field(default="relative_depth", kw_only=True)
     criterion_first: bool = field(default=False, kw_only=True)
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of the criteria."""
+        return (self.criterion,) if isinstance(self.criterion, str) else self.criterion
 
     @property
     def at(self) -> ThresholdRule:
@@ -117,8 +131,21 @@ class SplitRule:
 
         Directions that separate labelled groups have higher scores than all others.
         """
+        return self.combined(self.scores(histograms, min_rows))
+
+    def combined(self, scores: Floats) -> Floats:
+        """Return one score per direction from those by each criterion, shape (n_criteria, n_directions)."""
+        if len(scores) == 1:
+            return scores[0]
+        from scipy.stats import rankdata  # imported late: half a second
+
+        ranks: Floats = rankdata(scores, axis=1).mean(axis=0)
+        return np.where((scores == -np.inf).all(axis=0), -np.inf, ranks)
+
+    def scores(self, histograms: Histograms, min_rows: float) -> Floats:
+        """Return the scores by each criterion, shape (n_criteria, n_directions)."""
         allowed = self._preferred(histograms, min_rows)
-        scores = np.asarray(CRITERIA[self.criterion].score(histograms, allowed))
+        scores = np.array([CRITERIA[name].score(histograms, allowed) for name in self.criteria])
         if histograms.separating is not None:
             # In the same order, but between -1 and 1.
             scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.separating).any(axis=1)

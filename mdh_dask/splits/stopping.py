@@ -32,6 +32,8 @@ class StopRule(ABC):
     """Whether the rule tests the relative depth of a valley, which need not be deepest at the split itself."""
     of_any_hyperplane: ClassVar[bool] = False
     """Whether the rule tests a hyperplane however it was found, by nothing but the relative depth."""
+    compares_scores: ClassVar[bool] = False
+    """Whether the rule compares the scores of different rows."""
     takes_groups: ClassVar[bool] = False
     """Whether the rule can be put to groups of dependent rows: it tests nothing, or a depth at its `level`."""
     needs: ClassVar[str | None] = None

@@ -8,7 +8,7 @@ from helpers import in_turns
 from scipy.stats import ortho_group
 
 from mdh_dask.density.bandwidth import BANDWIDTHS
-from mdh_dask.projections import DirectionSearch
+from mdh_dask.projections import PROJECTIONS, DirectionSearch
 from mdh_dask.projections.search import GeneticSearch, IndexScore, SearchSpace, ascend, unit
 from mdh_dask.splits.rules import CRITERIA, SplitRule
 from mdh_dask.splits.search_null import search_score
@@ -100,13 +100,12 @@ class TestCoordinates:
         assert SearchSpace.of(np.random.default_rng(0).normal(size=(400, 100)), True).n_dimensions == 50
 
 
-@pytest.mark.parametrize("kind", ["auto", "genetic", "brute"])
-def test_the_same_stream_gives_the_same_directions_and_another_stream_others(kind):
+@pytest.mark.parametrize("name", ["pursuit", "genetic", "brute_force"])
+def test_the_same_stream_gives_the_same_directions_and_another_stream_others(name):
     rows, _ = two_clusters(200, 3, gap=1.0)
-    search = DirectionSearch(kind, n_random=40)
-    a, b, other = (search(rows, np.random.default_rng(seed), 40) for seed in (0, 0, 1))
+    a, b, other = (PROJECTIONS[name](rows, np.random.default_rng(seed), 40) for seed in (0, 0, 1))
     np.testing.assert_array_equal(a, b)
-    assert np.array_equal(a, other) == (kind != "genetic")  # in three columns the grid is searched
+    assert np.array_equal(a, other) == (name != "genetic")  # in three columns the grid is searched
 
 
 @pytest.mark.parametrize("criterion", sorted(name for name, entry in CRITERIA.items() if not entry.depends_on_length))

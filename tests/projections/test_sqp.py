@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask.projections.constrained import ConstrainedDensity, constrained_hyperplane
 from mdh_dask.projections.mdh import MOST_COMPONENTS
+from mdh_dask.projections.thesis import ConstrainedDensity, constrained_hyperplane
 
 alphas = st.sampled_from([0.01, 0.3, 0.9, 1.5])
 bandwidths = st.sampled_from([0.1, 0.35, 1.0])

@@ -250,7 +250,7 @@ class TestSplitSelector:
         k = decision.histogram.bin_of(decision.threshold, 0)
         assert decision.depth == relative_depth_at(decision.histogram, k)
 
-    @pytest.mark.parametrize("stop", sorted(set(STOP_RULES) - {"search-null"}))
+    @pytest.mark.parametrize("stop", sorted(set(STOP_RULES) - {"search-null", "spacing"}))
     def test_only_hold_out_rules_choose_on_one_half_and_test_on_the_other(self, stop):
         # Clusters that only the half which chooses shows: the split is made unless the other half is asked.
         sample = np.empty(4000)
