@@ -139,10 +139,11 @@ def _gower(x, y, categorical, low, high, weights, missing, undefined):
     return 1 - difference / total if total else undefined
 
 
-def constant_shift_embedding(dissimilarities, n_components):
+def constant_shift_embedding(dissimilarities, n_components, shift=True):
     """Thesis eq. 3.4: coordinates of all rows, and the eigenvalues without the shift."""
     values, vectors = np.linalg.eigh(centred(-dissimilarities / 2))
-    return (vectors * np.sqrt(values - values[0]))[:, ::-1][:, :n_components], values[::-1]
+    shifted = values - (values[0] if shift else 0.0)
+    return (vectors * np.sqrt(shifted.clip(0)))[:, ::-1][:, :n_components], values[::-1]
 
 
 def mixed_posterior(row, loadings, intercepts, noise, counts, sweeps=400):

@@ -20,8 +20,8 @@ from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
 from ..growth.passes import Sample, rows_in_memory
 from ..growth.refine import ROUNDS, refine
 from ..growth.sampling import rows_held
+from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
-from ..kernels.spectral import SAMPLE
 from ..projections import Projection
 from ..summaries.columns import notes_on
 from ..summaries.evidence import table_of_cells

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .._random import generator
 from .._state import FeatureMap
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Pass, Plan, Together
@@ -13,7 +14,8 @@ from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..growth.typed import TypedLook, TypedPass
-from ..kernels import KERNELS, Gower, Kernel, NystromMap, nystrom_map, resolve_kernel
+from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
+from ..kernels.landmarks import SAMPLE
 from ..valleys.neighbours import distinct
 from .checks import categorical_columns, check_first_look, check_typed_look
 from .constraints import Interval, StrOptions
@@ -63,6 +65,10 @@ class KernelPCAFeatures(FeatureTransformer):
         Share of the landmarks' variance in the feature space that the components explain.
     n_components : int or None, default=None
         Number of components; None for as many as explain `variance`.
+    landmark_method : {"uniform", "kmeans++", "leverage"}, default="uniform"
+        Choice of the landmarks. ``"uniform"``: a uniform sample. From a sample of ten times as many rows,
+        ``"kmeans++"`` takes rows that are far apart, and ``"leverage"`` draws those that others explain least in the
+        feature space.
     scale : bool, default=True
         Whether to standardise the columns before the kernel. Gower's has its own scale.
 
@@ -112,12 +118,14 @@ class KernelPCAFeatures(FeatureTransformer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(KERNELS.keys()), Kernel, callable],
         "variance": [Interval(Real, 0, 1, closed="right")],
+        "landmark_method": [StrOptions(LANDMARKS.keys())],
     }
 
     kernel: str | Kernel | Callable = "local_scaling"
     n_landmarks: int = 1000
     variance: float = 0.9
     n_components: int | None = None
+    landmark_method: str = "uniform"
     scale: bool = True
     column_types: Any = "auto"
     random_state: Any = 0
@@ -129,16 +137,24 @@ class KernelPCAFeatures(FeatureTransformer):
         return self._kernel().typed
 
     def _check_rows(self, rows: RowArray) -> None:
-        if not self._kernel().uses_columns and rows.shape[0] != rows.shape[1]:
+        if self._kernel().uses_columns:
+            return
+        if rows.shape[0] != rows.shape[1]:
             raise ValueError(f"expected a square array for a precomputed kernel among all rows; got shape {rows.shape}")
+        if self.landmark_method != "uniform":
+            raise ValueError(
+                f"expected landmark_method='uniform' with a precomputed kernel; got {self.landmark_method!r}, which "
+                "needs coordinates"
+            )
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         """Plan the choice of the landmarks and the map."""
-        chosen = yield from self._chosen(seed, shape, self.n_landmarks)
+        wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
+        chosen = yield from self._chosen(seed, shape, wanted)
         return self._map_of(chosen.standardised[chosen.landmarks], chosen.kernel, chosen.centre, chosen.scale)
 
     def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan[Chosen]:
-        """Plan the choice of the landmarks among so many rows: those of the smallest hashes."""
+        """Plan the choice of the landmarks from a sample of so many rows."""
         kernel = self._kernel()
         read = self._first_read_typed if kernel.typed else self._first_read
         kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
@@ -147,7 +163,9 @@ class KernelPCAFeatures(FeatureTransformer):
             sample = sample.take(distinct(sample.rows))
         sample = sample.take(np.argsort(sample.hashes, kind="stable"))
         standardised = (sample.rows - centre) * scale
-        chosen = np.argsort(sample.numbers[: self.n_landmarks])
+        rng = generator(seed, SAMPLE)
+        chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
+        chosen = chosen[np.argsort(sample.numbers[chosen])]
         self.landmarks_ = sample.numbers[chosen]
         return Chosen(standardised, chosen, kernel.among(self.landmarks_), centre, scale)
 

@@ -8,7 +8,8 @@ from .._state import FeatureMap
 from .._typing import Floats
 from ..chunks import Pass, Plan
 from ..kernels import NystromMap, nystrom_map
-from ..kernels.spectral import SAMPLE, AffinitySums, SpectralMap, affinity_map, spectral_map
+from ..kernels.landmarks import SAMPLE
+from ..kernels.spectral import AffinitySums, SpectralMap, affinity_map, spectral_map
 from .constraints import Interval
 from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures

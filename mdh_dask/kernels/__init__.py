@@ -7,11 +7,13 @@ from .base import FromFunction, Kernel, Precomputed
 from .distances import RBF, Cosine, LocalScaling, Polynomial, Quadratic
 from .gower import Gower
 from .graphs import Connectivity, Heat, Isomap, NearestNeighbors
-from .nystrom import NystromMap, nystrom_map
+from .landmarks import LANDMARKS, choose_landmarks, nystrom_map
+from .nystrom import NystromMap
 from .registry import KERNELS, resolve_kernel
 
 __all__ = [
     "KERNELS",
+    "LANDMARKS",
     "RBF",
     "Connectivity",
     "Cosine",
@@ -26,6 +28,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Quadratic",
+    "choose_landmarks",
     "nystrom_map",
     "resolve_kernel",
 ]

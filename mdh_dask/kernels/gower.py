@@ -17,6 +17,8 @@ from .levels import ColumnValues, levels_of
 
 Missing = Literal["pairs", "level"]
 
+Shift = Literal["constant", "clip"]
+
 FAR, NO_LEVEL = 3.0, -1.0
 """Codes of missing values: more than one apart from all values within [0, 1], and equal to no level."""
 
@@ -46,8 +48,10 @@ class Gower(Kernel):
         Weight of each column, non-negative; all equal by default. A column with a single value has none.
     missing : {"level", "pairs"}
         ``"level"``: missing is one more value, which differs by 1 from all others. ``"pairs"``: a column that is
-        missing in either row leaves the mean of this pair; the least eigenvalue of the matrix, which is negative, is
-        then subtracted from all, which keeps the dissimilarities up to a constant.
+        missing in either row leaves the mean of this pair.
+    shift : {"constant", "clip"}
+        With missing values, ``"pairs"`` gives a matrix with negative eigenvalues. ``"constant"``: the least of them is
+        subtracted from all, which keeps the dissimilarities up to a constant. ``"clip"``: they become zero.
     categorical : array of shape (n_features,), optional
         1 for categorical columns, 0 for others; set by `of_columns`, as are `low`, the smallest values, the ranges
         `width`, and the `shares` of the columns in the mean.
@@ -71,6 +75,7 @@ class Gower(Kernel):
 
     weights: Sequence[float] | None = None
     missing: Missing = "level"
+    shift: Shift = "constant"
     categorical: Integers | None = field(default=None, repr=False, compare=False)
     low: Floats | None = field(default=None, repr=False, compare=False)
     width: Floats | None = field(default=None, repr=False, compare=False)
@@ -80,8 +85,9 @@ class Gower(Kernel):
     typed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.missing not in get_args(Missing):
-            raise ValueError(f"missing must be one of {', '.join(get_args(Missing))}; got {self.missing!r}")
+        for name, value, choices in (("missing", self.missing, Missing), ("shift", self.shift, Shift)):
+            if value not in get_args(choices):
+                raise ValueError(f"{name} must be one of {', '.join(get_args(choices))}; got {value!r}")
         if self.weights is not None:
             # A list from JSON is equal to the tuple that was saved.
             object.__setattr__(self, "weights", checked_weights(self.weights))
@@ -147,7 +153,7 @@ class Gower(Kernel):
 
     def eigenvalue_shift(self, smallest: float) -> float:
         """Return the constant to add to all eigenvalues, the smallest of which is given."""
-        return max(-smallest, 0.0)
+        return max(-smallest, 0.0) if self.shift == "constant" else 0.0
 
     def levels(self, landmarks: Floats, projection: Floats) -> LevelFeatures:
         """Return the features of levels, of gaps between few values, and of bends; see `levels_of`.

@@ -15,8 +15,9 @@ from .._state import checked_array
 from .._typing import AnyArray, Floats
 from .base import Kernel
 from .gower import Gower
+from .landmarks import dimension
 from .levels import levels_by_change
-from .nystrom import HEIGHT, BasedMap, NystromMap, dimension
+from .nystrom import HEIGHT, BasedMap, NystromMap
 
 Squares = Literal["kernel", "complement", "given"]
 """Dissimilarities are distances in the feature space of a kernel, one minus the kernel, or the given values."""

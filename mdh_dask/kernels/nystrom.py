@@ -12,10 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from .._blas import one_blas_thread
-from .._eigenvectors import signs_of
 from .._jit.affinities import sparse_product
 from .._levels import LevelFeatures
 from .._random import generator
@@ -23,9 +21,6 @@ from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats
 from .base import Kernel
-
-RANK_TOLERANCE = 1e-6
-"""Components below this share of the first one's variance are left out: they are lost in single precision."""
 
 HEIGHT = 192
 """Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
@@ -222,77 +217,3 @@ class BasedMap(FeatureMap):
     def missing(self) -> bool:
         """Return whether the kernel accepts missing values."""
         return self.base.missing
-
-
-def nystrom_map(
-    landmarks: Floats,
-    kernel: Kernel,
-    centre: Floats,
-    scale: Floats,
-    *,
-    variance: float = 0.9,
-    n_components: int | None = None,
-    centred: bool = True,
-) -> NystromMap:
-    """Return the map to the kernel principal components of some landmarks.
-
-    Parameters
-    ----------
-    landmarks : array of shape (n_landmarks, n_features), float64
-        Standardised, as ``(x - centre) * scale``.
-    kernel : Kernel
-    centre, scale : arrays of shape (n_features,)
-    variance : float
-        Share of the landmarks' variance in feature space that the components explain, from 0 to 1.
-    n_components : int, optional
-        Number of components instead; fewer if fewer exceed `RANK_TOLERANCE`.
-    centred : bool
-        Whether the origin is the mean of the landmarks in feature space, not zero.
-
-    Notes
-    -----
-    The kernel among the landmarks is centred: the origin is their mean, not that of all rows, which moves all features
-    alike. With a shift, landmarks have the features of the shifted kernel, and other rows follow by the same linear
-    map. If all rows are landmarks this is kernel principal component analysis; if not, the features of a row are the
-    projection of its image on the span of the landmarks' images about their mean. Costs O(m^2 n_features + m^3) for m
-    landmarks, on one thread, so that the map does not depend on the number of threads.
-    """
-    landmarks = np.ascontiguousarray(landmarks)
-    with one_blas_thread():
-        fitted = kernel.fit(landmarks)
-        gram = fitted.gram(landmarks)
-        mean = gram.mean(axis=0) if centred else np.zeros(len(gram))
-        values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
-        values, vectors = values[::-1], vectors[:, ::-1]
-        # The first value is left unchanged, as only the others' ratios to it matter.
-        kept = fitted.spectral_filter((values / values[0]).clip(0)) if values[0] > 0 else np.ones_like(values)
-        n_kept, spectrum = dimension(values * kept, float(np.abs(gram).max()), variance, n_components)
-        vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
-        roots = np.sqrt(values[:n_kept].clip(0))
-        kept = np.sqrt(kept[:n_kept])
-        # BLAS rounds differently for another memory layout, and saved arrays are loaded in C order.
-        projection = np.zeros((len(landmarks), n_kept))
-        np.divide(vectors * kept, roots, out=projection, where=spectrum[0] > 0)
-        # The number of components is that without the shift, which is equal noise in all directions: with it, a share
-        # of the variance takes nearly as many components as there are landmarks.
-        if spectrum[0] > 0 and (shift := fitted.eigenvalue_shift(float(values[-1]))):
-            projection *= np.sqrt(1 + shift / values[:n_kept])
-            spectrum = spectrum + shift
-        intercept = -mean @ projection
-    dtype = fitted.dtype(landmarks)
-    return NystromMap(
-        fitted, fitted.stored_landmarks(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
-        spectrum / len(landmarks),
-    )  # fmt: skip
-
-
-def dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
-    """Return the number of components, at least one, and all positive eigenvalues."""
-    # A constant kernel has eigenvalues of about this size from rounding alone.
-    if values[0] <= len(values) ** 2 * np.finfo(float).eps * largest:
-        return 1, np.zeros(1)
-    positive = values[values > 0]
-    rank = int(np.count_nonzero(positive > RANK_TOLERANCE * values[0]))
-    if n_components is None:
-        n_components = int(np.searchsorted(np.cumsum(positive[:rank]), variance * positive.sum())) + 1
-    return min(n_components, rank), positive

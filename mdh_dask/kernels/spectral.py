@@ -15,9 +15,6 @@ from ..chunks import Statistic
 from .base import FromFunction
 from .nystrom import HEIGHT, BasedMap, NystromMap
 
-SAMPLE = 10
-"""Rows per landmark whose affinities have eigenvectors; beyond these, a pass adds up the degrees of all rows."""
-
 BITS = 30
 """Bits to which affinities are rounded, so that their sums do not depend on the chunks."""
 

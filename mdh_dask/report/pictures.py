@@ -12,7 +12,7 @@ import numpy as np
 from .._state import FeatureMap
 from .._typing import Floats
 from .._words import full_count, percent
-from ..kernels.nystrom import RANK_TOLERANCE
+from ..kernels.landmarks import RANK_TOLERANCE
 from ..plotting.nodes import joint_window
 from ..plotting.parts import has_valley, window
 from ..summaries.drift import Drift

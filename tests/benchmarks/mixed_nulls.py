@@ -79,6 +79,7 @@ MAPS: dict[str, Callable[[], Any]] = {
     "pairs": lambda: GowerFeatures(missing="pairs"),
     "level": lambda: GowerFeatures(missing="level"),
     "numbers": lambda: GowerFeatures(numbers=True),
+    "level, explicit": lambda: GowerFeatures(missing="level", method="explicit"),
     "level, single levels": lambda: GowerFeatures(missing="level", single_levels=True),
     "MDS": lambda: MultidimensionalScaling(dissimilarity="gower"),
     "mPPCA": MixedPCA,

@@ -32,6 +32,8 @@ from mdh_dask.growth.split_density import ValleyPass
 from mdh_dask.growth.sweeps import BranchPass, UpdatePass
 from mdh_dask.growth.typed import DistinctPass, TypedPass
 from mdh_dask.images.tiles import SumTiles
+from mdh_dask.kernels import Gower
+from mdh_dask.kernels.gower_map import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
 from mdh_dask.splits.dependence import N_PARTS
 from mdh_dask.summaries.moments import MomentPass
@@ -224,6 +226,15 @@ def distinct_values(draw):
 
 
 @st.composite
+def code_products(draw):
+    rows = with_missing(draw)
+    rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
+    low, width = rng.uniform(0, 60, d), rng.uniform(1, 100, d)
+    kernel = Gower(missing="level").of_columns(rng.random(d) < 0.5, low, low + width)
+    return CodeProducts(gower_code(kernel, lambda column: np.unique(np.nan_to_num(rows[:, column]))[:9], 9)), (rows,)
+
+
+@st.composite
 def nearest_counts(draw):
     rows = draw(row_sets([np.uint8, np.float32, np.float64]))
     rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
@@ -266,6 +277,7 @@ STATISTICS = {
     "BallCounts": ball_counts(),
     "TypedPass": typed_looks(),
     "DistinctPass": distinct_values(),
+    "CodeProducts": code_products(),
     "LandmarkCounts": landmark_counts(),
     "LevelCounts": level_counts(),
     "TuplePass": tuples(),

@@ -115,9 +115,9 @@ def model_with(*options):
 
 
 def test_options_of_the_feature_map_reach_it_with_scale_of_the_method(here):
-    options = (*of_map(n_landmarks=70, variance=0.5, n_components=2), "--no-scale")
+    options = (*of_map(n_landmarks=70, variance=0.5, n_components=2, landmark_method="kmeans++"), "--no-scale")
     feature_map = model_with("--feature-map", "rbf", "--method", "rp", "--n-projections", 20, *options).feature_map
-    expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "scale": False}
+    expected = {"n_landmarks": 70, "variance": 0.5, "n_components": 2, "landmark_method": "kmeans++", "scale": False}
     own = feature_map.get_params() | {"random_state": 0}
     assert own == KernelPCAFeatures(kernel="rbf", **expected).get_params()
 
@@ -320,6 +320,7 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
         ("--random-state", "-1", "an integer from 0"),
         ("--feature-map", "gaussian", "'cosine'"),
         ("-p", "feature_map.n_landmarks=1 --feature-map=rbf", "an int in the range"),
+        ("-p", "feature_map.landmark_method=random --feature-map=rbf", r"kmeans\+\+|leverage|uniform"),
         ("--method", "kmeans", "rp"),
         ("--memory-limit", "2", "an amount of 100 MB or more, as 2GB"),
         ("--scheduler", "here", "an address, as tcp://host:8786, or 'threads'"),

@@ -49,8 +49,8 @@ def test_a_number_of_clusters_is_refused_with_what_there_is_instead(estimator):
 def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'n_projection' \(did you mean 'n_projections'\?"):
         RandomProjectionTree(n_projection=3)
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'varience' \(did you mean 'variance'\?"):
-        mdh_dask.GowerFeatures(varience=3)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'n_treshold' \(did you mean 'n_thresholds'\?"):
+        mdh_dask.GowerFeatures(n_treshold=3)
     for name, meant in (("PCATre", "PCATree"), ("load_modle", "load_model")):
         message = rf"module 'mdh_dask' has no attribute '{name}' \(did you mean '{meant}'\?"
         with pytest.raises(AttributeError, match=message):

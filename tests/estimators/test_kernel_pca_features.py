@@ -3,12 +3,12 @@
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import counted_computes
+from helpers import counted_computes, in_turns
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
 
 from mdh_dask import KernelPCAFeatures
-from mdh_dask.kernels import KERNELS, RBF, LocalScaling
+from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, LocalScaling
 from mdh_dask.simulate import gaussian_mixture
 
 QUICK = {"n_landmarks": 60, "n_components": 4}
@@ -20,9 +20,9 @@ def rows():
     return gaussian_mixture(1000, 5, 3, sd=1.0, random_state=1)[0].compute()
 
 
-@pytest.mark.parametrize("kernel", NAMES)
-def test_every_kernel_has_features(rows, kernel):
-    model = KernelPCAFeatures(kernel=kernel, **QUICK)
+@pytest.mark.parametrize(("kernel", "method"), in_turns(NAMES, LANDMARKS))
+def test_every_kernel_has_features_from_every_kind_of_landmarks(rows, kernel, method):
+    model = KernelPCAFeatures(kernel=kernel, landmark_method=method, **QUICK)
     features = model.fit_transform(rows)
     assert features.shape == (1000, 4)
     assert features.dtype == np.float32

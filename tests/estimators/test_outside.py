@@ -19,7 +19,7 @@ from mdh_dask.jobs.inputs import RowsInput, open_rows_input
 from mdh_dask.jobs.job import INPUTS
 from mdh_dask.jobs.outputs import JobOutputs
 from mdh_dask.jobs.tables import FIELDS, OUTPUT, PATH
-from mdh_dask.kernels import KERNELS, Kernel
+from mdh_dask.kernels import KERNELS, LANDMARKS, Kernel
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.splits.rules import CRITERIA, Criterion
 from mdh_dask.splits.stopping import STOP_RULES, HoldOut
@@ -69,6 +69,11 @@ def one_split(root, max_clusters, standardise, look):
     return {root} if root.children else set()
 
 
+def first_rows(rows, n_landmarks, kernel, rng):
+    """Choose landmarks."""
+    return np.arange(min(n_landmarks, len(rows)))
+
+
 @dataclass(frozen=True)
 class Half(RowsInput):
     """An input: every other row of an array."""
@@ -98,6 +103,7 @@ ADDED = [
     (STOP_RULES, "eager", Eager),
     (BANDWIDTHS, "wide", Bandwidth(1.2)),
     (ORDERS, "one_split", one_split),
+    (LANDMARKS, "first", first_rows),
 ]
 
 
@@ -170,7 +176,7 @@ def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
     assert jobs.run("job.toml").startswith("2 clusters")
 
 
-@pytest.mark.parametrize("feature_map", ["cube", KernelPCAFeatures(kernel=Cube(scale=0.5))])
+@pytest.mark.parametrize("feature_map", ["cube", KernelPCAFeatures(kernel=Cube(scale=0.5), landmark_method="first")])
 def test_a_kernel_is_a_feature_map_that_is_saved(feature_map, rows, tmp_path):
     model = PCATree(feature_map=feature_map, max_clusters=2).fit(rows)
     model.save(tmp_path / "m.zarr")

@@ -1,11 +1,12 @@
 """Gower's dissimilarity of mixed columns, against pairs of rows one by one and the embedding of the full matrix."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import reference_kernel as reference
-from helpers import at_night
+from helpers import at_night, in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -91,6 +92,7 @@ class TestKernel:
             (lambda: Gower(weights=[0, 0]), "not all 0"),
             (lambda: Gower(weights=["a"]), "weights must be numbers"),
             (lambda: Gower(missing="drop"), "missing must be one of pairs, level; got 'drop'"),
+            (lambda: Gower(shift=1.0), "shift must be one of constant, clip"),
             (lambda: Gower(weights=[1, 2]).fit(mixed_rows(9)), "expected 5 weights .* got 2"),
         ],
     )
@@ -103,10 +105,10 @@ class TestEmbedding:
     """Coordinates of 500 rows equal those of the full matrix; squared distances here are twice the dissimilarities."""
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("missing", "share"), [("pairs", 0.0), ("level", 0.2)])
-    def test_all_rows_have_the_coordinates_of_the_full_matrix(self, missing, share):
+    @pytest.mark.parametrize(("method", "missing", "share"), [("nystrom", "pairs", 0.0), ("explicit", "level", 0.2)])
+    def test_all_rows_have_the_coordinates_of_the_full_matrix(self, method, missing, share):
         rows = mixed_rows(500, share, n_values=40)
-        made = fitted(rows, GowerFeatures(missing=missing, variance=1.0))
+        made = fitted(rows, GowerFeatures(method=method, missing=missing, variance=1.0, n_thresholds=200))
         low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
         gram = Gower(missing=missing).of_columns(CATEGORICAL, low, high).gram(rows)
         np.testing.assert_allclose(gram[:5], reference.gower(rows[:5], rows, CATEGORICAL, low, high, None, missing))
@@ -115,19 +117,36 @@ class TestEmbedding:
         np.testing.assert_allclose(made.eigenvalues_, 2 * values[: made.n_components_] / 500, atol=1e-9)
 
     @pytest.mark.slow
-    def test_with_values_missing_in_pairs_landmarks_have_the_coordinates_of_the_shifted_matrix(self):
+    @pytest.mark.parametrize("shift", ["constant", "clip"])
+    def test_with_values_missing_in_pairs_landmarks_have_the_coordinates_of_the_shifted_matrix(self, shift):
         rows = mixed_rows(500, 0.3)
-        made = fitted(rows, GowerFeatures(missing="pairs"))
+        made = fitted(rows, GowerFeatures(missing="pairs", shift=shift))
         low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
         gram = Gower(missing="pairs").of_columns(CATEGORICAL, low, high).fit(rows).gram(rows)
-        expected, values = reference.constant_shift_embedding(1 - gram, made.n_components_)
+        expected, values = reference.constant_shift_embedding(1 - gram, made.n_components_, shift == "constant")
         np.testing.assert_allclose(products(made.transform(rows)), 2 * products(expected), atol=1e-5)
         positive = values[values > 0]
         assert made.n_components_ == np.searchsorted(np.cumsum(positive), 0.95 * positive.sum()) + 1
 
-    def test_later_values_beyond_the_range_count_as_its_ends_and_unknown_levels_differ_from_all(self):
+    def test_thresholds_bring_dissimilarities_near_those_of_all_values(self):
+        rows = mixed_rows(200)
+        made = fitted(rows, GowerFeatures(method="explicit", variance=1.0, n_thresholds=32))
+        features = made.transform(rows).astype(float)
+        distances = ((features[:, None] - features) ** 2).sum(axis=2) / 2
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        errors = 1 - Gower().of_columns(CATEGORICAL, low, high).matrix(rows, rows) - distances
+        assert errors.min() > -1e-6
+        assert errors.max() < 1 / 64
+
+    def test_landmarks_far_apart_are_never_equal(self):
+        rows = np.tile(mixed_rows(60), (20, 1))
+        made = fitted(rows, GowerFeatures(landmark_method="kmeans++", n_landmarks=60))
+        assert sorted(made.landmarks_ % 60) == list(range(60))
+
+    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
+    def test_later_values_beyond_the_range_count_as_its_ends_and_unknown_levels_differ_from_all(self, method):
         rows = mixed_rows(300)
-        made = fitted(rows, GowerFeatures())
+        made = fitted(rows, GowerFeatures(method=method))
         far, end = rows[:1].copy(), rows[:1].copy()
         far[0, 0], end[0, 0] = 1e9, rows[:, 0].max()
         np.testing.assert_array_equal(made.transform(far), made.transform(end))
@@ -152,13 +171,15 @@ class TestLevels:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "method", [HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(n_projections=100)]
+        ("method", "explicit"),
+        in_turns([HierarchicalMDH(starts="pca2"), DePDDP(), RandomProjectionTree(n_projections=100)], [False, True]),
     )
-    def test_independent_columns_of_few_levels_are_one_cluster_and_dependent_ones_are_not(self, method):
+    def test_independent_columns_of_few_levels_are_one_cluster_and_dependent_ones_are_not(self, method, explicit):
         rng = np.random.default_rng(0)
         levels, cluster = rng.integers(0, [2, 2, 2, 2, 3, 3], (600, 6)), rng.integers(0, 2, 600)
+        feature_map = GowerFeatures(method="explicit") if explicit else "gower"
         column_types = {"categorical": [0, 1, 2, 4], "ordinal": [3, 5]}
-        model = clone(method).set_params(feature_map="gower", column_types=column_types)
+        model = clone(method).set_params(feature_map=feature_map, column_types=column_types)
         assert model.fit(levels).n_clusters_ == 1
         levels[:, :5] = np.where(rng.random((600, 5)) < 0.05, levels[:, :5], cluster[:, None])
         agreement = np.mean(model.fit(levels).labels_ == cluster)
@@ -166,10 +187,13 @@ class TestLevels:
         assert max(agreement, 1 - agreement) > 0.99
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("method", [HierarchicalMDH(), RandomProjectionTree(n_projections=100)])
-    def test_uniform_columns_are_one_cluster_though_their_curves_bend(self, method):
+    @pytest.mark.parametrize(
+        ("method", "explicit"), in_turns([HierarchicalMDH(), RandomProjectionTree(n_projections=100)], [False, True])
+    )
+    def test_uniform_columns_are_one_cluster_though_their_curves_bend(self, method, explicit):
         rows = np.random.default_rng(0).uniform(size=(400, 4))
-        assert clone(method).set_params(feature_map=GowerFeatures()).fit(rows).n_clusters_ == 1
+        feature_map = GowerFeatures(method="explicit" if explicit else "nystrom")
+        assert clone(method).set_params(feature_map=feature_map).fit(rows).n_clusters_ == 1
 
     @pytest.mark.slow
     def test_clusters_of_continuous_columns_are_found_among_independent_categories(self):
@@ -199,7 +223,7 @@ class TestLevels:
         assert model.fit(rows[~np.isnan(rows).all(axis=1)]).n_clusters_ == 1
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("settings", [{"missing": "pairs"}, {}])
+    @pytest.mark.parametrize("settings", [{"missing": "pairs"}, {}, {"method": "explicit"}])
     def test_values_missing_at_random_make_no_clusters_but_columns_missing_together_do(self, settings):
         rng = np.random.default_rng(0)
         rows = np.hstack([rng.normal(size=(400, 4)), rng.integers(0, 2, (400, 4))])
@@ -211,25 +235,35 @@ class TestLevels:
             rows[together, :3] = np.nan
             assert adjusted_rand_index(together, model.fit(rows).labels_) == 1
 
-    def test_a_missing_value_is_as_far_from_the_values_of_a_cluster_as_is_smoothed_out(self):
+    @pytest.mark.parametrize("method", ["nystrom", "explicit"])
+    def test_a_missing_value_is_as_far_from_the_values_of_a_cluster_as_is_smoothed_out(self, method):
         rng = np.random.default_rng(1)
         cluster = rng.integers(0, 3, 600)
         complete = rng.normal(size=(600, 4)) + 8 * rng.permuted(np.tile(np.arange(3), (4, 1)), axis=1).T[cluster]
         complete[:, 3] = np.rint(complete[:, 3] / 8)
         rows = np.where(rng.random(complete.shape) < 0.15, np.nan, complete)
         rows = rows[~np.isnan(rows).all(axis=1)]
-        made = GowerFeatures(n_components=8).fit(rows).map_
+        made = GowerFeatures(method=method, n_components=8).fit(rows).map_
         for own, j in ((complete[cluster == k], j) for k in range(3) for j in range(4)):
             without = np.where(np.arange(4) == j, np.nan, own)
             change = (made(without) - made(own)).mean(axis=0, dtype=np.float64)
             size = np.linalg.norm(change)
             assert 0.99 * size < made.levels.widths_along(change[None] / size)[0] < 1.05 * size
-        assert RandomProjectionTree(n_projections=100, feature_map=GowerFeatures()).fit(rows).n_clusters_ == 3
+        assert (
+            RandomProjectionTree(n_projections=100, feature_map=GowerFeatures(method=method)).fit(rows).n_clusters_ == 3
+        )
 
-    def test_a_straight_curve_has_no_bend(self):
+    def test_a_straight_curve_has_no_bend_and_both_methods_measure_the_same(self):
         values = np.sort(np.random.default_rng(0).uniform(size=33))
         slopes = np.array([[2.0, -1.0]])
         np.testing.assert_allclose(bend(values, values[:, None] * slopes + 3.0), 0.0, atol=1e-12)
+        for share in (0.0, 0.3):
+            rows = mixed_rows(1000, share, n_values=1000)[:, :1]
+            sizes = []
+            for method in ("nystrom", "explicit"):
+                made = GowerFeatures(method=method, n_components=4, n_thresholds=64, missing="level").fit(rows).map_
+                sizes.append(made.levels.widths_along(np.eye(4)))
+            np.testing.assert_allclose(*sizes, rtol=0.1)
 
     def test_widths_along_directions_are_the_largest_changes_by_one_level(self):
         rows = mixed_rows(200)
@@ -285,6 +319,7 @@ class TestModels:
         [
             ("gower", 2),
             (GowerFeatures(missing="pairs"), 2),
+            (GowerFeatures(method="explicit"), 3),
             (KernelPCAFeatures(kernel="gower"), 2),
         ],
     )
@@ -301,14 +336,27 @@ class TestModels:
         with pytest.raises(ValueError, match="1 infinite"):
             model.predict(np.array([[0.0, np.inf, np.nan]]))
 
+    def test_a_damaged_code_is_refused(self):
+        made = fitted(mixed_rows(100), GowerFeatures(method="explicit")).map_
+        for name, harm in (("knots", made.knots[::-1]), ("counts", made.counts * 2), ("centre", made.low)):
+            with pytest.raises(ValueError, match="expected"):
+                replace(made, **{name: harm}).check()
+
 
 @pytest.mark.parametrize(
     ("rows", "parameters", "message"),
     [
+        (
+            np.where(np.arange(250).reshape(50, 5) == 7, np.nan, mixed_rows(50)),
+            {"method": "explicit", "missing": "pairs"},
+            "got 1 missing value: choose missing='level'",
+        ),
         (np.full((50, 5), np.inf), {}, "expected finite or missing .* first in row 0"),
         (mixed_rows(50) * 1e200, {}, r"expected values up to 1e\+150"),
         (np.full((9, 5), np.nan), {}, "got missing values only"),
         (mixed_rows(50), {"weights": [1, 2]}, "expected 5 weights, one for each column; got 2"),
+        (np.arange(1100.0)[:, None] * np.ones(5), {"method": "explicit"}, "at most 1000 levels .* column 2 has more"),
+        (mixed_rows(5000), {"method": "explicit", "n_thresholds": 4000}, "at most 4096 levels and thresholds"),
     ],
 )
 def test_bad_input_is_named(rows, parameters, message):
@@ -352,3 +400,5 @@ class TestNumbers:
         assert made.map_.columns.tolist() == [0, 1]
         rows.loc[0, "size"] = np.nan
         assert made.transform(rows)[0, -2] == 0
+        with pytest.raises(ValueError, match="method='nystrom' with numbers=True; got 'explicit'"):
+            GowerFeatures(numbers=True, method="explicit").fit(rows)

@@ -26,6 +26,7 @@ from mdh_dask._jit.affinities import (
 )
 from mdh_dask.kernels import (
     KERNELS,
+    LANDMARKS,
     RBF,
     Cosine,
     FromFunction,
@@ -35,6 +36,7 @@ from mdh_dask.kernels import (
     Polynomial,
     Precomputed,
     Quadratic,
+    choose_landmarks,
     nystrom,
     nystrom_map,
 )
@@ -313,9 +315,26 @@ assert (feature_map(rows[order]) == feature_map(rows)[order]).all()
 
 
 class TestLandmarks:
-    def test_fewer_distinct_rows_than_landmarks_are_no_error(self):
+    @pytest.mark.parametrize("method", LANDMARKS)
+    def test_as_many_different_rows_are_chosen_as_asked_for(self, method):
+        rows = cloud(300)
+        rng = np.random.default_rng(0)
+        chosen = choose_landmarks(rows, 40, method, LocalScaling(), rng)
+        assert len(np.unique(chosen)) == len(chosen) == 40
+        np.testing.assert_array_equal(choose_landmarks(rows[:40], 40, method, LocalScaling(), rng), np.arange(40))
+
+    @pytest.mark.parametrize("method", ["kmeans++", "leverage"])
+    def test_rows_apart_from_the_others_become_landmarks(self, method):
+        rows = np.random.default_rng(0).normal(size=(1000, 3))
+        rows[700:705] += 30 * np.eye(3)[[0, 1, 2, 0, 1]] * [[1], [1], [1], [-1], [-1]]
+        chosen = choose_landmarks(rows, 50, method, RBF(width=5.0), np.random.default_rng(1))
+        assert np.isin([700, 701, 702, 703, 704], chosen).sum() >= 4
+
+    @pytest.mark.parametrize("method", LANDMARKS)
+    def test_fewer_distinct_rows_than_landmarks_are_no_error(self, method):
         rows = np.repeat(cloud(5), 40, axis=0)
-        assert np.isfinite(map_of(rows[:20], RBF())(rows)).all()
+        chosen = choose_landmarks(rows, 20, method, RBF(), np.random.default_rng(0))
+        assert np.isfinite(map_of(rows[chosen], RBF())(rows)).all()
 
 
 class TestDual:
