@@ -31,7 +31,7 @@ SMALLEST = {
     "power": {"n_seeds": 1, "sizes": (100,), "columns": (2,), "separations": (9.0,), "methods": (RP, "HDBSCAN"),
               "n_rows": 2000, "n_jobs": 1},
     "shapes": {"n_seeds": 1, "most_rows": 1000, "sets": ("pendigits",)},
-    "many": {"ks": (12,), "columns": (4,), "n_null": 1000, "repeats": 1},
+    "many": {"ks": (12,), "columns": (4,), "n_null": 1000, "repeats": 1, "routed": ((12, 4),)},
     "ensembles": {"n_seeds": 1, "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 1000, "clouds": 1,
                   "generated": ("core-400",)},
     "semi_supervised": {"n_draws": 2, "numbers": (4, 20), "sets": ("pendigits", "no such set")},

@@ -134,7 +134,9 @@ def visit_chain(rows, here, chain, leaf, hashes, routes, measures):
                 combine_rows(measures.directions[c], tile, sums)
                 for i in lane[:n]:
                     count_row((sums[i] - measures.origin[c]) * scale[c], node, c, hashes[here[start + i]], measures)
-            combine_rows(routes.planes[node], tile, sums)
+            last = first[node + 1] - 1
+            if last < first[node] or (measures.directions[last] != routes.planes[node]).any():
+                combine_rows(routes.planes[node], tile, sums)
             n_on, leaf_is_left = 0, routes.left[routes.left[node]] < 0
             beside = routes.left[node] if leaf_is_left else routes.right[node]
             for i in lane[:n]:

@@ -14,7 +14,7 @@ from mdh_dask.metrics import normalized_mutual_information
 
 from .shared import Table, verdict
 
-SHORT: dict[str, Any] = {"ks": (200,), "columns": (8, 32), "repeats": 2}
+SHORT: dict[str, Any] = {"ks": (200,), "columns": (8, 32), "repeats": 2, "routed": ((200, 32), (150, 768))}
 
 ROWS = 100
 """Rows for each cluster, on average."""
@@ -52,8 +52,12 @@ def run(
     columns: Sequence[int] = (8, 32, 128),
     n_null: int = 1_000_000,
     repeats: int = 3,
+    routed: Sequence[tuple[int, int]] = ((1000, 32), (150, 768)),
 ) -> Iterator[Table]:
-    """Find many clusters of several sizes, and time one cluster with and without the look for many."""
+    """Find many clusters of several sizes, time one cluster with and without the look for many, and routing.
+
+    routed: numbers of clusters and columns of the trees that route rows.
+    """
     heads = ("clusters", "columns", "sizes", "method", "found", "NMI", "passes", "s", "verdict")
     for k in ks:
         lines = [line for d in columns for kind in KINDS for line in _found(k, d, kind)]
@@ -62,6 +66,8 @@ def run(
     yield Table(
         f"One cluster of {n_null} rows in 32 columns", heads, [_null(name, n_null, repeats) for name in METHODS]
     )
+    heads = ("clusters", "columns", "splits passed by a row", "us a row", "ns a column and split")
+    yield Table("Processor time of labels by a tree of many clusters", heads, [_routing(k, d) for k, d in routed])
 
 
 def clusters(k: int, n_columns: int, sizes: Sizes, seed: int = 0) -> tuple[AnyArray, Integers]:
@@ -102,3 +108,13 @@ def _null(name: str, n_rows: int, repeats: int) -> tuple[Any, ...]:
             own.append(time.perf_counter() - start)
     looked, usual = (min(own) for own in seconds)
     return name, found, looked, usual, looked / usual, verdict(found == 1 and looked <= MOST_TIME * usual)
+
+
+def _routing(k: int, n_columns: int) -> tuple[Any, ...]:
+    rows, _ = clusters(k, n_columns, Sizes())
+    tree = RandomProjectionTree(random_state=0).fit(rows).tree_
+    splits = float(tree.level[tree.apply(rows)].mean())
+    start = time.process_time()
+    tree.labels(rows)
+    each = (time.process_time() - start) / len(rows)
+    return k, n_columns, splits, 1e6 * each, 1e9 * each / (n_columns * splits)
