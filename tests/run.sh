@@ -31,6 +31,9 @@ if [ "$system" = true ] && [ -n "$(missing)" ] && [ "$(id -u)" = 0 ] && command 
     { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
         slurm-wlm munge openssl iproute2; } >/dev/null 2>&1 || echo "== apt-get could not install them"
 fi
+if [ "$system" = true ] && command -v npm >/dev/null && ! command -v azurite-blob >/dev/null; then
+    npm install --global azurite >/dev/null 2>&1 || echo "== npm could not install Azurite"
+fi
 if [ -n "$(missing)" ]; then
     echo "== Skipped: tests on SLURM or on several hosts, for want of" $(missing)
     echo "   bash tests/run.sh --system installs these, as root with apt-get"
