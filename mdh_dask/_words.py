@@ -1,6 +1,7 @@
 """Numbers as text."""
 
 import math
+from collections.abc import Sequence
 
 LEAST_P = 1e-9
 """Smaller p-values are shown as such: no test of counts is right so far out."""
@@ -18,6 +19,17 @@ def short_count(n: int) -> str:
     digits, power = f"{n:.2e}".split("e")
     thousands = int(power) // 3
     return f"{float(digits) * 10 ** (int(power) - 3 * thousands):g}{' kMGTPE'[thousands]}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as they are listed in a sentence.
+
+    Examples
+    --------
+    >>> listed(["size"]), listed(["size", "speed"]), listed(["size", "speed", "mass"])
+    ('size', 'size and speed', 'size, speed and mass')
+    """
+    return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), *names[-1:]])
 
 
 def p_text(p_value: float) -> str:

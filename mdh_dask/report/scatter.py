@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
+from .._words import listed
 from ..plotting.parts import discriminants
 from ..summaries.profiles import Profiles
 from .entries import Entry
@@ -105,5 +106,5 @@ def _in_words(along: Floats, names: list[str]) -> str:
     more = [names[i] for i in order if along[i] > 0]
     less = [names[i] for i in order if along[i] < 0]
     if not more:
-        return f"less {' and '.join(less)}"
-    return " and ".join(more) + (f", minus {' and '.join(less)}" if less else "")
+        return f"less {listed(less)}"
+    return listed(more) + (f", minus {listed(less)}" if less else "")

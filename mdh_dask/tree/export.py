@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Floats
+from .._words import listed
 
 if TYPE_CHECKING:
     from .structure import Tree
@@ -171,7 +172,7 @@ def columns_of(tree: "Tree", node: int, n_top: int = 3) -> str:
     if tree.feature_names is None:
         return ""
     share = _shares_along(tree, node)
-    return " and ".join(tree.feature_names[j] for j in top_features(tree, node, n_top) if share[j] >= SOME)
+    return listed([tree.feature_names[j] for j in top_features(tree, node, n_top) if share[j] >= SOME])
 
 
 def _shares_along(tree: "Tree", node: int) -> Floats:
@@ -254,7 +255,7 @@ def side_in_words(
         return ", ".join([text, *(f"{'some' if s else 'minus some'} {texts[j]}" for j, s in zip(others, same))])
     high = [texts[j] for j in (first, *others) if (plane[j] > 0) == above]
     low = [texts[j] for j in (first, *others) if (plane[j] > 0) != above]
-    return ", ".join(f"{word} {' and '.join(part)}" for word, part in (("high", high), ("low", low)) if part)
+    return ", ".join(f"{word} {listed(part)}" for word, part in (("high", high), ("low", low)) if part)
 
 
 def cluster_in_words(tree: "Tree", label: int, names: Sequence[str] | None = None) -> list[str]:
