@@ -8,7 +8,7 @@ import pytest
 from helpers import at_night
 from threadpoolctl import threadpool_limits
 
-from mdh_dask import DivisiveClustering, RandomProjectionTree
+from mdh_dask import DivisiveClustering, PCATree, RandomProjectionTree
 from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.growth import crowds, growth
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
@@ -219,6 +219,11 @@ def test_clusters_hold_at_least_the_rows_asked_for(mixture):
     for size, least in ((2500, 2500), (0.1, 2000)):
         tree = RandomProjectionTree(n_projections=200, min_cluster_size=size).fit(X).tree_
         assert tree.n_rows[tree.leaves].min() >= least
+
+
+def test_as_many_rows_as_two_least_clusters_hold_are_split():
+    rows = np.random.default_rng(0).normal(size=(100, 2)) + np.repeat([[0, 0], [30, 0]], 50, axis=0)
+    assert [PCATree(min_cluster_size=size).fit(rows).n_clusters_ for size in (50, 51)] == [2, 1]
 
 
 def test_no_split_is_shallower_than_the_least_depth(mixture):
