@@ -45,6 +45,12 @@ def nearest_columns(row, k):
     return sorted(range(len(row)), key=lambda column: (row[column], column))[:k]
 
 
+def squares_of_products(products, own, others, rounding):
+    """Squared distances, of which the rounding errors of zero are zero."""
+    squares = own[:, None] + others - 2 * products
+    return np.where(squares <= (own[:, None] + others) * rounding, 0, squares)
+
+
 def offset_within(row_hash, key):
     """The hash of a hash, as a number between -1/2 and 1/2."""
     word = 2**64

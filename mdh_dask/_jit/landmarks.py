@@ -20,6 +20,19 @@ def squares_to(row, centre, scale, columns, squares):
 
 
 @jit
+def squares_of_products(products, own, others, rounding, squares):
+    """Write squared distances from the products of points and the squares of both, without rounding errors of zero.
+
+    `rounding` is the largest error as a share of the sum of both squares.
+    """
+    for i in range(products.shape[0]):
+        for v in range(products.shape[1]):
+            total = own[i] + others[v]
+            square = total - 2.0 * products[i, v]
+            squares[i, v] = 0.0 if square <= total * rounding else square
+
+
+@jit
 def nearest_of(squares, chosen):
     """Return the first of the chosen points at the least squared distance; -1 if there is none."""
     nearest, least = -1, np.inf

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from .._jit.landmarks import nearest_columns
+from .._jit.landmarks import nearest_columns, squares_of_products
 from .._typing import Floats, Integers
 
 BLOCK = 512
 """Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
 
-STRIP = 32
-"""Number of rows whose distances stay in a processor's cache while they are computed."""
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
+"""Largest rounding error of a squared distance, as a share of both squares."""
 
 TIES = 1e-5
 """Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
@@ -32,21 +32,12 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
     """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
     out = np.empty((len(rows), len(places)), dtype=np.float32)
     squares = np.square(places).sum(axis=1)
-    rounding = 16 * np.finfo(np.float64).eps
     products = np.empty((min(BLOCK, len(rows)), len(places)))
     for i in range(0, len(rows), BLOCK):
         block = rows[i : i + BLOCK]
         product = products[: len(block)]
         np.matmul(block, places.T, out=product)
-        own = np.square(block).sum(axis=1)[:, None]
-        for j in range(0, len(block), STRIP):
-            strip = product[j : j + STRIP]
-            total = own[j : j + STRIP] + squares
-            strip *= -2
-            strip += total
-            total *= rounding
-            strip[strip <= total] = 0
-            out[i + j : i + j + STRIP] = strip
+        squares_of_products(product, np.square(block).sum(axis=1), squares, ROUNDING, out[i : i + BLOCK])
     return out
 
 

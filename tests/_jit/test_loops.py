@@ -25,7 +25,7 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.jitter import jitter_rows, jitter_tile, offset_within
-from mdh_dask._jit.landmarks import nearest_columns
+from mdh_dask._jit.landmarks import nearest_columns, squares_of_products
 from mdh_dask._jit.rows import certainly_distinct, column_moments, count_beyond, project_sparse
 from mdh_dask._jit.sums import add_to_labels
 from mdh_dask._jit.vectors import add_multiple, combine_rows, inner
@@ -355,6 +355,16 @@ def test_products_of_sparse_rows_have_the_bits_of_those_of_dense_rows(rows, seed
     out = np.zeros((5, 3))
     project_sparse(*compressed, matrix, out)
     assert out.tolist() == reference.project_sparse(*compressed, matrix).tolist()
+
+
+@given(rows=hnp.arrays(np.float64, (5, 3), elements=st.sampled_from([0.0, 1 / 3, 1e3 + 1e-9, -7e11, 1e200])))
+def test_squared_distances_are_those_of_the_products(rows):
+    with np.errstate(over="ignore", invalid="ignore"):  # far rows have infinite products
+        products, own = rows @ rows[:4].T, np.square(rows).sum(axis=1)
+        squares = np.empty((5, 4), dtype=np.float32)
+        squares_of_products(products, own, own[:4], 1e-15, squares)
+        expected = reference.squares_of_products(products, own, own[:4], 1e-15).astype(np.float32)
+    np.testing.assert_array_equal(squares, expected)
 
 
 class TestNearestColumns:
