@@ -29,7 +29,15 @@ from .estimates import telling_of_memory
 from .facts import input_of
 from .outputs import Outputs, check_separate, check_writable
 from .pixels import describe, labelled
-from .reading import MissingChunks, Reading, image_for_model, opened_for_model, rows_for_model, source_for_model
+from .reading import (
+    MissingChunks,
+    Reading,
+    image_for_model,
+    knows_names,
+    opened_for_model,
+    rows_for_model,
+    source_for_model,
+)
 from .row_files import StoredBeside, check_ids
 
 
@@ -257,6 +265,9 @@ def drift(
         check_file(openmetrics, True, "drift.prom")
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
+    beside = StoredBeside(groups=groups, missing_chunks=missing_chunks)
+    others = beside.clustered(features, columns)
+    columns = columns if knows_names(estimator, features) else others
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
     rows_of, n_bytes = opened_for_model(estimator, model, features, reading)
     started = perf_counter()
@@ -264,7 +275,7 @@ def drift(
         rows = rows_of()
         with telling_of_memory(rows, estimator):
             there = rows if estimator.columns is None else TypedRows(rows, estimator.columns)
-            known = StoredBeside(groups=groups, missing_chunks=missing_chunks).open(features, len(rows)).groups
+            known = beside.open(features, len(rows)).groups
             bar = announced("counting", progress)
             found = drift_of_rows(estimator, there, **limits, groups=known, progress=bar)
             if any(of_column.n_unseen for of_column in found.levels):

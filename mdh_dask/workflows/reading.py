@@ -122,10 +122,14 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
 
 def source_for_model(estimator: Any, path: str, reading: Reading) -> Any:
     """Open the columns of a table that a model was fitted to, or rows of numbers, before they are coded."""
-    fitted = getattr(estimator, "feature_names_in_", None)
-    if reading.columns is None and fitted is not None and inputs.kind_of(path) in inputs.TABLES:
-        reading = Reading(reading.missing_chunks, list(fitted))
+    if reading.columns is None and knows_names(estimator, path):
+        reading = Reading(reading.missing_chunks, list(estimator.feature_names_in_))
     return reading.table(path, takes_types(estimator))
+
+
+def knows_names(estimator: Any, path: str) -> bool:
+    """Return whether a model takes the columns of its names from a table."""
+    return hasattr(estimator, "feature_names_in_") and inputs.kind_of(path) in inputs.TABLES
 
 
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:

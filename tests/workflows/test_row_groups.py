@@ -1,17 +1,23 @@
 """Groups of dependent rows in commands and jobs: columns of files of every kind, and what is refused at once."""
 
 import json
+from inspect import signature
 
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from cases import QUICK
 from click.testing import CliRunner
+from helpers import at_night
 
-from mdh_dask import RandomProjectionTree, load_model
+from mdh_dask import RandomProjectionTree, drift, load_model
 from mdh_dask._fields import JobError
 from mdh_dask.cli import mdh
+from mdh_dask.estimators.registry import METHODS
 from mdh_dask.io import open_rows
 from mdh_dask.jobs import run
 from mdh_dask.jobs.job import read_job
@@ -81,6 +87,30 @@ def test_a_job_tests_the_groups_of_its_column(store, tmp_path):
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
 
 
+WITH_GROUPS = [name for name, method in METHODS.items() if "groups" in signature(method.fit).parameters]
+FIRST = ["svc", "density", "consensus", "kernel-mdh", "ensemble"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", at_night([*FIRST, *sorted({*WITH_GROUPS} - {*FIRST})], len(FIRST)))
+def test_jobs_of_every_method_and_frames_of_dask_test_groups_and_do_not_cluster_their_column(tmp_path, method):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, 2)) + 9 * np.eye(3, 2)[np.arange(600) % 3]
+    frame = pd.DataFrame({"a": rows[:, 0], "donor": [f"d{i:02}" for i in rng.integers(20, size=600)], "b": rows[:, 1]})
+    frame.to_parquet(tmp_path / "x.parquet", row_group_size=250)
+    cls = METHODS[method]
+    quick = {name: value for name, value in QUICK.get(cls.__name__, {}).items() if isinstance(value, int | str)}
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in quick.items())
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.format(path=tmp_path / "x.parquet", groups="donor", method=method, parameters=lines))
+    run(job)
+    model, direct = load_model(tmp_path / "m.zarr"), cls(**quick).fit(dd.from_pandas(frame, 3), groups="donor")
+    for one in (model, direct):
+        assert (one.n_groups_, list(one.feature_names_in_)) == (20, ["a", "b"])
+        assert "20 groups" in one.why()
+    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), direct.labels_.compute())
+
+
 @pytest.mark.parametrize(
     ("method", "parameter", "said"),
     [
@@ -97,6 +127,18 @@ def test_what_does_not_test_groups_is_refused_before_any_work(store, tmp_path, m
     (tmp_path / "job.toml").write_text(JOB.format(path="x.csv", groups="donor", method=method, parameters=line))
     with pytest.raises(JobError, match=said.split(";")[0].replace("(", r"\(")):
         read_job(tmp_path / "job.toml")
+
+
+@pytest.mark.parametrize(("name", "column"), [("x.csv", "donor"), ("x.parquet", "donor"), ("x.npy", "2")])
+def test_drift_compares_the_groups_of_its_column(store, tmp_path, name, column):
+    folder, model = store
+    model.save(tmp_path / "m.zarr")
+    args = ["drift", folder / name, "--model", tmp_path / "m.zarr", "--groups", column, "--json"]
+    found = CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"], prog_name="mdh-dask")
+    assert found.exit_code == 0, found.output
+    table = pd.read_csv(folder / "x.csv")
+    assert json.loads(found.stdout) == drift(model, table[["a", "b"]].to_numpy(), groups=table["donor"]).to_dict()
+    assert json.loads(found.stdout)["design_effect"] > 1
 
 
 def test_a_column_that_is_not_there_or_is_clustered_too_is_refused(store, tmp_path):
