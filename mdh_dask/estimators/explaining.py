@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._words import depth_text, full_count, p_text
 from ..growth.crowds import CROWD, FEWEST_ROWS
 from ..growth.sampling import rows_held
+from ..splits.dependence import N_PARTS
 from ..summaries.columns import MOST_COLUMNS, remedies
 from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.words import clusters_in_words, named
@@ -45,6 +46,7 @@ def why(model: Any) -> str:
     of = "" if sizes is None else f" of {full_count(int(sizes.sum()), 'row')}"
     groups = "" if model.n_groups_ is None else f" in {groups_in_words(model)}"
     said = f"{full_count(model.n_clusters_, 'cluster')}{of}{groups}: {model._limit() or model._reason()}"
+    said += few_groups(model) if model.n_clusters_ == 1 else ""
     said = "\n".join([said, *clusters_of_remembered(model), *on_pixels(model), *other_seeds(model)])
     return f"{said}{along_one_column(model)}{next_steps(model)}" if model.n_clusters_ == 1 else said
 
@@ -115,7 +117,7 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if tree.n_clusters == 1:
         hidden = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
         hint = f"; {CROWD}" if model._crowded else LOOKED if looked_near(model) else hidden
-        return f"{said}: {why_not(model, best_failed(model))}{hint}{next_steps(model)}"
+        return f"{said}: {why_not(model, best_failed(model))}{few_groups(model)}{hint}{next_steps(model)}"
     if model._crowded:
         said += f", but {CROWD}"
     table = model.evidence()
@@ -199,6 +201,17 @@ def next_steps(model: Any) -> str:
     return "\nTo try next, in this order:" + "".join(f"\n    {step}" for step in steps)
 
 
+def few_groups(model: Any) -> str:
+    """Return that there are few groups or tiles to show a second cluster, and what to do; empty if there are enough."""
+    if (n := model.n_groups_) is None or n >= 2 * N_PARTS or model._limit():
+        return ""
+    what, remedy = "group", "more groups show more"
+    if model.pixel_columns_ is not None:
+        what, remedy = "tile", 'more scenes show more, and dependence="none" describes the pixels of these'
+    few = "too few to confirm any split" if n < FEWEST_GROUPS else "few to confirm a split"
+    return f"; {full_count(n, what)} are {few}: {remedy}"
+
+
 def looked_near(model: Any) -> bool:
     """Return whether growing looked at neighbourhoods, which show clusters that are too many for any other line."""
     tree = model.tree_
@@ -244,13 +257,9 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
         return f"{valley}, and {' or '.join(rules) or 'a limit of the parameters'} rejected it"
     allowed = (1 - model.quantile) / model.n_candidates
     if model.n_groups_ is not None:
-        few = f": {full_count(model.n_groups_, 'group')} are too few to confirm any split"
-        remedy = ", for which there may be too few groups"
-        if model.pixel_columns_ is not None:
-            remedy += '; more scenes show more, and dependence="none" describes the pixels of these'
         return (
             f"{valley}, and a split needs a valley in the groups that did not choose it, with a p-value of at most "
-            f"{allowed:.2g}{few if model.n_groups_ < FEWEST_GROUPS else remedy}"
+            f"{allowed:.2g}"
         )
     p_value = float(model.tree_.p_value[leaf])
     if np.isnan(p_value):

@@ -5,6 +5,7 @@ are integers, of which evidence is a function.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
-from ..splits.dependence import halves_of_parts, parts_in
+from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
 from .landmarks import ELSEWHERE, Half, Landmarks
 from .lines import Slabs
 
@@ -170,11 +171,14 @@ class PairTests:
 
 def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:
     """Return ways to halve rows, or the parts of dependent rows: either half chooses, and the other is counted."""
-    for number in range(max(min(ROWS_OF_SPLITS // len(hashes), MOST_SPLITS), 1)):
-        if parts is None:
-            first = np.asarray((hash_again(hashes, HALVES) >> np.uint64(number)) & np.uint64(1) == 0)
-        else:
-            first = halves_of_parts(number)[parts]
+    n_splits = max(min(ROWS_OF_SPLITS // len(hashes), MOST_SPLITS), 1)
+    if parts is None:
+        again = hash_again(hashes, HALVES)
+        halves = [np.asarray((again >> np.uint64(number)) & np.uint64(1) == 0) for number in range(n_splits)]
+    else:  # of few parts, all may be in one half
+        every = (halves_of_parts(number)[parts] for number in range(N_PARTS - 1))
+        halves = [*islice((first for first in every if 0 < np.count_nonzero(first) < len(first)), n_splits)]
+    for first in halves:
         yield [(first, ~first), (~first, first)]
 
 

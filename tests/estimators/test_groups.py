@@ -201,6 +201,15 @@ def test_too_few_groups_confirm_no_split_and_why_says_so(caplog):
     assert "3 groups are too few to confirm any split" in model.why()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [*MERGING, *OTHERS, ConsensusClustering])
+def test_all_methods_say_that_groups_are_too_few_and_what_to_do(method):
+    X, _, label = clusters(0, n=600, d=2, apart=8)
+    model = method().fit(X, groups=label)
+    assert model.n_clusters_ == 1
+    assert "3 groups are too few to confirm any split: more groups show more" in model.why()
+
+
 def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
     X, groups, _ = clusters(0)
     model = RandomProjectionTree().fit(X, groups=groups)

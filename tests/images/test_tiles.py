@@ -120,7 +120,7 @@ def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
     )
     assert said in Path(report).read_text()
     assert said in load_model(place).why()
-    assert 'dependence="none" describes the pixels of these' in model.why()
+    assert 'tiles are few to confirm a split: more scenes show more, and dependence="none" describes' in model.why()
 
 
 def test_a_picture_is_described_and_log_report_and_why_say_so(tmp_path, caplog):
