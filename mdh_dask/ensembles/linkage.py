@@ -7,7 +7,7 @@ with the clusterings is taken (Strehl and Ghosh 2002), so nothing has to be chos
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,10 +24,10 @@ MOST_LINKED = 2048
 
 
 LEAST_SHARE = 1 / 3
-"""Least share of the weights of the clusterings that must have several labels. A test that finds no cluster is no
-evidence that there is none. If a share s of tests, however dependent, rejects at the level p, this happens by chance
-with a probability of p / s at most (Rueger 1978): for one method of three, .15 at worst, and ``python -m
-tests.benchmarks honesty`` counts far less."""
+"""Least share of the clusterings that must have several labels. A test that finds no cluster is no evidence that there
+is none. If a share s of tests, however dependent, rejects at the level p, this happens by chance with a probability of
+p / s at most (Rueger 1978): for three of seven trees, .12 at worst, and ``python -m tests.benchmarks honesty`` counts
+far less."""
 
 
 class Tally(NamedTuple):
@@ -51,12 +51,6 @@ class Tally(NamedTuple):
     def first(self, n: int) -> "Tally":
         """Return the largest tuples."""
         return Tally(self.rows[:n], self.places[:n], self.starts)
-
-    def repeated(self, times: Integers) -> "Tally":
-        """Return the tuples in which each clustering is there so many times."""
-        each = np.repeat(np.arange(len(times)), times)
-        starts = np.cumsum([0, *np.diff(self.starts)[each]])
-        return Tally(self.rows, self.places[:, each] - self.starts[each] + starts[:-1], starts)
 
 
 def tally_of(tuples: Tuples) -> tuple[Tally, tuple[Integers, ...]]:
@@ -125,12 +119,10 @@ class LabelLinkage:
     words: the labels of each clustering as words, ascending; see `words_of_labels`.
     rows (n_clusters, n_labels) int64: rows of each cluster with each label, one clustering after another; the largest
         cluster is 0.
-    weights (n_clusterings,) int64: how many clusterings each of them stands for; None for one each.
     """
 
     words: tuple[Integers, ...]
     rows: Integers
-    weights: Integers | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -138,32 +130,31 @@ class LabelLinkage:
         return len(self.rows)
 
     def votes(self, labels: Sequence[AnyArray]) -> Floats:
-        """Return the mean share of the weights of clusterings in which a row has the label of a row of each cluster.
+        """Return the mean share of the clusterings in which a row has the label of a row of each cluster.
 
         Shape (n_rows, n_clusters).
         """
         shares = self.rows / self.rows[:, : len(self.words[0])].sum(axis=1, keepdims=True)
         votes = np.zeros((len(labels[0]), self.n_clusters))
-        weights = np.ones(len(self.words)) if self.weights is None else self.weights
         start = 0
-        for own, known, weight in zip(labels, self.words, weights):
+        for own, known in zip(labels, self.words):
             found = words_of_labels(own)
             place = np.minimum(np.searchsorted(known, found), len(known) - 1)
             # A label that no row of the fit had is shared with none.
-            votes += np.where(known[place] == found, weight * shares[:, start + place], 0).T
+            votes += np.where(known[place] == found, shares[:, start + place], 0).T
             start += len(known)
-        return votes / weights.sum()
+        return votes / len(self.words)
 
     def merged(self, group: Integers, tuples: Tuples, least: int = 1) -> "LabelLinkage":
         """Return the clusters in groups, without those of fewer than `least` rows, one at least."""
         rows = np.zeros((int(group.max()) + 1, self.rows.shape[1]), dtype=np.int64)
         np.add.at(rows, group, self.rows)
         while True:
-            found = replace(self, rows=rows)
+            found = LabelLinkage(self.words, rows)
             label = found.labels(found.votes([*tuples.words.view(np.int64).T]))
             counts = np.bincount(label, weights=tuples.counts, minlength=len(rows))
             if (kept := counts >= min(least, counts.max())).all():
-                return replace(self, rows=rows[np.argsort(largest_first(counts))])
+                return LabelLinkage(self.words, rows[np.argsort(largest_first(counts))])
             rows = rows[kept]
 
     def labels(self, votes: Floats) -> Integers:
@@ -180,16 +171,14 @@ class LabelLinkage:
 
 
 @one_blas_thread()  # the last bits of products depend on the threads
-def linkage_of(tuples: Tuples, n_clusters: int | None = None, weights: Integers | None = None) -> LabelLinkage:
+def linkage_of(tuples: Tuples, n_clusters: int | None = None) -> LabelLinkage:
     """Return the clusters that the clusterings agree on most, from the counted tuples of their labels.
-
-    A clustering of weight w counts as w equal ones.
 
     Clusters with fewer rows than any of the clusterings has are pieces between the borders of several, and left out
     unless their number is given.
     """
     tally, words = tally_of(tuples)
     largest = tally.first(MOST_LINKED)
-    rows = largest.counts(agreed_groups(largest if weights is None else largest.repeated(weights), n_clusters))
+    rows = largest.counts(agreed_groups(largest, n_clusters))
     least = int(tally.counts().sum(axis=0).min()) if n_clusters is None else 1
-    return LabelLinkage(words, rows, weights).merged(np.arange(len(rows)), tuples, least)
+    return LabelLinkage(words, rows).merged(np.arange(len(rows)), tuples, least)

@@ -1,9 +1,7 @@
 """The consensus of many trees."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import lcm
 from numbers import Integral
 from typing import Any, ClassVar, Self, TypeGuard
 
@@ -13,7 +11,7 @@ from sklearn.utils import get_tags
 
 from .._journal import keeping
 from .._random import generator
-from .._typing import AnyArray, Floats, Integers, RowArray
+from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
 from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
@@ -47,7 +45,7 @@ Member = TreeEstimator | DensityTree
 OF_HYPERPLANES = HierarchicalMDH(), HierarchicalKernelMDH()
 
 USUAL: tuple[Member, ...] = (*OF_HYPERPLANES, DensityTree(), *OF_HYPERPLANES * 2)
-"""The estimators of the trees. Of different seeds, those of a `DensityTree` differ least, so one stands for three."""
+"""The estimators of the trees. Of different seeds, those of a `DensityTree` differ least, so there is one."""
 
 SAMPLE_SIZE = 10_000
 """The `sample_size` of trees of hyperplanes, whose first sample the others share."""
@@ -61,17 +59,16 @@ class ConsensusClustering(InGroups):
     """The clustering that several trees agree on most.
 
     Trees with different directions and features miss different clusters, and disagree where the borders are uncertain.
-    Rows are as similar as the share of the trees in which they are in the same leaf, where different estimators count
-    the same, however many trees they have. Average linkage joins them, and of all partitions on the way the one is
-    taken that shares the most information with the trees that found clusters, if at least a third did: that a tree
-    finds none is no evidence against them. Long thin curves are cut into pieces, as hyperplanes cut them; see
-    `DensityTree`, and `merge`.
+    Rows are as similar as the share of the trees in which they are in the same leaf. Average linkage joins them, and of
+    all partitions on the way the one is taken that shares the most information with the trees that found clusters, if
+    at least a third did: that a tree finds none is no evidence against them. Long thin curves are cut into pieces, as
+    hyperplanes cut them; see `DensityTree`, and `merge`.
 
     Parameters
     ----------
     estimator : estimator of a tree, `DensityTree`, list of these, or None, default=None
         Estimator of the trees, each with its own `random_state`; several take turns. None means
-        three of `HierarchicalMDH`, three of `HierarchicalKernelMDH`, and a `DensityTree`, which counts as three.
+        three of `HierarchicalMDH`, three of `HierarchicalKernelMDH`, and a `DensityTree`, in turns.
     n_trees : int, default=7
         Number of trees, at least 2.
     n_clusters : int or None, default=None
@@ -199,12 +196,6 @@ class ConsensusClustering(InGroups):
         for own in self._turns():
             own._check_groups()
 
-    def _weights(self, members: Sequence[tuple[Member, int]]) -> Integers:
-        """Return weights of the trees, by which different estimators count the same, of however many trees."""
-        names = [repr(own) for own, _ in members]
-        n_trees = Counter(names)
-        return np.array([lcm(*n_trees.values()) // n_trees[name] for name in names])
-
     def _learn(self, rows: RowArray, seed: int) -> int:
         members, merged = self._members(seed), merge_chunks(rows)
         shape = (rows.shape[0], rows.shape[1])
@@ -278,7 +269,7 @@ class ConsensusClustering(InGroups):
         (counted, drawn), *merging = yield from together([counting, *[merging_sample(shape, seed, parts_at)] * merges])
         combined: LabelLinkage | Found
         if self.combine == "linkage":
-            combined = linkage_of(counted, self.n_clusters, self._weights(self._members(seed)))
+            combined = linkage_of(counted, self.n_clusters)
         else:
             combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
         state = _state_of(trees, combined, counted)

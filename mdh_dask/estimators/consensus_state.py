@@ -42,8 +42,6 @@ class ConsensusState(State):
     """Number of clusters before those without a valley between them were merged."""
     counts: Integers | None = None
     """Shape (n_clusters,), int64: rows in each cluster; None if a sample of them was counted."""
-    weights: Integers | None = None
-    """Shape (n_trees,), int64: how many trees each stands for, where rows are labelled by `linked`."""
 
     @classmethod
     def of(
@@ -55,15 +53,14 @@ class ConsensusState(State):
             of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
             of_leaf[names] = own
             clusters.append(of_leaf)
-        linked = weights = None
+        linked = None
         if linkage is not None:
-            weights = linkage.weights
             starts = np.cumsum([0, *(tree.n_clusters for tree in trees)])
             linked = np.zeros((linkage.n_clusters, starts[-1]), dtype=np.int64)
             reached = np.concatenate([start + names for start, names in zip(starts, found.consensus.names)])
             linked[:, reached] = linkage.rows
         counted = found.consensus.n_clusters, found.agreement, found.confidence
-        return cls(trees, tuple(clusters), *counted, linked, n_pieces, found.sizes, weights)
+        return cls(trees, tuple(clusters), *counted, linked, n_pieces, found.sizes)
 
     @property
     def n_clusters(self) -> int:
@@ -101,7 +98,7 @@ class ConsensusState(State):
         leaves = [np.arange(len(own)) for own in self.clusters]
         if self.linked is None:
             return Consensus(tuple(leaves), self.clusters, self.n_clusters)
-        return LabelLinkage(tuple(map(words_of_labels, leaves)), self.linked, self.weights)
+        return LabelLinkage(tuple(map(words_of_labels, leaves)), self.linked)
 
     def votes(self, rows: AnyArray) -> AnyArray:
         """Return the votes of the trees, or the similarity to each cluster, shape (n_rows, n_clusters)."""
@@ -162,8 +159,6 @@ class ConsensusState(State):
         checked_array("confidence", self.confidence, (m + 1,), least=0)
         if self.counts is not None:
             checked_array("counts", self.counts, (self.n_voted,), least=0)
-        if self.weights is not None:
-            checked_array("weights", self.weights, (m,), least=1)
         for j, (tree, clusters) in enumerate(zip(self.trees, self.clusters)):
             if tree.n_features != self.n_features:
                 raise ValueError(f"expected {self.n_features} columns of the tree {j}, got {tree.n_features}")

@@ -245,19 +245,6 @@ class TestLinkage:
         assert consensus(one, one, one, one, one, two, two, method="linkage").n_clusters == 1
         assert consensus(one, one, one, one, two, two, two, method="linkage").n_clusters == 2
 
-    @given(seeds)
-    def test_a_clustering_of_weight_three_counts_as_three(self, seed):
-        _, (first, second, third) = noisy(seed, 200, 3, 3, noise=0.3)
-        weighted, repeated = (
-            linkage_of(reduce_rows(LabelTuples(2**16), *labels), weights=weights)
-            for labels, weights in (
-                ((first, second, third), np.array([1, 1, 3])),
-                ((first, second, third, third, third), None),
-            )
-        )
-        votes = weighted.votes([first, second, third])
-        np.testing.assert_allclose(votes, repeated.votes([first, second, third, third, third]))
-
     def test_a_cluster_that_most_of_the_others_do_not_divide_is_one(self):
         two, three = np.repeat([0, 1], 60), np.repeat([0, 1, 2], 40)
         assert consensus(two, two, two, three, three, method="linkage").n_clusters == 2

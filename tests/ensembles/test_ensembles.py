@@ -125,10 +125,6 @@ class TestConsensusClustering:
         with pytest.raises(ValueError, match="expected finite values; got 300 NaN"):
             ConsensusClustering(estimator=DensityTree(), n_trees=2).fit(da.from_array(rows, chunks=(1000, 5)))
 
-    def test_different_estimators_count_the_same(self, rows):
-        state = ConsensusClustering(estimator=[QUICK, QUICK, PCATree()], n_trees=6).fit(rows).state_
-        assert state.weights.tolist() == [1, 1, 2, 1, 1, 2]
-
     @pytest.mark.slow
     @pytest.mark.parametrize(("combine", "least"), [("votes", 1.0), ("linkage", 1.0)])
     def test_of_equal_trees_is_the_tree(self, rows, combine, least):
