@@ -23,11 +23,11 @@ MOST_LINKED = 2048
 """Tuples with the most rows, which are joined; the time is in proportion to the square of their number."""
 
 
-LEAST_SHARE = 1 / 3
+LEAST_SHARE = 1 / 4
 """Least share of the clusterings that must have several labels. A test that finds no cluster is no evidence that there
 is none. If a share s of tests, however dependent, rejects at the level p, this happens by chance with a probability of
-p / s at most (Rueger 1978): for three of seven trees, .12 at worst, and ``python -m tests.benchmarks honesty`` counts
-far less."""
+p / s at most (Rueger 1978): for two of seven trees, .175 at worst, and ``python -m tests.benchmarks honesty``
+counts far less."""
 
 
 class Tally(NamedTuple):

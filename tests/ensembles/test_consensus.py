@@ -240,10 +240,10 @@ class TestLinkage:
             found = consensus(*labels, method="linkage")
             assert adjusted_rand_index(by_hand(labels), found.labels) > 0.9
 
-    def test_what_less_than_a_third_of_the_clusterings_divide_is_one_cluster(self):
+    def test_what_less_than_a_quarter_of_the_clusterings_divide_is_one_cluster(self):
         one, two = np.zeros(100, dtype=int), np.repeat([0, 1], 50)
-        assert consensus(one, one, one, one, one, two, two, method="linkage").n_clusters == 1
-        assert consensus(one, one, one, one, two, two, two, method="linkage").n_clusters == 2
+        assert consensus(one, one, one, one, one, one, two, method="linkage").n_clusters == 1
+        assert consensus(one, one, one, one, one, two, two, method="linkage").n_clusters == 2
 
     def test_a_cluster_that_most_of_the_others_do_not_divide_is_one(self):
         two, three = np.repeat([0, 1], 60), np.repeat([0, 1, 2], 40)
