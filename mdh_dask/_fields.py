@@ -139,9 +139,10 @@ def check_keys(what: str, table: Mapping[str, Any], keys: Iterable[str]) -> None
 
 
 def nearest(word: Any, words: Iterable[str]) -> str:
-    """Return a question that suggests a similar word, or an empty string if there is none."""
-    close = get_close_matches(word, list(words), n=1) if isinstance(word, str) else []
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    """Return a question that suggests a similar word in any case, or an empty string if there is none."""
+    known = {known.lower(): known for known in words}
+    close = get_close_matches(word.lower(), known, n=1) if isinstance(word, str) else []
+    return f" (did you mean {known[close[0]]!r}?)" if close else ""
 
 
 def shown(value: Any) -> str:

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import time, timedelta
-from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from .._fields import nearest
 from .coding import (
     EXACT_IN_SINGLE,
     Coder,
@@ -182,8 +182,7 @@ def _place(column: Any, keys: Sequence[Any], kind: str) -> int:
         return keys.index(str(column))
     if isinstance(column, int | np.integer) and 0 <= column < len(keys):
         return int(column)
-    close = get_close_matches(str(column), [str(key) for key in keys], n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    meant = nearest(str(column), map(str, keys))
     what = ", ".join(map(repr, keys[:20])) if isinstance(keys[0], str) else f"numbers from 0 to {len(keys) - 1}"
     raise ValueError(f"expected columns of the table for {kind!r} in column_types, {what}; got {column!r:.99}{meant}")
 

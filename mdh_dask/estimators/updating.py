@@ -134,7 +134,8 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
     Parameters
     ----------
     node : int
-        Node of `tree_`, a leaf or a split; ``tree_.cluster`` has the label of each leaf.
+        Node of `tree_`, a leaf or a split, not a label: ``np.flatnonzero(tree_.cluster == label)`` is its leaf. A
+        warning says which branch is grown if the number is the label of another one.
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
         The rows that `tree_` counts, as in `fit`.
     **parameters
@@ -194,7 +195,7 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
 
 
 def check_node(model: Any, node: Any) -> None:
-    """Raise an error unless a value is the number of a node of the tree, and say if it is not that of a cluster."""
+    """Raise an error unless a value is the number of a node, and say which branch that is, if it could be a label."""
     tree = model.tree_
     is_number = isinstance(node, Integral) and not isinstance(node, bool)
     own = np.flatnonzero(tree.cluster == node) if is_number and 0 <= int(node) < tree.n_clusters else ()
@@ -206,8 +207,9 @@ def check_node(model: Any, node: Any) -> None:
             else f"the leaves are {', '.join(map(str, tree.leaves[:20]))}"
         )
         raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {node!r}: {said}")
-    if tree.left[int(node)] >= 0 and node > 0 and leaves:
-        logger.warning("node %d is a split, whose branch is grown again; cluster %d is the node %s", node, node, leaves)
+    if leaves and node not in own:
+        grown = "a split" if tree.left[int(node)] >= 0 else f"cluster {tree.cluster[int(node)]}"
+        logger.warning("node %d is %s, which is grown again; cluster %d is the node %s", node, grown, node, leaves)
 
 
 def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:

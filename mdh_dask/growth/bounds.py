@@ -7,6 +7,7 @@ import numpy as np
 
 from .._jit.rows import count_beyond, loop_ready
 from .._typing import AnyArray, Booleans, Floats
+from .._words import full_count
 from .passes import Columns, Sample, columns_of
 
 logger = logging.getLogger(__name__)
@@ -138,7 +139,8 @@ def without_far_rows(columns: Columns, sample: Sample, share: float | None = Non
         return columns, sample
     near = sample.take(np.flatnonzero(bounds.contain(sample.rows[:, doubtful])))
     n, n_far = len(sample.hashes), len(sample.hashes) - len(near.hashes)
-    logger.info("%s columns hold values far from all others, in %s of %s sampled rows", int(far.sum()), n_far, n)
+    in_columns = full_count(int(far.sum()), "column")
+    logger.info("values far from all others in %s and %s of %s sampled rows", in_columns, n_far, n)
     bulk = columns_of(near.rows)
     if bulk.n == 0:
         return columns, sample

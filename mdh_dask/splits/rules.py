@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._fields import nearest
 from .._typing import AnyArray, Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.indices import dip_of_counts, kurtosis_of_counts
@@ -63,7 +64,10 @@ def criteria_named(names: Sequence[Any]) -> tuple[str, ...]:
     """Return several different names of criteria, or raise an error."""
     known = ", ".join(CRITERIA)
     if not names or len({*names}) < len(names) or any(name not in CRITERIA for name in names):
-        raise ValueError(f"expected different names of criteria for criterion, from {known}; got {list(names)!r}")
+        meant = next(filter(None, (nearest(name, CRITERIA) for name in names if name not in CRITERIA)), "")
+        raise ValueError(
+            f"expected different names of criteria for criterion, from {known}; got {list(names)!r}{meant}"
+        )
     return tuple(names)
 
 

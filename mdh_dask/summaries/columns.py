@@ -64,7 +64,7 @@ def columns_in_words(notes: ColumnNotes | None, names: Sequence[str], types: Col
     >>> types = ColumnTypes(("continuous", "categorical", "continuous"), (None, ("a", "b"), None))
     >>> notes = ColumnNotes(*(np.array(own, dtype=int) for own in ([0], [], [2])))
     >>> columns_in_words(notes, ["id", "cut", "price"], types)
-    '2 columns of numbers, 1 categorical column (cut); id: an identifier? price: a long tail'
+    '2 columns of numbers, 1 categorical column (cut); id: perhaps an identifier; price: a long tail'
     """
     kinds = ["continuous"] * len(names) if types is None else list(types.kinds)
     said = [f"{full_count(kinds.count('continuous'), 'column')} of numbers"] * ("continuous" in kinds)
@@ -73,10 +73,10 @@ def columns_in_words(notes: ColumnNotes | None, names: Sequence[str], types: Col
         said += [f"{full_count(len(own), f'{kind} column')} ({', '.join(own)})"] * bool(own)
     striking = [
         f"{', '.join(names[j] for j in own)}: {what}"
-        for own, what in zip(notes or (), ("an identifier?", "few values", "a long tail"))
+        for own, what in zip(notes or (), ("perhaps an identifier", "few values", "a long tail"))
         if len(own)
     ]
-    return "; ".join([", ".join(said), *([" ".join(striking)] if striking else [])])
+    return "; ".join([", ".join(said), *striking])
 
 
 def remedies(notes: ColumnNotes | None, names: Sequence[str], of_frame: bool) -> list[str]:

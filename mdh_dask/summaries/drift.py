@@ -9,6 +9,7 @@ import numpy as np
 
 from .._cached import cached_property
 from .._typing import Floats
+from .._words import listed
 from ..tree.export import columns_of
 from ..tree.structure import NodeDensity, Tree
 from .changes import Change, LevelDrift, ValleyChange, distance, total_variation, valley_change
@@ -206,16 +207,20 @@ class Drift(Table):
                     f"{valley.depth[0]:.3g} to {valley.depth[1]:.3g}"
                 )
             if split.distance.exceeds(self.threshold):
-                along = columns_of(self.old, split.node) or "its direction"
-                yield f"split {split.node}: {split.distance.value:.0%} of its rows lie elsewhere along {along}"
+                yield f"split {split.node}: {self._elsewhere(split, 'its direction')}"
         for cluster in self.clusters:
             if cluster.distance.exceeds(self.threshold):
-                along = columns_of(self.old, cluster.node) or "one direction"
-                yield f"cluster {cluster.label}: {cluster.distance.value:.0%} of its rows lie elsewhere along {along}"
+                yield f"cluster {cluster.label}: {self._elsewhere(cluster, 'one direction')}"
         if self.shares.exceeds(self.threshold):
             yield f"shares of the clusters: {self.shares.value:.0%} of the rows are in others"
         for of_column in self.levels:
             yield from of_column.alarms(self.threshold)
+
+    def _elsewhere(self, change: SplitDrift | ClusterDrift, unnamed: str) -> str:
+        """Return where rows lie elsewhere: the tree counts them along one line only, not in each of its columns."""
+        names = columns_of(self.old, change.node)
+        along = f"a line through {listed(names)}, of which one at least moved" if len(names) > 1 else listed(names)
+        return f"{change.distance.value:.0%} of its rows lie elsewhere along {along or unnamed}"
 
 
 class Novelty(NamedTuple):

@@ -32,6 +32,9 @@ SEEN = 1000
 
 FAR = (0.01, 0.99)
 
+ROUNDING = 1e-9
+"""Means of sums that differ by less, in standard deviations of all rows, are equal: both clusters may lack a column."""
+
 
 class Entry(NamedTuple):
     """A column of numbers, or the indicator of a level or of missing values."""
@@ -60,7 +63,7 @@ class _Moments(NamedTuple):
         (mean, variance), (mean_of_others, variance_of_others) = self.of(np.array([cluster])), self.of(others)
         gap, pooled = mean - mean_of_others, np.sqrt((variance + variance_of_others) / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num(np.where(gap == 0, 0.0, gap / pooled), nan=0.0)
+            return np.nan_to_num(np.where(np.abs(gap) < ROUNDING, 0.0, gap / pooled), nan=0.0)
 
 
 def clusters_in_words(
@@ -146,12 +149,12 @@ def _level(types: ColumnTypes | None, column: int, code: float) -> str:
 
 
 def _moments(entries: list[Entry], labels: Integers, n_clusters: int) -> _Moments:
-    """Return the moments, each column less its mean, so that squares do not lose its digits."""
+    """Return the moments of standardised columns, so that squares do not lose digits, and rounding is told."""
     columns = []
     for entry in entries:
         known: Booleans = ~np.isnan(entry.values)
         own, values = labels[known], entry.values[known]
-        values = values - values.mean() if len(values) else values
+        values = (values - values.mean()) / (values.std() or 1.0) if len(values) else values
         columns.append([np.bincount(own, weights, n_clusters) for weights in (np.ones(len(own)), values, values**2)])
     return _Moments(*np.array(columns).transpose(1, 2, 0))
 
@@ -182,4 +185,6 @@ def _said(entry: Entry, own: Floats, types: ColumnTypes | None) -> str:
 
 
 def _often(what: str, share: float) -> str:
+    if share <= 1 - NEARLY_ALL:
+        return f"not {what}"
     return what if share >= NEARLY_ALL else f"{what} ({percent(share)})"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from .._fields import nearest
 from .._numbering import largest_first
 from .._typing import AnyArray, Booleans, Floats, Integers
 
@@ -177,7 +178,8 @@ def extract(tree: T, quality: str | Quality = "stability") -> T:
 def best_splits(tree: "Tree", quality: str | Quality) -> Booleans:
     """Return a mask of the splits above the best clusters; see `extract`."""
     if isinstance(quality, str) and quality not in QUALITIES:
-        raise ValueError(f"expected a quality of {', '.join(QUALITIES)}, or a function of the tree; got {quality!r}")
+        known, meant = ", ".join(QUALITIES), nearest(quality, QUALITIES)
+        raise ValueError(f"expected a quality of {known}, or a function of the tree; got {quality!r}{meant}")
     own = np.asarray((QUALITIES[quality] if isinstance(quality, str) else quality)(tree), dtype=np.float64)
     if own.shape != (tree.n_nodes,) or not np.isfinite(own).all():
         raise ValueError(

@@ -159,20 +159,20 @@ def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None 
     return _sum_text(tree, node, checked_names(tree, feature_names, n_top), n_top)
 
 
-def columns_of(tree: "Tree", node: int, n_top: int = 3) -> str:
-    """Return the names of the columns that make up the direction of a node, or an empty text if they have none.
+def columns_of(tree: "Tree", node: int, n_top: int = 3) -> list[str]:
+    """Return the names of the columns that make up the direction of a node, or an empty list if they have none.
 
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes
     >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9, "plane": [0.6, -0.8]}], 2)
     >>> columns_of(type(tree)(**{**vars(tree), "feature_names": ("height", "width")}), 0), columns_of(tree, 0)
-    ('width and height', '')
+    (['width', 'height'], [])
     """
     if tree.feature_names is None:
-        return ""
+        return []
     share = _shares_along(tree, node)
-    return listed([tree.feature_names[j] for j in top_features(tree, node, n_top) if share[j] >= SOME])
+    return [tree.feature_names[j] for j in top_features(tree, node, n_top) if share[j] >= SOME]
 
 
 def _shares_along(tree: "Tree", node: int) -> Floats:

@@ -26,6 +26,7 @@ from ..io.inputs import Table, TypedTable
 from ..io.parquet import is_label_table, label_table
 from ..io.writing import write_companion
 from ..report import write_report
+from ..summaries.columns import columns_in_words
 from .estimates import telling_of_memory
 from .facts import facts_of, input_of
 from .outputs import Outputs
@@ -198,13 +199,16 @@ def fit_rows(
             estimator._history = continued(estimator, previous, table.source).history_
             logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
         estimator._name_columns(table.names)
+        if table.names is not None and estimator._notes is not None and any(map(len, estimator._notes)):
+            logger.info("%s", columns_in_words(estimator._notes, table.names, estimator.columns))
         rows = estimator._read(table.source).array
         if beside.texts is not None:
             estimator.name_clusters(table.source, beside.texts)
         n_clusters = full_count(estimator.n_clusters_, "cluster")
         logger.info("%s in %s", n_clusters, full_count(estimator.n_passes_, "pass"))
         if estimator.n_clusters_ == 1:
-            logger.info("%s", estimator.why())
+            for line in estimator.why().splitlines():
+                logger.info("%s", line)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")

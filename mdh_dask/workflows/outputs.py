@@ -21,7 +21,7 @@ FILES = (
     ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
     ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pkl", ".pickle", ".joblib",
 )  # fmt: skip
-"""Endings of files of other formats, which no output that is a Zarr folder may have."""
+"""Endings of files of other formats, which no Zarr folder or Parquet table may have."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,11 @@ def _check_label_image(path: str, overwrite: bool) -> None:
 
 
 def _check_regions(path: str) -> None:
-    """Raise an error if a package for the polygons of regions is missing."""
+    """Raise an error if the name is that of another format, or a package for the polygons of regions is missing."""
     from ..images.region_tables import holds_polygons
 
+    if not is_label_table(path):
+        _check_ending(path, "a Parquet table", ".parquet")
     for package in ("rasterio", "shapely") if holds_polygons(path) else ():
         require(package, "maps")
 
@@ -211,15 +213,20 @@ class Taken:
 
 def check_place(path: str, overwrite: bool, kind: Kind) -> None:
     """Raise an error if a path or URL cannot be written to, or holds something that must not be replaced."""
-    ending = PurePosixPath(name_of(path)).suffix
-    if ending.lower() in FILES:
-        raise SettingError(
-            f"expected the path of {kind.what}; got {path}, the name of a file of another format: name it "
-            f"{PurePosixPath(name_of(path)).stem}.zarr"
-        )
+    _check_ending(path, kind.what, ".zarr")
     will_replace(path, overwrite, kind)
     if folder := local_path(path):
         check_folder(folder.parent)
+
+
+def _check_ending(path: str, what: str, ending: str) -> None:
+    """Raise an error if a path or URL is named like a file of another format."""
+    name = PurePosixPath(name_of(path))
+    if name.suffix.lower() in FILES:
+        raise SettingError(
+            f"expected the path of {what}; got {path}, the name of a file of another format: name it "
+            f"{name.stem}{ending}"
+        )
 
 
 def check_file_of(path: str, overwrite: bool, example: str) -> None:

@@ -65,7 +65,7 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
 
 @pytest.mark.parametrize(
     ("parameters", "meant"),
-    [({"feature_map": "gowr"}, "gower"), ({"feature_map": "polynomal"}, "polynomial"), ({"missing": "means"}, "mean")],
+    [({"feature_map": "gowr"}, "gower"), ({"feature_map": "polynomal"}, "polynomial"), ({"missing": "MEAN"}, "mean")],
 )
 def test_a_choice_that_is_none_is_refused_with_the_nearest(parameters, meant):
     with pytest.raises(ValueError, match=rf"parameter of PCATree must be .* \(did you mean '{meant}'\?\)"):

@@ -183,6 +183,16 @@ class TestWords:
         model = HierarchicalMDH(feature_map="gower").fit(table)
         assert re.search(r"carrier: (AA|B\{0\}) \(\d", model.why())
 
+    def test_what_all_rows_of_a_cluster_and_its_sibling_share_does_not_tell_them_apart(self):
+        rng = np.random.default_rng(2)
+        films = np.repeat([0, 1, 2], [700, 173, 165])
+        year = rng.normal(np.where(films == 1, 1998, 1935), 5)
+        year[films == 0] = rng.choice([1998, 1935], 700)
+        lacking = np.where(films[:, None] > 0, np.nan, rng.normal(size=(1038, 3)))
+        words = clusters_in_words(np.column_stack([lacking, year]), films, [{1, 2}, {2}, {1}])
+        assert words[0].count("not missing") == 3
+        assert [one.split(", ", 1)[1][:3] for one in words[1:]] == ["⟨3⟩"] * 2
+
     def test_names_that_are_set_later_and_loading_give_the_same_words(self, table, tmp_path):
         model = PCATree().fit(table[["air_time", "distance"]].to_numpy())
         assert " x0 " in model.why()
@@ -300,7 +310,7 @@ class TestOneCluster:
         )
         with caplog.at_level("INFO", "mdh_dask"):
             model = PCATree().fit(X)
-        assert "3 columns of numbers; id: an identifier? price: a long tail" in caplog.text
+        assert "3 columns of numbers; id: perhaps an identifier; price: a long tail" in caplog.text
         first, *steps = model.why().split("in this order:\n")[1].splitlines()
         assert first.strip().startswith("X = X.drop(columns=['id'])")
         scope = {"X": X, "np": np, "HierarchicalMDH": HierarchicalMDH, "DensityTree": DensityTree, "PCATree": PCATree}

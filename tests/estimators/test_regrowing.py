@@ -113,9 +113,16 @@ def test_what_cannot_be_grown_is_refused_and_the_model_stays(rows, coarse, node,
     assert coarse.n_clusters_ == 2
 
 
-def test_a_label_that_is_no_leaf_is_told_with_the_node_of_its_cluster(rows, caplog):
+@pytest.mark.parametrize("leaf", [False, True], ids=["split", "leaf"])
+def test_a_label_whose_number_is_another_node_is_told_with_the_node_of_its_cluster(rows, caplog, leaf):
     model = DivisiveClustering(n_projections=60).fit(rows)
     tree = model.tree_
-    split = next(node for node in range(1, tree.n_clusters) if tree.left[node] >= 0)
-    model.regrow(split, rows)
-    assert f"cluster {split} is the node {np.flatnonzero(tree.cluster == split)[0]}" in caplog.text
+    numbers = range(tree.n_clusters)
+    node = next(n for n in numbers if (tree.left[n] < 0) == leaf and tree.cluster[n] != n)
+    model.regrow(node, rows)
+    grown = f"cluster {tree.cluster[node]}" if leaf else "a split"
+    own = np.flatnonzero(tree.cluster == node)[0]
+    assert f"node {node} is {grown}, which is grown again; cluster {node} is the node {own}" in caplog.text
+    caplog.clear()
+    model.regrow(tree.n_nodes - 1, rows)
+    assert not caplog.text

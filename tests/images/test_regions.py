@@ -216,6 +216,12 @@ JOB = job_text(
 )
 
 
+def test_a_table_of_regions_is_not_named_like_another_format(image, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(mdh, ["segment", "a.zarr", "--regions", "s.csv"])
+    assert "a Parquet table; got s.csv, the name of a file of another format: name it s.parquet" in result.output
+
+
 @pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -43,6 +43,7 @@ def test_trees_take_several_criteria_and_rank_all_directions_together(tmp_path):
         ({"criterion": ["dip", "dip"]}, "expected different names of criteria"),
         ({"criterion": []}, "expected different names of criteria"),
         ({"criterion": ["depth"]}, "expected different names of criteria for criterion, from relative_depth"),
+        ({"criterion": ["Dip"]}, r"\(did you mean 'dip'\?\)"),
         ({"criterion": ["dip", "kurtosis"], "order": "criterion"}, "expected one criterion with order='criterion'"),
         ({"criterion": ["dip", "kurtosis"], "stop_rule": "null"}, "expected one criterion"),
     ],

@@ -5,6 +5,7 @@ import re
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import at_night
 from hypothesis import given
@@ -192,6 +193,19 @@ def test_a_shift_along_the_direction_that_a_cluster_keeps_is_found():
     model = PCATree(max_clusters=1).fit(groups(rng_of(0), 2000, 1500, 1500))
     found = drift(model, groups(rng_of(1), 400, 300, 300) + 3)
     assert re.fullmatch(r"cluster 0: \d\d% of its rows lie elsewhere along one direction", found.alarms[0])
+
+
+@pytest.mark.parametrize(
+    ("apart", "said"), [([8, 9], "a line through moved and still, of which one at least moved"), ([0, 9], "moved")]
+)
+def test_a_line_through_several_columns_does_not_say_that_all_of_them_moved(apart, said):
+    def rows(seed):
+        rng = rng_of(seed)
+        groups = rng.integers(2, size=(2000, 1)) * apart
+        return pd.DataFrame(rng.normal(groups), columns=["still", "moved"])
+
+    found = drift(PCATree(max_clusters=1, scale=False).fit(rows(0)), rows(1).add([0, 20]))
+    assert re.fullmatch(rf"cluster 0: \d+% of its rows lie elsewhere along {said}", found.alarms[0])
 
 
 def test_a_threshold_is_what_a_change_must_exceed_beyond_chance(model):

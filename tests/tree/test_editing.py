@@ -143,7 +143,10 @@ def test_a_node_is_stable_for_as_long_as_cuts_by_depth_have_it_as_a_cluster(tree
 def test_qualities_that_are_none_are_refused():
     tree = random_tree(0, 3, 2)
     for quality, message in [
-        ("length", "expected a quality of stability, or a function of the tree; got 'length'"),
+        (
+            "Stable",
+            r"expected a quality of stability, or a function of the tree; got 'Stable' \(did you mean 'stability'",
+        ),
         (lambda tree: [1.0], r"for each of 5 nodes; got an array of shape \(1,\)"),
         (lambda tree: tree.n_rows * np.nan, "with NaN or infinity"),
     ]:

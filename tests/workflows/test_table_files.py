@@ -1,6 +1,7 @@
 """Tables of numbers and texts from files: Parquet and CSV, in Python, on the command line and in job files."""
 
 import gzip
+import re
 
 import numpy as np
 import pandas as pd
@@ -140,6 +141,15 @@ def test_columns_that_are_no_numbers_are_named_with_their_first_text(tmp_path, l
     (tmp_path / "x.csv").write_text(lines)
     with pytest.raises(ValueError, match=error):
         open_features(tmp_path / "x.csv")
+
+
+def test_a_command_says_what_is_striking_about_columns_and_what_to_do_after_one_cluster_line_by_line(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {"id": np.arange(500), "price": rng.lognormal(7, 1, 500), "width": rng.normal(size=500)}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    said = CliRunner().invoke(mdh, ["fit", str(tmp_path / "x.parquet"), "--out", str(tmp_path / "l.zarr")]).output
+    assert "3 columns of numbers; id: perhaps an identifier; price: a long tail\n" in said
+    assert re.search(r"INFO To try next, in this order:\n.* INFO     X = X.drop\(columns=\['id'\]\)  # .*\n", said)
 
 
 @pytest.mark.parametrize(("header", "warned"), [("0.5,-1e3,7", True), ("0,1,2", False), ("x1,2,3", False)])
