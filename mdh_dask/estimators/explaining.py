@@ -20,6 +20,9 @@ from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
 MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
 
+IN_NONE = "rows in no cluster, where few others are near"
+"""What the label -1 means where ``unclassified`` leaves rows."""
+
 HIDDEN = "; hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
 
 LOOKED = "; lines through the neighbourhoods of rows were looked at, too"
@@ -47,7 +50,8 @@ def why(model: Any) -> str:
     groups = "" if model.n_groups_ is None else f" in {groups_in_words(model)}"
     said = f"{full_count(model.n_clusters_, 'cluster')}{of}{groups}: {model._limit() or model._reason()}"
     said += few_groups(model) if model.n_clusters_ == 1 else ""
-    said = "\n".join([said, *clusters_of_remembered(model), *on_pixels(model), *other_seeds(model)])
+    lines = [*clusters_of_remembered(model), *left_out(model), *on_pixels(model), *other_seeds(model)]
+    said = "\n".join([said, *lines])
     return f"{said}{along_one_column(model)}{next_steps(model)}" if model.n_clusters_ == 1 else said
 
 
@@ -173,10 +177,10 @@ def other_seeds(model: Any) -> list[str]:
 
 
 def left_out(model: Any) -> list[str]:
-    """Return a line for the label -1, if rows of `fit` have it for missing values."""
-    if model.missing != "drop" or not (n := model.missing_values_.n_incomplete):
-        return []
-    return [f"cluster -1, {full_count(n, 'row')}: they lack values, and were left out"]
+    """Return lines for the label -1: rows of `fit` that lack values, and rows in no cluster."""
+    n = model.missing_values_.n_incomplete if model.missing == "drop" else 0
+    lines = [f"cluster -1, {full_count(n, 'row')}: they lack values, and were left out"] if n else []
+    return lines + [f"cluster -1: {IN_NONE}"] * (getattr(model, "unclassified", None) == "leave")
 
 
 OTHERS = {

@@ -17,6 +17,7 @@ from ..summaries.moments import MomentPass
 from ..summaries.passes import FrequencyPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
 from ..summaries.words import named
+from .explaining import IN_NONE
 from .frames import column_names
 
 
@@ -98,8 +99,8 @@ def profiles_of(model: Any, moments: Any) -> Profiles:
     return replace(profiles, words=(outside,) * model.noise + own)
 
 
-LEFT_OUT, IN_NONE = "rows that lack values, left out of the fit", "rows in no cluster, where few others are near"
-"""What the label -1 means."""
+LEFT_OUT = "rows that lack values, left out of the fit"
+"""What the label -1 means, unless it is `IN_NONE`."""
 
 DRAWN_ROWS = 1500
 """Number of rows in the picture of a report."""

@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import AnyArray, Booleans, Floats
 from .._words import full_count
 from ..support_vectors.dual import SLACK
-from .parts import GREY, INK, new_axes, new_figure, state_in
+from .parts import GREY, INK, check_drawn, new_axes, new_figure, state_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,8 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     >>> plot_contours(model).get_title().split(",")[0]
     '2 clusters'
     """
-    contours = state_in(contours)
+    given, contours = contours, state_in(contours)
+    check_drawn(given, "a fitted SupportVectorClustering", hasattr(contours, "vectors"))
     if contours.n_features != 2:
         raise ValueError(
             f"expected contours of two columns; got {contours.n_features}. Fit two columns, for example two principal "
@@ -129,7 +130,8 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     >>> [ax.get_ylabel() for ax in plot_sweep(SupportVectorClustering().fit(X))]
     ['support vectors', 'clusters', 'persistence']
     """
-    sweep = getattr(sweep, "sweep_", sweep)
+    given, sweep = sweep, getattr(sweep, "sweep_", sweep)
+    check_drawn(given, "a fitted SupportVectorClustering, or its sweep_", isinstance(sweep, np.ndarray))
     if len(sweep) == 0:
         raise ValueError("expected at least one step of a sweep; got none: fit with width='sweep'")
     from matplotlib.ticker import LogLocator, NullFormatter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._words import full_count
-from .parts import LEFT, RIGHT, discriminants, new_axes, state_in
+from .parts import LEFT, RIGHT, check_drawn, discriminants, new_axes, state_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,9 @@ def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     >>> plot_agreement(np.array([0, 0, 10, 30])).get_title()
     'On average 92 % agree, 40 rows'
     """
-    rows, ax = getattr(state_in(rows), "confidence", rows), new_axes(ax, (5.0, 2.8))
+    given, rows = rows, getattr(state_in(rows), "confidence", rows)
+    check_drawn(given, "a fitted ConsensusClustering, or numbers of rows", isinstance(rows, np.ndarray))
+    ax = new_axes(ax, (5.0, 2.8))
     shares = np.arange(len(rows)) / (len(rows) - 1)
     total = max(int(rows.sum()), 1)
     ax.bar(100 * shares, 100 * rows / total, width=80 / (len(rows) - 1), color=LEFT)
@@ -140,4 +142,5 @@ def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | 
 def _density_in(model: Any) -> "DensityModel":
     """Return the density tree of a fitted `DensityTree`, or what is one as it is."""
     found: DensityModel = getattr(state_in(model), "model", model)
+    check_drawn(model, "a fitted DensityTree", hasattr(found, "separates"))
     return found

@@ -126,8 +126,9 @@ def plot_scatter(
     """
     mapped, tree = getattr(tree, "feature_map_", None), tree_in(tree)
     check_node(tree, node)
+    if not hasattr(mapped, "feature_names_in_"):  # only maps of typed columns know names
+        rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
     rows = rows if mapped is None else mapped.transform(rows)
-    rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
     _check_rows(tree, rows, labels)
     plane = tree.planes[node]
     if not plane.any():

@@ -26,6 +26,13 @@ MANY_ROWS = 200
 TAIL = 0.0005
 """Share of the rows that a drawing leaves out at either end."""
 
+DRAWINGS = {
+    "ConsensusClustering": "plot_agreement",
+    "DensityTree": "plot_landmarks or plot_merges",
+    "SupportVectorClustering": "plot_contours or plot_sweep",
+}
+"""What draws models that are no tree."""
+
 
 def new_figure(size: tuple[float, float]) -> Any:
     """Return a new figure of that size in inches, made without pyplot."""
@@ -50,10 +57,16 @@ def shown(ax: Any) -> Any:
 def tree_in(model: Any) -> Tree:
     """Return a tree, or that of a fitted model."""
     tree = getattr(model, "tree_", model)
-    if not isinstance(tree, Tree):
-        name = type(model).__name__
-        raise TypeError(f"expected a tree, or a fitted model of one tree; got {name}: see {name}.report_pictures")
+    check_drawn(model, "a tree, or a fitted model of one tree", isinstance(tree, Tree))
     return tree
+
+
+def check_drawn(model: Any, expected: str, is_it: bool) -> None:
+    """Raise an error if a drawing is not one of a model, which names those that are."""
+    if not is_it:
+        name = type(model).__name__
+        own = DRAWINGS.get(name, "plot_tree" if hasattr(model, "tree_") else "")
+        raise TypeError(f"expected {expected}; got {name}{own and f', which {own} draws'}")
 
 
 def state_in(model: Any) -> Any:

@@ -215,6 +215,8 @@ class TestWords:
         model = PCATree(missing="drop").fit(gaps)
         assert "cluster -1, 15 rows: they lack values, and were left out" in model.why()
         assert cluster_profiles(model, gaps).words[0] == "rows that lack values, left out of the fit"
+        density = DensityTree(missing="drop", unclassified="leave").fit(gaps)
+        assert "\ncluster -1, 15 rows: they lack values, and were left out\ncluster -1: rows in no" in density.why()
 
     def test_exemplars_of_a_table_are_rows_of_it(self, table):
         model = HierarchicalMDH(feature_map="gower").fit(table)

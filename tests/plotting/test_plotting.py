@@ -131,8 +131,11 @@ def test_the_rows_of_a_model_with_a_feature_map_are_drawn_by_their_features():
     rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
     model = PCATree(feature_map="products").fit(rows)
     features = model.feature_map_.transform(rows)
-    drawn, same = (plot_scatter(*pair).collections[0] for pair in ((model, rows), (model.tree_, features)))
-    np.testing.assert_array_equal(drawn.get_offsets(), same.get_offsets())
+    frame = pytest.importorskip("pandas").DataFrame(rows, columns=["a", "b"])
+    pairs = ((model, rows), (model, frame), (model.tree_, features))
+    drawn, of_frame, same = (plot_scatter(*pair).collections[0].get_offsets() for pair in pairs)
+    np.testing.assert_array_equal(drawn, same)
+    np.testing.assert_array_equal(of_frame, same)
 
 
 @pytest.mark.slow
@@ -142,8 +145,17 @@ def test_models_other_than_trees_are_drawn_by_their_own_functions():
     votes = ConsensusClustering(estimator=PCATree(), n_trees=3).fit(rows)
     for draw, model in ((plot_merges, density), (plot_landmarks, density), (plot_agreement, votes)):
         assert draw(model)._repr_png_().startswith(b"\x89PNG")
-    with pytest.raises(TypeError, match=r"a fitted model of one tree; got DensityTree: see DensityTree\.report"):
-        plot_tree(density)
+    tree = PCATree().fit(rows)
+    for draw, model, message in (
+        (plot_tree, density, "a fitted model of one tree; got DensityTree, which plot_landmarks or plot_merges draws"),
+        (plot_merges, tree, "a fitted DensityTree; got PCATree, which plot_tree draws"),
+        (plot_landmarks, votes, "a fitted DensityTree; got ConsensusClustering, which plot_agreement draws"),
+        (plot_agreement, tree, "a fitted ConsensusClustering, or numbers of rows; got PCATree"),
+        (plot_contours, tree, "a fitted SupportVectorClustering; got PCATree"),
+        (plot_sweep, density, "a fitted SupportVectorClustering, or its sweep_; got DensityTree"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            draw(model)
 
 
 def test_a_notebook_shows_new_axes_as_a_picture_and_given_ones_by_their_figure():
