@@ -140,7 +140,8 @@ class Planned(BaseEstimator, ABC):
         if fits:
             what |= {"uses_types": self.uses_types, "takes_sparse": self.takes_sparse}
             return read_rows(X, RowSpec(**what, sparse_remedy=self._sparse_remedy()))
-        names = getattr(self, "feature_names_in_", None)
+        of_pixels = getattr(self, "pixel_columns_", None) is not None  # which arrays hold without names
+        names = None if of_pixels else getattr(self, "feature_names_in_", None)
         what |= {"n_columns": self.n_features_in_, "types": self.columns, "values": self.missing_values_}
         return read_rows(X, RowSpec(**what, names=names))
 

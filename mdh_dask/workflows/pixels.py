@@ -130,6 +130,7 @@ def segment_image(
             n_bands, features, image.axes, options.nodata, options.bands, tiles, options.dequantise,
             snapshots_of([image]),
         )  # fmt: skip
+        name_columns(estimator, image)
         counting = int(image.validity is not None)
         estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
         log_segments(estimator)
@@ -149,6 +150,12 @@ def segment_image(
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
+
+
+def name_columns(estimator: Any, image: Image) -> None:
+    """Name the columns of a model by the bands of its image, or of one of its images, if these have names."""
+    if len(image.bands) == image.shape[2]:
+        estimator._name_columns(estimator.pixel_columns_.features.names(image.bands))
 
 
 def snapshots_of(images: Iterable[Image]) -> tuple[str, ...] | None:

@@ -31,6 +31,7 @@ from .pixels import (
     fit_tiles,
     labelled,
     log_segments,
+    name_columns,
     segment_image,
     snapshots_of,
 )
@@ -74,6 +75,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
         options.dequantise,
         snapshots_of(images.values()),
     )
+    name_columns(estimator, first)
     log_segments(estimator)
 
 

@@ -1,5 +1,7 @@
 """What archives hold today: quantised embeddings, files stored from the south, georeferenced Zarr groups."""
 
+import re
+
 import dask
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ import tifffile
 import xarray
 import zarr
 
-from mdh_dask import PCATree
+from mdh_dask import PCATree, load_model
 from mdh_dask.images import Features, open_image, pixel_rows, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.bands import SelectedBands, stacked, with_bands
@@ -350,3 +352,13 @@ def test_what_cannot_be_reprojected_is_refused(tmp_path):
     tifffile.imwrite(tmp_path / "b.tif", embeddings()[0][..., 0])
     with pytest.raises(ValueError, match=r"expected coordinates in .*b\.tif, to reproject it; it has none"):
         open_image(tmp_path / "b.tif", reproject=UTM)
+
+
+def test_a_model_of_an_image_names_its_bands_and_predicts_pixels_without_names(tmp_path):
+    path = str(tile(tmp_path / "a.tif", embeddings()[0]))
+    segment(path, PCATree(random_state=0), model=str(tmp_path / "m.zarr"), window=3)
+    model = load_model(tmp_path / "m.zarr")
+    assert model.feature_names_in_[[0, BANDS]].tolist() == [NAMES[0], f"mean {NAMES[0]} in 3 x 3"]
+    assert re.search("A[0-9]{2}", model.why())
+    assert " x0 " not in model.why()
+    assert len(model.predict(np.zeros((2, 3 * BANDS), np.float32))) == 2

@@ -698,6 +698,7 @@ def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_ban
     line = mdh_dask("segment", "scenes/*.tif", *out, "--method", "pca", "--bands", "nir,red")
     assert line.startswith("3 segments of 3 scenes in ")
     model = load_model("m.zarr")
+    assert re.search(r"cluster 0, [0-9,]+ rows: (nir|red) [0-9.]+ to ", model.why())
     for number in range(3):
         with rasterio.open(f"scenes/{number}.tif") as file:
             rows = np.stack([file.read(file.descriptions.index(band) + 1) for band in ("nir", "red")], axis=2)
