@@ -3,14 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Self, TypeGuard
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import get_tags
 
 from .._journal import keeping
-from .._random import generator
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
 from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together
@@ -19,8 +17,7 @@ from ..ensembles.labels import found_by, most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
 from ..ensembles.votes import TreeTuples, TreeVotes
 from ..growth.merging import merged_cells, merging_sample
-from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, first_read, rows_in_memory, sample_limit
-from ..growth.sampling import rows_held
+from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, rows_in_memory, sample_limit
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
 from ..plotting.parts import png_of
@@ -28,27 +25,28 @@ from ..splits.dependence import parts_in
 from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
 from .checks import check_first_look
+from .consensus_members import (
+    Member,
+    Members,
+    each,
+    joins,
+    limit_to_sample,
+    member_of_form,
+    members_of,
+    need_sample,
+    passes_of,
+    sample_for_others,
+    turns_of,
+)
 from .consensus_state import MOST_TREES, ConsensusState, MemberState
 from .constraints import Interval, StrOptions
 from .density_tree import DensityTree
 from .docstrings import documented
 from .explaining import best_failed, why_not
 from .in_groups import InGroups
-from .kernel_variants import HierarchicalKernelMDH
-from .models import form_of, of_form
+from .models import form_of
 from .states import TreeState
 from .tree_estimator import TreeEstimator
-from .trees import HierarchicalMDH
-
-Member = TreeEstimator | DensityTree
-
-OF_HYPERPLANES = HierarchicalMDH(), HierarchicalKernelMDH()
-
-USUAL: tuple[Member, ...] = (*OF_HYPERPLANES, DensityTree(), *OF_HYPERPLANES * 2)
-"""The estimators of the trees. Of different seeds, those of a `DensityTree` differ least, so there is one."""
-
-SAMPLE_SIZE = 10_000
-"""The `sample_size` of trees of hyperplanes, whose first sample the others share."""
 
 EXEMPLARY = 4096
 """Most sample rows of which exemplars are chosen."""
@@ -160,40 +158,26 @@ class ConsensusClustering(InGroups):
     random_state: Any = 0
     progress: bool = False
 
-    def _turns(self) -> list[Member]:
-        given = list(USUAL) if self.estimator is None else self.estimator
-        return given if isinstance(given, list) else [given]  # type: ignore[list-item]
-
-    def _members(self, seed: int) -> list[tuple[Member, int]]:
+    def _members(self, seed: int) -> Members:
         """Return the estimators of the trees, with their seeds."""
-        turns = self._turns()
-        if not turns or not all(isinstance(own, Member) for own in turns):
-            names = [type(own).__name__ for own in turns]
-            raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
-        if noisy := [type(own).__name__ for own in turns if own.noise]:
-            raise ValueError(f"expected estimators that give all rows a cluster, got {noisy[0]} with unclassified rows")
-        members = [clone(turns[j % len(turns)]) for j in range(self.n_trees)]
-        for own in members:
-            if self.n_clusters is not None and getattr(own, "n_clusters", 0) is None and own.max_clusters is None:
-                own.set_params(n_clusters=self.n_clusters)
-        return [(own, int(generator(seed, j).integers(2**31))) for j, own in enumerate(members)]
+        return members_of(turns_of(self.estimator), self.n_trees, self.n_clusters, seed)
 
     @property
     def uses_types(self) -> bool:
         """Return whether all trees use categorical columns and missing values as they are."""
-        return all(own.uses_types for own, _ in self._members(0)[: len(self._turns())])
+        return all(own.uses_types for own in turns_of(self.estimator)[: self.n_trees])
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()
-        return parameters | {"estimator": _each(form_of, parameters["estimator"])}
+        return parameters | {"estimator": each(form_of, parameters["estimator"])}
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super()._from_saved({**parameters, "estimator": _each(_tree_of, parameters.get("estimator"))})
+        return super()._from_saved({**parameters, "estimator": each(member_of_form, parameters.get("estimator"))})
 
     def _check_groups(self, weights: Any = None) -> None:
         super()._check_groups(weights)
-        for own in self._turns():
+        for own in turns_of(self.estimator):
             own._check_groups()
 
     def _learn(self, rows: RowArray, seed: int) -> int:
@@ -208,16 +192,18 @@ class ConsensusClustering(InGroups):
             own.columns, own._parts = self.columns, self._parts
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
-        together = [own for own, _ in members if _joins(own)]
-        plans = [own._plan(s, shape, sample_seed=seed) for own, s in members if _joins(own)]
+        together = [own for own, _ in members if joins(own)]
+        plans = [own._plan(s, shape, sample_seed=seed) for own, s in members if joins(own)]
         beside = [] if self._parts is None else [self._parts]
-        sampling = [self._sampling(members, seed, shape)] if self._samples(members) else []
+        parts_at = None if self._parts is None else 1
+        sampling = [sample_for_others(seed, shape, self._check_look, parts_at)] if need_sample(members) else []
         results, n_passes = run_together([*plans, *sampling], merged, *beside, announce=self._bar)
         for own, found in zip(together, results):
             own.tree_ = found.tree
         if not sampling:
             return self._settle_members(members, rows, seed, self._bar, n_passes)
         sample: Sample = results[-1]
+        limit_to_sample(members, len(sample.rows), shape[0])
         self._sample, self._parts = sample, None if self._parts is None else parts_in(sample.hashes)
         try:
             with keeping(None):  # a job that resumes makes no pass for what is in memory
@@ -226,32 +212,17 @@ class ConsensusClustering(InGroups):
             self._sample = None
         return n_passes
 
-    def _samples(self, members: Sequence[tuple[Member, int]]) -> bool:
-        """Return whether a sample stands for the rows, as they are mapped or compared for some of the trees."""
-        pairwise = any(get_tags(own).input_tags.pairwise for own, _ in members)
-        return not pairwise and not all(_joins(own) for own, _ in members)
-
-    def _sampling(self, members: Sequence[tuple[Member, int]], seed: int, shape: tuple[int, int]) -> Plan[Sample]:
-        """Plan the sample, which is that of trees of hyperplanes, and so read once."""
-        n_rows, typed = shape[0], self.uses_types  # typed values may be missing
-
-        def check(look: FirstLook) -> None:
-            return None if typed else check_first_look(look, getattr(self, "feature_names_in_", None))
-
-        parts_at = None if self._parts is None else 1
-        look = yield from first_read(seed, rows_held(SAMPLE_SIZE, shape[1]), n_rows, check, parts_at)
-        for own in (own for own, _ in members if not _joins(own)):
-            own.progress = False
-            if own.min_cluster_size is not None and own.min_cluster_size >= 1 and len(look.sample.rows) < n_rows:
-                own.min_cluster_size /= n_rows  # as many rows of the sample would be too many
-        return look.sample
+    def _check_look(self, look: FirstLook) -> None:
+        """Raise an error if the first pass shows that the rows cannot be clustered; typed values may be missing."""
+        if not self.uses_types:
+            check_first_look(look, getattr(self, "feature_names_in_", None))
 
     def _settle_members(
-        self, members: Sequence[tuple[Member, int]], rows: RowArray, seed: int, announce: Announce, n_passes: int = 0
+        self, members: Members, rows: RowArray, seed: int, announce: Announce, n_passes: int = 0
     ) -> int:
         """Grow the trees that take passes of their own, set the state, and return the number of passes."""
         for own, s in members:
-            if not _joins(own):
+            if not joins(own):
                 own._parts = self._parts
                 n_passes += own._learn(rows, s)
         self._grown: tuple[MemberState, ...] = tuple(own.state_ for own, _ in members)
@@ -273,9 +244,6 @@ class ConsensusClustering(InGroups):
         else:
             combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
         state = _state_of(trees, combined, counted)
-        if (sample := self._sample) is not None:
-            state = state if len(sample.rows) == self._n_rows else replace(state, counts=None)
-            drawn = drawn._replace(numbers=sample.numbers[drawn.numbers])
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
@@ -283,6 +251,9 @@ class ConsensusClustering(InGroups):
             sizes = np.bincount(label, minlength=state.n_clusters) if state.sizes is None else state.sizes
             self.merges_ = table_of_cells(cells, sizes)
             state = _state_of(trees, combined.merged(cells.group, counted), counted, state.n_clusters)
+        if self._sample is not None:
+            drawn = drawn._replace(numbers=self._sample.numbers[drawn.numbers])
+            state = state if len(self._sample.rows) == self._n_rows else replace(state, counts=None)
         self._drawn = state.exemplars_among(drawn.first(wanted))
         return state
 
@@ -298,7 +269,7 @@ class ConsensusClustering(InGroups):
         """Return the function from rows to points whose distances count, as where leaves of the tree are merged."""
         if tree.feature_map is not None and tree.feature_map.points is not None:
             return tree.feature_map.points
-        scale = self._turns()[0].scale
+        scale = turns_of(self.estimator)[0].scale
         return standardiser(columns_of(sample.rows), sample, scale, moderate=True, discrete=True)
 
     def _name_columns(self, names: Sequence[str] | None) -> None:
@@ -332,7 +303,7 @@ class ConsensusClustering(InGroups):
         if not grown:
             return f"of {self.n_trees} trees, {told}"
         j, state = max(grown, key=lambda each: _best_evidence(each[1].tree))
-        turns = self._turns()
+        turns = turns_of(self.estimator)
         own: Any = clone(turns[j % len(turns)])
         own.tree_, own.feature_map_ = state.tree, None
         if state.feature_map is not None and (own_map := own._new_feature_map(seed=0)) is not None:
@@ -356,22 +327,14 @@ class ConsensusClustering(InGroups):
         return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-        members = self._members(0)
-        joined = [own._passes(n_rows, n_columns) for own, _ in members if _joins(own)]
-        fewest, most = (max((limits[i] or np.inf for limits in joined), default=0) for i in range(2))
-        if self._samples(members):
-            fewest, most = max(fewest, 1), max(most, 1)
-        else:
-            alone = [own._passes(n_rows, n_columns) for own, _ in members if not _joins(own)]
-            fewest, most = (1 + n + sum(limits[i] or np.inf for limits in alone) for i, n in enumerate((fewest, most)))
-        return int(fewest), int(most) if np.isfinite(most) else None
+        return passes_of(self._members(0), n_rows, n_columns)
 
     def _task_bytes(self, rows: RowArray) -> int:
         # Most of the memory is for the fresh samples and the counts of each tree.
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
-        turns = self._turns()
+        turns = turns_of(self.estimator)
         for j, tree in enumerate(saved["state"].trees):
             # Only the estimator of a tree knows the class of its feature map.
             member = clone(turns[j % len(turns)])
@@ -379,11 +342,6 @@ class ConsensusClustering(InGroups):
             n_columns = {"points" if isinstance(member, DensityTree) else "planes": tree.n_columns}
             member._restore_feature_map(tree.feature_map, **n_columns)
         super()._restore(saved)
-
-
-def _joins(own: Member) -> TypeGuard[TreeEstimator]:
-    """Return whether a tree grows in the same passes as others."""
-    return isinstance(own, TreeEstimator) and own.feature_map is None
 
 
 def _state_of(
@@ -395,18 +353,3 @@ def _state_of(
 
 def _best_evidence(tree: Tree) -> float:
     return max(np.nan_to_num([tree.evidence(int(leaf)) for leaf in tree.leaves], nan=-1.0))
-
-
-def _each(function: Callable[[Any], Any], given: Any) -> Any:
-    """Return what a function returns for an estimator or each of several; None for none."""
-    if isinstance(given, list):
-        return [function(own) for own in given]
-    return None if given is None else function(given)
-
-
-def _tree_of(saved: Any) -> Member:
-    from .registry import estimators  # imported late, as the registry imports this module
-
-    known = {name: own for name, own in estimators().items() if issubclass(own, Member)}
-    made: Member = of_form(saved, known, "an estimator of trees")
-    return made

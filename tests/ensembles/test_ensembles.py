@@ -21,7 +21,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask._journal import keeping
-from mdh_dask.estimators import consensus_clustering
+from mdh_dask.estimators import consensus_members
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
@@ -103,16 +103,16 @@ class TestConsensusClustering:
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("held", [2000, 8000])
-    def test_maps_and_density_trees_take_no_pass_of_their_own(self, mixture, held, monkeypatch):
-        monkeypatch.setattr(consensus_clustering, "SAMPLE_SIZE", held // 4)  # of 6000 rows
+    @pytest.mark.parametrize(("held", "merge"), [(2000, False), (2000, True), (8000, False)])
+    def test_maps_and_density_trees_take_no_pass_of_their_own(self, mixture, held, merge, monkeypatch):
+        monkeypatch.setattr(consensus_members, "SAMPLE_SIZE", held // 4)  # of 6000 rows
         rows, read = mixture[0], []
         lazy = da.from_array(rows, chunks=(1000, 5)).map_blocks(
             lambda block: read.append(len(block)) or block, dtype=rows.dtype, meta=np.empty((0, 0))
         )
         tree = RandomProjectionTree(n_projections=40, sample_size=held // 4, min_cluster_size=900)
         estimators = [tree, HierarchicalKernelMDH(min_cluster_size=900), DensityTree(min_cluster_size=900)]
-        model = ConsensusClustering(estimator=estimators, n_trees=3).fit(lazy)
+        model = ConsensusClustering(estimator=estimators, n_trees=3, merge=merge).fit(lazy)
         assert model.n_passes_ == clone(tree).fit(rows).n_passes_ == sum(read) / len(rows)
         assert [own.n_clusters for own in model.state_.trees] == [4, 4, 4]
         assert adjusted_rand_index(mixture[1], model.labels_.compute()) == 1
@@ -120,7 +120,7 @@ class TestConsensusClustering:
         assert (model.state_.sizes is None) == (held < len(rows))
 
     def test_values_outside_the_sample_are_checked(self, rows, monkeypatch):
-        monkeypatch.setattr(consensus_clustering, "SAMPLE_SIZE", 10)
+        monkeypatch.setattr(consensus_members, "SAMPLE_SIZE", 10)
         rows = np.where(np.arange(len(rows))[:, None] % 100 == 0, np.nan, rows)
         with pytest.raises(ValueError, match="expected finite values; got 300 NaN"):
             ConsensusClustering(estimator=DensityTree(), n_trees=2).fit(da.from_array(rows, chunks=(1000, 5)))
