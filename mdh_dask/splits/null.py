@@ -17,7 +17,7 @@ CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0
 """Beyond this many standard errors, a simulation of the depth would not change the decision."""
 
 FAR_BELOW = 10
-"""A bound so many times below a level decides without a simulation, of which the bound exceeds the share by as much."""
+"""A bound on the chance of a valley that is so many times below the level decides without a simulation."""
 
 MOST_SIMULATED, ENOUGH_EXCEED = 199, 20
 """Most histograms to simulate for a p-value, and number of as deep ones after which the simulation ends."""

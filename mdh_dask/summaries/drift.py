@@ -219,7 +219,7 @@ class Drift(Table):
     def _elsewhere(self, change: SplitDrift | ClusterDrift, unnamed: str) -> str:
         """Return where rows lie elsewhere: the tree counts them along one line only, not in each of its columns."""
         names = columns_of(self.old, change.node)
-        along = f"a line through {listed(names)}, of which one at least moved" if len(names) > 1 else listed(names)
+        along = f"a line through {listed(names)}, not all of which need have moved" if len(names) > 1 else listed(names)
         return f"{change.distance.value:.0%} of its rows lie elsewhere along {along or unnamed}"
 
 

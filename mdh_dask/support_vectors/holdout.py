@@ -25,8 +25,8 @@ PLACES = 3
 
 ROWS_TO_HALVE = 1000
 """Least number of rows, of the half that drew the contours, that are halved twice to choose places. A contour has
-stray rows in other clusters, and a line through one of them missed the valley between two clusters in one of eight
-clouds, of which each half of the rows that choose has only some. With fewer rows, places are worse."""
+stray rows in other clusters, and a line through one of them may miss the valley between two clusters: each half of the
+rows that choose has only some of these. With fewer rows, halves choose worse places than all rows do."""
 
 ROWS_TO_SHOW = 1000
 """Number of rows, of the half that drew the contours, that must show valleys."""

@@ -171,7 +171,7 @@ def limits_of(n_columns: int) -> Limits:
 def reaches_of(to_rows: Floats, ranked_by: int, radii: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the squared distances to the neighbour by which landmarks are ranked, and to those that size balls."""
     k, *sizes = np.minimum((ranked_by, *radii), to_rows.shape[1] - 1).tolist()
-    near = nearest(to_rows, max(k, *sizes) + 1)  # ten times as fast as a partition by all of them
+    near = nearest(to_rows, max(k, *sizes) + 1)  # a partition by all of them takes much longer
     reached = np.take_along_axis(to_rows, near[:, [k, *sizes]], axis=1)
     return np.ascontiguousarray(reached[:, 0]), np.ascontiguousarray(reached[:, 1:])
 
