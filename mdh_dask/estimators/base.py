@@ -25,16 +25,15 @@ from ..splits.stopping import STOP_RULES
 from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from ..summaries.evidence import restored_merges, stored_merges
 from ..summaries.history import REMEMBERED, History
-from .blocks import of_block, of_complete_rows
 from .explaining import evidence, why
-from .frames import column_names, labels_like, plain_labels, sure_of, with_values
 from .groups import parts_of_groups, weighted_rows, without_groups
 from .history import begun
 from .mapped import Mapped
-from .missing import without_missing
+from .missing import of_block, of_complete_rows, without_missing
 from .models import optional
 from .naming import name_clusters
 from .repeats import Repeats, repeats
+from .tables import column_names, labels_like, plain_labels, sure_of, with_values
 
 logger = logging.getLogger(__name__)
 

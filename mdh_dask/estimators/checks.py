@@ -14,7 +14,7 @@ from ..columns import ColumnTypes
 from ..growth.passes import FirstLook
 from ..growth.typed import TypedLook
 from ..projections.directions import Proposal, StandardDirections
-from .blocks import finite
+from .missing import finite
 
 LARGEST_BEFORE_OVERFLOW = 1e150
 

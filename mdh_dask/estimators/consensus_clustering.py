@@ -39,12 +39,11 @@ from .consensus_members import (
     turns_of,
 )
 from .consensus_state import MOST_TREES, ConsensusState, MemberState
-from .constraints import Interval, StrOptions
 from .density_tree import DensityTree
-from .docstrings import documented
 from .explaining import best_failed, why_not
 from .in_groups import InGroups
 from .models import form_of
+from .parameters import Interval, StrOptions, documented
 from .states import TreeState
 from .tree_estimator import TreeEstimator
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from ..projections import Projection
 from .divisive_tree import DivisiveTree
-from .docstrings import documented
+from .parameters import documented
 from .proposing import check_options
 
 

@@ -22,7 +22,7 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.search_null import Search, shared_search
 from ..splits.stopping import STOP_RULES, StopRule
 from .checks import checked_proposal, rows_of_share
-from .constraints import Interval, StrOptions
+from .parameters import Interval, StrOptions
 from .planned import FeatureTransformer
 from .proposing import OPTIONS, PROPOSERS, SEARCHED, Branch, searching
 from .tree_estimator import TreeEstimator

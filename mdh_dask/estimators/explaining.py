@@ -14,8 +14,8 @@ from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.words import clusters_in_words, named
 from ..tree.export import cluster_in_words, direction_text
 from .checks import rows_of_share
-from .frames import column_names
 from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
+from .tables import column_names
 
 MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""

@@ -18,9 +18,8 @@ from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, g
 from ..kernels.numbers import NumbersMap, with_numbers
 from ..kernels.nystrom import NystromMap
 from .checks import categorical_columns, check_typed_look
-from .constraints import Interval, StrOptions
-from .docstrings import documented
 from .kernel_pca_features import KernelPCAFeatures
+from .parameters import Interval, StrOptions, documented
 
 MOST_LEVELS = 1000
 """Most levels of a categorical column in the explicit code."""

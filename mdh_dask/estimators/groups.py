@@ -16,7 +16,7 @@ from ..chunks import Statistic, is_dask, reduce_rows, repeated_rows
 from ..columns.coding import is_missing
 from ..splits.dependence import LEAST_PARTS, N_PARTS
 from .checks import finite_rows
-from .frames import plain_labels
+from .tables import plain_labels
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from ..metrics.contingency import Contingency, ContingencyTable
 from ..summaries.evidence import evidence_of
 from ..summaries.history import REMEMBERED, History
 from .checks import rows_of_share
-from .frames import plain_labels
+from .tables import plain_labels
 
 T = TypeVar("T")
 Labels = Callable[[AnyArray], AnyArray]

@@ -14,9 +14,8 @@ from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.pursuit import within
 from ..projections.random import NO_COLUMNS
 from ..splits.rules import SplitRule
-from .constraints import Interval, StrOptions
 from .divisive_tree import DivisiveTree
-from .docstrings import documented
+from .parameters import Interval, StrOptions, documented
 from .row_values import Absent
 
 

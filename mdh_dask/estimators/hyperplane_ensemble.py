@@ -16,9 +16,8 @@ from ..ensembles.mixture import Criterion
 from ..splits.stopping import STOP_RULES
 from ..summaries.evidence import table_of_cells
 from .checks import check_first_look
-from .constraints import Interval, StrOptions
-from .docstrings import documented
 from .in_groups import InGroups
+from .parameters import Interval, StrOptions, documented
 from .row_values import Absent
 
 MOST_HYPERPLANES = 1024

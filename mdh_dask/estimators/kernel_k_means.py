@@ -18,8 +18,7 @@ from ..kernels.landmarks import SAMPLE
 from ..kernels.registry import AFFINITIES
 from .base import ClusterEstimator
 from .checks import categorical_columns, check_first_look
-from .constraints import Interval, StrOptions
-from .docstrings import documented
+from .parameters import Interval, StrOptions, documented
 from .planned import FeatureTransformer
 from .spectral_features import SpectralFeatures
 from .states import CentroidState

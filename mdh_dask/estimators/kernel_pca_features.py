@@ -18,8 +18,7 @@ from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_land
 from ..kernels.landmarks import SAMPLE
 from ..valleys.neighbours import distinct
 from .checks import categorical_columns, check_first_look, check_typed_look
-from .constraints import Interval, StrOptions
-from .docstrings import documented
+from .parameters import Interval, StrOptions, documented
 from .planned import FeatureTransformer
 
 _Read = tuple[Kernel, Sample, Floats, Floats]

@@ -7,7 +7,7 @@ from .._typing import RowArray
 from ..chunks import merge_chunks
 from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
-from .docstrings import documented
+from .parameters import documented
 from .planned import FeatureTransformer
 from .trees import HierarchicalMDH
 

@@ -17,19 +17,19 @@ from ..growth.passes import Sample, draw
 from ..kernels import KERNELS
 from ..kernels.truncated_svd import TruncatedSVDMap
 from ..summaries.history import MOST_VALUES, REMEMBERED
-from .constraints import StrOptions
+from .direct_features import QuadraticFeatures as QuadraticFeatures
 from .direct_features import TruncatedSVDFeatures as TruncatedSVDFeatures
 from .direct_features import UnitLengthFeatures as UnitLengthFeatures
 from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .mixed_pca import MixedPCA as MixedPCA
 from .models import form_of, of_form
-from .multidimensional_scaling import MultidimensionalScaling as MultidimensionalScaling
+from .parameters import StrOptions
 from .planned import FeatureTransformer
-from .quadratic_features import QuadraticFeatures as QuadraticFeatures
 from .row_values import RowValues
 from .rows import MAP
 from .spectral_features import AffinityFeatures as AffinityFeatures
+from .spectral_features import MultidimensionalScaling as MultidimensionalScaling
 from .spectral_features import SpectralFeatures as SpectralFeatures
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {

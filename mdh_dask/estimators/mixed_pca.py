@@ -13,7 +13,7 @@ from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
 from .checks import categorical_columns, check_typed_look
-from .docstrings import documented
+from .parameters import documented
 from .planned import FeatureTransformer
 
 MOST_LEVELS = 1000

@@ -12,9 +12,9 @@ from ..chunks import is_dask
 from ..columns.coding import is_missing
 from ..growth.exemplars import least
 from ..summaries.tables import shortened
-from .frames import plain_labels
 from .groups import without_groups
 from .repeats import some_rows
+from .tables import plain_labels
 
 N_TEXTS, LEAST_TEXTS = 100_000, 10
 """Texts that are read, and the fewest of a cluster, if it has them."""

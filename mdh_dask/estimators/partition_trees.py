@@ -4,9 +4,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..kernels.registry import AFFINITIES
-from .constraints import StrOptions
 from .divisive_tree import DivisiveTree
-from .docstrings import documented
+from .parameters import StrOptions, documented
 from .planned import FeatureTransformer
 from .spectral_features import AffinityFeatures
 

@@ -19,12 +19,11 @@ from .._typing import RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, one_bar, run_together
 from ..columns import ColumnTypes
 from ..kernels import Kernel
-from .blocks import check_finite, of_block, of_complete_rows
-from .constraints import SHARED, InvalidParameterError, StrOptions
-from .frames import like_rows
-from .missing import MissingValues
+from .missing import MissingValues, check_finite, of_block, of_complete_rows
 from .models import refuse_others
+from .parameters import SHARED, InvalidParameterError, StrOptions
 from .rows import Rows, RowSpec, read_rows
+from .tables import like_rows
 
 
 class Planned(BaseEstimator, ABC):

@@ -18,7 +18,7 @@ from ..summaries.passes import FrequencyPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
 from ..summaries.words import named
 from .explaining import IN_NONE
-from .frames import column_names
+from .tables import column_names
 
 
 def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) -> Profiles:

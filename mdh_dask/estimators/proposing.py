@@ -20,7 +20,7 @@ from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
 from ..projections.starts import MOST_COMPONENTS
 from ..splits.rules import CRITERIA, SplitRule
 from ..splits.search_null import search_score
-from .constraints import Interval, StrOptions, validate_parameter_constraints
+from .parameters import Interval, StrOptions, validate_parameter_constraints
 
 SEARCHED = "pursuit"
 """The projection whose searches have null distributions."""

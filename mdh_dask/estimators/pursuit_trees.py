@@ -4,9 +4,8 @@ from dataclasses import field
 from typing import Any, ClassVar
 
 from ..projections.search import SearchKind
-from .constraints import StrOptions
 from .divisive_tree import DivisiveTree
-from .docstrings import documented
+from .parameters import StrOptions, documented
 
 
 @documented

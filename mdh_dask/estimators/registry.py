@@ -10,7 +10,6 @@ from typing import Any
 
 from .base import ClusterEstimator
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
-from .constraints import Interval, StrOptions
 from .density_tree import DensityTree as DensityTree
 from .divisive import DivisiveClustering as DivisiveClustering
 from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
@@ -20,6 +19,7 @@ from .kernel_k_means import SpectralClustering as SpectralClustering
 from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .mapped import *
 from .mapped import transformers
+from .parameters import Interval, StrOptions
 from .partition_trees import BisectingKernelKMeans as BisectingKernelKMeans
 from .partition_trees import ClusterabilityTree as ClusterabilityTree
 from .partition_trees import HierarchicalSpectral as HierarchicalSpectral

@@ -17,8 +17,8 @@ from ..chunks import is_dask
 from ..io import open_rows
 from ..metrics import adjusted_rand_index
 from ..metrics.contingency import ContingencyTable, contingency_table
-from .frames import plain_labels, plain_rows
 from .groups import names_of
+from .tables import plain_labels, plain_rows
 
 ALIKE = 0.9
 """Clusterings whose mean adjusted Rand index is lower depend on the seed, or on the rows that were drawn."""

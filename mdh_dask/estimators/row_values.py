@@ -15,8 +15,8 @@ from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
 from ..columns.coding import decoded
 from ..growth.exemplars import Exemplars
-from .frames import column_names
 from .planned import Planned
+from .tables import column_names
 
 
 class Absent:

@@ -18,9 +18,8 @@ from ..columns import ColumnTypes
 from ..columns.coding import TypedRows
 from ..columns.drafts import is_table, not_numbers
 from ..io import open_rows
-from .frames import package_of, plain_rows
 from .missing import MissingValues, filled, with_nan
-from .tables import is_typed, plain_table, typed_rows
+from .tables import is_typed, package_of, plain_rows, plain_table, typed_rows
 
 MOST_COLUMNS = 1000
 """Most columns of sparse rows of which samples may become dense."""

@@ -21,11 +21,10 @@ from ..projections.pursuit import MDHResult
 from ..splits.rules import SplitRule
 from ..tree.structure import Tree
 from .checks import check_first_look
-from .constraints import Interval, StrOptions
-from .docstrings import documented
-from .frames import plain_labels, with_values
 from .hyperplane import MinimumDensityHyperplane
 from .models import part
+from .parameters import Interval, StrOptions, documented
+from .tables import plain_labels, with_values
 from .targets import encoded
 
 

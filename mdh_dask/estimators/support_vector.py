@@ -18,9 +18,8 @@ from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from ..support_vectors.thesis import LARGEST_COMPLETE
 from .checks import check_first_look, rows_of_share
-from .constraints import Interval, StrOptions
-from .docstrings import documented
 from .in_groups import InGroups
+from .parameters import Interval, StrOptions, documented
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""

@@ -13,8 +13,8 @@ from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
 from ..columns.coding import is_missing
 from ..growth.labelled import UNLABELLED
-from .frames import plain_labels
 from .models import part
+from .tables import plain_labels
 
 NO_LABEL = ("", "-1")
 """Texts of rows without a label."""

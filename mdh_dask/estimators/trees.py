@@ -3,9 +3,8 @@
 from typing import Any, ClassVar, get_args
 
 from ..projections.mdh import Starts
-from .constraints import StrOptions
 from .divisive_tree import DivisiveTree
-from .docstrings import documented
+from .parameters import StrOptions, documented
 
 
 @documented

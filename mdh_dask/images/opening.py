@@ -24,9 +24,8 @@ from .georeference import flipped, image_in, in_attributes, in_group, names_of_b
 from .image import MOST_BYTES, PANEL, Image
 from .ome import multiscale_of
 from .quantisation import NAMED, Dequantise, Described, quantisation_of
-from .tiff import open_tiff
+from .tiff import open_tiff, warped
 from .validity import Nodata, Validity, declared_by, validity_of
-from .warped import warped
 
 CHUNK = 512
 """Lines and columns of a chunk of labels; fewer lines for a low picture, so that it still has several blocks."""
@@ -165,7 +164,7 @@ def open_image(
         declare itself.
     reproject : str, optional
         A coordinate system, such as ``"EPSG:32633"``, in which a GeoTIFF of another one is seen by rasterio, see
-        `mdh_dask.images.warped.warped`. By default an image stays in its own.
+        `mdh_dask.images.tiff.warped`. By default an image stays in its own.
 
     Returns
     -------

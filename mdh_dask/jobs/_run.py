@@ -17,11 +17,10 @@ from ..workflows.estimates import Estimate, format_bytes, is_known
 from ..workflows.outputs import check_folder
 from .inputs import Input
 from .job import Job
-from .locks import Fence, new_attempt
 from .manifests import commit_of, manifest_of, metrics_of, write_json
 from .night import ScheduledRun
 from .outputs import JobOutputs, is_there
-from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Work, about_job, name_of
+from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Fence, Work, about_job, name_of, new_attempt
 from .steps import Run
 
 

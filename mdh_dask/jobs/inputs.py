@@ -19,8 +19,8 @@ from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.stac import SceneFile
 from ..images.validity import nodata_of
 from ..io import codec
-from ..io.fingerprints import fingerprint
 from ..io.inputs import Table, TypedTable
+from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.estimates import Estimate, estimate

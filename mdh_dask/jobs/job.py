@@ -12,8 +12,7 @@ from .._fields import JobError, paths_of
 from .._state import ComparedState
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
-from ..io.fingerprints import fingerprint
-from ..io.repositories import pinned, revision_of
+from ..io.repositories import fingerprint, pinned, revision_of
 from ..workflows.outputs import check_separate
 from ..workflows.pixels import side_of_tiles
 from ..workflows.reading import takes_types

@@ -19,10 +19,9 @@ from ..report import SceneTable, Sizes, write_report
 from ..workflows.facts import numbers_of, versions
 from .job import Job
 from .ledger import Ledger
-from .locks import now
 from .notify import OF_MANIFEST
 from .outputs import JobOutputs, checksum_of
-from .state import FORMAT, Work, wanted_of
+from .state import FORMAT, Work, now, wanted_of
 
 
 def metrics_of(

@@ -14,10 +14,10 @@ from sklearn.utils import check_random_state
 from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
-from ..estimators.constraints import Interval, StrOptions, make_constraint
 from ..estimators.divisive import DivisiveClustering
 from ..estimators.divisive_tree import DivisiveTree
 from ..estimators.mapped import FEATURE_MAPS
+from ..estimators.parameters import Interval, StrOptions, make_constraint
 from ..estimators.planned import FeatureTransformer
 from ..estimators.proposing import OPTIONS, check_options
 from ..estimators.registry import METHODS, all_methods, options_of

@@ -34,11 +34,10 @@ from ..workflows.estimates import Estimate, telling_of_memory
 from ..workflows.pixels import describe, labelled, sizes_of
 from ..workflows.scenes import fit_scenes
 from .ledger import LEDGER, Ledger
-from .locks import now
 from .manifests import crs_of, moved, write_night
 from .night_scenes import Damaged, NightImages, checked_outputs, new_scenes
 from .outputs import JobOutputs, checksum_of
-from .state import FINISHED, PASSES, code_digest, wanted_of
+from .state import FINISHED, PASSES, code_digest, now, wanted_of
 from .steps import Run
 
 logger = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from ..io.paths import file_exists, local_path, read_file
 from ..io.repositories import revision_of
 from ..workflows.output_kinds import OUTPUTS
 from ..workflows.outputs import Outputs, pure_path
-from .locks import Fence
 from .staging import Staged, StagedFile, StagedNode, StagedUrl, publish_nodes
+from .state import Fence
 
 logger = logging.getLogger(__name__)
 

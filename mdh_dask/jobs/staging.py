@@ -13,7 +13,7 @@ from ..io import commits
 from ..io.paths import filesystem
 from ..io.repositories import Revision
 from ..io.staging import move_into_place, write_file, write_whole
-from .locks import Fence
+from .state import Fence
 
 IDENTITY = "identity"
 """The file in a hidden folder that identifies the new output once it has been exchanged with the old one."""

@@ -1,12 +1,22 @@
-"""The work folder of a job, with its description, attempts and progress."""
+"""The work folder of a job, with its description, progress and attempts, of which only the latest may publish.
+
+The operating system's lock on a file, `mdh_dask.io.locks`, ends with the process that holds it. Some network file
+systems do not share it with other hosts; there the number of the attempt in the file identifies the latest attempt.
+Nothing guards the moment between this check and the renaming that follows.
+"""
 
 import json
+import os
 import shutil
+import socket
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from .. import __version__
 from .._fields import JobError
@@ -14,9 +24,10 @@ from .._locations import all_redacted, stored
 from .._storable import fits
 from ..io import codec
 from ..io.staging import write_whole
-from .job import Job
-from .locks import Attempt
 from .tables import BESIDE
+
+if TYPE_CHECKING:
+    from .job import Job
 
 JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
 
@@ -34,6 +45,59 @@ FORMS = {
     FINISHED: {"attempts": ATTEMPTS, "summary": str, "finished": str},
 }
 """What each file holds at least."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One run of a job; an interrupted job has several."""
+
+    id: str
+    host: str
+    process: int
+    began: str
+
+
+def new_attempt() -> Attempt:
+    """Return a new attempt by this process."""
+    return Attempt(uuid4().hex[:12], socket.gethostname(), os.getpid(), now())
+
+
+def now() -> str:
+    """Return the current time to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A check that an attempt is the latest one, which a file names."""
+
+    file: Path
+    attempt: Attempt
+
+    def claim(self) -> None:
+        """Become the latest attempt."""
+        write_whole(self.file, json.dumps(asdict(self.attempt)).encode())
+
+    def is_lost(self) -> bool:
+        """Return whether another attempt has begun since."""
+        try:
+            self.check()
+        except BlockingIOError:
+            return True
+        return False
+
+    def check(self) -> None:
+        """Raise an error if another attempt has begun since.
+
+        Raises a BlockingIOError if another attempt has begun.
+        """
+        by = "another run"
+        with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):  # missing, or not ours
+            last = Attempt(**json.loads(self.file.read_text()))
+            if last.id == self.attempt.id:
+                return
+            by = f"attempt {last.id}, process {last.process} on {last.host}"
+        raise BlockingIOError(f"the job was taken over by {by}: this attempt publishes nothing")
 
 
 @dataclass(frozen=True)
@@ -148,7 +212,7 @@ def read_state(file: Path, form: Any) -> dict[str, Any]:
     return content
 
 
-def about_job(job: Job, rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+def about_job(job: "Job", rows: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the outputs depend on and that must not change while a job is interrupted."""
     input_is = {"shape": list(rows.shape), "dtype": rows.dtype.str, **found}
     about = {"job": wanted_of(job), "input": input_is, "versions": {"mdh_dask": __version__, "code": code_digest()}}
@@ -165,7 +229,7 @@ def code_digest() -> str:
     return codec.digest({str(file.relative_to(root)): file.read_text("utf-8") for file in sorted(root.rglob("*.py"))})
 
 
-def wanted_of(job: Job) -> dict[str, Any]:
+def wanted_of(job: "Job") -> dict[str, Any]:
     """Return what a job file asks for, apart from where and how it runs."""
     places = {
         key: [*map(stored, place)] if isinstance(place, list) else stored(place)

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..workflows.outputs import check_writable
 from .job import Job
-from .locks import Fence
 from .outputs import JobOutputs
-from .state import READY, Work
+from .state import READY, Fence, Work
 
 logger = logging.getLogger(__name__)
 

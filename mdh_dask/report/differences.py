@@ -1,12 +1,15 @@
-"""The page's section on drift: tables, alarms, and densities of old and new rows."""
+"""The page's sections on what changed: drift, with densities of old and new rows, and the history of clusters."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._words import full_count
+from .._words import full_count, p_text
 from ..plotting.parts import node_name
 from ..summaries.drift import Drift
+from ..summaries.history import BORN, MERGED, SPLIT, STAYS, History
 from ..summaries.tables import (
     CLUSTER_COLUMNS,
     LEVEL_COLUMNS,
@@ -87,3 +90,109 @@ def _overlay(drift: Drift, node: int) -> Overlay | None:
     n_old, n_new = change.rows
     facts = f"{full_count(n_old, 'row')} old, {n_new:,} new, distance {change_text(change.distance)}"
     return Overlay(name.capitalize(), facts, picture, f"Densities of the old and new rows of {name}: {facts}.")
+
+
+WIDTH, HEIGHT = 1000.0, 260.0
+
+GAP = 0.012
+"""Space between two bands, as a share of the height."""
+
+MOST_NIGHTS, MOST_EVENTS = 90, 40
+"""Nights that are drawn, and events that are listed: the last ones."""
+
+ENDED = "#9aa0a6"
+"""Colour of bands that have ended."""
+
+
+class Band(NamedTuple):
+    """The band of an id."""
+
+    name: int
+    path: str
+    colour: str
+    summary: str
+
+
+class River(NamedTuple):
+    """What the page shows of a history."""
+
+    bands: list[Band]
+    first: int
+    last: int
+    events: list[dict[str, Any]]
+    n_left_out: int
+
+
+def river_of(history: History, colours: Mapping[int, str]) -> River | None:
+    """Return the river of a history of several nights, None of one.
+
+    colours: colours of the clusters that are there, by their ids.
+    """
+    last = history.night
+    if last == 0:
+        return None
+    first = max(last + 1 - MOST_NIGHTS, 0)
+    places = _places(history, first)
+    bands = [_band(history, places, own, (first, last), colours) for own in sorted({own for own, _ in places})]
+    changed = [one for one in history.to_records() if one["event"] != "stays" and one["night"]]
+    for one in changed:
+        one["p_value"] = "" if one["p_value"] != one["p_value"] else p_text(one["p_value"])
+        one["before"] = "" if one["share_before"] != one["share_before"] else f"{100 * one['share_before']:.1f} %"
+    return River(bands, first, last, changed[::-1][:MOST_EVENTS], max(len(changed) - MOST_EVENTS, 0))
+
+
+def _places(history: History, first: int) -> dict[tuple[int, int], tuple[float, float]]:
+    """Return the upper and lower ends of the bands by id and night; parts of a cluster lie beside each other."""
+    lineage: dict[int, tuple[int, ...]] = {}
+    by_night: dict[int, list[tuple[int, float]]] = {}
+    for (night, kind, own, other), (rows, total) in zip(history.events.tolist(), history.counts.tolist()):
+        if kind in (BORN, STAYS, SPLIT):
+            lineage.setdefault(own, (*(lineage.get(other, ()) if kind == SPLIT else ()), own))
+            if night >= first:
+                by_night.setdefault(night, []).append((own, rows / max(total, 1)))
+    places = {}
+    for night, held in by_night.items():
+        top, free = 0.0, 1 - GAP * (len(held) - 1)
+        for own, share in sorted(held, key=lambda pair: lineage[pair[0]]):
+            places[own, night] = (top, top + share * free)
+            top += share * free + GAP
+    return places
+
+
+def _band(
+    history: History,
+    places: Mapping[tuple[int, int], tuple[float, float]],
+    own: int,
+    nights: tuple[int, int],
+    colours: Mapping[int, str],
+) -> Band:
+    """Return the band of an id; a new one begins, and one that ends does, at a point of the night before or after."""
+    first, last = nights
+    there = sorted(night for other, night in places if other == own)
+    points = [(float(night), *places[own, night]) for night in there]
+    ends = {kind: other for _, kind, name, other in history.events.tolist() if name == own and kind in (SPLIT, MERGED)}
+    if there[0] > first:
+        points.insert(0, _point(places, ends.get(SPLIT, own), there[0] - 1, points[0]))
+    if there[-1] < last:
+        points.append(_point(places, ends.get(MERGED, own), there[-1] + 1, points[-1]))
+    x = [WIDTH * (night - first) / max(last - first, 1) for night, *_ in points]
+    upper, lower = ([HEIGHT * point[side] for point in points] for side in (1, 2))
+    path = f"M{x[0]:.1f} {upper[0]:.1f}{_curve(x, upper)}L{x[-1]:.1f} {lower[-1]:.1f}{_curve(x[::-1], lower[::-1])}Z"
+    share = places[own, there[-1]]
+    summary = f"cluster {own}: {share[1] - share[0]:.0%} of the rows, when it was last there"
+    return Band(own, path, colours.get(own, ENDED), summary)
+
+
+def _point(
+    places: Mapping[tuple[int, int], tuple[float, float]], other: int, night: int, own: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """Return the point where a band begins or ends: in the middle of another, or at its own height."""
+    upper, lower = places.get((other, night), own[1:])
+    middle = (upper + lower) / 2
+    return float(night), middle, middle
+
+
+def _curve(x: list[float], y: list[float]) -> str:
+    """Return smooth steps through points but the first."""
+    steps = zip(x, y, x[1:], y[1:])
+    return "".join(f"C{(a + c) / 2:.1f} {b:.1f} {(a + c) / 2:.1f} {d:.1f} {c:.1f} {d:.1f}" for a, b, c, d in steps)

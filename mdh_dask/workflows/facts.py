@@ -7,9 +7,9 @@ from importlib.metadata import version
 from typing import Any
 
 from .._typing import AnyArray, Integers
-from ..estimators.frames import column_names
 from ..estimators.groups import compared
 from ..estimators.profiles import why_one
+from ..estimators.tables import column_names
 from ..io.repositories import revision_of, snapshot_of, store_of
 from ..summaries.words import named
 from .estimates import format_bytes

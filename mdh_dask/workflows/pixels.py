@@ -26,13 +26,13 @@ from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
-from ..images.items import item_of
 from ..images.label_arrays import Label
 from ..images.labels import summarise
 from ..images.overview import SegmentSummary
 from ..images.quantisation import Dequantise
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
+from ..images.stac import item_of
 from ..images.tiles import Tiles, tiled_rows
 from ..images.validity import Nodata
 from ..io.commits import together

@@ -8,8 +8,8 @@ from cases import fitted
 from numpydoc.docscrape import NumpyDocString
 
 import mdh_dask
-from mdh_dask.estimators.docstrings import documented, entries, sections
 from mdh_dask.estimators.mapped import transformers
+from mdh_dask.estimators.parameters import documented, entries, sections
 from mdh_dask.estimators.registry import all_estimators
 from mdh_dask.estimators.tree_estimator import TreeEstimator
 

@@ -16,8 +16,8 @@ from mdh_dask import HierarchicalMDH, KernelPCAFeatures, PCATree, drift, jobs, l
 from mdh_dask._state import FeatureMap, checked_array
 from mdh_dask.chunks import Pass
 from mdh_dask.cli import mdh
-from mdh_dask.estimators.constraints import Interval
 from mdh_dask.estimators.mapped import FEATURE_MAPS
+from mdh_dask.estimators.parameters import Interval
 from mdh_dask.estimators.planned import FeatureTransformer
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import write_rows

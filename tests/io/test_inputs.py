@@ -19,7 +19,7 @@ from helpers import in_turns
 from mdh_dask import PCATree
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.io import open_features, write_rows
-from mdh_dask.io.fingerprints import fingerprint
+from mdh_dask.io.repositories import fingerprint
 from tests.helpers import counted_computes, serving
 
 ROWS = np.random.default_rng(0).normal(size=(100, 3)).astype("float32")

@@ -14,8 +14,7 @@ from mdh_dask import PCATree, load_model
 from mdh_dask.cli import mdh
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import open_features, open_rows
-from mdh_dask.io.fingerprints import fingerprint
-from mdh_dask.io.repositories import pinned
+from mdh_dask.io.repositories import fingerprint, pinned
 from mdh_dask.workflows import segment
 
 icechunk = pytest.importorskip(

@@ -21,7 +21,7 @@ from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.locks import locked
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.locks import Fence
+from mdh_dask.jobs.state import Fence
 
 JOB = job_text(
     input={"path": "x.zarr"},

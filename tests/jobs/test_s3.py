@@ -17,8 +17,8 @@ from mdh_dask.cli import exits, mdh
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
-from mdh_dask.jobs.locks import Fence, new_attempt
 from mdh_dask.jobs.staging import StagedUrl
+from mdh_dask.jobs.state import Fence, new_attempt
 from tests.s3 import s3_in_environment
 
 THREADS = ("--scheduler", "threads")
