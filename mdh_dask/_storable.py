@@ -70,9 +70,7 @@ def checked_value(name: str, values: Mapping[str, Any]) -> Any:
     return made
 
 
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return get_type_hints(cls)
+_hints = cache(get_type_hints)
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._state import FeatureMap, checked_array
-from .._typing import AnyArray, Floats, Integers, RowArray
+from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Pass, Plan
 from ..growth.passes import first_read, sample_limit
 from ..growth.scaling import standardiser, to_few_bits
@@ -197,14 +197,8 @@ def products(rows: AnyArray) -> Floats:
     [[2.0, 3.0, 4.0, 6.0, 9.0]]
     """
     rows = np.asarray(rows, dtype=np.float64)
-    i, j = pairs_of(rows.shape[1])
+    i, j = np.triu_indices(rows.shape[1])  # the first with all others first
     return np.concatenate([rows, rows[:, i] * rows[:, j]], axis=1)
-
-
-def pairs_of(n_columns: int) -> tuple[Integers, Integers]:
-    """Return the two columns of every product, the first one's with all others first."""
-    first, second = np.triu_indices(n_columns)
-    return first, second
 
 
 @documented

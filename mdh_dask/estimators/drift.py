@@ -9,7 +9,7 @@ from scipy.special import ndtri, stdtrit
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import ComparedState, checked_array
-from .._typing import Integers, RowArray
+from .._typing import Integers
 from ..chunks import Pass, Plan, Progress, merge_chunks, reduce_rows, run_together
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, array_of_table
@@ -109,7 +109,9 @@ def drift(
     effect = 1.0 if groups is None else design_effect(model, X, groups, read.array.shape[0], false_alarms)
     rows, _ = complete_rows(model, read.array)
     plans = [state.recount(), *level_plans(model.columns, array=1)]
-    arrays = (_rows_of_tree(model, rows), rows_to_count(model, read.given, rows))[: len(plans)]
+    feature_map = getattr(model, "feature_map_", None)
+    there = finite_rows(merge_chunks(rows)) if feature_map is None else model._features_of(rows, feature_map)
+    arrays = (there, rows_to_count(model, read.given, rows))[: len(plans)]
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()
     return with_unseen_levels(Drift(tree, counted, threshold, filled, false_alarms, levels, effect), model, X)
@@ -130,13 +132,6 @@ def design_effect(model: Any, X: Any, groups: Any, n_rows: int, chance: float) -
     between = ((counts - shares[:, None] * n_of_part) ** 2).sum() * n_parts / max(n_parts - 1, 1)
     by_few = stdtrit(max(n_parts - 1, 1), 1 - chance) / ndtri(1 - chance)
     return max(float(between / max(n_rows * (shares * (1 - shares)).sum(), 1.0) * by_few**2), 1.0)
-
-
-def _rows_of_tree(model: Any, rows: RowArray) -> RowArray:
-    """Return the rows for the tree, mapped if the model maps them; values that are not finite raise an error."""
-    if (feature_map := getattr(model, "feature_map_", None)) is not None:
-        return model._features_of(rows, feature_map)
-    return finite_rows(merge_chunks(rows))
 
 
 LevelCounts = tuple[Integers, ...]

@@ -104,9 +104,10 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     tree, lines = model.tree_, []
     if cluster is not None and not 0 <= cluster < tree.n_clusters:
         raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {cluster}")
+    features = None if model.feature_map_ is None else [f"feature {j}" for j in range(tree.n_features)]
     for label in range(tree.n_clusters) if cluster is None else [cluster]:
         bounds = named(model._words[label : label + 1], column_names(model))
-        bounds = bounds or tuple(cluster_in_words(tree, label, _column_names(model)))
+        bounds = bounds or tuple(cluster_in_words(tree, label, features))
         rows = full_count(int(tree.cluster_rows[label]), "row")
         if (again := model._repeats) is not None:
             rows += f", in {again.found[label]} of {full_count(len(again.n_clusters), 'other fit')}"
@@ -272,8 +273,3 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     if merges and p_value <= 1 - model.quantile:
         return f"{said}, but merging united its sides: around them the density shows no valley"
     return f"{said}, and a split needs {1 - model.quantile:.2g} in one of them"
-
-
-def _column_names(model: Any) -> list[str] | None:
-    """Return names for the features of a map, which have none."""
-    return None if model.feature_map_ is None else [f"feature {j}" for j in range(model.tree_.n_features)]

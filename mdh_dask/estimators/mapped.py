@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import ChainMap
-from collections.abc import Callable, KeysView, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self, get_args
 
@@ -43,12 +43,6 @@ FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "unit_length": UnitLengthFeatures,
 }
 """Transformers by name, without those of kernels."""
-
-
-def feature_map_names() -> KeysView[str]:
-    """Return a view of all names, which includes names registered later."""
-    named: ChainMap[str, Any] = ChainMap(KERNELS, FEATURE_MAPS)
-    return named.keys()
 
 
 def transformers() -> dict[str, type[FeatureTransformer]]:
@@ -98,7 +92,8 @@ class Mapped(RowValues):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "feature_map": [None, StrOptions(feature_map_names()), FeatureTransformer],
+        # A view, which has names that are registered later.
+        "feature_map": [None, StrOptions(ChainMap[str, Any](KERNELS, FEATURE_MAPS).keys()), FeatureTransformer],
         "cache": [None, StrOptions(set(get_args(Cache)))],
     }
     feature_map: Any = None

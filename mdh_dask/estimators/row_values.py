@@ -85,10 +85,6 @@ class RowValues(Planned):
         """
         return self._of_rows(X, "agreeing", "float64")
 
-    def _confidence_of_valid_rows(self, rows: RowArray) -> RowArray:
-        """Return the confidence of the array of `_read`."""
-        return self._of_valid_rows(rows, "agreeing", "float64")
-
     @available_if(_knows("distances"))
     def boundary_distance(self, X: Any) -> RowArray:
         """Return how far every row is from the nearest place at which its label ends.

@@ -43,12 +43,8 @@ def _is_number(column: Any, uses_types: bool) -> bool:
     """Return whether an array of numbers holds a column unchanged."""
     dtype = dtype_of(column)
     numeric = kind_of(dtype) in ("iufO" if uses_types else "biufO")
-    return isinstance(dtype, np.dtype) and numeric and (kind_of(dtype) != "O" or not _has_others(column))
-
-
-def _has_others(column: Any) -> bool:
-    """Return whether a column of objects has texts or dates."""
-    return any(isinstance(value, str | date) for value in np.asarray(column))
+    holds_others = kind_of(dtype) == "O" and any(isinstance(value, str | date) for value in np.asarray(column))
+    return isinstance(dtype, np.dtype) and numeric and not holds_others
 
 
 def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
@@ -154,11 +150,7 @@ def _coded(X: Any, coder: Coder, found: Found) -> RowArray:
         return X.rows(coder, coder.keys, found.n_rows.tolist(), coder.dtype)
     if is_table(X):
         return coder(X)
-    return map_rows(_call, X, dtype=coder.dtype, n_columns=len(coder.keys), shared=coder)
-
-
-def _call(coder: Coder, rows: Any) -> Any:
-    return coder(rows)
+    return map_rows(type(coder).__call__, X, dtype=coder.dtype, n_columns=len(coder.keys), shared=coder)
 
 
 SERIES_NAME = "cluster"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +132,9 @@ class Features:
         ContentsError
             If a pixel with data is NaN or infinite.
         """
-        around = _with_margin(block, self.margin, (height, width))
+        around: Any = tuple(
+            slice(max(s.start - self.margin, 0), min(s.stop + self.margin, n)) for s, n in zip(block, (height, width))
+        )
         pixels, valid = source.read(around)
         may_be_nan = source.source.dtype.kind == "f"  # what whole numbers stand for is finite
         if valid is not None and (self.margin or may_be_nan):  # NaN would spoil windows, and the check
@@ -173,11 +176,6 @@ def check_kinds(kinds: Sequence[str]) -> None:
 def needs_window(kinds: Sequence[str]) -> bool:
     """Return whether columns of these kinds are computed in a window."""
     return "smooth" in kinds or "texture" in kinds
-
-
-def _with_margin(block: Block, radius: int, shape: tuple[int, int]) -> Block:
-    lines, columns = (slice(max(s.start - radius, 0), min(s.stop + radius, n)) for s, n in zip(block, shape))
-    return lines, columns
 
 
 def _check_finite(pixels: AnyArray, where: Block) -> None:

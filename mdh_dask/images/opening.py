@@ -35,32 +35,18 @@ LEAST_BLOCKS = 16
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture's path, shape, dtype and kind, as ``"PNG"``; its pixels are decoded by the workers that need them."""
+    """A picture's path, shape and dtype; its pixels are decoded by the workers that need them."""
 
     path: str = field(repr=False)
     shape: tuple[int, int, int]
     dtype: np.dtype
-    kind: str
     flipped: bool = False
     """Whether lines are read from the last to the first."""
-
-    @property
-    def chunks(self) -> tuple[int, int]:
-        """Return lines and columns of chunks of labels."""
-        height, width, _ = self.shape
-        return min(CHUNK, -(-height // LEAST_BLOCKS)), min(CHUNK, width)
 
     def open(self) -> AnyArray:
         """Decode the picture."""
         pixels = decode(self.path)[0]
         return pixels[::-1] if self.flipped else pixels
-
-
-def open_picture(path: str) -> Picture:
-    """Decode a picture once, for its shape and dtype."""
-    pixels, kind = decode(path)
-    shape = (pixels.shape[0], pixels.shape[1], pixels.shape[2])
-    return Picture(path, shape, pixels.dtype, kind)
 
 
 @hiding_credentials()
@@ -204,9 +190,13 @@ def open_image(
     if kind == "TIFF":
         image, about = _tiff_image(where, axes, dict(index or {}))
     elif kind == "picture":
-        _refuse_axes(where, axes, index)
-        picture = open_picture(where)
-        image = Image(picture, where, picture.kind, picture.chunks)
+        if axes is not None or index:
+            raise ValueError(f"{where} is a picture, whose axes are known: leave axes and index out")
+        pixels, kind_of_picture = decode(where)  # once, for its shape and dtype
+        height, width, n_bands = pixels.shape
+        picture = Picture(where, (height, width, n_bands), pixels.dtype)
+        chunks = min(CHUNK, -(-height // LEAST_BLOCKS)), min(CHUNK, width)
+        image = Image(picture, where, kind_of_picture, chunks)
     else:
         node = find_node(where) if node is None else node
         image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks)
@@ -351,11 +341,6 @@ def _decoded(view: AxesView, chunks: tuple[int, int], stored: tuple[int, int]) -
     line_bytes = min(PANEL, view.shape[1]) * view.shape[2] * value_bytes
     most = max(1, MOST_BYTES // (line_bytes * chunks[0]))
     return min(stored[0], chunks[0] * 2 ** (most.bit_length() - 1)), stored[1]
-
-
-def _refuse_axes(path: str, axes: str | None, index: Mapping[str, int] | None) -> None:
-    if axes is not None or index:
-        raise ValueError(f"{path} is a picture, whose axes are known: leave axes and index out")
 
 
 def _checked(image: Image) -> Image:

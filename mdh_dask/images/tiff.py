@@ -1,6 +1,6 @@
 """TIFF files, which are read strip by strip or tile by tile, or in another coordinate system by rasterio."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -86,21 +86,17 @@ def open_tiff(path: str, series: int | None = None, level: int = 0) -> TiffImage
     """Open an image in a TIFF file, or an overview of it, without reading its pixels."""
     with opened(path) as tiff:
         number = _chosen(path, tiff, series)
-        check_level(path, level, [one.shape for one in tiff.series[number].levels])
+        levels = tiff.series[number].levels
+        if not 0 <= level < len(levels):
+            there = ", ".join(" x ".join(map(str, one.shape)) for one in levels)
+            raise ValueError(f"expected a level from 0 to {len(levels) - 1} in {path}, of {there}; got {level}")
         with naming(f"{path} is a TIFF file that cannot be read"):
             found = _image_of(path, tiff, number, level)
-            _check_stored(tiff.series[number].levels[level])
+            _check_stored(levels[level])
         if {"s", "c"} <= set(found.axes):  # for example three colours in every page
             axes = tiff.series[number].axes
             raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
         return found
-
-
-def check_level(path: str, level: int, shapes: Sequence[Sequence[int]]) -> None:
-    """Raise an error unless there is a level of resolution with this number."""
-    if not 0 <= level < len(shapes):
-        found = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
-        raise ValueError(f"expected a level from 0 to {len(shapes) - 1} in {path}, of {found}; got {level}")
 
 
 def _check_stored(series: Any) -> None:

@@ -176,7 +176,7 @@ def find_begun(path: str | os.PathLike[str], name: str | None, inside: str, **la
     if name is None:
         return None
     folder = local_path(path)
-    if folder is not None and is_unborn(folder):
+    if folder is not None and folder.is_dir() and all(one.name.endswith(".partial") for one in folder.iterdir()):
         shutil.rmtree(folder)
     node = find_node(path)
     if isinstance(node, zarr.Group) and inside:
@@ -188,11 +188,6 @@ def find_begun(path: str | os.PathLike[str], name: str | None, inside: str, **la
         return None
     where = "/".join(filter(None, [str(folder or os.fspath(path)), inside]))
     return zarr.open_array(where, mode="r+").with_config(CONFIG)
-
-
-def is_unborn(folder: Path) -> bool:
-    """Return whether a folder holds only what an interrupted creation of an array leaves."""
-    return folder.is_dir() and all(path.name.endswith(".partial") for path in folder.iterdir())
 
 
 def blocks_done(

@@ -88,12 +88,13 @@ def commit(
     with _alone(location):
         repository = open_repository(location, create=True)
     session = repository.writable_session(branch.name)
-    sources = {path: _source(one.place) for path, one in staged.items()}
+    sources: dict[str, Any] = {path: find_node(one.place) for path, one in staged.items()}
     for path, one in staged.items():
         _create(session, path, sources[path], one.replace)
     fork = session.fork()
     for path, source in sources.items():
-        keys = tuple(_chunks(source, path))
+        # A repository holds nodes and chunks only, but not the notes that `write_rows` writes beside these.
+        keys = tuple(pair for pair in _keys(source, path) if not pair[0].endswith(".json"))
         numbers = da.arange(len(keys), chunks=KEYS_OF_A_TASK)
         if keys:
             session.merge(reduce_rows(CopyChunks(source.store, fork, keys), numbers))
@@ -128,12 +129,6 @@ def _alone(location: str) -> Any:
     return nullcontext() if folder is None else locked(folder.with_name(f".{folder.name}.lock"), location, wait=True)
 
 
-def _source(place: str) -> zarr.Array | zarr.Group:
-    node = find_node(place)
-    assert node is not None
-    return node
-
-
 def _create(session: Any, path: str, source: zarr.Array | zarr.Group, replace: bool) -> None:
     """Create a node and what is in it, without chunks."""
     root = zarr.open_group(session.store, mode="a")
@@ -144,11 +139,6 @@ def _create(session: Any, path: str, source: zarr.Array | zarr.Group, replace: b
     if parent := path.rpartition("/")[0]:
         root.require_group(parent)
     copy_objects(source.store, session.store, [pair for pair in _keys(source, path) if pair[0].endswith("zarr.json")])
-
-
-def _chunks(source: zarr.Array | zarr.Group, path: str) -> Iterator[tuple[str, str]]:
-    # A repository holds nodes and chunks only, but not the notes that `write_rows` writes beside these.
-    return (pair for pair in _keys(source, path) if not pair[0].endswith(".json"))
 
 
 def _keys(source: zarr.Array | zarr.Group, path: str) -> Iterator[tuple[str, str]]:

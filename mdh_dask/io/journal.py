@@ -59,8 +59,8 @@ class FolderJournal:
         kept = self.folder / f"{self._n_kept:03d}-{name}-{self._key[:16]}.npz"
         value = self._kept(kept, about)
         if value is None:
-            value, seconds = self._timed(about, compute)
-            value = self._keep(kept, value, seconds)
+            codec.store(kept, self._timed(about, compute))
+            value, _ = codec.load(kept)
         return value
 
     def _kept(self, file: Path, about: tuple[str, int, int]) -> Any:
@@ -83,10 +83,6 @@ class FolderJournal:
         seconds = perf_counter() - started
         self.passes.append(Pass(about[0], seconds, *about[1:]))
         return value, seconds
-
-    def _keep(self, file: Path, value: Any, seconds: float) -> Any:
-        codec.store(file, (value, seconds))
-        return codec.load(file)[0]
 
 
 def _looks(array: Any) -> list[Any]:

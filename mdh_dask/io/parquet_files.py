@@ -131,15 +131,10 @@ def opened(fs: Any, file: str) -> Any:
     """Return an open file that raises an error for pages with a wrong checksum."""
     from pyarrow.parquet import ParquetFile
 
-    by_name = is_local(fs) and is_utf8(file)  # Arrow takes no other names
+    by_name = is_local(fs) and file.encode(errors="ignore").decode() == file  # Arrow takes no names but in UTF-8
     # Arrow requests exactly the ranges that it needs, so reading ahead would be wasted.
     source = file if by_name else fs.open(file, "rb", cache_type="none")
     return ParquetFile(source, pre_buffer=not by_name, page_checksum_verification=True)
-
-
-def is_utf8(name: str) -> bool:
-    """Return whether all bytes of a file name are UTF-8; others are surrogates in a text."""
-    return name.encode(errors="ignore").decode() == name
 
 
 SUFFIXES = (".parquet", ".parq", ".pq")

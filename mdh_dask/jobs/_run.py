@@ -186,9 +186,10 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
 
 def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
     _check_memory(job, need)
+    size = f"{opened.array.nbytes / 1e6:,.1f} MB{' if they were dense,' * holds_compact(opened.array)}"
     facts = {
         "job": f"{job.path}, {stage}",
-        "input": f"{opened.path}, {opened.describe()}, {_size(opened)} in {full_count(need.blocks, 'block')}",
+        "input": f"{opened.path}, {opened.describe()}, {size} in {full_count(need.blocks, 'block')}",
         "method": " ".join(str(job.estimator()).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
         "outputs": outputs.kept(),
@@ -197,11 +198,6 @@ def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estim
         "memory": _memory(job, need),
     }
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
-
-
-def _size(opened: Input) -> str:
-    size = f"{opened.array.nbytes / 1e6:,.1f} MB"
-    return f"{size} if they were dense," if holds_compact(opened.array) else size
 
 
 def _check_memory(job: Job, need: Estimate) -> None:

@@ -209,7 +209,9 @@ class ScheduledRun(Run):
         journal, estimator = FolderJournal(self.job.work / PASSES, name), self.job.estimator(self.progress)
         with self._published(outputs, name, {"version": version, "scenes": begun}) as growing, keeping(journal):
             fit_scenes(images, estimator, self.opened.options)
-            estimator = self._continued(estimator, version, images)
+            if version > 1 and (before := self._model(version - 1)).n_features_in_ == estimator.n_features_in_:
+                features: Any = estimator.pixel_columns_
+                estimator = continued(estimator, before, rows_of(images.values(), features.features))
             estimator.save(str(growing.model), overwrite=True)
         return {
             "model": outputs.model, "made": now(),
@@ -218,12 +220,6 @@ class ScheduledRun(Run):
             "seconds": sum(made.seconds for made in journal.passes), "ids": estimator.ids_.tolist(),
             "changes": estimator.history_.changes(),
         }  # fmt: skip
-
-    def _continued(self, estimator: Any, version: int, images: Mapping[str, Image]) -> Any:
-        """Return a model whose clusters keep the ids of the version before, if that is for as many columns."""
-        if version == 1 or (before := self._model(version - 1)).n_features_in_ != estimator.n_features_in_:
-            return estimator
-        return continued(estimator, before, rows_of(images.values(), estimator.pixel_columns_.features))
 
     def _begun(self) -> dict[str, str]:
         """Return the digests of the scenes of a fit that was begun, if these are still there; otherwise of all."""

@@ -83,7 +83,8 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
             ax.contourf(*at, own, levels=[contours.level, np.inf], colors=[f"C{label % 10}"], alpha=0.25)
     if totals.min() < contours.level < totals.max():
         ax.contour(*at, totals.reshape(GRID, GRID), levels=[contours.level], colors=INK, linewidths=0.9)
-    _draw_points(ax, points, [GREY if label < 0 else f"C{label % 10}" for label in contours.point_labels])
+    colours = [GREY if label < 0 else f"C{label % 10}" for label in contours.point_labels]
+    ax.scatter(points[:, 0], points[:, 1], s=9 if len(points) < 1000 else 4, c=colours, linewidths=0)
     outside = contours.totals(vectors) < contours.level * (1 - SLACK)
     ax.plot(*vectors[~outside].T, "o", mfc="none", mec=INK, ms=6, mew=0.8)
     ax.plot(*vectors[outside].T, "x", color=GREY, ms=4, mew=0.8)
@@ -176,10 +177,6 @@ def _mark_choice(panels: AnyArray, sweep: AnyArray, columns: Sequence[str]) -> N
 
 def _changes(numbers: AnyArray) -> Booleans:
     return np.diff(numbers) != 0
-
-
-def _draw_points(ax: Any, points: Floats, colours: Sequence[str]) -> None:
-    ax.scatter(*points.T, s=9 if len(points) < 1000 else 4, c=colours, linewidths=0)
 
 
 def _limits(column: Floats, reach: float) -> tuple[float, float]:

@@ -58,7 +58,9 @@ def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axe
     if max_nodes < 1:
         raise ValueError(f"at least one node is drawn; got max_nodes={max_nodes}")
     tree = tree_in(tree)
-    split = _largest_splits(tree, (max_nodes - 1) // 2)
+    # A parent has at least as many rows as its children and comes before them, so the choice is connected.
+    inner = np.flatnonzero(tree.left >= 0)
+    split = inner[np.argsort(-tree.n_rows[inner], kind="stable")[: (max_nodes - 1) // 2]]
     drawn = np.append(0, np.concatenate([tree.left[split], tree.right[split]])).astype(int)
     drawn.sort()
     across, down = _layout(tree, split, drawn), tree.level
@@ -83,12 +85,6 @@ def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axe
 def _title(tree: Tree, n_drawn: int) -> str:
     title = f"{full_count(tree.n_clusters, 'cluster')}, {full_count(int(tree.n_rows[0]), 'row')}"
     return title if n_drawn == tree.n_nodes else f"{title}; the largest {n_drawn:,} of {tree.n_nodes:,} nodes"
-
-
-def _largest_splits(tree: Tree, n: int) -> Integers:
-    # A parent has at least as many rows as its children and comes before them, so the choice is connected.
-    inner = np.flatnonzero(tree.left >= 0)
-    return inner[np.argsort(-tree.n_rows[inner], kind="stable")[:n]]
 
 
 def _layout(tree: Tree, split: Integers, drawn: Integers) -> Floats:

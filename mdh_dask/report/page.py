@@ -1,6 +1,6 @@
 """Writer of the page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..summaries.history import History
 from ..summaries.profiles import Profiles
 from ..tree.structure import Tree
 from .differences import differences_of, river_of
-from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, Entry, clusters_of, clusters_of_tree, entries_of, map_of
+from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, clusters_of, clusters_of_tree, entries_of, map_of
 from .pictures import SceneTable, Segments, Sizes, all_embedded, embedded_segments, spectrum_of
 from .profiles import overview_of
 from .scatter import scatter_of
@@ -194,6 +194,8 @@ def write_report(
         profiles = profiles if profiles is None else in_clusters(tree, profiles)
         shown = contents_of_tree(tree, colours, profiles, mapped=feature_map is not None)
     clusters = shown["clusters"]
+    ids = None if history is None else history.ids.tolist()
+    paint = {ids[one.label]: one.colour for one in clusters if ids and one.label is not None and one.label >= 0}
     html = _template().render(
         shown,
         title=redacted(title),
@@ -211,17 +213,11 @@ def write_report(
         n_new_rows=None if drift is None else drift.n_rows[1],
         drift=None if drift is None else differences_of(drift),
         profiles=None if profiles is None else overview_of(profiles, clusters),
-        ids=None if history is None or history.night == 0 else history.ids.tolist(),
-        river=None if history is None else river_of(history, _colours_of_ids(history, clusters)),
+        ids=None if history is None or history.night == 0 else ids,
+        river=None if history is None else river_of(history, paint),
     )
     write_file(path, html, overwrite)
     return fspath(path) if local_path(path) is None else Path(path)
-
-
-def _colours_of_ids(history: History, clusters: Sequence[Entry]) -> dict[int, str]:
-    """Return the colours of the clusters that are there, by their ids."""
-    ids = history.ids.tolist()
-    return {ids[one.label]: one.colour for one in clusters if one.label is not None and one.label >= 0}
 
 
 def _template() -> Any:

@@ -274,7 +274,7 @@ def write_labels(
         value = write(told)
     else:
         # Of as many bytes as labels, so that both have the same chunks.
-        sure = estimator._confidence_of_valid_rows(rows).astype(np.float32)
+        sure = estimator._of_valid_rows(rows, "agreeing", "float32")
         value = write_companion(
             sure, outputs.confidence, labels, lambda both: write(both, sure), told, index=1 + len(beside),
             chunk_rows=chunk_rows, overwrite=outputs.may_replace(outputs.confidence),
