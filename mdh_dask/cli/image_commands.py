@@ -1,6 +1,5 @@
 """The commands for images: segment and demo."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from .options import (
     MISSING_CHUNKS,
     NUMBERS,
     REPORT,
+    adding,
     cluster_of,
     cluster_options,
     cluster_table,
@@ -57,55 +57,52 @@ def _features(ctx: click.Context, param: click.Parameter, value: str) -> tuple[s
     return names
 
 
-def image_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to a command an image and the options for its columns and pixels."""
-    for option in (
-        click.option(
-            "--sample", type=click.IntRange(min=2), metavar="N",
-            help="Grow the tree on N pixels, drawn in one pass; another labels all. By default all pixels are used.",
-        ),
-        click.option(
-            "--coordinates", type=click.FloatRange(min=0, min_open=True), metavar="WEIGHT",
-            help="Add line and column of a pixel with this weight; at 1 they vary as much as a band.",
-        ),
-        click.option(
-            "--features", default="", callback=_features, metavar="NAMES",
-            help="Some of lab (colours as people see them), smooth (local means in place of pixels), texture (local "
-            "deviations) and gradient, as lab,smooth,texture; --window sets how local, 5 by default.",
-        ),
-        click.option(
-            "--sieve", type=click.IntRange(min=2), metavar="N",
-            help="Merge connected regions of fewer than N pixels into the neighbour of longest border.",
-        ),
-        click.option(
-            "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
-            help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
-        ),
-        click.option(
-            "--dependence", callback=_side, metavar="auto|N|none",
-            help="Test splits on tiles of N x N pixels, or as large as the patches of the image (auto), and not on "
-            "pixels, which depend on their neighbours. A single picture may then be one segment.  [default: auto for "
-            "several images, none for one]",
-        ),
-        click.option(
-            "--dequantise", type=click.Choice(["declared", "alphaearth", "tessera"]),
-            help="Cluster the values that stored numbers stand for: by scale and offset that the image declares, as "
-            "AlphaEarth embeddings, or by the scale of every pixel beside TESSERA embeddings.",
-        ),
-        click.option(
-            "--reproject", metavar="CRS",
-            help="Cluster GeoTIFFs in this coordinate system, as EPSG:32633, on one grid; needs mdh_dask[maps].",
-        ),
-        click.option(
-            "--bands", callback=_names, metavar="NAMES",
-            help="Bands to use, by name, as red,green,nir.",
-        ),
-        MISSING_CHUNKS,
-        reading_options,
-        click.argument("image", callback=existing),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+image_options = adding(
+    click.option(
+        "--sample", type=click.IntRange(min=2), metavar="N",
+        help="Grow the tree on N pixels, drawn in one pass; another labels all. By default all pixels are used.",
+    ),
+    click.option(
+        "--coordinates", type=click.FloatRange(min=0, min_open=True), metavar="WEIGHT",
+        help="Add line and column of a pixel with this weight; at 1 they vary as much as a band.",
+    ),
+    click.option(
+        "--features", default="", callback=_features, metavar="NAMES",
+        help="Some of lab (colours as people see them), smooth (local means in place of pixels), texture (local "
+        "deviations) and gradient, as lab,smooth,texture; --window sets how local, 5 by default.",
+    ),
+    click.option(
+        "--sieve", type=click.IntRange(min=2), metavar="N",
+        help="Merge connected regions of fewer than N pixels into the neighbour of longest border.",
+    ),
+    click.option(
+        "--window", type=click.IntRange(min=3), callback=_odd, metavar="N",
+        help="Add mean and standard deviation of every band in a square of N x N pixels around each pixel.",
+    ),
+    click.option(
+        "--dependence", callback=_side, metavar="auto|N|none",
+        help="Test splits on tiles of N x N pixels, or as large as the patches of the image (auto), and not on "
+        "pixels, which depend on their neighbours. A single picture may then be one segment.  [default: auto for "
+        "several images, none for one]",
+    ),
+    click.option(
+        "--dequantise", type=click.Choice(["declared", "alphaearth", "tessera"]),
+        help="Cluster the values that stored numbers stand for: by scale and offset that the image declares, as "
+        "AlphaEarth embeddings, or by the scale of every pixel beside TESSERA embeddings.",
+    ),
+    click.option(
+        "--reproject", metavar="CRS",
+        help="Cluster GeoTIFFs in this coordinate system, as EPSG:32633, on one grid; needs mdh_dask[maps].",
+    ),
+    click.option(
+        "--bands", callback=_names, metavar="NAMES",
+        help="Bands to use, by name, as red,green,nir.",
+    ),
+    MISSING_CHUNKS,
+    reading_options,
+    click.argument("image", callback=existing),
+)  # fmt: skip
+"""An image, its columns and pixels."""
 
 
 @click.command(cls=FitCommand)

@@ -53,30 +53,15 @@ def say_fit(line: str, estimator: Any, as_json: bool) -> None:
 REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
 
 
-def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the input to a command."""
-    for option in (
-        MISSING_CHUNKS,
-        click.option(
-            "--columns", callback=_names, metavar="A,B,C",
-            help="Columns to use, in this order: names in a table, otherwise numbers from 0.  [default: all]",
-        ),
-        click.argument("features", callback=existing),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+def adding(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator that adds options to a command; its help lists the last first."""
 
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in options:
+            command = option(command)
+        return command
 
-def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Return the path of an input, or raise an error if nothing is there."""
-    refuse_missing(value)
-    return value
-
-
-def refuse_missing(path: str) -> None:
-    """Raise a FileNotFoundError for a local path where nothing is, at once: what opens it takes a second to import."""
-    if _is_missing(path):
-        raise missing(path)
+    return add
 
 
 def _is_missing(path: str) -> bool:
@@ -91,6 +76,28 @@ def _is_missing(path: str) -> bool:
     return False
 
 
+def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Return the path of an input, or raise an error at once if nothing is there: what opens it takes a second."""
+    if _is_missing(value):
+        raise missing(value)
+    return value
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
+
+
+input_options = adding(
+    MISSING_CHUNKS,
+    click.option(
+        "--columns", callback=_names, metavar="A,B,C",
+        help="Columns to use, in this order: names in a table, otherwise numbers from 0.  [default: all]",
+    ),
+    click.argument("features", callback=existing),
+)  # fmt: skip
+"""The input of a command."""
+
+
 def _model(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if _is_missing(value):
         raise FileNotFoundError(f"{value} is not there; give the path that a model was saved to")
@@ -100,10 +107,6 @@ def _model(ctx: click.Context, param: click.Parameter, value: str) -> str:
 SAVED_MODEL = click.option(
     "--model", callback=_model, required=True, metavar="PATH", help="Path or URL of a model that fit or segment wrote."
 )
-
-
-def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
 KIND_NAMES = ("continuous", "ordinal", "categorical")
@@ -149,45 +152,16 @@ def _ordered_places(
     return found
 
 
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for progress bars and existing outputs to a command."""
-    for option in (
-        click.option("--progress/--no-progress", default=None, help="Show progress bars.  [default: in a terminal]"),
-        click.option("--overwrite", is_flag=True, help="Replace existing outputs."),
-    ):
-        command = option(command)
-    return command
+output_options = adding(
+    click.option("--progress/--no-progress", default=None, help="Show progress bars.  [default: in a terminal]"),
+    click.option("--overwrite", is_flag=True, help="Replace existing outputs."),
+)
+"""Progress bars and existing outputs."""
 
 
 def wants_progress(progress: bool | None) -> bool:
     """Return whether to show progress bars: as requested, by default in a terminal, and never with a JSON log."""
     return not is_json() and (sys.stderr.isatty() if progress is None else progress)
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for reading an image to a command."""
-    for option in (
-        click.option(
-            "--mask", metavar="PATH",
-            help="Image with one band, zero where the pixels of the image hold no data; of several with {scene}.",
-        ),
-        click.option(
-            "--nodata", callback=_nodata, metavar="VALUE",
-            help="Pixels with this value in any band hold no data, are left out and get the label -1; 'none': all "
-            "pixels hold data.  [default: what the image declares, and NaN]",
-        ),
-        click.option(
-            "--index", multiple=True, callback=_index, metavar="AXIS=N",
-            help="Index on another axis, as t=0; series=1 is the second image in a TIFF, level=2 an overview. Can "
-            "be repeated.",
-        ),
-        click.option(
-            "--axes", metavar="LETTERS",
-            help="Axes of a TIFF or Zarr image that does not name them, as yxc or cyx with c for the bands.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
 
 
 def _nodata(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
@@ -209,6 +183,29 @@ def _index(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return {axis: int(place) for axis, _, place in pairs}
 
 
+reading_options = adding(
+    click.option(
+        "--mask", metavar="PATH",
+        help="Image with one band, zero where the pixels of the image hold no data; of several with {scene}.",
+    ),
+    click.option(
+        "--nodata", callback=_nodata, metavar="VALUE",
+        help="Pixels with this value in any band hold no data, are left out and get the label -1; 'none': all "
+        "pixels hold data.  [default: what the image declares, and NaN]",
+    ),
+    click.option(
+        "--index", multiple=True, callback=_index, metavar="AXIS=N",
+        help="Index on another axis, as t=0; series=1 is the second image in a TIFF, level=2 an overview. Can "
+        "be repeated.",
+    ),
+    click.option(
+        "--axes", metavar="LETTERS",
+        help="Axes of a TIFF or Zarr image that does not name them, as yxc or cyx with c for the bands.",
+    ),
+)  # fmt: skip
+"""How an image is read."""
+
+
 def _memory(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is None or value == "auto" or is_memory(value):
         return value
@@ -221,39 +218,33 @@ def _address(ctx: click.Context, param: click.Parameter, value: str | None) -> s
     raise click.BadParameter(f"expected an address, as tcp://host:8786, or 'threads'; got {value!r}")
 
 
-def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose a cluster to a command."""
-    for option in (
-        click.option(
-            "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of each worker, as 2GB."
-        ),
-        click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each worker."),
-        click.option(
-            "--workers", type=click.IntRange(min=1), metavar="N",
-            help="Worker processes to start on this machine.  [default: none for small data]",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return scheduler_options(command)
+scheduler_options = adding(
+    click.option(
+        "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
+        metavar="SECONDS", help="How long to wait for a running scheduler and for its first worker.",
+    ),
+    click.option(
+        "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File of a running scheduler."
+    ),
+    click.option(
+        "--scheduler", callback=_address, metavar="ADDRESS",
+        help="Running scheduler, as tcp://host:8786; or 'threads': this process only.",
+    ),
+)  # fmt: skip
+"""A running scheduler."""
 
-
-def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name a running scheduler to a command."""
-    for option in (
-        click.option(
-            "--scheduler-timeout", type=click.FloatRange(min=0, min_open=True), default=60, show_default=True,
-            metavar="SECONDS", help="How long to wait for a running scheduler and for its first worker.",
-        ),
-        click.option(
-            "--scheduler-file", type=click.Path(dir_okay=False, path_type=Path), help="File of a running scheduler."
-        ),
-        click.option(
-            "--scheduler", callback=_address, metavar="ADDRESS",
-            help="Running scheduler, as tcp://host:8786; or 'threads': this process only.",
-        ),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+cluster_options = adding(
+    click.option(
+        "--memory-limit", callback=_memory, metavar="BYTES", help="Memory of each worker, as 2GB."
+    ),
+    click.option("--threads-per-worker", type=click.IntRange(min=1), metavar="N", help="Threads of each worker."),
+    click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N",
+        help="Worker processes to start on this machine.  [default: none for small data]",
+    ),
+    scheduler_options,
+)  # fmt: skip
+"""Where a command runs."""
 
 
 def cluster_table(
