@@ -109,10 +109,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
         y : ignored
         sample_weight : array-like or Dask array of shape (n_samples,), or None
             How many equal rows each row stands for; see the Notes of `TreeEstimator.fit`.
-
-        Returns
-        -------
-        self
         """
         return self._fit(X, y, sample_weight)
 
@@ -249,21 +245,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
         return partial(of_complete_rows if self.missing == "drop" else of_block, "labels", "int32", self._fitted())
 
     def predict(self, X: Any) -> RowArray:
-        """Return the label of every row.
+        """Return the label of every row of `X`, int32: NumPy for NumPy input, otherwise lazy with one pass to compute.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), int32
-            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
-
-        Raises
-        ------
-        ValueError
-            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        Raises a ValueError if `X` has other columns than in `fit`, or NaN or infinities (of lazy rows, on computing).
         """
         return self.cluster_labels(X)
 
@@ -296,7 +280,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         return self._reason()
 
     def report(self, path: str | Path, X: Any, *, title: str = "Clusters", overwrite: bool = False) -> Path | str:
-        """Write a report of the clusters as one HTML file, in one pass over the rows.
+        """Write a report of the clusters as one HTML file, in one pass over the rows, and return its path or URL.
 
         Parameters
         ----------
@@ -305,17 +289,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
             The rows of `fit`, or others.
         title : str, default="Clusters"
         overwrite : bool, default=False
-            Whether to replace an existing file.
-
-        Returns
-        -------
-        Path or str
-            Path or URL of the file.
-
-        Raises
-        ------
-        FileExistsError
-            If the file exists and `overwrite` is False.
+            Whether to replace an existing file, which is a FileExistsError otherwise.
         """
         from .profiles import write_model_report  # reports are not needed to fit
 
@@ -326,19 +300,10 @@ class ClusterEstimator(ClusterMixin, Mapped):
         return {}
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Save the model to a Zarr group, to be loaded by `load_model`.
+        """Save the model to a Zarr group at a path, to be loaded by `load_model`.
 
-        Parameters
-        ----------
-        path : str or Path
-        overwrite : bool, default=False
-
-        Raises
-        ------
-        FileExistsError
-            If `path` exists and `overwrite` is False.
-        TypeError
-            If the value of a parameter cannot be stored, such as a function; before anything is written.
+        Raises a FileExistsError if there is something and `overwrite` is False; a TypeError for a parameter that cannot
+        be stored, such as a function, before anything is written.
         """
         check_is_fitted(self)
         saved = {

@@ -36,11 +36,6 @@ class TruncatedSVDFeatures(FeatureTransformer):
     unit_length : bool, default=True
         Whether to scale the features of each row to length one, so that long texts are not apart from short ones.
 
-    Attributes
-    ----------
-    map_ : TruncatedSVDMap
-        The function from a block of rows to their features.
-
     See Also
     --------
     sklearn.decomposition.TruncatedSVD : For rows in memory.
@@ -116,11 +111,6 @@ class UnitLengthFeatures(FeatureTransformer):
     """Rows scaled to length one, for embeddings, whose directions say what is alike.
 
     As ``feature_map="unit_length"``, a model keeps this step. Columns are not scaled before it.
-
-    Attributes
-    ----------
-    map_ : UnitLengthMap
-        The function from a block of rows to their features.
 
     See Also
     --------
@@ -217,8 +207,6 @@ class QuadraticFeatures(FeatureTransformer):
 
     Attributes
     ----------
-    map_ : QuadraticMap
-        The function from a block of rows to their features.
     n_components_ : int
         ``d + d (d + 1) / 2`` for d columns.
 

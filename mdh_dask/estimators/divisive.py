@@ -124,8 +124,7 @@ class DivisiveClustering(DivisiveTree):
 
     References
     ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 6.2.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 6.2.
 
     Examples
     --------

@@ -143,14 +143,8 @@ class DivisiveTree(TreeEstimator):
     def as_divisive(self, **changes: Any) -> "DivisiveClustering":
         """Return `DivisiveClustering` with the settings of this method, unfitted, to change those that it fixes.
 
-        Parameters
-        ----------
-        **changes
-            Parameters of `DivisiveClustering`, and options of the projection, such as ``alpha_max`` of a pursuit.
-
-        Returns
-        -------
-        DivisiveClustering
+        `changes` are parameters of `DivisiveClustering`, and options of the projection, such as ``alpha_max`` of a
+        pursuit.
 
         Examples
         --------

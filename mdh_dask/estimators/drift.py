@@ -65,12 +65,6 @@ def drift(
         `found` says whether there is drift and `alarms` where; `splits`, `clusters` and `levels` hold the changes,
         `to_text` and `to_dict` return all of them; `mdh_dask.plotting.plot_drift` draws the two densities at a node.
 
-    Raises
-    ------
-    ValueError
-        If the model has no tree, a threshold is not a share, or `X` has NaN, infinities or another number of columns
-        than the model.
-
     Notes
     -----
     One pass over the new rows, which are counted in the bins of the tree; the tree holds the counts of the old rows.

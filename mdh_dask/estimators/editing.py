@@ -33,18 +33,9 @@ OF_SPLITS = (
 
 
 def cut(model: M, n_clusters: int) -> M:
-    """Return a model with fewer clusters, each a union of clusters of this one.
+    """Return a fitted model with at most `n_clusters` clusters, each a union of clusters of this one. No pass.
 
-    Parameters
-    ----------
-    n_clusters : int
-        Number of clusters, at most `n_clusters_`; the splits with the largest relative depth stay, each after its
-        parent.
-
-    Returns
-    -------
-    estimator
-        A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
+    The splits with the largest relative depth stay, each after its parent; `labels_` are kept.
 
     Examples
     --------
@@ -52,10 +43,8 @@ def cut(model: M, n_clusters: int) -> M:
     >>> from mdh_dask.simulate import gaussian_mixture
     >>> X, y = gaussian_mixture(3000, 10, 4, sd=1.0, random_state=0)
     >>> model = RandomProjectionTree(n_projections=100).fit(X)
-    >>> model.levels_[-1].n_clusters
-    4
-    >>> model.cut(2).n_clusters_
-    2
+    >>> model.levels_[-1].n_clusters, model.cut(2).n_clusters_
+    (4, 2)
     """
     check_is_fitted(model)
     check_fewer(n_clusters, model.n_clusters_)
@@ -63,27 +52,17 @@ def cut(model: M, n_clusters: int) -> M:
 
 
 def extract(model: M, quality: str | Quality = "stability") -> M:
-    """Return a model with the best clusters among all nodes of the tree, each a union of clusters of this one.
+    """Return a fitted model with the best clusters among all nodes of the tree, each a union of clusters of this one.
 
     Unlike those of `cut`, the splits above them need not be the deepest: a cluster that stands out is kept where
-    another is divided by shallower valleys.
+    another is divided by shallower valleys. No pass; `labels_` are kept.
 
     Parameters
     ----------
     quality : "stability" or callable
         ``"stability"``: the rows of a node, times how long it is a cluster as the least depth of splits falls; or a
-        function of `tree_` that returns the quality of each node as a cluster, shape (tree_.n_nodes,). The sum over
-        the clusters is the largest there is.
-
-    Returns
-    -------
-    estimator
-        A fitted model, which predicts and is saved like any, with `labels_` if this one has them. No pass.
-
-    Raises
-    ------
-    ValueError
-        If there is no such quality, or it is not a finite number for each node.
+        function of `tree_` that returns the quality of each node as a cluster, finite numbers of shape
+        (tree_.n_nodes,). The sum over the clusters is the largest there is.
 
     Examples
     --------
@@ -99,24 +78,15 @@ def extract(model: M, quality: str | Quality = "stability") -> M:
 
 
 def with_tree(model: M, tree: Tree, X: Any = None) -> M:
-    """Return a model with another tree, such as `tree_` after `Tree.prune` and `Tree.split`.
+    """Return a fitted model with another tree, such as `tree_` after `Tree.prune` and `Tree.split`.
 
     Parameters
     ----------
     tree : Tree
         A tree for the same columns, or features of the map.
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features), optional
-        Rows to count in the nodes of the tree, in one pass, and to label. Without them counts stay as they are.
-
-    Returns
-    -------
-    estimator
-        A fitted model, with `labels_` for `X` only.
-
-    Raises
-    ------
-    ValueError
-        If the tree has another number of columns.
+        Rows to count in the nodes of the tree, in one pass, and to label. Without them counts stay as they are, and
+        there are no `labels_`.
 
     Examples
     --------

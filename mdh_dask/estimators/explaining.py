@@ -29,13 +29,10 @@ LOOKED = "; lines through the neighbourhoods of rows were looked at, too"
 
 
 def why(model: Any) -> str:
-    """Return in words why there are so many clusters, and by how much the best valley for one more failed.
+    """Return in words why there are so many clusters, and by how much the best valley for one more failed. No pass.
 
-    Returns
-    -------
-    str
-        A sentence or two; if the number of clusters was given, it says so. Then a line for each cluster, with the
-        columns in which the remembered rows of the fit differ most. No pass.
+    A sentence or two; if the number of clusters was given, it says so. Then a line for each cluster, with the columns
+    in which the remembered rows of the fit differ most.
 
     Examples
     --------

@@ -94,13 +94,6 @@ def continued(model: T, previous: Any, X: Any) -> T:
         A copy of `model` with the `ids_` of what stays and new ones, never given before, of what is new; `history_` has
         a further night.
 
-    Raises
-    ------
-    NotFittedError
-        If a model is not fitted.
-    ValueError
-        If the models have different numbers of columns, or `X` another one.
-
     Notes
     -----
     One pass, which labels all rows by both models; one more to draw rows to remember if `model` keeps none. Two

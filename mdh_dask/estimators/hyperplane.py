@@ -83,8 +83,7 @@ class MinimumDensityHyperplane(DivisiveTree):
     N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
     17(156), 2016.
 
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 4.2.1.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 4.2.1.
 
     Examples
     --------

@@ -73,8 +73,6 @@ class KernelPCAFeatures(FeatureTransformer):
 
     Attributes
     ----------
-    map_ : NystromMap
-        The function from a block of rows to their features.
     landmarks_ : ndarray of shape (n_landmarks,), int64
         Row numbers of the landmarks.
     eigenvalues_ : ndarray of shape (n_components_,), float64

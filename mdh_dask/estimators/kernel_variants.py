@@ -56,8 +56,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     K. Yates and N. G. Pavlidis, Minimum density hyperplanes in the feature space, IEEE International Conference on Big
     Data, 2016.
 
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, chapter 5.
+    K. Yates, PhD thesis, Lancaster University, 2017, chapter 5.
 
     Examples
     --------

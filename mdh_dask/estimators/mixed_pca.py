@@ -48,8 +48,6 @@ class MixedPCA(FeatureTransformer):
 
     Attributes
     ----------
-    map_ : MixedPCAMap
-        The function from a block of rows to their features.
     bounds_ : list of float
         Lower bound of the log likelihood of all rows in every iteration, less a small penalty on the loadings of
         levels.
@@ -159,17 +157,10 @@ class MixedPCA(FeatureTransformer):
             )
 
     def reconstruct(self, X: Any) -> RowArray:
-        """Return the rows with their missing values filled in.
+        """Return the rows with their missing values filled in, float64; lazy rows take one pass to compute.
 
-        Parameters
-        ----------
-        X : array-like, frame, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples, n_features), float64
-            Missing continuous and ordinal values are replaced by their means given the row, categorical ones by the
-            code of the likeliest level. NumPy for NumPy input, otherwise lazy with one pass to compute.
+        Missing continuous and ordinal values are replaced by their means given the row, categorical ones by the code of
+        the likeliest level.
         """
         return self._of_rows(X, "reconstruct", "float64", "n_features_in_")
 

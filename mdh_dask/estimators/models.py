@@ -17,16 +17,9 @@ if TYPE_CHECKING:
 
 
 def load_model(path: str | Path) -> Any:
-    """Load a model that was saved by the ``save`` method of an estimator.
+    """Load a model that was saved by the ``save`` method of an estimator, from a path.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    estimator
-        The fitted estimator, without `labels_`, which belong to the rows of `fit` and not to the model.
+    It has no `labels_`, which belong to the rows of `fit` and not to the model.
 
     Raises
     ------

@@ -57,20 +57,12 @@ def name_clusters(model: Any, X: Any, texts: Any, n_words: int = 4, vectorizer: 
     list of Name
         For each cluster `words`, the most telling first, and the `exemplar`, its most typical text; as a text both.
 
-    Raises
-    ------
-    NotFittedError, ValueError
-        If there is not one text for each row, or no word in them.
-
     Notes
     -----
     One pass over the rows and one over lazy texts, of which about 100,000, or ten for each cluster, are drawn and held.
     The weight of a word is its share of the words of a cluster times ``log(1 + a / f)``, with its frequency `f`
-    in all clusters and the mean number of words `a` of a cluster (class-based TF-IDF).
-
-    References
-    ----------
-    M. Grootendorst, BERTopic: Neural topic modeling with a class-based TF-IDF procedure, arXiv:2203.05794, 2022.
+    in all clusters and the mean number of words `a` of a cluster (class-based TF-IDF): M. Grootendorst, BERTopic:
+    Neural topic modeling with a class-based TF-IDF procedure, arXiv:2203.05794, 2022.
 
     Examples
     --------

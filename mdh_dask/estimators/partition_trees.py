@@ -30,8 +30,7 @@ class BisectingKernelKMeans(DivisiveTree):
 
     References
     ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 7.3.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 7.3.
 
     Examples
     --------
@@ -149,8 +148,7 @@ class HierarchicalSpectral(DivisiveTree):
 
     References
     ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 7.3.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 7.3.
 
     J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE Transactions on Pattern Analysis and Machine
     Intelligence 22, 2000.

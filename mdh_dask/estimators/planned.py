@@ -213,6 +213,8 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
 
     Attributes
     ----------
+    map_ : FeatureMap
+        The function from a block of rows to their features.
     n_components_ : int
         Number of features.
     """
@@ -236,13 +238,8 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         Parameters
         ----------
         X : array-like, frame, Dask array or DataFrame, or Zarr array of shape (n_samples, n_features)
-            Numbers without NaN and infinities, unless the parameters allow others. Dask arrays need known row chunks;
-            Dask DataFrames, and texts or categories of lazy rows, take one more pass.
+            As for `ClusterEstimator.fit`.
         y : ignored
-
-        Returns
-        -------
-        self
         """
         with one_bar(self.progress):
             self._fit_beside(X)
@@ -262,21 +259,10 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         return results
 
     def transform(self, X: Any) -> RowArray:
-        """Return the features of every row.
+        """Return the features of every row, shape (n_samples, n_components_), float32.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples, n_components_), float32
-            NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute.
-
-        Raises
-        ------
-        ValueError
-            If `X` has a different number of columns than in `fit`, or NaN or infinities (for lazy input, on computing).
+        NumPy for NumPy input, otherwise lazy in the row chunks of `X` with one pass to compute. Raises a ValueError if
+        `X` has other columns than in `fit`, or NaN or infinities (of lazy rows, on computing).
         """
         return self._of_rows(X, "__call__", "float32", "n_components_")
 

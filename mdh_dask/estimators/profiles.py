@@ -42,11 +42,6 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
         the column, with their frequencies as means, and `lift`; `to_text` returns a table of these, and
         `to_pandas` a frame of everything.
 
-    Raises
-    ------
-    ValueError
-        If `X` has another number of columns than the model, NaN, infinities, or values above 1e150.
-
     Notes
     -----
     One pass, after reading the first row. The result has the same bits for any chunks.

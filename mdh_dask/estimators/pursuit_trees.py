@@ -30,8 +30,7 @@ class PDDP(DivisiveTree):
     ----------
     D. Boley, Principal direction divisive partitioning, Data Mining and Knowledge Discovery 2(4), 1998.
 
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 2.2.1.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 2.2.1.
 
     Examples
     --------
@@ -70,8 +69,7 @@ class IPDDP(DivisiveTree):
     S. K. Tasoulis, D. K. Tasoulis and V. P. Plagianakos, Enhancing principal direction divisive clustering, Pattern
     Recognition 43(10), 2010.
 
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 2.2.1.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 2.2.1.
 
     Examples
     --------
@@ -114,8 +112,7 @@ class DePDDP(DivisiveTree):
     S. K. Tasoulis, D. K. Tasoulis and V. P. Plagianakos, Enhancing principal direction divisive clustering, Pattern
     Recognition 43(10), 2010.
 
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, section 4.4.
+    K. Yates, PhD thesis, Lancaster University, 2017, section 4.4.
 
     Examples
     --------

@@ -105,12 +105,6 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
         `n_clusters`, and in how many of them each cluster was `found` again, with a Jaccard index of at least .75;
         as a text, a sentence, which names those that return in under half of them. `why` and reports then say so.
 
-    Raises
-    ------
-    NotFittedError, ValueError
-        As for `fit`; also if `n` is not positive, `share` not from 0 to 1, the groups of `fit` are not given, or a
-        share of a precomputed kernel is asked for.
-
     Notes
     -----
     As many passes as `n` fits, and one for each pair of labels of lazy rows; with a share, some bytes of

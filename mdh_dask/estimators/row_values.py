@@ -54,50 +54,27 @@ class RowValues(Planned):
 
     @available_if(_knows("shares"))
     def predict_proba(self, X: Any) -> RowArray:
-        """Return the share of every cluster for every row.
+        """Return the share of every cluster for every row, shape (n_samples, n_clusters_), float64; rows sum to one.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples, n_clusters), float64
-            Rows sum to one. NumPy for NumPy input, otherwise lazy with one pass to compute.
+        NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         return self._of_rows(X, "shares", "float64", "n_clusters_")
 
     @available_if(_knows("agreeing"))
     def confidence(self, X: Any) -> RowArray:
-        """Return the confidence in the label of every row, from 0 to 1.
+        """Return the confidence in the label of every row, from 0 to 1, float64; lazy rows take one pass to compute.
 
         How sure the side of the row is of the borders of this model: `repeats` says whether fits with other seeds have
         the same clusters.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         return self._of_rows(X, "agreeing", "float64")
 
     @available_if(_knows("distances"))
     def boundary_distance(self, X: Any) -> RowArray:
-        """Return how far every row is from the nearest place at which its label ends.
+        """Return how far every row is from the nearest place at which its label ends, shape (n_samples,), float64.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input, otherwise lazy with one pass to compute, which `predict` and `confidence` share if
-            they are computed together.
+        NumPy for NumPy input, otherwise lazy with one pass to compute, which `predict` and `confidence` share if they
+        are computed together.
 
         Notes
         -----
@@ -117,12 +94,9 @@ class RowValues(Planned):
         >>> import numpy as np
         >>> from mdh_dask import DensityTree, RandomProjectionTree
         >>> x = np.random.default_rng(0).normal(size=(600, 1)) + np.repeat([[0], [6]], 300, axis=0)
-        >>> model = RandomProjectionTree().fit(x)
-        >>> new = np.array([[0.0], [3.1], [80.0]])
-        >>> model.confidence(new).round(1).tolist()[::2], bool(model.confidence(new)[1] < 0.95)
-        ([1.0, 1.0], True)
-        >>> model.outliers(new).tolist()
-        [False, False, True]
+        >>> model, new = RandomProjectionTree().fit(x), np.array([[0.0], [3.1], [80.0]])
+        >>> model.confidence(new).round(1).tolist()[::2], model.outliers(new).tolist()
+        ([1.0, 1.0], [False, False, True])
         >>> (DensityTree().fit(x).boundary_distance(new) < 0).tolist()
         [False, True, True]
         """
@@ -130,19 +104,12 @@ class RowValues(Planned):
 
     @available_if(_knows("rarity"))
     def score_samples(self, X: Any) -> RowArray:
-        """Return how common rows where each row lies are, from 0 to 1: near 0 where the density is low.
+        """Return how common rows where each row lies are, from 0 to 1, float64: near 0 where the density is low.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            In trees, the share of the rows of a branch that lie where the density along its direction is no higher, the
-            least of all branches on the way, times their number; at most 1. Of several trees, twice the median. Around
-            centroids, the share of the rows of the cluster that are no nearer. Of the rows of `fit`, at most a share of
-            p has a lower score than p. NumPy for NumPy input, otherwise lazy with one pass to compute.
+        In trees, the share of the rows of a branch that lie where the density along its direction is no higher, the
+        least of all branches on the way, times their number; at most 1. Of several trees, twice the median. Around
+        centroids, the share of the rows of the cluster that are no nearer. Of the rows of `fit`, at most a share of
+        p has a lower score than p. NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Notes
         -----
@@ -157,16 +124,8 @@ class RowValues(Planned):
     def outliers(self, X: Any, level: float = 0.001) -> Booleans:
         """Return whether each row lies where the density is low: its `score_samples` is below `level`.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-        level : float, default=0.001
-            Largest share of the rows of `fit` that are outliers.
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), bool
-            NumPy for NumPy input, otherwise lazy with one pass to compute.
+        `level` is the largest share of the rows of `fit` that are outliers. NumPy for NumPy input, otherwise lazy with
+        one pass to compute.
         """
         if not 0 <= level <= 1:
             raise ValueError(f"expected a level from 0 to 1, a share of the rows; got {level!r}")

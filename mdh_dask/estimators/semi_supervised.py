@@ -124,15 +124,6 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         y : array-like or Dask array of shape (n_samples,)
             Two classes, as integers or strings; -1 (for strings, "-1" or "") for rows without a label. Dask arrays
             must hold integers.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter, `X` or `y` is invalid, or the labelled rows do not have two classes.
         """
         return self._fit(X, y)
 
@@ -141,17 +132,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         return self.fit(X, y, **kwargs).predict(X)
 
     def predict(self, X: Any) -> RowArray:
-        """Return the class of every row.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,)
-            Entries of `classes_`; NumPy for NumPy input, otherwise lazy with one pass to compute.
-        """
+        """Return the class of every row, of `classes_`; of lazy rows lazily, with one pass to compute."""
         found = self.cluster_labels(X)
         places = plain_labels(found)
         if is_dask(places):
@@ -161,30 +142,12 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     def decision_function(self, X: Any) -> RowArray:
         """Return the signed distance of every row from the hyperplane, in units of the projections; positive above.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            NumPy for NumPy input, otherwise lazy with one pass to compute.
+        NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         return self._of_rows(X, "decision", "float64")
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of rows whose class is predicted correctly.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            The classes.
-
-        Returns
-        -------
-        float
-        """
+        """Return the share of rows whose class, in `y`, is predicted."""
         from sklearn.metrics import accuracy_score  # imported late: predictions do not need it
 
         return float(accuracy_score(np.asarray(y), np.asarray(self.predict(X))))

@@ -36,10 +36,6 @@ class SpectralFeatures(KernelPCAFeatures):
 
     Attributes
     ----------
-    map_ : SpectralMap
-        The function from a block of rows to their features.
-    landmarks_ : ndarray of shape (n_landmarks,), int64
-        Row numbers of the landmarks.
     eigenvalues_ : ndarray of shape (n_components_,), float64
         Eigenvalues of the normalised affinities; the first is one.
 
@@ -107,11 +103,6 @@ class AffinityFeatures(SpectralFeatures):
     n_components : int, default=100
         Number of leading eigenvectors of the normalised affinities that are kept; more than there are clusters.
 
-    Attributes
-    ----------
-    map_ : NystromMap
-        The function from a block of rows to their features.
-
     See Also
     --------
     SpectralFeatures : The entries in the same eigenvectors, scaled to length one for every row.
@@ -178,10 +169,6 @@ class MultidimensionalScaling(KernelPCAFeatures):
 
     Attributes
     ----------
-    map_ : ScalingMap
-        The function from a block of rows to their places.
-    landmarks_ : ndarray of shape (n_landmarks,), int64
-        Row numbers of the landmarks.
     stress_ : float or None
         Kruskal's stress of the landmarks, for ``metric=False``.
     stresses_ : list of float

@@ -193,16 +193,9 @@ class SupportVectorClustering(InGroups):
         self.support_vectors_ = state.vectors * unit + state.centre
 
     def score_samples(self, X: Any) -> RowArray:
-        """Return the sum of kernels at every row: the larger, the more rows are near.
+        """Return the sum of kernels at every row, from 0 to 1: the larger, the more rows are near.
 
-        Parameters
-        ----------
-        X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray or dask Array of shape (n_samples,), float64
-            From 0 to 1. NumPy for NumPy input, otherwise lazy with one pass to compute.
+        NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         return self._of_rows(X, "totals", "float64")
 

@@ -21,21 +21,14 @@ NO_LABEL = ("", "-1")
 
 
 class Target(NamedTuple):
-    """Labels of some of the rows.
-
-    Attributes
-    ----------
-    labels : array or dask Array of shape (n_rows,), int64
-        -1 for rows without a label.
-    names : array of str, optional
-        Texts that the labels encode.
-    apart : integer array of shape (n_pairs, 2), optional
-        Pairs of labels to be separated; by default, all.
-    """
+    """Labels of some of the rows."""
 
     labels: RowArray
+    """Shape (n_rows,), int64; -1 for rows without a label."""
     names: AnyArray | None = None
+    """Texts that the labels encode."""
     apart: Integers | None = None
+    """Pairs of labels to be separated, shape (n_pairs, 2); by default, all."""
 
     def named(self, labels: Integers) -> AnyArray:
         """Return labels as they were given."""
@@ -75,13 +68,7 @@ class Links:
     cannot: Iterable[tuple[int, int]] = ()
 
     def target(self, n_rows: int) -> Target:
-        """Return the groups of linked rows as labels.
-
-        Raises
-        ------
-        ValueError
-            If a pair is not two rows, or rows that cannot be linked are linked by others.
-        """
+        """Return the groups of linked rows as labels; a ValueError says which links contradict each other."""
         must, cannot = _pairs("must", self.must, n_rows), _pairs("cannot", self.cannot, n_rows)
         rows, place = np.unique(np.concatenate([must, cannot]), return_inverse=True)
         place = place.reshape(-1, 2)

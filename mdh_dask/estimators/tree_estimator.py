@@ -52,17 +52,7 @@ class TreeEstimator(GrownTree):
             of a cell, the day of a measurement, the tile of a pixel. Splits are then tested on groups that did not
             choose them, and a valley must show between the groups, however many rows they have. At least eight groups
             are needed to confirm a split. Lazy groups are read once more. A text is the column of a frame that names
-            them, which is then no feature.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a parameter, `X`, `y`, `sample_weight` or `groups` is invalid; before any work if possible, otherwise in
-            the first pass. Groups need ``stop_rule="hold-out"``.
+            them, which is then no feature. They need ``stop_rule="hold-out"``.
 
         Notes
         -----
@@ -128,11 +118,9 @@ class TreeEstimator(GrownTree):
         --------
         >>> import numpy as np
         >>> from mdh_dask import ClusterabilityTree
-        >>> rng = np.random.default_rng(0)
         >>> corners = np.array([[0, 0], [9, 0], [0, 12], [9, 12]]) @ np.eye(2, 5)
-        >>> X = rng.normal(size=(800, 5)) + np.repeat(corners, 200, axis=0)
-        >>> model = ClusterabilityTree(scale=False).fit(X)
-        >>> V = model.directions(X, 2)
+        >>> X = np.random.default_rng(0).normal(size=(800, 5)) + np.repeat(corners, 200, axis=0)
+        >>> V = ClusterabilityTree(scale=False).fit(X).directions(X, 2)
         >>> bool(np.abs(V @ V.T - np.eye(2)).max() < 1e-6), bool(np.abs(V[:, 2:]).max() < 0.1)
         (True, True)
         """
@@ -150,7 +138,9 @@ class TreeEstimator(GrownTree):
         return found
 
     def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:
-        """Return the numbers of rows whose labels are worth asking for: those nearest to the separators.
+        """Return the numbers of at most `n` rows whose labels are worth asking for: those nearest to the separators.
+
+        Of each cluster in turn, the nearest to a separator first; see `boundary_distance`. One pass.
 
         Parameters
         ----------
@@ -160,15 +150,6 @@ class TreeEstimator(GrownTree):
             Number of rows.
         y : array-like or Dask array of shape (n_samples,), optional
             Labels as for `fit`; rows that have one are not suggested.
-
-        Returns
-        -------
-        ndarray of shape (at most n,), int64
-            Row numbers from 0: of each cluster in turn, the nearest to a separator first; see `boundary_distance`.
-
-        Notes
-        -----
-        One pass.
 
         Examples
         --------
@@ -187,25 +168,12 @@ class TreeEstimator(GrownTree):
         return found
 
     def why(self, cluster: int | None = None) -> str:
-        """Return in words what each cluster is, and why it is not split further; of one cluster, what to try next.
+        """Return in words what each cluster is, and why it is not split further; of one `cluster`, what to try next.
 
-        Parameters
-        ----------
-        cluster : int, optional
-            Label of the only cluster to explain; all by default.
-
-        Returns
-        -------
-        str
-            Of each cluster, the middle 80 % of its sample rows in the columns in which it differs most from all others
-            and from its sibling, or its most frequent level; after changes of the clusters, the splits that bound it.
-            Of the best valley that was not split: its relative depth, its evidence in standard errors, and the share of
-            samples from the closest distribution with a single mode that have one as deep there. No pass.
-
-        Raises
-        ------
-        ValueError
-            If there is no such cluster.
+        Of each cluster, the middle 80 % of its sample rows in the columns in which it differs most from all others
+        and from its sibling, or its most frequent level; after changes of the clusters, the splits that bound it.
+        Of the best valley that was not split: its relative depth, its evidence in standard errors, and the share of
+        samples from the closest distribution with a single mode that have one as deep there. No pass.
 
         Examples
         --------

@@ -26,8 +26,7 @@ class PCATree(DivisiveTree):
 
     References
     ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
+    K. Yates, PhD thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
 
     Examples
     --------
@@ -62,8 +61,7 @@ class ICATree(DivisiveTree):
 
     References
     ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
+    K. Yates, PhD thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
 
     J.-F. Cardoso and A. Souloumiac, Jacobi angles for simultaneous diagonalization, SIAM Journal on Matrix Analysis
     and Applications 17(1), 1996.
@@ -103,8 +101,7 @@ class RandomProjectionTree(DivisiveTree):
 
     References
     ----------
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, sections 6.2.3 to 6.3.1.
+    K. Yates, PhD thesis, Lancaster University, 2017, sections 6.2.3 to 6.3.1.
 
     Examples
     --------
@@ -150,8 +147,7 @@ class HierarchicalMDH(DivisiveTree):
     N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
     17(156), 2016.
 
-    K. Yates, Low-Density Cluster Separators for Large, High-Dimensional, Mixed and Non-Linearly Separable Data, PhD
-    thesis, Lancaster University, 2017, algorithms 1 and 2.
+    K. Yates, PhD thesis, Lancaster University, 2017, algorithms 1 and 2.
 
     Examples
     --------

@@ -46,23 +46,16 @@ def refuse_groups(model: Any) -> None:
 
 
 def partial_fit(model: M, X: Any, y: Any = None) -> M:
-    """Update the tree with a batch of new rows; the first batch is fitted.
+    """Update the tree with a batch of new rows, and return the model; the first batch is fitted.
+
+    `tree_` and `n_clusters_` are updated, `labels_` are those of the batch. A batch that `fit` would refuse, or of
+    other columns, leaves the model unchanged.
 
     Parameters
     ----------
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
         As for `fit`, with the same columns as before.
     y : ignored
-
-    Returns
-    -------
-    self
-        `tree_` and `n_clusters_` are updated, `labels_` are those of the batch, and `n_passes_` is 1.
-
-    Raises
-    ------
-    ValueError
-        As for `fit`; the model then stays unchanged.
 
     Notes
     -----
@@ -131,6 +124,8 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
 def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
     """Return a model in which one branch of the tree is grown again, with other parameters.
 
+    The other branches are as they are; clusters are numbered anew, the largest first.
+
     Parameters
     ----------
     node : int
@@ -139,19 +134,8 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
         The rows that `tree_` counts, as in `fit`.
     **parameters
-        Parameters to change in this branch, such as ``min_relative_depth=0.02``. `max_clusters` and `n_clusters`
-        are numbers of clusters in the branch, without a bound by default.
-
-    Returns
-    -------
-    estimator
-        A fitted model with the other branches as they are; its clusters are numbered anew, the largest first.
-
-    Raises
-    ------
-    ValueError
-        If there is no such node, a parameter is invalid or is `feature_map`, or `X` has other columns or another
-        number of rows; before any work.
+        Parameters to change in this branch, such as ``min_relative_depth=0.02``, but for `feature_map`.
+        `max_clusters` and `n_clusters` are numbers of clusters in the branch, without a bound by default.
 
     Notes
     -----
