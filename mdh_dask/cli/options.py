@@ -250,10 +250,7 @@ cluster_options = adding(
 def cluster_table(
     scheduler: str | None, scheduler_file: Path | None, scheduler_timeout: float, **local: Any
 ) -> dict[str, Any]:
-    """Return the options of `cluster_options` as the table ``[cluster]`` of a job file.
-
-    Raises a UsageError if the options belong to two kinds of cluster.
-    """
+    """Return the options of `cluster_options` as the table ``[cluster]`` of a job file."""
     given = {name: value for name, value in local.items() if value is not None}
     if scheduler and scheduler_file:
         raise click.UsageError("expected --scheduler or --scheduler-file; got both: leave one out")

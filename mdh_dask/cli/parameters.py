@@ -84,10 +84,7 @@ VALUE: Mapping[str, Any] = {"metavar": "VALUE"}
 
 
 def estimator_of(options: dict[str, Any], progress: bool) -> Any:
-    """Remove the options of `method_options` from those of a command, and return the estimator that they choose.
-
-    Raises a click.UsageError if the method, a parameter or a value is unknown.
-    """
+    """Remove the options of `method_options` from those of a command, and return the estimator that they choose."""
     table: dict[str, Any] = {"name": options.pop("method")}
     flags = {name: options.pop(name) for name in (key.partition("/")[0] for key in PARAMETERS)}
     given = {name: value for name, value in flags.items() if value is not None}

@@ -96,10 +96,7 @@ def local_memory(
 def running_cluster(
     address: str | None = None, file: str | None = None, timeout: float = 60
 ) -> AbstractContextManager[str]:
-    """Use a running scheduler, by its address or its scheduler file; the value is its description.
-
-    Raises a SettingError if the address is not valid.
-    """
+    """Use a running scheduler, by its address or its scheduler file; the value is its description."""
     if address is not None and ":" not in address:
         raise SettingError(f"expected an address, as tcp://host:8786, or 'threads'; got {address!r}")
     return _elsewhere(address, file, timeout)

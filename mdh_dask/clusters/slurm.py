@@ -79,10 +79,7 @@ NEEDED = ("cores", "memory", "interface")
 def slurm_cluster(
     minimum: int, maximum: int, log_directory: str, tls: bool, timeout: float, **given: Any
 ) -> AbstractContextManager[str]:
-    """Return a cluster that submits jobs when it is entered; settings that need no SLURM are checked now.
-
-    Raises a SettingError if a value is missing or contradicts another; an ImportError if a package is missing.
-    """
+    """Return a cluster that submits jobs when it is entered; settings that need no SLURM are checked now."""
     require("dask_jobqueue", "slurm")
     for name in NEEDED:
         if given[name] is None and dask.config.get(f"jobqueue.slurm.{name}", None) is None:

@@ -51,11 +51,7 @@ def _column(j: int, names: Sequence[str] | None) -> str:
 
 
 def checked_proposal(proposed: Any, n_features: int) -> Proposal:
-    """Return the proposal of a projection, after checking the directions and any thresholds.
-
-    Raises a ValueError if the directions are not an array of finite numbers of shape (n_directions, `n_features`),
-    or a list of such arrays, or if the thresholds do not have shape (n_directions,).
-    """
+    """Return the proposal of a projection, after checking the directions and any thresholds."""
     if isinstance(proposed, list) and len(proposed) and all(np.ndim(family) == 2 for family in proposed):
         families = [checked_proposal(np.asarray(family), n_features) for family in proposed]
         vectors = np.concatenate([one.directions.vectors for one in families])
@@ -95,10 +91,7 @@ def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:
 
 
 def categorical_columns(columns: ColumnTypes | None, n_columns: int) -> Booleans:
-    """Return which columns are categorical: none of numbers.
-
-    Raises a ValueError if the types are those of other columns.
-    """
+    """Return which columns are categorical: none of numbers."""
     if columns is None:
         return np.zeros(n_columns, dtype=bool)
     if columns.n_columns != n_columns:

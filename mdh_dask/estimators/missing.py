@@ -68,11 +68,7 @@ def with_nan(X: Any) -> Any:
 
 
 def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
-    """Return rows of `fit` as the parameter ``missing`` of an estimator says.
-
-    Raises a ValueError if means are wanted of categories, or of a column without values, or fewer than two rows are
-    complete.
-    """
+    """Return rows of `fit` as the parameter ``missing`` of an estimator says."""
     rows, rule, names = read.array, estimator.missing, read.names
     if rule == "error":
         return WithoutMissing(rows, rows, None, 0)

@@ -31,10 +31,7 @@ def is_typed(X: Any, spec: "RowSpec") -> bool:
 
 
 def plain_table(X: Any) -> Any:
-    """Return a table in memory with the values of lists in columns of their own, and one of polars as one of Arrow.
-
-    Raises a ValueError for columns of the same name.
-    """
+    """Return a table in memory with the values of lists in columns of their own, and one of polars as one of Arrow."""
     X = X.to_arrow() if hasattr(X, "to_arrow") and not hasattr(X, "iloc") else X  # of polars
     return with_lists(X, keys_of(X)) if is_table(X) and not is_lazy_table(X) else X
 
@@ -48,10 +45,7 @@ def _is_number(column: Any, uses_types: bool) -> bool:
 
 
 def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
-    """Return rows of codes with their types, and the number of passes that this took over lazy rows.
-
-    Raises a ValueError or a TypeError if the columns are not those that are asked for.
-    """
+    """Return rows of codes with their types, and the number of passes that this took over lazy rows."""
     if isinstance(X, TypedRows):
         return X, 0
     keys_of(X)  # raises the error for columns of the same name

@@ -196,10 +196,7 @@ def restored_counts(saved: Mapping[str, Any], n_clusters: int) -> tuple[AnyArray
 
 
 def encoded(y: Any, n_rows: int) -> Target:
-    """Return labels as integers, with -1 for none.
-
-    Raises a ValueError if `y` is not a valid array of labels for these rows.
-    """
+    """Return labels as integers, with -1 for none."""
     labels = known_labels(y)
     if not is_dask(labels) and labels.shape == (n_rows, 1):
         labels = column_or_1d(labels, warn=True)

@@ -98,10 +98,7 @@ class SelectedBands:
 
 
 def with_bands(image: Image, names: Sequence[str] | None) -> Image:
-    """Return an image of the bands with these names, in their order; None for all.
-
-    Raises a ValueError if it has not exactly one band of each name.
-    """
+    """Return an image of the bands with these names, in their order; None for all."""
     if names is None or tuple(names) == image.bands:
         return image
     if not image.bands:
@@ -120,11 +117,7 @@ def with_bands(image: Image, names: Sequence[str] | None) -> Image:
 
 
 def stacked(images: Sequence[Image]) -> Image:
-    """Return the bands of several images as one, which lies where the first does.
-
-    Raises a ValueError if they differ in size, place, dtype, or in the values of pixels without data, or one has a mask
-    or opacity.
-    """
+    """Return the bands of several images as one, which lies where the first does."""
     first, *others = images
     if not others:
         return first

@@ -51,13 +51,7 @@ class PixelColumns:
     snapshots: tuple[str, ...] | None = None
 
     def of(self, image: Image, model: object) -> Image:
-        """Return an image with the bands of a model, found by their names if both have some; `model` is its name.
-
-        Raises
-        ------
-        ValueError
-            If the number of bands differs, or one is missing.
-        """
+        """Return an image with the bands of a model, found by their names if both have some; `model` is its name."""
         image = with_bands(image, self.bands) if self.bands and image.bands else image
         self.check_image(image, model)
         return image

@@ -185,8 +185,6 @@ def image_in(group: zarr.Group, level: int = 0) -> tuple[str, bool]:
     """Return the path of the only array in a group with lines and columns, empty if there is none, or are several.
 
     Of a pyramid of GeoZarr it is the array of a level, 0 for the first; whether the group is one follows.
-
-    Raises a ValueError if there is no such level.
     """
     scales = group.attrs.get("multiscales")
     layout = scales.get("layout") if isinstance(scales, Mapping) else None

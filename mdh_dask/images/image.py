@@ -57,10 +57,7 @@ class PixelOrder:
         return slice(y, min(y + lines, self.height)), slice(x, min(x + self.panel, self.width))
 
     def block_of(self, start: int, n_rows: int) -> Block:
-        """Return the block of consecutive rows.
-
-        Raises a ValueError if they are not whole lines of one panel.
-        """
+        """Return the block of consecutive rows."""
         x = start // (self.height * self.panel) * self.panel
         width = min(self.panel, self.width - x)
         y, within = divmod(start - self.height * x, width)

@@ -79,15 +79,6 @@ def write_labels(
     SegmentSummary
         Sizes and mean colours of the segments, a small picture, and the value of `also`.
 
-    Raises
-    ------
-    FileExistsError
-        If the path exists, before any work; see `overwrite`.
-    ValueError
-        If the image itself is at `path`, a label is none of those, or no pixel holds data.
-    TypeError
-        If labels are not integers.
-
     Notes
     -----
     One pass over the image; with `resume`, labelled pixels only enter the overview. As for `write_rows`, in

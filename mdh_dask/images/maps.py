@@ -62,10 +62,7 @@ def removed_at_the_end(path: str) -> Iterator[None]:
 
 
 def place_of(image: Image) -> Place | None:
-    """Return where an image lies, or None if that is unknown.
-
-    Raises a ValueError if its coordinates cannot be read.
-    """
+    """Return where an image lies, or None if that is unknown."""
     with naming(f"{image.path} has coordinates that cannot be read", "mend or remove them"):
         return _place_of(image)
 

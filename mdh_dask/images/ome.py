@@ -47,8 +47,6 @@ def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale |
     """Return the image described by the attributes of a group in version 0.4 or 0.5, or None if it is not OME-Zarr.
 
     Of several resolutions, 0 is the full one.
-
-    Raises a ValueError if the metadata are incomplete, or of an older version, or there is no such level.
     """
     found = attributes.get("ome", attributes).get("multiscales")
     if not found or isinstance(found, Mapping):  # that of GeoZarr

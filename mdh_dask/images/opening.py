@@ -157,15 +157,6 @@ def open_image(
     Image
         The open image. Pictures are decoded once as a check, and again in every pass.
 
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there.
-    ValueError
-        If it is not an image, has no pixels, or has ambiguous axes, or the mask has another size.
-    TypeError
-        If its pixels are not booleans, integers or real numbers.
-
     Notes
     -----
     Transparent pixels of pictures are set on white, and palettes and other colours become red, green and blue. Grey

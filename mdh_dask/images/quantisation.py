@@ -90,8 +90,6 @@ def quantisation_of(
 
     `declared` has the keys ``"scale"`` and ``"offset"`` with one number for each band or for all, as the file gives
     them.
-
-    Raises a ValueError for another name, numbers of another type, or if the file declares neither scale nor offset.
     """
     if name is None:
         return None

@@ -120,10 +120,7 @@ def _of_item(number: int, found: Found, bands: Sequence[str] | None) -> Scene:
 
 
 def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
-    """Open a scene by `opening`, a function of a path or URL, with the bands of these names, or all.
-
-    Raises a ValueError if it cannot be read, a file of it is missing, or it has other bands or no real numbers.
-    """
+    """Open a scene by `opening`, a function of a path or URL, with the bands of these names, or all."""
     if scene.fault:
         raise ContentsError(scene.fault)
     try:
@@ -145,10 +142,7 @@ def _opened(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
 
 
 def matched(images: Mapping[str, Image]) -> dict[str, Image]:
-    """Return scenes with the same bands, those of most of them.
-
-    Raises a ValueError if scenes differ in their bands or in their dtype.
-    """
+    """Return scenes with the same bands, those of most of them."""
     usual = usual_of(images.values())
     return {name: alike(image, usual) for name, image in images.items()}
 
@@ -163,10 +157,7 @@ def usual_of(images: Collection[Image]) -> Image:
 
 
 def alike(image: Image, usual: Image) -> Image:
-    """Return an image with the bands of another, by their names; without names they are taken to be in its order.
-
-    Raises a ValueError if it has other bands, or another dtype.
-    """
+    """Return an image with the bands of another, by their names; without names they are taken to be in its order."""
     found = with_bands(image, usual.bands) if image.bands and usual.bands else image
     if (found.shape[2], found.dtype) != (usual.shape[2], usual.dtype):
         raise ValueError(

@@ -45,9 +45,6 @@ def items_of(given: Any) -> Iterator[Found]:
     """Yield the items of an item, item collection, collection or catalogue, at a path or URL or an object of pystac.
 
     Links of catalogues are followed, each to another file once.
-
-    Raises a ValueError if the file itself is none of these. A link that leads elsewhere, or to no such file, is an item
-    with a fault.
     """
     if is_stac(given):
         return _of_object(given, root_of(given), set())
@@ -161,10 +158,7 @@ def _own_names(asset: Mapping[str, Any], wanted: Iterable[str]) -> tuple[str, ..
 
 
 def _place(href: Any, path: str, root: str) -> str:
-    """Return the path or URL of a link or an asset of a file, which leads to the place of the outermost file, `root`.
-
-    Raises a ContentsError if it leads to another place, and `ALLOWED` does not name it.
-    """
+    """Return the path or URL of a link or an asset: one at the place of the outermost file, or an `ALLOWED` one."""
     if not isinstance(href, str) or not href.isprintable() or len(href) > LONGEST_HREF:
         raise ContentsError(f"expected a path or URL of at most {LONGEST_HREF:,} letters; got {href!a:.99} in {path}")
     folder, place = path.rpartition("/")[0] or ".", href

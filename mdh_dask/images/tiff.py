@@ -132,10 +132,7 @@ def _image_of(path: str, tiff: Any, number: int, level: int) -> TiffImage:
 
 
 def _mask_of(path: str, tiff: Any, image: Any, level: int) -> TiffArray | None:
-    """Return the mask of as many lines and columns as the image, or as its overview, if it has one.
-
-    Raises a ValueError if the image has a mask and the overview has none.
-    """
+    """Return the mask of as many lines and columns as the image, or as its overview, if it has one."""
     pages = (image.levels[i].keyframe for i in (0, level))
     whole, size = ((page.imagelength, page.imagewidth) for page in pages)
     for number, series in enumerate(tiff.series):
@@ -229,8 +226,6 @@ def warped(image: Image, crs: str) -> Image:
 
     Pixels are as large as those of the file where the units are the same, and lie on the multiples of their size, so
     that neighbouring files fit together. Values are those of the nearest pixels; outside of the file are no data.
-
-    Raises a ValueError for an image of another kind, without a coordinate system or with opacity, or an unknown one.
     """
     if image.kind != "TIFF":
         raise ValueError(

@@ -104,8 +104,6 @@ def taken_apart(value: Any) -> tuple[Any, dict[str, AnyArray]]:
     """Return the JSON form of a value, and its arrays by names of letters, digits, points and underscores.
 
     All but None, booleans, finite numbers and strings become a dict of one key, which names the kind.
-
-    Raises a TypeError if some part can not be stored; the message says where it is.
     """
     arrays: dict[str, AnyArray] = {}
     return _apart(value, arrays, ()), arrays

@@ -50,9 +50,6 @@ def open_csv(
     numbers in the first MiB are columns of numbers, in which a comma may stand before fractions if it does not separate
     values; empty values are missing. The file, which may be compressed if it has at most 16 MiB, is read once to count
     the lines.
-
-    Raises a FileNotFoundError if there is no such file; a ValueError if it is empty, lacks a column, or has a line
-    end inside a value, or if a compressed file is too large; an ImportError if pyarrow is missing.
     """
     fs, root = _found(path)
     blocks = _blocks(root, fs.size(root), path, block_bytes)

@@ -198,8 +198,6 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     """Return the kind of input at a path or URL, by an ending as ``.npy``, ``.csv`` or ``.parquet``, or its contents.
 
     The query of a URL does not belong to the name; URLs with a query are never Zarr.
-
-    Raises FileNotFoundError, ValueError, ImportError as for `open_features`.
     """
     suffix = PurePosixPath(name_of(path)).suffix.lower()
     if revision_of(path) is None:

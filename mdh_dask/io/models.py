@@ -122,9 +122,6 @@ def read_model(
     """Read what `save_model` wrote: the result of `make` for the value, to the last bit.
 
     `prepare` may import the classes of the value, given its form, which may have been tampered with.
-
-    Raises a FileNotFoundError if nothing is there; a ValueError if it is not a model, is damaged or incomplete,
-    `make` cannot use it, or this version does not know its format.
     """
     group = _model_at(path)
     if group is None:

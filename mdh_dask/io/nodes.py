@@ -45,10 +45,7 @@ CODECS = {
 
 
 def find_node(location: Location) -> zarr.Array | zarr.Group | None:
-    """Return the Zarr array or group at a location, opened for reading, or None.
-
-    Raises a ValueError if its metadata are damaged.
-    """
+    """Return the Zarr array or group at a location, opened for reading, or None."""
     if is_node(location):
         return given_node(location)
     path, revision = local_path(location), revision_of(location)

@@ -57,9 +57,6 @@ def open_npy(path: str | os.PathLike[str], *, block_bytes: int | str | None = No
     """Open a ``.npy`` file of rows lazily, in blocks of about `block_bytes`; only its header is read now.
 
     Local files are memory-mapped, and must be visible to all workers.
-
-    Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, is truncated, does not
-    hold rows of numbers, or cannot be read by rows at its URL.
     """
     location = os.fspath(local_path(path) or path)
     file, size, version = _opened(location, path)

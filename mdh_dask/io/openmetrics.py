@@ -63,10 +63,7 @@ def write_metrics(place: str, text: str) -> None:
 
 
 def read_gauges(text: str, about: Mapping[str, str], prefix: str) -> tuple[dict[str, float], dict[str, str]]:
-    r"""Return the values in text from `as_openmetrics` by their names, others left out, and the labels of the first.
-
-    Raises a ValueError if it is cut off, or a value is no number.
-    """
+    r"""Return the values in text from `as_openmetrics` by their names, others left out, and the labels of the first."""
     if not text.endswith("# EOF\n"):
         raise ValueError("expected # EOF at the end of metrics; got other text")
     found = re.findall(rf"^{prefix}(\w+){{(.*)}} (.*)$", text, re.MULTILINE)

@@ -38,10 +38,6 @@ def open_parquet(
     Rows have the common dtype of all columns. Missing values are NaN; columns of integers or booleans that may have
     them become floating-point numbers, to which integers beside them are rounded. Integers alone lose no bits: one that
     the dtype cannot represent is an error when it is read. Only the footers are read now.
-
-    Raises a FileNotFoundError if there are no files; a ValueError if a column is missing or not numeric, or a file
-    is not Parquet; on computing, if pages do not match the checksums written with them; an ImportError if pyarrow
-    is missing.
     """
     fs, footers = footers_of(path)
     elements = _chosen(footers[0], columns, path)

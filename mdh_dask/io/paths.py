@@ -24,8 +24,6 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
 
     None, too, for what is in an Icechunk repository: it has no files of its own.
 
-    Raises an OSError for circular links and a ValueError for null characters.
-
     Examples
     --------
     >>> local_path("s3://bucket/features.zarr") is None
@@ -136,10 +134,7 @@ AHEAD = 2**17
 
 
 def filesystem(location: str | os.PathLike[str]) -> tuple[Any, str]:
-    """Return the file system of a path or URL, and the path there.
-
-    Raises an ImportError that names the missing package of a protocol, and a ValueError for an unknown one.
-    """
+    """Return the file system of a path or URL, and the path there."""
     protocol = split_protocol(os.fspath(location))[0]
     try:
         fs, path = url_to_fs(os.fspath(location))
@@ -152,10 +147,7 @@ def filesystem(location: str | os.PathLike[str]) -> tuple[Any, str]:
 
 
 def about_file(location: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return a file system's information on a file.
-
-    Raises a FileNotFoundError, or a ConnectionError if its server cannot be reached.
-    """
+    """Return a file system's information on a file."""
     fs, name = filesystem(location)
     try:
         with reaching(location):

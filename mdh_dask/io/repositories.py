@@ -142,10 +142,7 @@ def _overlap(path: str, other: str) -> bool:
 
 
 def snapshot_of(store: Any) -> str:
-    """Return the snapshot at which a Zarr store is read, empty if it has no versions.
-
-    Raises a ValueError for a session with changes that no snapshot holds.
-    """
+    """Return the snapshot at which a Zarr store is read, empty if it has no versions."""
     session = getattr(store, "session", None)
     snapshot = getattr(session, "snapshot_id", None)
     if session is None or snapshot is None:

@@ -55,11 +55,7 @@ class StoredArray:
 
     @hiding_credentials()
     def __getitem__(self, where: Any) -> AnyArray:
-        """Read a region.
-
-        Raises a ContentsError if a chunk cannot be decoded; a ValueError if it, or a chunk of it, does not fit
-        in the memory of this process `COPIES` times.
-        """
+        """Read a region."""
         self._check_memory(where)
         if isinstance(self.array.store, LocalStore):
             self._refuse_cut_files(self.array.store.root, where)

@@ -120,8 +120,6 @@ def open_sparse_file(
 
     It is read now, and once by every worker process. Blocks are `SparseRows`, whose stored values take about
     `block_bytes`.
-
-    Raises a FileNotFoundError if nothing is there; a ValueError if it is not such a file, or is damaged.
     """
     file = _file_at(path)
     rows = file.rows()
@@ -201,9 +199,6 @@ def open_sparse_group(
     """Open the sparse rows of a Zarr group lazily, such as ``X`` of AnnData; parameters are those of `open_features`.
 
     The beginnings of all rows are read now, 8 bytes of each; values only when a block of `SparseRows` is computed.
-
-    Raises a ValueError if the arrays are not those of a matrix stored by rows, with its attribute ``shape``, or
-    chunks are missing.
     """
     group = find_node(path)
     assert isinstance(group, zarr.Group)

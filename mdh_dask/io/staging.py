@@ -164,10 +164,7 @@ def naming_place(place: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def write_whole(file: Path, content: bytes, overwrite: bool = True) -> None:
-    """Write a file in an existing folder that appears, or changes, only when all of it is on disk.
-
-    Raises a FileExistsError or an IsADirectoryError if the file exists and `overwrite` is False, or is a folder.
-    """
+    """Write a file in an existing folder that appears, or changes, only when all of it is on disk."""
     if not overwrite and file.exists():
         raise existing(file)
     with naming_place(file), _beside(file, overwrite) as hidden, hidden.open("wb") as stream:
@@ -185,8 +182,6 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
 
     Texts are written in UTF-8. Bytes of file names that are not UTF-8, NUL and other control characters are written as
     the log shows them.
-
-    Raises a FileExistsError if the file exists and `overwrite` is False.
     """
     if isinstance(content, str):
         content = CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", content).encode(errors="backslashreplace")
@@ -215,10 +210,7 @@ ARRAY = Kind("a Zarr array", lambda node: isinstance(node, zarr.Array))
 
 
 def will_replace(path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARRAY) -> bool:
-    """Return whether a path or URL holds something that may be replaced.
-
-    Raises a FileExistsError if it holds something that must not be replaced.
-    """
+    """Return whether a path or URL holds something that may be replaced."""
     folder = local_path(path)
     there = folder is not None and folder.exists()
     if there and not overwrite:
@@ -239,10 +231,7 @@ def will_replace(path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARR
 
 
 def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> None:
-    """Raise an error if a file, named like `example`, cannot be written to a path or URL.
-
-    Raises a FileExistsError or an IsADirectoryError if it exists and must not be replaced, or is a folder.
-    """
+    """Raise an error if a file, named like `example`, cannot be written to a path or URL."""
     file = local_path(path)
     if os.fspath(path).endswith("/") if file is None else file.is_dir():
         raise IsADirectoryError(

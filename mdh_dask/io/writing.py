@@ -55,10 +55,7 @@ class Layout:
 
 
 def check_array(array: RowArray) -> RowArray:
-    """Return `array` if it can be written to Zarr: one or two dimensions of known sizes, booleans or numbers.
-
-    Raises a ValueError for another shape or unknown chunk sizes, a TypeError for a mask, a Zarr array or another dtype.
-    """
+    """Return `array` if it can be written to Zarr: one or two dimensions of known sizes, booleans or numbers."""
     if isinstance(array, zarr.Array):
         raise TypeError("expected a NumPy or Dask array, got a Zarr array; open it with open_rows")
     if np.ma.isMaskedArray(array):

@@ -57,10 +57,7 @@ class Ledger:
 
     @classmethod
     def load(cls, folder: Path) -> "Ledger":
-        """Return the ledger in a folder of work, empty if there is none.
-
-        Raises a JobError if it is damaged, or of another format.
-        """
+        """Return the ledger in a folder of work, empty if there is none."""
         file = folder / LEDGER
         if not file.exists():
             return cls(file)

@@ -30,10 +30,7 @@ SEED = Field("an integer from 0 to 4294967295", lambda value: type(value) is int
 
 
 def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
-    """Return the estimator that the table ``[method]`` describes.
-
-    Raises a JobError if the method, a parameter or a value is unknown.
-    """
+    """Return the estimator that the table ``[method]`` describes."""
     name = _checked_name(table)
     constraints = all_methods()[name]._parameter_constraints
     given = {key: field_of(constraints[key]) for key in table if key != "name"}
@@ -82,10 +79,7 @@ def check_expert_keys(name: str, table: Mapping[str, Any]) -> None:
 
 
 def with_map_settings(estimator: Any, given: Mapping[str, Any]) -> ClusterEstimator:
-    """Return an estimator whose feature map, otherwise as the estimator makes it by name, has some settings.
-
-    Raises a JobError if it has no feature map, or this has no such settings.
-    """
+    """Return an estimator whose feature map, otherwise as the estimator makes it by name, has some settings."""
     if getattr(estimator, "feature_map", None) is None:
         raise JobError(
             f"feature_map.{next(iter(given))} is a setting of a feature map, but there is none: give one, as "

@@ -67,10 +67,7 @@ class Damaged:
                 reduce_rows(PixelCount(), pixel_rows(image), progress=announced(f"reading {name}", progress))
 
     def check(self) -> None:
-        """Raise an error if there are damaged scenes.
-
-        Raises a ContentsError: the message names them.
-        """
+        """Raise an error if there are damaged scenes."""
         if self.why:
             raise ContentsError(self._told())
 
@@ -143,8 +140,6 @@ def checked_outputs(
     """Check the outputs of a night before any work, and return them with all of these as the job's own.
 
     Also returned is why some of the new scenes cannot have outputs of their own, by their names.
-
-    Raises a SettingError if that holds for scenes at the very first, when the job file can still be changed.
     """
     inputs = [*job.inputs(), str(job.work), str(job.path), *filter(None, [job.run["openmetrics"]])]
     outputs.check(*inputs)

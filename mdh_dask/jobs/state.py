@@ -87,10 +87,7 @@ class Fence:
         return False
 
     def check(self) -> None:
-        """Raise an error if another attempt has begun since.
-
-        Raises a BlockingIOError if another attempt has begun.
-        """
+        """Raise an error if another attempt has begun since."""
         by = "another run"
         with suppress(FileNotFoundError, ValueError, TypeError, RecursionError):  # missing, or not ours
             last = Attempt(**json.loads(self.file.read_text()))
@@ -148,10 +145,7 @@ class Work:
         return list(changes(before, about))
 
     def check(self, about: Mapping[str, Any]) -> None:
-        """Raise an error if the job has changed since it began.
-
-        Raises a JobError: the message lists the changes.
-        """
+        """Raise an error if the job has changed since it began."""
         if found := self.changes(about):
             raise JobError(
                 f"since the job began, on {self.attempts()[0]['began']}, {'; '.join(found)}: change it back, or "
@@ -193,10 +187,7 @@ def damaged(file: Path, why: str) -> JobError:
 
 
 def read_state(file: Path, form: Any) -> dict[str, Any]:
-    """Return the content of a file of state.
-
-    Raises a JobError if it is damaged, holds less than `form` says, or is of another format.
-    """
+    """Return the content of a file of state."""
     try:
         content: dict[str, Any] = json.loads(file.read_text())
         number = content["format"]

@@ -162,10 +162,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 
 
 def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of ``[input]`` and ``[output]``, whose keys depend on the kind of the input.
-
-    Raises a JobError for the first invalid key or value.
-    """
+    """Return the values of ``[input]`` and ``[output]``, whose keys depend on the kind of the input."""
     values = checked_kind("input", given, {kind: fields for kind, (fields, _) in FIELDS.items()})
     kind, path = values["kind"], values["path"]
     if kind == "image" and names_scenes(path):
@@ -231,8 +228,6 @@ def check_tables(path: Path, content: dict[str, Any], cluster: Mapping[str, Any]
     """Raise the errors of the sections and of all tables but the method.
 
     `cluster` replaces the table ``[cluster]`` if it is given.
-
-    Raises JobError for the first of them.
     """
     try:
         checked_tables(content, cluster)

@@ -45,11 +45,6 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     matplotlib Axes
         In units of the raw columns. Axes leave out at most 0.5 % of the points at either end of a column.
 
-    Raises
-    ------
-    ValueError
-        If the contours have other than two columns.
-
     Notes
     -----
     No pass. Source: figures 1 and 3 of Ben-Hur, Horn, Siegelmann and Vapnik, JMLR 2, 2001.
@@ -113,11 +108,6 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     -------
     ndarray of shape (3,) of matplotlib Axes
         Numbers of support vectors, of clusters, and persistence in doublings of the width, against the width.
-
-    Raises
-    ------
-    ValueError
-        If the table is empty, as it is if the width was given, or the number of axes is not three.
 
     Notes
     -----

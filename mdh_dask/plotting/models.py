@@ -30,10 +30,6 @@ def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> plot_agreement(np.array([0, 0, 10, 30])).get_title()
@@ -62,10 +58,6 @@ def plot_merges(model: Any, ax: "Axes | None" = None) -> "Axes":
         A fitted model.
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Notes
     -----
@@ -105,10 +97,6 @@ def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | 
         Axes to draw on; by default those of a new figure without pyplot.
     names : sequence of two str, optional
         Names of two columns.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------

@@ -50,15 +50,6 @@ def plot_density(tree: Any, node: int, ax: "Axes | None" = None) -> "Axes":
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
 
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    IndexError
-        If the tree has no such node.
-
     Notes
     -----
     No pass: the tree holds the histograms. The axes leave out 0.05 % of the density at either end.
@@ -109,10 +100,6 @@ def plot_scatter(
         If the rows are not a NumPy array.
     ValueError
         If the node has no direction, shapes disagree or no row reaches the node.
-
-    Notes
-    -----
-    No pass: the rows are in memory.
 
     Examples
     --------
@@ -211,15 +198,6 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     node : int
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
-
-    Returns
-    -------
-    matplotlib Axes
-
-    Raises
-    ------
-    IndexError
-        If the tree has no such node.
 
     Notes
     -----

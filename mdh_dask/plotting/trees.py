@@ -43,11 +43,6 @@ def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axe
     matplotlib Axes
         Nodes have text where there is room for it; elsewhere they are dots whose size shows their rows.
 
-    Raises
-    ------
-    ValueError
-        If `max_nodes` is less than one.
-
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes

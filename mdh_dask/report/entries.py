@@ -62,21 +62,21 @@ class Entry:
     n_clusters: int
     rows: int
     share: float
-    depth: str | None
-    p_value: str | None
-    parent_depth: str | None
-    sides: tuple[int, ...]
-    threshold: str
-    direction: str
-    picture: Picture | None
-    summary: str
-    words: tuple[str, ...]
     labels: tuple[int, ...]
-    side_colours: tuple[str, ...]
     colour: str
     ink: str
-    opens: bool
-    closes: int
+    depth: str | None = None
+    p_value: str | None = None
+    parent_depth: str | None = None
+    sides: tuple[int, ...] = ()
+    threshold: str = ""
+    direction: str = ""
+    picture: Picture | None = None
+    summary: str = ""
+    words: tuple[str, ...] = ()
+    side_colours: tuple[str, ...] = ()
+    opens: bool = False
+    closes: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -147,10 +147,8 @@ def clusters_of(sizes: Sizes, colours: AnyArray | None) -> list[Entry]:
     paint[-lowest:] = palette(len(n_rows) + lowest) if colours is None else colours
     return [
         Entry(
-            node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1), depth=None,
-            p_value=None, parent_depth=None, sides=(), threshold="", direction="", picture=None, summary="",
-            words=(), labels=(label,), side_colours=(), colour=hex_of(colour),
-            ink="#000" if is_light(colour) else "#fff", opens=False, closes=0,
+            node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1),
+            labels=(label,), colour=hex_of(colour), ink="#000" if is_light(colour) else "#fff",
         )
         for label, (rows, colour) in enumerate(zip(n_rows, paint), lowest)
     ]  # fmt: skip

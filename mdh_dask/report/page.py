@@ -164,14 +164,6 @@ def write_report(
     Path or str
         Path or URL of the file, which appears under its name only when it is complete.
 
-    Raises
-    ------
-    FileExistsError
-        If the file exists and `overwrite` is False.
-    ValueError
-        If an image is neither PNG nor JPEG, colours have another shape, profiles belong to other clusters, or there is
-        neither a tree nor profiles nor sizes.
-
     Notes
     -----
     No pass: the tree holds the histograms. The densities of the 150 nodes with the most rows are drawn.

@@ -117,10 +117,7 @@ def _table_demo(folder: Path, overwrite: bool, progress: bool, cluster: Cluster 
 
 
 def path_of(image: str) -> str:
-    """Return the path of one of scikit-learn's photographs, or of a file.
-
-    Raises a FileNotFoundError if the file does not exist.
-    """
+    """Return the path of one of scikit-learn's photographs, or of a file."""
     if image in SAMPLE_IMAGES:
         from sklearn.datasets import load_sample_images
 

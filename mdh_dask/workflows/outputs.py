@@ -53,12 +53,7 @@ class Outputs:
     """Names and places at which outputs that are staged will be."""
 
     def check(self, *inputs: str) -> None:
-        """Raise an error if an output cannot be written, before any work is done.
-
-        Raises a SettingError if there is no output, or one of them is inside another or inside an input; a
-        FileExistsError or a CannotCreateError or a PermissionError if one cannot be written; an ImportError if
-        one needs a package that is missing.
-        """
+        """Raise an error if an output cannot be written, before any work is done."""
         places = self.places()
         if all(OUTPUTS[name].describes for name in places) and self.confidence is None:
             needed = wanted("image" if self.of_image else "rows")

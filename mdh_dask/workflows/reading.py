@@ -95,9 +95,6 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
     """Open the rows for a fitted model: the columns of a table that it was fitted to.
 
     Typed columns are coded by the levels of the model, and missing values replaced as it says.
-
-    Raises a ValueError if their number or names differ from the columns that the model was fitted to; a
-    SettingError if there are options for images.
     """
     if reading.is_of_image:
         raise SettingError(
@@ -133,11 +130,7 @@ def knows_names(estimator: Any, path: str) -> bool:
 
 
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:
-    """Open an image for a model of an image, and return it with the columns of its rows.
-
-    Raises a ValueError if it has other bands, or is smaller than the model's windows; a SettingError if columns are
-    given.
-    """
+    """Open an image for a model of an image, and return it with the columns of its rows."""
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
     columns = estimator.pixel_columns_

@@ -171,10 +171,7 @@ class StoredBeside:
             check_groups(estimator)
 
     def clustered(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
-        """Return the columns to cluster: those asked for, by default all but those of weights and groups.
-
-        Raises a SettingError if one of these is not there, or is to be clustered, too.
-        """
+        """Return the columns to cluster: those asked for, by default all but those of weights and groups."""
         beside = (("weights", self.weight_column), ("groups", self.groups), ("ids", self.ids), ("texts", self.texts))
         own = {what: str(n) for what, n in beside if n is not None}
         if not own:
@@ -197,11 +194,7 @@ class StoredBeside:
         return others
 
     def open(self, features: str, n_rows: int) -> RowsBeside:
-        """Return what there is of so many rows.
-
-        Raises ValueError unless labels and weights are those of `n_rows` rows, and weights are whole numbers of at
-            least 0.
-        """
+        """Return what there is of so many rows."""
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
         groups, ids, texts = (self._column(features, name) for name in (self.groups, self.ids, self.texts))
         id_name = str(ROW if ids is None else self.ids)
