@@ -125,8 +125,8 @@ class Features:
     def rows(self, source: OpenPixels, height: int, width: int, block: Block) -> tuple[AnyArray, Booleans | None]:
         """Read a block with the margin for its windows and return a row for each pixel, line by line.
 
-        Which of the rows hold data follows, or None if all do; values of the others are undefined. A pixel with data that
-        is not finite is a ContentsError.
+        Which of the rows hold data follows, or None if all do; values of the others are undefined. A pixel with data
+        that is not finite is a ContentsError.
         """
         around: Any = tuple(
             slice(max(s.start - self.margin, 0), min(s.stop + self.margin, n)) for s, n in zip(block, (height, width))
