@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import AnyArray
+from ..chunks import is_dask
 from .image import Block
 
 MOST_BANDS = 32
@@ -56,7 +57,8 @@ class AxesView:
         lines, height = block[0], self.shape[0]
         lines = slice(height - lines.stop, height - lines.start) if self.flipped else lines
         where = {"y": lines, "x": block[1], "c": slice(n_bands), **self.index}
-        values = np.asarray(self.array[tuple(where[axis] for axis in self.axes)])
+        region = self.array[tuple(where[axis] for axis in self.axes)]
+        values = np.asarray(region.compute(scheduler="synchronous") if is_dask(region) else region)
         left = [axis for axis in self.axes if axis in "yxc"]
         values = values if "c" in left else values[..., None]
         left = left if "c" in left else [*left, "c"]

@@ -1,7 +1,7 @@
 """Images that are xarray DataArrays, and their labels as DataArrays."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -20,32 +20,6 @@ from .label_arrays import NO_DATA, Label, label_dtype
 from .validity import Nodata, OpenPixels, declared_by, validity_of
 
 
-@dataclass(frozen=True)
-class LazyPixels:
-    """A Dask array whose regions are computed by the task that reads them."""
-
-    array: da.Array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the shape of the array."""
-        return tuple(self.array.shape)
-
-    @property
-    def ndim(self) -> int:
-        """Return the number of axes."""
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Return the dtype of the array."""
-        return np.dtype(self.array.dtype)
-
-    def __getitem__(self, where: Any) -> AnyArray:
-        """Compute a region on the calling thread."""
-        return np.asarray(self.array[where].compute(scheduler="synchronous"))
-
-
 def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Image:
     """Return a DataArray as an image without computing anything.
 
@@ -60,8 +34,7 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
         raise TypeError(f"expected booleans, integers or real numbers; got a DataArray of {array.dtype}")
     if not array.size:
         raise ValueError(f"expected pixels; got a DataArray of shape {array.shape}")
-    values = LazyPixels(array.data) if is_dask(array.data) else array.values
-    view = view_of(values, [str(name) for name in array.dims], None, index)
+    view = view_of(array.data if is_dask(array.data) else array.values, [str(name) for name in array.dims], None, index)
     sizes = dict(zip(view.axes, array.data.chunksize if is_dask(array.data) else array.shape))
     lines = sizes["y"] if is_dask(array.data) else max(1, 2**20 // min(sizes["x"], PANEL))
     declared = [*declared_by(array.attrs), *declared_by(array.encoding)]

@@ -1,8 +1,9 @@
 """The inputs of jobs: rows, or the pixels of an image or of scenes."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import dask.array as da
 
@@ -30,41 +31,36 @@ from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
 
 
-class Input(Protocol):
-    """An input that is open but not read."""
+class Input(ABC):
+    """An input that is open but not read, at its `path` or URL; those but scenes have `cluster`, and one run."""
+
+    path: str
 
     @property
-    def path(self) -> str:
-        """Return the path or URL."""
-
-    @property
+    @abstractmethod
     def rows(self) -> da.Array:
-        """Return the rows."""
+        """Return the rows, of an image one for each pixel, with data or not, before columns are weighted."""
 
     @property
     def array(self) -> Any:
         """Return the stored array, or a stand-in with its shape and dtype."""
+        return self.rows
 
+    @abstractmethod
     def describe(self) -> str:
         """Return a short description."""
 
+    @abstractmethod
     def n_passes_after(self, outputs: Any) -> int:
         """Return the number of passes that the outputs need once the tree has grown."""
 
+    @abstractmethod
     def estimate(self, estimator: Any, outputs: Any) -> Estimate:
         """Return the estimate for clustering the input."""
 
 
-@runtime_checkable
-class Clusterable(Protocol):
-    """An input that is clustered in one run, as all are but scenes, whose nights are runs of their own."""
-
-    def cluster(self, estimator: Any, outputs: Any, cluster: Cluster, resume: str) -> FitResult:
-        """Cluster the input and write the outputs, resuming an interrupted call with the same text `resume`."""
-
-
 @dataclass(frozen=True)
-class RowsInput:
+class RowsInput(Input):
     """Rows as an input."""
 
     path: str
@@ -75,11 +71,6 @@ class RowsInput:
 
     @property
     def rows(self) -> da.Array:
-        """Return the rows."""
-        return self.table.rows
-
-    @property
-    def array(self) -> Any:
         """Return the rows."""
         return self.table.rows
 
@@ -105,7 +96,7 @@ class RowsInput:
 
 
 @dataclass(frozen=True)
-class ImageInput:
+class ImageInput(Input):
     """The pixels of an image as an input."""
 
     path: str
@@ -203,7 +194,7 @@ def open_image_input(given: Mapping[str, Any]) -> ImageInput:
 
 
 @dataclass(frozen=True)
-class ScenesInput:
+class ScenesInput(Input):
     """Scenes as an input."""
 
     path: str
@@ -239,11 +230,6 @@ class ScenesInput:
     def rows(self) -> da.Array:
         """Return a row for each pixel of all scenes, with data or not."""
         return rows_of(self.all_images.values(), columns_of(self.options), counted=False)
-
-    @property
-    def array(self) -> Any:
-        """Return the rows."""
-        return self.rows
 
     def describe(self) -> str:
         """Return the number of scenes and of their pixels, and the columns of rows."""
