@@ -80,13 +80,7 @@ def positive(default: float | None = None) -> Field:
 
 
 def either(options: Iterable[str]) -> str:
-    """Return options as a list for a sentence.
-
-    Examples
-    --------
-    >>> either(["a", "b", "c"])
-    'a, b or c'
-    """
+    """Return options as a list for a sentence."""
     *others, last = options
     return f"{', '.join(others)} or {last}" if others else last
 

@@ -22,13 +22,7 @@ def short_count(n: int) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as they are listed in a sentence.
-
-    Examples
-    --------
-    >>> listed(["size"]), listed(["size", "speed"]), listed(["size", "speed", "mass"])
-    ('size', 'size and speed', 'size, speed and mass')
-    """
+    """Return names as they are listed in a sentence."""
     return " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), *names[-1:]])
 
 

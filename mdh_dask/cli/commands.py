@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from .._log import Lines
-from .._packages import import_later
-from .._process import search_rarely
+from .._process import import_later, search_rarely
 from .exits import EXIT_CODES, WHOLE_PROCESS, Commands, exit_code, leaving_at_once, say
 from .exits import log_json as log_all_json
 from .image_commands import demo, segment

@@ -13,7 +13,7 @@ from dask.utils import parse_bytes
 
 from .._errors import SettingError
 from .._fields import Field, JobError, flag, positive, whole
-from .._packages import require
+from .._process import require
 from .current import is_memory, quieten
 from .workers import watching
 

@@ -20,7 +20,7 @@ MODULES = {
     "HierarchicalMDH": "trees",
     "ProjectionPursuitTree": "pursuit_trees",
     "MinimumDensityHyperplane": "hyperplane",
-    "HierarchicalKernelMDH": "kernel_variants",
+    "HierarchicalKernelMDH": "trees",
     "ConsensusClustering": "consensus_clustering",
     "HyperplaneEnsemble": "hyperplane_ensemble",
     "SupportVectorClustering": "support_vector",

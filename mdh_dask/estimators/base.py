@@ -27,11 +27,10 @@ from ..summaries.evidence import restored_merges, stored_merges
 from ..summaries.history import REMEMBERED, History
 from .explaining import evidence, why
 from .groups import parts_of_groups, weighted_rows, without_groups
-from .history import begun
+from .history import begun, name_clusters
 from .mapped import Mapped
 from .missing import of_block, of_complete_rows, without_missing
 from .models import optional
-from .naming import name_clusters
 from .repeats import Repeats, repeats
 from .tables import column_names, labels_like, plain_labels, sure_of, with_values
 

@@ -12,10 +12,9 @@ from ..chunks import Plan
 from ..growth.passes import FirstLook, Sample, first_read
 from ..growth.sampling import rows_held
 from .density_tree import DensityTree
-from .kernel_variants import HierarchicalKernelMDH
 from .models import of_form
 from .tree_estimator import TreeEstimator
-from .trees import HierarchicalMDH
+from .trees import HierarchicalKernelMDH, HierarchicalMDH
 
 Member = TreeEstimator | DensityTree
 

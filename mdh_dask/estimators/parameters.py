@@ -46,31 +46,11 @@ INHERITED = ("Attributes", "See Also")
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def documented(cls: C) -> C:
-    r"""Make a class a dataclass of its parameters and complete its docstring.
+    """Make a class a dataclass of its parameters and complete its docstring.
 
     The docstring gets the parameters with their defaults, in order, and the sections `INHERITED`. Entries that the
     class lacks come from the nearest base that has them. Parameters that the class does not have are omitted, and
     attributes that it sets to None.
-
-    Examples
-    --------
-    >>> class Tree:
-    ...     '''A tree.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     depth : int
-    ...         Splits above a cluster at most.
-    ...     seed : int
-    ...         Of the directions.
-    ...     '''
-    >>> @documented
-    ... class Stump(Tree):
-    ...     '''A tree of one split.'''
-    ...
-    ...     depth: int = 1
-    >>> sections(Stump.__doc__)["Parameters"].split("\n")
-    ['depth : int, default=1', '    Splits above a cluster at most.']
     """
     dataclass(kw_only=True, eq=False, repr=False)(cls)
     described = _entries_of(cls, "Parameters")
@@ -107,16 +87,7 @@ def sections(docstring: str | None) -> dict[str, str]:
 
 @cache
 def entries(section: str) -> dict[str, str]:
-    r"""Return the entries of a section by name.
-
-    Examples
-    --------
-    >>> entries('''n : int
-    ...     Rows.
-    ... m : int
-    ...     Columns.''')
-    {'n': 'n : int\n    Rows.', 'm': 'm : int\n    Columns.'}
-    """
+    r"""Return the entries of a section by name, as ``{"n": "n : int\n    Rows."}``."""
     return {entry.split(" :")[0]: entry for entry in re.split(r"\n(?=\S)", section) if entry}
 
 

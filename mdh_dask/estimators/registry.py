@@ -16,7 +16,6 @@ from .hyperplane import MinimumDensityHyperplane as MinimumDensityHyperplane
 from .hyperplane_ensemble import HyperplaneEnsemble as HyperplaneEnsemble
 from .kernel_k_means import KernelKMeans as KernelKMeans
 from .kernel_k_means import SpectralClustering as SpectralClustering
-from .kernel_variants import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .mapped import *
 from .mapped import transformers
 from .parameters import Interval, StrOptions
@@ -30,6 +29,7 @@ from .pursuit_trees import DePDDP as DePDDP
 from .pursuit_trees import ProjectionPursuitTree as ProjectionPursuitTree
 from .semi_supervised import SemiSupervisedMDH as SemiSupervisedMDH
 from .support_vector import SupportVectorClustering as SupportVectorClustering
+from .trees import HierarchicalKernelMDH as HierarchicalKernelMDH
 from .trees import HierarchicalMDH as HierarchicalMDH
 from .trees import ICATree as ICATree
 from .trees import PCATree as PCATree

@@ -55,13 +55,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     ----------
     classes_ : ndarray of shape (2,)
         The two labels; the second is predicted if ``x @ direction_ > offset_``.
-    direction_ : ndarray of shape (n_features,), float64
-        Normal of the hyperplane for raw rows. With a feature map: of shape
-        (feature_map_.n_components_,).
     offset_ : float
         Threshold along `direction_`.
-    density_ : float
-        Kernel density on the hyperplane, of all rows, per unit of the projections.
     relative_depth_ : float
         How much the lower mode beside the hyperplane exceeds the density on it, as a share of this density; zero if
         only the labels hold the hyperplane.

@@ -144,7 +144,7 @@ def added_up(one: Integers, other: Integers, lengths: Integers | None = None) ->
 def find_regions(labels: zarr.Array, progress: Progress | None = None, borders: bool = True) -> Regions:
     """Return the regions of a stored image of labels, in one pass over the labels; negative labels are in none.
 
-    Without `borders` these are empty. Memory of this process grows with the number of regions, not with their sizes.
+    Without `borders` these are empty. Memory grows with the number of regions, not with their sizes.
     """
     grid = Grid(labels)
     parts: list[Part] = reduce_rows(Parts(grid, borders), grid.numbers(), progress=progress)

@@ -8,7 +8,7 @@ import dask
 import dask.array as da
 import numpy as np
 
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray
 from ..chunks import is_dask
 from .axes import NAMES, view_of

@@ -163,11 +163,9 @@ def in_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
 def in_group(group: zarr.Group, attributes: Mapping[str, Any], dims: tuple[str, str]) -> dict[str, Any]:
     """Return the georeference of an array by its attributes, those of its group, its grid mapping and coordinates.
 
-    group: the group of the array.
-    attributes: attributes of the array. Where these and those of the group, by the conventions of GeoZarr, say nothing
-        of the coordinate system or the transform, the variable ``grid_mapping`` does, by CF and as GDAL writes it, and
-        one-dimensional arrays with the coordinates of pixels.
-    dims: names of the dimensions of lines and columns.
+    Where the attributes, by the conventions of GeoZarr, say nothing of the coordinate system or the transform, the
+    variable ``grid_mapping`` does, by CF and as GDAL writes it, and one-dimensional arrays with the coordinates of
+    pixels; `dims` are the names of the dimensions of lines and columns.
     """
     found = {**in_attributes(group.attrs.asdict()), **in_attributes(attributes)}
     mapping = array_in(group, str(attributes.get("grid_mapping", "spatial_ref")).partition(":")[0])

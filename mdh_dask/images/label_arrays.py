@@ -184,11 +184,9 @@ def finish(
     target: zarr.Array, blocks: list[Block], image: Image, colours: Callable[[], Integers], stage: Stage, lowest: int,
     name: str | None,
 ) -> None:  # fmt: skip
-    """Record the written blocks beside the array, and mark it complete if all are present.
+    """Record the written blocks beside the array, and mark it complete if all are present; a RuntimeError otherwise.
 
     Only the metadata for OME-Zarr need the colours, which take percentiles of the small picture.
-
-    Raises a RuntimeError if some blocks are missing.
     """
     missing, expected = count_missing(target)
     n_written = sum(rows for _, rows, _ in blocks)

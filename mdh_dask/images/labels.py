@@ -10,7 +10,7 @@ import dask.array as da
 import zarr
 
 from .._locations import hiding_credentials
-from .._packages import require
+from .._process import require
 from .._typing import Integers
 from ..chunks import Progress, Statistic, Together, reduce_rows
 from ..io.blocks import blocks_done, find_begun, tidy, with_stored

@@ -13,7 +13,7 @@ import numpy as np
 import zarr
 
 from .._locations import hiding_credentials, name_of
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray, Integers
 from ..io.paths import naming
 from ..io.repositories import revision_of

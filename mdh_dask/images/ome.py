@@ -44,10 +44,7 @@ class Multiscale:
 
 
 def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale | None:
-    """Return the image described by the attributes of a group in version 0.4 or 0.5, or None if it is not OME-Zarr.
-
-    Of several resolutions, 0 is the full one.
-    """
+    """Return a resolution, 0 for the full one, of the image that a group of version 0.4 or 0.5 describes, or None."""
     found = attributes.get("ome", attributes).get("multiscales")
     if not found or isinstance(found, Mapping):  # that of GeoZarr
         return None

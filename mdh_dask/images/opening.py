@@ -11,7 +11,7 @@ import zarr
 
 from .._errors import ContentsError
 from .._locations import has_query, hiding_credentials
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray
 from ..io.nodes import Location, array_in, dimensions_of, find_node, given_node, group_of, name_of_node
 from ..io.paths import local_path, naming, open_parts, refuse_streams

@@ -21,15 +21,8 @@ CHOICES = get_args(Dequantise)
 def alphaearth(stored: AnyArray) -> AnyArray:
     """Return the values of AlphaEarth embeddings, ``sign(v) (v / 127.5)²`` of a stored v from -127 to 127, float32.
 
-    Then every pixel's 64 values have about the length 1; -128 means no data, in all bands [1]_.
-
-    .. [1] Google, AlphaEarth Foundations GCS data, "De-quantization".
-           https://developers.google.com/earth-engine/guides/aef_on_gcs_readme
-
-    Examples
-    --------
-    >>> alphaearth(np.array([[[-127, 0, 51]]], "i1")).round(4)
-    array([[[-0.9922,  0.    ,  0.16  ]]], dtype=float32)
+    Then every pixel's 64 values have about the length 1; -128 means no data, in all bands: Google, AlphaEarth
+    Foundations GCS data, "De-quantization", https://developers.google.com/earth-engine/guides/aef_on_gcs_readme
     """
     values = stored.astype(np.float32)
     shared = np.empty(values.shape[1:], np.float32)  # stays in the cache; new memory takes longer than the work

@@ -15,7 +15,7 @@ import zarr
 from .._jit.rows import loop_ready
 from .._jit.sums import largest_deviations
 from .._locations import name_of
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.staging import staged_file

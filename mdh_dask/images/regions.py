@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 
-from .._packages import needed
+from .._process import needed
 from .._typing import Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.paths import local_path

@@ -50,11 +50,9 @@ def find_scenes(given: Any, bands: Sequence[str] | None = None, mask: str | None
     given: a path or URL with asterisks; paths or URLs; or a STAC item, item collection, collection or catalogue, as a
         JSON file or an object of pystac. Links and assets lead into the folder of the file, or its server or bucket, or
         to where the setting `ALLOWED` says.
-    bands: the bands that are needed, for STAC items: an asset is taken if it has one of them, by the names or common
-        names of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
+    bands: those that are needed, for STAC items: an asset is taken if it has one of them, by the names or common names
+        of its bands or by its key. By default the only asset with the role ``"data"``, or the only one.
     mask: path or URL of the mask of every scene, with ``{scene}`` for its name.
-    Raises FileNotFoundError if there is none.
-    Raises ValueError if two have the same name, a collection cannot be read, or a mask is among the scenes.
     """
     if isinstance(given, str | os.PathLike) and "*" in without_query(given):
         scenes = _of_pattern(os.fspath(given))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._errors import ContentsError
 from .._locations import is_stac, name_of
-from .._packages import needed
+from .._process import needed
 from ..io.paths import local_path, read_file
 from .image import Image
 from .label_arrays import NO_DATA, layout_of

@@ -10,7 +10,7 @@ import zarr
 
 from .._errors import ContentsError
 from .._locations import hiding_credentials
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray
 from ..io.paths import filesystem, local_path, naming, open_parts
 from ..io.rows import StoredArray

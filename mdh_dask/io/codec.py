@@ -73,10 +73,7 @@ def load(path: Path) -> Any:
 
 
 def digest(*values: Any) -> str:
-    """Return 64 hexadecimal digits that differ for different values.
-
-    Raises TypeError as for `store`.
-    """
+    """Return 64 hexadecimal digits that differ for different values."""
     return digest_of(*_taken_apart_here(values))
 
 

@@ -13,7 +13,7 @@ import dask.array as da
 import zarr
 
 from .._locations import all_redacted
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray
 from ..chunks import Statistic, reduce_rows
 from .locks import locked

@@ -11,7 +11,7 @@ from dask.utils import format_bytes, parse_bytes
 from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
-from .._packages import needed
+from .._process import needed
 from ..chunks import default_block_bytes
 from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_numbers
 from .paths import about_file, filesystem, version_of

@@ -13,10 +13,7 @@ except ImportError:  # on Windows only the number of a job's attempt separates r
 
 @contextmanager
 def locked(file: Path, what: str, *, keep: bool = False, wait: bool = False) -> Iterator[None]:
-    """Create and lock a file; at the end, remove it unless `keep`.
-
-    Raises a BlockingIOError if another process holds the lock, unless `wait`.
-    """
+    """Create and lock a file, and remove it at the end unless `keep`; without `wait`, a lock is a BlockingIOError."""
     stream = _acquire(file, what, wait)
     try:
         yield

@@ -75,10 +75,7 @@ def is_node(given: Any) -> bool:
 
 
 def given_node(given: Any) -> zarr.Array | zarr.Group:
-    """Return the Zarr array or group that a session of Icechunk or a Zarr store holds, or the one that is given.
-
-    Raises a TypeError for anything else, and a ValueError for a session that writes.
-    """
+    """Return the Zarr array or group that a session of Icechunk or a Zarr store holds, or the one that is given."""
     store = getattr(given, "store", given)
     if not is_node(given):
         raise TypeError(
@@ -160,10 +157,7 @@ def read_object(array: zarr.Array, key: str) -> bytes | None:
 
 
 def read_beside(array: zarr.Array, name: str) -> str:
-    """Return a text stored by `write_beside`.
-
-    Raises a FileNotFoundError if there is no text of that name.
-    """
+    """Return a text stored by `write_beside`; a FileNotFoundError says that there is none of that name."""
     text = read_object(array, name)
     if text is None:
         raise FileNotFoundError(f"{array.store_path}: there is no {name}; only write_rows makes one")

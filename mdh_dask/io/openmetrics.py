@@ -15,12 +15,7 @@ TIMEOUT = 10
 def as_openmetrics(
     values: Mapping[str, float], about: Mapping[str, str], labels: Mapping[str, str], prefix: str
 ) -> str:
-    r"""Return gauges as text.
-
-    values: values by name.
-    about: what the values are, by name; values of other names are left out.
-    labels: labels of every gauge.
-    prefix: beginning of every name.
+    r"""Return values as gauges with the same labels, whose names have a prefix; only those that `about` describes.
 
     Examples
     --------
@@ -45,13 +40,7 @@ def is_gateway(place: str) -> bool:
 
 
 def write_metrics(place: str, text: str) -> None:
-    """Write metrics to a file, which is replaced, or push them to a Pushgateway.
-
-    place: a path or the URL of a file, or ``http://HOST:9091/metrics/job/NAME`` of a Pushgateway, which keeps metrics
-        that are not in `text`.
-    text: from `as_openmetrics`.
-    Raises OSError if they cannot be written, or the Pushgateway cannot be reached or refuses them.
-    """
+    """Write metrics to a file, which is replaced, or push them to a Pushgateway, which keeps those not in `text`."""
     if not is_gateway(place):
         write_file(place, text, overwrite=True)
         return

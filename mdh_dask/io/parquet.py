@@ -12,7 +12,7 @@ import numpy as np
 from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials, name_of
-from .._packages import needed
+from .._process import needed
 from .._typing import RowArray
 from ..chunks import default_block_bytes
 from ..columns.lists import Element, sources_of, value_type
@@ -207,21 +207,8 @@ def is_label_table(path: str | os.PathLike[str]) -> bool:
 def label_table(path: str, overwrite: bool, ids: RowArray | None = None, id_name: str = ROW) -> Iterator[str]:
     """Provide the path of a Zarr array of labels, beside a Parquet file that is written from it in the end.
 
-    Parameters
-    ----------
-    path : path or URL
-        The Parquet file.
-    overwrite : bool
-        Whether to replace it.
-    ids : array of shape (n_rows,), optional
-        What names the rows; by default their numbers, from 0.
-    id_name : str
-        Name of the column of these.
-
-    Notes
-    -----
-    One process copies the labels in the order of the rows, a million at a time, and reads `ids` once. The array is
-    removed.
+    `ids`, shape (n_rows,), in the column `id_name`, name the rows; by default their numbers, from 0. One process copies
+    the labels in the order of the rows, a million at a time, and reads `ids` once. The array is removed.
     """
     parent, slash, name = path.rpartition("/")
     array = f"{parent}{slash}.{name}.labels-{uuid4().hex}.zarr"

@@ -13,7 +13,7 @@ import numpy as np
 from dask.utils import natural_sort_key
 
 from .._locations import hiding_credentials, without_query
-from .._packages import needed
+from .._process import needed
 from .._typing import AnyArray
 from ..columns.lists import Element, Expanded, elements_of, sources_of, value_type
 from .paths import about_file, filesystem, is_damage, naming, refuse_streams, version_of

@@ -11,7 +11,7 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
 from .._errors import SettingError
 from .._locations import hiding_credentials, missing, name_of, without_query
-from .._packages import needed
+from .._process import needed
 from .paths import CHANGES, REPOSITORY, local_path, reaching
 
 ABOUT = "mdh_dask"
@@ -68,11 +68,7 @@ def pinned(location: str) -> str:
 def store_of(revision: Revision) -> Any:
     """Open a repository at a revision; return a Zarr store that only reads, and can be sent to workers.
 
-    Credentials come from the environment.
-
-    Raises FileNotFoundError if there is no such repository.
-    Raises ValueError if it has no such revision, or a branch and a tag have the same name.
-    Raises ImportError if Icechunk is missing.
+    Credentials come from the environment. A FileNotFoundError says that there is no such repository.
     """
     icechunk = needed("icechunk", "icechunk")
     repository = open_repository(revision.repository)
@@ -95,10 +91,7 @@ def store_of(revision: Revision) -> Any:
 
 
 def open_repository(place: str, create: bool = False) -> Any:
-    """Return the repository at a path or URL.
-
-    Raises a FileNotFoundError if there is none and none is to be created.
-    """
+    """Return the repository at a path or URL, or raise a FileNotFoundError unless it is to be created."""
     icechunk, folder = needed("icechunk", "icechunk"), local_path(place)
     icechunk.set_logs_filter(os.environ.get("ICECHUNK_LOG", "icechunk=error"))  # it warns of local folders at each use
     storage = _storage(icechunk, place)

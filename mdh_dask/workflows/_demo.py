@@ -5,7 +5,7 @@ from pathlib import Path
 
 import dask
 
-from .._packages import require
+from .._process import require
 from ..clusters.current import current_cluster
 from ..estimators import HierarchicalKernelMDH, HierarchicalMDH
 from ..images import open_image

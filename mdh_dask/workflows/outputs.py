@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from .._errors import CannotCreateError, SettingError
 from .._locations import name_of
-from .._packages import require
+from .._process import require
 from ..io.models import MODEL
 from ..io.parquet import is_label_table
 from ..io.paths import local_path

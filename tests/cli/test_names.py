@@ -73,7 +73,7 @@ def test_keys_of_jobs_are_refused_before_anything_large_is_imported(tmp_path):
 def test_a_module_is_imported_later_by_the_first_use_of_what_it_holds():
     program = """
     import importlib.util, sys
-    from mdh_dask._packages import import_later
+    from mdh_dask._process import import_later
 
     import_later("scipy.stats", "no_such_package")
     import sklearn.utils.fixes
