@@ -45,8 +45,7 @@ class LevelFeatures(NamedTuple):
             return np.zeros(len(directions))
         projections = self.positions @ directions.T
         highest, lowest = (reduce(projections, self.starts) for reduce in (np.maximum.reduceat, np.minimum.reduceat))
-        widest: Floats = (highest - lowest).max(axis=0)
-        return widest
+        return (highest - lowest).max(axis=0)
 
     def without(self, rows: AnyArray, scale: Floats) -> list[AnyArray]:
         """Return standardised rows along the directions that single columns hardly change, if there are any.
@@ -95,8 +94,7 @@ def _whitener(rows: AnyArray) -> Floats:
     centred = rows.astype(np.float64) - rows.mean(axis=0, dtype=np.float64)
     variances, axes = np.linalg.eigh(centred.T @ centred / len(rows))
     varying = variances > 1e-9 * variances[-1]
-    whitener: Floats = axes[:, varying] / np.sqrt(variances[varying])
-    return whitener
+    return axes[:, varying] / np.sqrt(variances[varying])
 
 
 @storable

@@ -24,8 +24,7 @@ def normal_of(hashes: Integers) -> Floats:
     [0.0, -8.21]
     """
     # The middles of 2^52 intervals: neither 0 nor 1.
-    found: Floats = ndtri(((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
-    return found
+    return ndtri(((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
 def any_rows(rows: AnyArray, most: int) -> AnyArray:

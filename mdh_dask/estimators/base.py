@@ -153,8 +153,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
         """Cluster rows and return their labels; see `fit`."""
-        labels: RowArray = self.fit(X, y, **kwargs).labels_  # scikit-learn's leaves out `y`, which may hold labels
-        return labels
+        return self.fit(X, y, **kwargs).labels_  # scikit-learn's leaves out `y`, which may hold labels
 
     def _take_target(self, y: Any, n_rows: int) -> None:
         """Check and keep the labels of so many rows, in estimators that learn from labels."""

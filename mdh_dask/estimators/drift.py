@@ -148,8 +148,7 @@ def level_plans(columns: ColumnTypes | None, array: int) -> list[Plan[LevelCount
 
 
 def _counted(statistic: LevelPass) -> Plan[LevelCounts]:
-    counts: LevelCounts = yield Pass("counting levels", statistic)
-    return counts
+    return (yield Pass("counting levels", statistic))
 
 
 def counts_as_given(model: Any, counts: LevelCounts, dtype: np.dtype[Any]) -> LevelCounts:

@@ -49,16 +49,6 @@ def combinations(branch: Branch) -> AnyArray:
     return np.concatenate([drawn, single_columns(branch.rows, branch.coarse).astype(drawn.dtype)])
 
 
-def independent(branch: Branch, n_unmixed: int = UNMIXED) -> AnyArray:
-    """Return independent components."""
-    return leading_components(branch.rows, branch.n_directions, n_unmixed)
-
-
-def spectral(branch: Branch) -> tuple[AnyArray, AnyArray]:
-    """Return the direction of the second eigenvector of affinities, and the threshold of the least cut."""
-    return spectral_direction(branch.rows, branch.rng, min_rows=branch.min_rows)
-
-
 def pursued(
     branch: Branch,
     starts: Starts = "valleys",
@@ -120,8 +110,8 @@ PROPOSERS: dict[Any, Callable[..., Any]] = {
     "row_combinations": combinations,
     "mdh": pursued,
     SEARCHED: searched,
-    "ica": independent,
-    "spectral": spectral,
+    "ica": lambda branch, n_unmixed=UNMIXED: leading_components(branch.rows, branch.n_directions, n_unmixed),
+    "spectral": lambda branch: spectral_direction(branch.rows, branch.rng, min_rows=branch.min_rows),
 }
 """Functions of a branch and of options, by the names of projections; those of the others are in `PROJECTIONS`."""
 

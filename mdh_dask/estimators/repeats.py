@@ -51,8 +51,7 @@ class Repeats(NamedTuple):
 
     def unstable(self) -> list[int]:
         """Return the clusters that were found again in under half of the other fits."""
-        few: list[int] = np.flatnonzero(2 * self.found < len(self.n_clusters)).tolist()
-        return few
+        return np.flatnonzero(2 * self.found < len(self.n_clusters)).tolist()
 
     def __str__(self) -> str:
         """Return the sentence of `why` and reports."""
@@ -151,8 +150,7 @@ def _drawn(rng: np.random.Generator, n_rows: int, share: float, groups: Any) -> 
         return rng.random(n_rows) < share
     groups = plain_labels(groups.compute() if hasattr(groups, "compute") else groups)
     names, group = np.unique(names_of(np.ma.asarray(groups)), return_inverse=True)
-    chosen: Booleans = (rng.random(len(names)) < share)[group]
-    return chosen
+    return (rng.random(len(names)) < share)[group]
 
 
 def some_rows(given: Any, drawn: Booleans) -> Any:

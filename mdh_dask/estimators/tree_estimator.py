@@ -134,8 +134,7 @@ class TreeEstimator(GrownTree):
             rows, settings = model.feature_map_.transform(model._typed(rows)), replace(settings, scale=False)
         shape = (rows.shape[0], rows.shape[1])
         plan = leading_directions(settings, shape, partial(check_first_look, names=model._names), n)
-        found: Floats = run(plan, merge_chunks(rows), announce=model._bar)[0]
-        return found
+        return run(plan, merge_chunks(rows), announce=model._bar)[0]
 
     def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:
         """Return the numbers of at most `n` rows whose labels are worth asking for: those nearest to the separators.
@@ -164,8 +163,7 @@ class TreeEstimator(GrownTree):
         distances, labels = self.boundary_distance(X), self.cluster_labels(X)
         known = () if y is None else (encoded(y, distances.shape[0]).labels,)
         progress = self._bar("looking for rows to label")
-        found: Integers = reduce_rows(NearestRows(n, self._seed()), distances, labels, *known, progress=progress)
-        return found
+        return reduce_rows(NearestRows(n, self._seed()), distances, labels, *known, progress=progress)
 
     def why(self, cluster: int | None = None) -> str:
         """Return in words what each cluster is, and why it is not split further; of one `cluster`, what to try next.

@@ -257,8 +257,7 @@ class Kept:
 
     def with_left_out(self, block: Block) -> AnyArray:
         """Read a block with the bands that are left out otherwise."""
-        found: AnyArray = self.source.with_left_out(block)
-        return found
+        return self.source.with_left_out(block)
 
 
 def opened(image: Image) -> Delayed:

@@ -59,8 +59,7 @@ class Quantisation:
     def values(self, stored: AnyArray) -> AnyArray:
         """Return the values of stored numbers, shape (lines, columns, bands)."""
         if self.name in NAMED:
-            values: AnyArray = NAMED[self.name].values(stored)
-            return values
+            return NAMED[self.name].values(stored)
         found = stored.astype(self.dtype(stored.dtype))
         found *= np.asarray(self.scales, found.dtype)
         found += np.asarray(self.offsets, found.dtype)

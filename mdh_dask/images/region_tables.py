@@ -77,8 +77,7 @@ class Polygons:
         def placed(at: AnyArray) -> AnyArray:
             return at @ np.array([[a, d], [b, e]]) + (c, f)
 
-        wkb: list[bytes] = shapely.to_wkb(shapely.transform(whole, placed)).tolist()
-        return wkb
+        return shapely.to_wkb(shapely.transform(whole, placed)).tolist()
 
     def about(self) -> dict[str, Any]:
         """Return the metadata of a GeoParquet file."""

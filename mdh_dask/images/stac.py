@@ -283,8 +283,7 @@ def _outline(place: Place, shape: tuple[int, ...]) -> dict[str, Any] | None:
     ring = np.concatenate([ring, ring[:1]]) @ np.array([[a, d], [b, e]]) + (c, f)
     warp = needed("rasterio.warp", "maps")
     outline = {"type": "Polygon", "coordinates": [ring.tolist()]}
-    found: dict[str, Any] = warp.transform_geom(place.crs, "EPSG:4326", outline)
-    return found
+    return warp.transform_geom(place.crs, "EPSG:4326", outline)
 
 
 def _box(outline: dict[str, Any]) -> list[float]:

@@ -65,8 +65,7 @@ def file_exists(location: str | os.PathLike[str]) -> bool:
 def read_file(location: str | os.PathLike[str]) -> bytes:
     """Return the contents of a file."""
     fs, name = filesystem(location)
-    content: bytes = fs.cat_file(name)
-    return content
+    return fs.cat_file(name)
 
 
 CLIENTS = ("adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google", "requests", "s3fs", "urllib3")
