@@ -9,31 +9,34 @@ from .._fields import nearest
 if TYPE_CHECKING:
     from .registry import *
 
-MODULES = {
-    "DivisiveClustering": "divisive",
-    "RandomProjectionTree": "trees",
-    "PCATree": "trees",
-    "ICATree": "trees",
-    "PDDP": "pursuit_trees",
-    "IPDDP": "pursuit_trees",
-    "DePDDP": "pursuit_trees",
-    "HierarchicalMDH": "trees",
-    "ProjectionPursuitTree": "pursuit_trees",
-    "MinimumDensityHyperplane": "hyperplane",
-    "HierarchicalKernelMDH": "trees",
-    "ConsensusClustering": "consensus_clustering",
-    "HyperplaneEnsemble": "hyperplane_ensemble",
-    "SupportVectorClustering": "support_vector",
-    "DensityTree": "density_tree",
-    "KernelKMeans": "kernel_k_means",
-    "SpectralClustering": "kernel_k_means",
-    "BisectingKernelKMeans": "partition_trees",
-    "ClusterabilityTree": "partition_trees",
-    "NormalisedCutTree": "partition_trees",
-    "HierarchicalSpectral": "partition_trees",
-    "SemiSupervisedMDH": "semi_supervised",
+PLACES = {
+    "mdh": "trees.HierarchicalMDH",
+    "rp": "trees.RandomProjectionTree",
+    "pca": "trees.PCATree",
+    "ica": "trees.ICATree",
+    "pddp": "pursuit_trees.PDDP",
+    "ipddp": "pursuit_trees.IPDDP",
+    "depddp": "pursuit_trees.DePDDP",
+    "hppc": "pursuit_trees.ProjectionPursuitTree",
+    "hyperplane": "hyperplane.MinimumDensityHyperplane",
+    "kernel-mdh": "trees.HierarchicalKernelMDH",
+    "consensus": "consensus_clustering.ConsensusClustering",
+    "ensemble": "hyperplane_ensemble.HyperplaneEnsemble",
+    "svc": "support_vector.SupportVectorClustering",
+    "density": "density_tree.DensityTree",
+    "kernel-kmeans": "kernel_k_means.KernelKMeans",
+    "spectral": "kernel_k_means.SpectralClustering",
+    "bisecting-kmeans": "partition_trees.BisectingKernelKMeans",
+    "clusterability": "partition_trees.ClusterabilityTree",
+    "normalised-cut": "partition_trees.NormalisedCutTree",
+    "hierarchical-spectral": "partition_trees.HierarchicalSpectral",
+    "divisive": "divisive.DivisiveClustering",
+    "semi-supervised": "semi_supervised.SemiSupervisedMDH",
 }
-"""Modules of the estimators of this package, for those who need one of them: the registry imports all."""
+"""Modules and names of the estimators of this package, by the names of their methods, the default first."""
+
+MODULES = dict(place.split(".")[::-1] for place in PLACES.values())
+"""Modules of the estimators, for those who need one of them: the registry imports all."""
 
 
 def __getattr__(name: str) -> Any:

@@ -134,17 +134,11 @@ class HyperplaneEnsemble(InGroups):
     progress: bool = False
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[HyperplaneMixture]:
-        settings = EnsembleSettings(
-            n_hyperplanes=self.n_hyperplanes,
-            alpha_max=self.alpha_max,
+        settings = self._set(
+            EnsembleSettings,
             stop=STOP_RULES[self.stop_rule](self.quantile),
             bandwidth=resolve_bandwidth(self.bandwidth),
-            sample_size=self.sample_size,
-            scale=self.scale,
-            max_clusters=self.max_clusters,
-            n_clusters=self.n_clusters,
             criterion=self.information_criterion,
-            n_init=self.n_init,
             seed=seed,
             parts_at=None if self._parts is None else 1,
         )

@@ -141,14 +141,8 @@ class KernelKMeans(ClusterEstimator):
         return self.n_clusters
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[CentroidState]:
-        settings = CentroidSettings(
-            n_clusters=self._wanted(),
-            max_clusters=self.max_clusters,
-            n_init=self.n_init,
-            sample_size=self.sample_size,
-            standardise=self.feature_map_ is None,
-            scale=self.scale,
-            seed=seed,
+        settings = self._set(
+            CentroidSettings, n_clusters=self._wanted(), standardise=self.feature_map_ is None, seed=seed
         )
         found: Centroids = yield from k_means(
             settings, shape, partial(check_first_look, names=self._names), self._number
@@ -256,14 +250,9 @@ class SpectralClustering(KernelKMeans):
     n_landmarks: int = 1000
 
     def _new_feature_map(self, seed: int) -> SpectralFeatures:
+        own = {name: getattr(self, name) for name in ("kernel", "n_landmarks", "scale", "progress")}
         return SpectralFeatures(
-            kernel=self.kernel,
-            n_components=self.n_clusters,
-            max_components=self.max_clusters,
-            n_landmarks=self.n_landmarks,
-            scale=self.scale,
-            random_state=seed,
-            progress=self.progress,
+            n_components=self.n_clusters, max_components=self.max_clusters, random_state=seed, **own
         )
 
     @property

@@ -1,10 +1,10 @@
 """The base of estimators and feature maps, whose fitted values plans of passes compute, and that of feature maps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy.typing as npt
 from sklearn import get_config
@@ -24,6 +24,8 @@ from .models import refuse_others
 from .parameters import SHARED, InvalidParameterError, StrOptions
 from .rows import Rows, RowSpec, read_rows
 from .tables import like_rows
+
+S = TypeVar("S")
 
 
 class Planned(BaseEstimator, ABC):
@@ -125,6 +127,11 @@ class Planned(BaseEstimator, ABC):
             if isinstance(value, str) and value not in choices and (meant := nearest(value, choices)):
                 return meant
         return ""
+
+    def _set(self, settings: Callable[..., S], **others: Any) -> S:
+        """Return settings whose fields have the values of parameters of the same names, but for `others`."""
+        shared = signature(settings).parameters.keys() & {*self._get_param_names()} - others.keys()
+        return settings(**{name: getattr(self, name) for name in shared}, **others)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

@@ -1,13 +1,14 @@
 """The list of estimators that are public, can be loaded, and are known to ``--method`` and job files.
 
-To add an estimator, import it here by name, and add a line to `METHODS`. Other packages add theirs to the same
-collections.
+To add an estimator, import it here by name, and add a line to `PLACES`. Other packages add theirs to the
+collections here.
 """
 
 import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from . import PLACES
 from .base import ClusterEstimator
 from .consensus_clustering import ConsensusClustering as ConsensusClustering
 from .density_tree import DensityTree as DensityTree
@@ -36,31 +37,11 @@ from .trees import PCATree as PCATree
 from .trees import RandomProjectionTree as RandomProjectionTree
 
 METHODS: dict[str, type[ClusterEstimator]] = {
-    "mdh": HierarchicalMDH,
-    "rp": RandomProjectionTree,
-    "pca": PCATree,
-    "ica": ICATree,
-    "pddp": PDDP,
-    "ipddp": IPDDP,
-    "depddp": DePDDP,
-    "hppc": ProjectionPursuitTree,
-    "hyperplane": MinimumDensityHyperplane,
-    "kernel-mdh": HierarchicalKernelMDH,
-    "consensus": ConsensusClustering,
-    "ensemble": HyperplaneEnsemble,
-    "svc": SupportVectorClustering,
-    "density": DensityTree,
-    "kernel-kmeans": KernelKMeans,
-    "spectral": SpectralClustering,
-    "bisecting-kmeans": BisectingKernelKMeans,
-    "clusterability": ClusterabilityTree,
-    "normalised-cut": NormalisedCutTree,
-    "hierarchical-spectral": HierarchicalSpectral,
-    "divisive": DivisiveClustering,
+    name: globals()[place.rpartition(".")[2]] for name, place in PLACES.items()
 }
 """Estimators by the names of their methods, the default first."""
 
-CLASSIFIERS: dict[str, type[ClusterEstimator]] = {"semi-supervised": SemiSupervisedMDH}
+CLASSIFIERS = {name: METHODS.pop(name) for name, cls in [*METHODS.items()] if cls.uses_labels == "always"}
 """Estimators that need the labels of some rows, by the names of their methods."""
 
 

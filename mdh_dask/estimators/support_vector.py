@@ -148,18 +148,11 @@ class SupportVectorClustering(InGroups):
         n_rows, n_features = shape
         self._check_adjacency(n_rows, n_features)
         size = self.min_cluster_size
-        settings = ContourSettings(
+        settings = self._set(
+            ContourSettings,
             width=None if isinstance(self.width, str) else float(self.width),
             outliers=float(self.outliers),
-            adjacency=self.adjacency,
-            n_neighbors=self.n_neighbors,
-            n_segment=self.n_segment,
-            n_landmarks=self.n_landmarks,
-            unclassified=self.unclassified,
-            scale=self.scale,
             least_share=None if size is None else rows_of_share(size, n_rows) / n_rows,
-            max_clusters=self.max_clusters,
-            quantile=self.quantile,
             seed=seed,
             parts_at=None if self._parts is None else 1,
         )

@@ -50,18 +50,15 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
     array([11.,  2.,  3.])
     """
     image = image if image.validity is None else counted(image)
-    features, lines, dtype, n_columns = _layout(image, features, lines)
-    sizes, options = image.order.sizes(lines), {"dtype": dtype, "meta": np.empty((0, 0), dtype)}
     if image.n_valid is None:
-        return da.map_blocks(
-            _read_rows, opened(image), features, image.order, lines, chunks=(sizes, (n_columns,)), **options
-        )
+        return all_rows(image, features, lines)
+    features, lines, dtype, n_columns = _layout(image, features, lines)
     n_valid = valid_of_blocks(image.n_valid, image.order, lines)
     numbers = np.flatnonzero(n_valid)  # blocks without data are left out, and never read
     full = full_blocks(image.n_valid, image.order, lines, features.margin)[numbers]
     return da.map_blocks(
         _read_valid_rows, opened(image), features, image.order, lines, _node((numbers, full)),
-        chunks=(tuple(n_valid[numbers].tolist()), (n_columns,)), **options,
+        chunks=(tuple(n_valid[numbers].tolist()), (n_columns,)), dtype=dtype, meta=np.empty((0, 0), dtype),
     )  # fmt: skip
 
 
