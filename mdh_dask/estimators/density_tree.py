@@ -21,12 +21,12 @@ from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
 from ..tree.clusters import Level
 from .checks import check_first_look, rows_of_share
-from .editing import cut_cells, table_of, why_merged
+from .density_merges import cut_cells, table_of, why_merged
+from .density_state import DensityState
 from .in_groups import InGroups
 from .parameters import Interval, StrOptions, documented
 from .planned import FeatureTransformer
 from .row_values import Absent
-from .states import DensityState
 
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""

@@ -1,0 +1,59 @@
+"""The state of density trees of features: landmarks among the features, and the feature map."""
+
+from dataclasses import dataclass
+
+from .._state import ComparedState, FeatureMap
+from .._typing import AnyArray, Floats, Integers
+from ..chunks import Plan
+from ..density_trees.comparison import recount, tree_of
+from ..density_trees.model import DensityModel
+from ..tree.structure import Tree
+from .states import MappedState
+
+
+@dataclass(frozen=True)
+class DensityState(MappedState, ComparedState):
+    """A density tree and the map of the rows to its features."""
+
+    model: DensityModel
+    feature_map: FeatureMap | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """Return the number of clusters."""
+        return self.model.n_clusters
+
+    @property
+    def n_columns(self) -> int:
+        """Return the number of features, or of columns without a map."""
+        return self.model.n_features
+
+    @property
+    def sizes(self) -> Integers:
+        """Return the number of rows in every cluster."""
+        return self.model.sizes
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the label of every row; see `DensityModel.labels`."""
+        return self.by_features(self.model.labels, rows)
+
+    def distances(self, rows: AnyArray) -> Floats:
+        """Return how far inside the density level each row is; see `DensityModel.excess`."""
+        return self.by_features(self.model.excess, rows)
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the share of the nearest landmarks that agree with the label of every row."""
+        return self.by_features(self.model.agreeing, rows)
+
+    @property
+    def compared(self) -> Tree:
+        """The splits between clusters with the rows of `fit`."""
+        return tree_of(self.model)
+
+    def recount(self) -> Plan[Tree]:
+        """Plan the count of other rows, or their features, in the same splits; one pass."""
+        return recount(self.model)
+
+    def check(self) -> None:
+        """Raise a ValueError unless a fit could have given all values of the model."""
+        self.model.check()
