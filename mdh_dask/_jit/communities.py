@@ -59,10 +59,11 @@ def best_community(i, start, other, weight, community, cost, total, towards):
 
 
 @jit
-def rows_by_radius(squares, core, ends, apart, radii, sums):
+def rows_by_radius(squares, rows, core, ends, apart, radii, sums):
     """Add to `sums` how many balls around core landmarks, and around cut places, hold each row, by radius.
 
     squares (n_landmarks, n_rows): squared distances.
+    rows (2,) int: the first of the rows to count, and the one after the last.
     core (n_core,).
     ends (2, n_places): a place on the cut is in the middle of two landmarks, which may be equal.
     apart (n_places,): squared distances of the ends.
@@ -70,20 +71,22 @@ def rows_by_radius(squares, core, ends, apart, radii, sums):
     sums (n_radii, 5) int64: sums over rows of the balls of the core, those of the cut, the squares of the former, their
         products, and the squares of the latter.
     """
-    n_rows = squares.shape[1]
-    in_core, in_cut = np.zeros((radii.shape[0], n_rows), np.int64), np.zeros((radii.shape[0], n_rows), np.int64)
-    for i in range(core.shape[0]):
-        for x in range(n_rows):
-            for r in range(radii.shape[0]):
-                in_core[r, x] += squares[core[i], x] <= radii[r]
-    for i in range(apart.shape[0]):
-        for x in range(n_rows):
-            halfway = (squares[ends[0, i], x] + squares[ends[1, i], x]) / 2 - apart[i] / 4
-            for r in range(radii.shape[0]):
-                in_cut[r, x] += halfway <= radii[r]
+    first, last = rows
+    n = last - first
+    in_core, in_cut = np.empty(n, np.int32), np.empty(n, np.int32)
     for r in range(radii.shape[0]):
-        for x in range(n_rows):
-            a, b = in_core[r, x], in_cut[r, x]
+        radius = radii[r]
+        in_core[:], in_cut[:] = 0, 0
+        for i in core:
+            own = squares[i][first:last]
+            for x in range(n):
+                in_core[x] += own[x] <= radius
+        for i in range(apart.shape[0]):
+            one, other, between = squares[ends[0, i]][first:last], squares[ends[1, i]][first:last], apart[i] / 4
+            for x in range(n):
+                in_cut[x] += (one[x] + other[x]) / 2 - between <= radius
+        for x in range(n):
+            a, b = in_core[x], in_cut[x]
             sums[r, 0] += a
             sums[r, 1] += b
             sums[r, 2] += a * a

@@ -109,15 +109,25 @@ def draw_line(one, other, contact, guards, p, k, lines):
 @jit
 def on_line(rows, direction, middle):
     """Return the places of rows on a line, and their squared distances from it."""
-    along, beside = np.zeros(rows.shape[0]), np.zeros(rows.shape[0])
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            centred = rows[i, j] - middle[j]
+    along, beside = np.empty(rows.shape[0]), np.empty(rows.shape[0])
+    place_on_line(rows.T.copy().T, direction, middle, along, beside)
+    return along, beside
+
+
+@jit
+def place_on_line(rows, direction, middle, along, beside):
+    """Write the places of rows on a line, and their squared distances from it; rows are held column by column."""
+    columns = rows.T
+    along[:], beside[:] = 0.0, 0.0
+    for j in range(columns.shape[0]):
+        own = columns[j]
+        for i in range(own.shape[0]):
+            centred = own[i] - middle[j]
             along[i] += centred * direction[j]
             beside[i] += centred * centred
+    for i in range(along.shape[0]):
         away = beside[i] - along[i] * along[i]
         beside[i] = away if away > 1e-9 * beside[i] else 0.0  # the rest is rounding errors, as in one combination
-    return along, beside
 
 
 @jit
@@ -195,7 +205,7 @@ def place_by_counted(rows, members, pairs, within, lines):
 def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
     """Count the rows around both ends of each line and half way between, without those of some groups.
 
-    rows (n_rows, n_columns).
+    rows (n_rows, n_columns), held column by column.
     own, part (n_rows,) int: group and part of each row.
     left_out (n_pairs, n_groups + 1) bool: groups whose rows are not counted on the lines of each pair.
     shifts, (n_pairs, n_lines) and (n_rows,): products of both are the displacements of the rows along
@@ -203,15 +213,16 @@ def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
     counts (n_pairs, n_lines, 1 or 2, n_parts, 3) int64: they are added to, first by the places, then by the displaced
         ones: around the lower end, between, around the other end.
     """
+    along, beside = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     for p in range(left_out.shape[0]):
         for k in range(lines.radius.shape[1]):
             low, high = lines.ends[p, k]
             if not low < high:
                 continue
             half, centre = (high - low) / 4, (low + high) / 2
-            along, beside = on_line(rows, lines.direction[p, k], lines.middle[p, k])
-            for x in range(rows.shape[0]):
-                if beside[x] > lines.radius[p, k] or left_out[p, own[x]]:
+            place_on_line(rows, lines.direction[p, k], lines.middle[p, k], along, beside)
+            for x in np.flatnonzero(beside <= lines.radius[p, k]):
+                if left_out[p, own[x]]:
                     continue
                 for shown in range(counts.shape[2]):
                     at, found = along[x] + shown * shifts[0][p, k] * shifts[1][x], counts[p, k, shown, part[x]]

@@ -204,14 +204,13 @@ def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, limits,
             n_balls[p, g, 0], n_balls[p, g, 1] = core.shape[0], near.shape[0]
             ends, between = marks.links.ends[:, near], marks.links.between[near]
             for part in range(starts.shape[0] - 1):
-                rows = squares[:, starts[part] : starts[part + 1]]
-                rows_by_radius(rows, core, ends, between, radii, sums[p, g, part])
+                rows_by_radius(squares, starts[part : part + 2], core, ends, between, radii, sums[p, g, part])
 
 
 @jit
 def quantile_of(values, share):
     """Return a quantile of values, between the two nearest of them."""
-    values = np.sort(values)
     first = int((values.shape[0] - 1) * share)
     beyond = (values.shape[0] - 1) * share - first
-    return values[first] if beyond == 0 else values[first] * (1 - beyond) + values[first + 1] * beyond
+    values = np.partition(values, first)
+    return values[first] if beyond == 0 else values[first] * (1 - beyond) + values[first + 1 :].min() * beyond

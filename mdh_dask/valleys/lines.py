@@ -70,6 +70,7 @@ class Slabs:
         self.combinations = None if self.few_columns else combinations_apart(self.choosing, self.own)
         if self.combinations is not None:
             self.choosing, self.counted = self.choosing @ self.combinations, self.counted @ self.combinations
+        self.counted = np.asfortranarray(self.counted)  # all of them are placed on a line, column by column
 
     def errors(
         self, group: Integers, pairs: Integers, cuts: Listed, left_out: Booleans, bandwidth: Bandwidth | None = None

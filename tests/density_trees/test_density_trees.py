@@ -65,13 +65,15 @@ class TestLoops:
 
     @settings(max_examples=30)
     @given(seeds)
-    def test_rows_by_radius_equal_their_twin(self, seed):
+    def test_rows_by_radius_equal_their_twin_for_all_rows_and_some(self, seed):
         rng = np.random.default_rng(seed)
         squares, core = rng.random((6, 20)).astype(np.float32), rng.integers(6, size=5)
         ends, apart, radii = rng.integers(6, size=(2, 4)), rng.random(4), np.array([0.1, 0.5])
-        sums = np.zeros((2, 5), dtype=np.int64)
-        rows_by_radius(squares, core, ends, apart, radii, sums)
-        np.testing.assert_array_equal(sums, reference_density_tree.rows_by_radius(squares, core, ends, apart, radii))
+        for first, last in ((0, 20), (7, 16)):
+            sums = np.zeros((2, 5), dtype=np.int64)
+            rows_by_radius(squares, np.array([first, last]), core, ends, apart, radii, sums)
+            expected = reference_density_tree.rows_by_radius(squares[:, first:last], core, ends, apart, radii)
+            np.testing.assert_array_equal(sums, expected)
 
 
 class TestErrors:
