@@ -102,7 +102,7 @@ def hashes_of(seed: int, start: int, blocks: Sequence[AnyArray], parts_at: int |
 def in_parts(hashes: Integers, parts: Integers) -> Integers:
     """Return hashes with the part of each row in their last bits."""
     last = np.uint64(N_PARTS - 1)
-    return (hashes & ~last) | (parts.astype(np.uint64) & last)
+    return (hashes & ~last) | (parts & parts.dtype.type(last))
 
 
 @dataclass(frozen=True)
