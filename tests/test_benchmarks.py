@@ -62,7 +62,7 @@ SMALLEST = {
     "hppc": {"n_seeds": 1, "n_clouds": 1, "sets": ("bolton_2", "glass"), "sample_sizes": (200,)},
     "svc": {"sets": ("pendigits", "shuttle"), "few": 300},
     "mixed_simulations": {"n_seeds": 1, "shapes": ((5, 5),), "methods": ("dePDDP on CSE",), "n_jobs": 1},
-    "dependence": {"n_seeds": 1, "methods": [RP], "n_jobs": 1},
+    "dependence": {"n_seeds": 1, "methods": [RP], "n_jobs": 1, "n_rows": 3000},
 }  # fmt: skip
 """Sizes with which each suite takes seconds."""
 

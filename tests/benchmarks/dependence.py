@@ -1,6 +1,8 @@
 """Are rows that depend on each other split without clusters, by rows and by their groups, and are clusters found."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,16 +17,23 @@ from scipy.spatial import cKDTree
 from sklearn.metrics import normalized_mutual_info_score
 
 import mdh_dask
+from mdh_dask import RandomProjectionTree
+from mdh_dask.growth.sweeps import BranchPass
 from mdh_dask.images import open_image
 from mdh_dask.images.tiles import tiled_rows
+from mdh_dask.splits.dependence import N_PARTS
+from mdh_dask.workflows import segment
 
 from .kept import run_cells
-from .shared import Table, verdict
+from .shared import Table, interleaved, ratio_row, verdict
 
 MOST_SPLIT = 0.05
 
 MOST_LOST = 0.02
 """NMI that clusters in all groups may lose, if rows do not depend on each other."""
+
+MOST_TIMES, MOST_PASSES = 1.5, 1
+"""How many times as long a sweep may take that counts parts, and further passes over a scene."""
 
 METHODS = (
     "RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "DensityTree", "HyperplaneEnsemble",
@@ -162,9 +171,16 @@ SHORT: dict[str, Any] = {"n_seeds": 2}
 
 
 def run(
-    n_seeds: int = 10, methods: Sequence[str] = METHODS, cells: Path | None = None, n_jobs: int = 2
+    n_seeds: int = 10,
+    methods: Sequence[str] = METHODS,
+    cells: Path | None = None,
+    n_jobs: int = 2,
+    n_rows: int = 1_000_000,
 ) -> Iterator[Table]:
-    """Fit rows that depend on each other by rows and by groups, each seed drawing them; see `run_cells` for `cells`."""
+    """Fit rows that depend on each other by rows and by groups, each seed drawing them; see `run_cells` for `cells`.
+
+    `n_rows` are swept to compare the time of counts in parts and in halves.
+    """
     if unknown := sorted({*methods} - {*METHODS}):
         raise ValueError(f"expected methods among {', '.join(METHODS)}; got {', '.join(unknown)}")
     lines = [*product([*CLOUDS, *CLUSTERS], methods)]
@@ -193,6 +209,54 @@ def run(
         "clusters", "method", "NMI by rows", "by patches", "by groups", "found by groups", "required", "verdict"
     )  # fmt: skip
     yield Table(f"Clusters, means of {n_seeds} clouds; who knows the patches compares them", columns, power)
+
+    yield _sweeps(n_rows)
+    yield _passes()
+
+
+def _sweeps(n_rows: int, n_columns: int = 20) -> Table:
+    """Return how long the pass takes that counts parts at all branches of a tree, by that of the one of two halves."""
+    rng, lines = np.random.default_rng(0), []
+    parts = rng.integers(N_PARTS, size=n_rows).astype(np.uint8)
+    for n_clusters in (2, 5, 20):
+        y = rng.integers(n_clusters, size=n_rows)
+        rows = rng.standard_normal((n_rows, n_columns)) + 8 * np.eye(n_clusters, n_columns)[y]
+        tree = RandomProjectionTree(random_state=0).fit(rows[:20_000]).tree_
+        inner = tree.left >= 0
+        in_halves = BranchPass(
+            seed=0, left=tree.left.astype(np.int32), right=tree.right.astype(np.int32), planes=tree.planes,
+            thresholds=tree.thresholds, first=np.cumsum([0, *inner]), directions=tree.planes[inner],
+            origin=tree.origin[inner], width=tree.width[inner], n_bins=int(np.diff(tree.first_bin).max()),
+            bit=np.arange(len(inner)) % 32, limit=np.zeros(len(inner), np.uint64),
+        )  # fmt: skip
+        runs = {
+            "parts": partial(_sweep, replace(in_halves, bit=np.zeros(len(inner), np.int64), parts_at=1), rows, parts),
+            "halves": partial(_sweep, in_halves, rows, parts),
+        }
+        interleaved(1, runs)  # compiles
+        times = interleaved(7, runs)
+        lines.append(ratio_row(str(np.count_nonzero(inner)), times["parts"], times["halves"], MOST_TIMES))
+    columns = ("splits", "median of 7 turns", "least times", "processor time", "required", "verdict")
+    title = f"Time of a sweep of {n_rows:,} x {n_columns} that counts {N_PARTS} parts, by that of one of two halves"
+    return Table(title, columns, lines)
+
+
+def _sweep(statistic: BranchPass, rows: np.ndarray, parts: np.ndarray, block: int = 2**16) -> None:
+    for start in range(0, len(rows), block):
+        statistic.chunk(start, rows[start : start + block], parts[start : start + block])
+
+
+def _passes() -> Table:
+    """Return how many passes over a scene without classes are made."""
+    by_pixels, on_tiles = RandomProjectionTree(), RandomProjectionTree()
+    with TemporaryDirectory() as folder:
+        pixels = _field(np.random.default_rng(0), 192, 0).astype(np.float32)
+        zarr.create_array(f"{folder}/scene.zarr", data=pixels)
+        for model, asked in ((by_pixels, "none"), (on_tiles, "auto")):
+            segment(f"{folder}/scene.zarr", model, labels=f"{folder}/labels.zarr", dependence=asked, overwrite=True)
+    more = on_tiles.n_passes_ - by_pixels.n_passes_
+    lines = [(by_pixels.n_passes_, on_tiles.n_passes_, f"<= {MOST_PASSES} more", verdict(more <= MOST_PASSES))]
+    return Table("Passes over a scene of noise", ("by pixels", "by tiles", "required", "verdict"), lines)
 
 
 def _ways(cloud: str, method: str) -> list[str]:

@@ -9,13 +9,30 @@ import zarr
 from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 
-from mdh_dask import DensityTree, KernelKMeans, RandomProjectionTree, drift, load_model
+from mdh_dask import (
+    ConsensusClustering,
+    DensityTree,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    HyperplaneEnsemble,
+    KernelKMeans,
+    RandomProjectionTree,
+    SupportVectorClustering,
+    drift,
+    load_model,
+)
 from mdh_dask.estimators.groups import Parts
 from mdh_dask.images import open_image, tiles
 from mdh_dask.images.features import Features
 from mdh_dask.images.rows import counted, pixel_rows
 from mdh_dask.images.tiles import parts_by_tiles, tiled_rows
 from mdh_dask.workflows import segment
+from mdh_dask.workflows.facts import numbers_of
+
+METHODS = [
+    RandomProjectionTree, HierarchicalMDH, HierarchicalKernelMDH, DensityTree, HyperplaneEnsemble,
+    SupportVectorClustering, ConsensusClustering,
+]  # fmt: skip
 
 
 def smooth(seed, n=128, sigma=4.0, bands=3):
@@ -108,19 +125,24 @@ def test_segments_on_tiles_are_the_same_for_any_chunks_of_the_image(tmp_path, me
     assert_array_equal(found[2], found[0])
 
 
-def test_the_model_its_report_and_why_say_which_tiles_were_compared(tmp_path):
-    model, report = RandomProjectionTree(min_relative_depth=0.0), f"{tmp_path}/r.html"
-    path, place = stored(tmp_path, smooth(0, 96, 12.0, 4)), f"{tmp_path}/m.zarr"
-    segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report, dependence="auto")
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_the_model_of_any_method_its_log_report_numbers_and_why_say_which_tiles_were_compared(tmp_path, caplog, method):
+    model, report, place = method(), f"{tmp_path}/r.html", f"{tmp_path}/m.zarr"
+    path = stored(tmp_path, smooth(0, 48, 12.0, 4))
+    with caplog.at_level("INFO"):
+        segment(path, model, model=place, labels=f"{tmp_path}/l.zarr", report=report, dependence="auto")
     tiles = load_model(place).pixel_columns_.tiles
-    assert tiles.n_tiles * tiles.side**2 == 96**2
-    assert 1 < tiles.n_independent < 96**2 / 100
+    assert tiles.n_tiles * tiles.side**2 == 48**2
+    assert 1 < tiles.n_independent < 48**2 / 100
     said = (
-        f"{tiles.n_tiles} tiles of {tiles.side} x {tiles.side} pixels, which vary as {tiles.n_independent:.0f} indepen"
+        f"{tiles.n_tiles} tiles of {tiles.side} x {tiles.side} pixels, which vary as {tiles.n_independent:.0f} "
+        f"independent pixels (design effect {tiles.design_effect:.3g})"
     )
-    assert said in Path(report).read_text()
-    assert said in load_model(place).why()
+    for told in (caplog.text, Path(report).read_text(), load_model(place).why()):
+        assert said in told
     assert 'tiles are few to confirm a split: more scenes show more, and dependence="none" describes' in model.why()
+    assert numbers_of(model)["tiles"] == tiles._asdict() | {"n_independent": tiles.n_independent}
 
 
 def test_a_picture_is_described_and_log_report_and_why_say_so(tmp_path, caplog):
