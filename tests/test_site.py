@@ -33,7 +33,7 @@ def site(tmp_path_factory):
 def test_every_public_name_has_a_page_with_its_parameters(site):
     assert {f"mdh_dask.{name}" for name in mdh_dask.__all__} <= {path.stem for path in (site / "api").iterdir()}
     page = (site / "api/mdh_dask.RandomProjectionTree.html").read_text()
-    assert "n_projections" in page
+    assert '<span class="pre">n_projections</span></span><span class="o">' in page  # in the signature
     assert 'id="mdh_dask.RandomProjectionTree.cut"' in page
 
 

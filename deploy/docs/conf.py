@@ -12,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from sphinx.util.inspect import stringify_signature
+
 import mdh_dask
 
 ROOT, HERE = Path(__file__).parents[2], "deploy/docs"
@@ -24,6 +26,7 @@ include_patterns = [f"{HERE}/**", "deploy/*.md", "deploy/*/README.md", "notebook
 exclude_patterns = [f"{HERE}/templates", f"{HERE}/root", "notebooks/pictures"]
 templates_path = [str(ROOT / HERE / "templates")]
 html_extra_path = [str(ROOT / HERE / "root")]
+html_static_path, html_css_files = [str(ROOT / HERE / "static")], ["site.css"]
 
 extensions = [
     "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.linkcode", "numpydoc", "myst_nb", "sphinx_design",
@@ -49,6 +52,7 @@ suppress_warnings = ["myst.xref_missing", "mystnb.unknown_mime_type"]  # links t
 autosummary_generate = True
 autodoc_default_options = {"member-order": "groupwise"}
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 default_role = "autolink"
 
@@ -99,8 +103,16 @@ def escape_shapes(app: object, what: str, name: str, value: object, options: obj
     lines[:] = [re.sub(r"(?<![\w`.])(\w+)_(?=[,.)])", r"\1\\_", line) for line in lines]
 
 
+def own_signature(app: object, what: str, name: str, value: Any, *_: object) -> tuple[str, None] | None:
+    """Show the parameters of an estimator, as Sphinx would show those of ``__new__``, which takes any."""
+    if what != "class" or not hasattr(value, "get_params"):
+        return None
+    return stringify_signature(inspect.signature(value), show_annotation=False, show_return_annotation=False), None
+
+
 def setup(app: Any) -> None:
     """Write the pages that other files hold, before Sphinx looks for pages."""
     write_gallery()
     write_reference()
+    app.connect("autodoc-process-signature", own_signature)
     app.connect("autodoc-process-docstring", escape_shapes, priority=900)
