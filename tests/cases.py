@@ -4,7 +4,22 @@ from functools import cache
 
 import numpy as np
 
-from mdh_dask import AffinityFeatures, PCATree, RandomProjectionTree
+from mdh_dask import (
+    AffinityFeatures,
+    BisectingKernelKMeans,
+    ConsensusClustering,
+    DensityTree,
+    DivisiveClustering,
+    GowerFeatures,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    HierarchicalSpectral,
+    KernelKMeans,
+    KernelPCAFeatures,
+    NormalisedCutTree,
+    PCATree,
+    RandomProjectionTree,
+)
 from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import CLASSIFIERS, all_estimators
 from mdh_dask.io import codec
@@ -71,6 +86,68 @@ def fit(model, rows, labels=None, **more):
 def fitted(name, **parameters):
     """Return the model of `groups`, one for all tests of a process: do not change it."""
     return fit(new(name, **parameters), groups()[0])
+
+
+RP = {"n_projections": 60}
+
+VARIANTS = {
+    "refined": DivisiveClustering(**RP, refine=True),
+    "merged": RandomProjectionTree(**RP, merge=True),
+    "of all rows": DivisiveClustering(**RP, sample_size=None),
+    "directions of workers": DivisiveClustering(**RP, sample_size=None, projection="achlioptas"),
+    "fixed directions": DivisiveClustering(
+        projection="uniform_sphere", n_projections=4, n_candidates=4, fixed_directions=True, scale=False,
+        stop_rule="level",
+    ),
+    "fixed quantile": DivisiveClustering(**RP, stop_rule="fixed", criterion="dip"),
+    "unscaled, bounded": DivisiveClustering(**RP, scale=False, alpha=2.0, bandwidth="silverman"),
+    "gaps": DivisiveClustering(
+        projection="kurtosis", n_projections=8, criterion="kurtosis", threshold_rule="spacing", stop_rule="spacing"
+    ),
+    "untested cuts": NormalisedCutTree(max_clusters=4).as_divisive(stop_rule="none", order="criterion"),
+    "centroids of features": BisectingKernelKMeans(max_clusters=4),
+    "affinities": HierarchicalSpectral(
+        max_clusters=4, feature_map=AffinityFeatures(n_landmarks=100, n_components=30)
+    ),
+    "products": RandomProjectionTree(**RP, feature_map="products"),
+    "local scaling": RandomProjectionTree(**RP, feature_map="local_scaling"),
+    "features without a cache": RandomProjectionTree(**RP, feature_map="rbf", cache=None),
+    "pairs of Gower": HierarchicalMDH(starts="pca2", feature_map=GowerFeatures(missing="pairs")),
+    "explicit Gower": HierarchicalMDH(starts="pca2", feature_map=GowerFeatures(method="explicit")),
+    "kernel of Gower": HierarchicalKernelMDH(starts="pca2", feature_map=KernelPCAFeatures(kernel="gower")),
+    "means for missing values": RandomProjectionTree(**RP, missing="mean"),
+    "rows without missing values": RandomProjectionTree(**RP, missing="drop"),
+    "density tree with rows outside": DensityTree(unclassified="leave", outliers=0.03),
+    "consensus of maps": ConsensusClustering(
+        estimator=[RandomProjectionTree(n_projections=5, feature_map="products"), HierarchicalKernelMDH(starts="pca2")],
+        n_trees=3,
+    ),
+    "number of centroids by gaps": KernelKMeans(),
+}  # fmt: skip
+"""Settings whose passes or states are others than those of the defaults."""
+
+FORMS = {
+    "rows with integers": np.rint,
+    "rows of two values": lambda rows: (rows > 3).astype(float),
+    "rows with far ones": lambda rows: np.concatenate([rows, np.full((1, 3), 1e6), [[0, 5000, 0]] * 3]),
+    "rows of few distinct ones": lambda rows: np.repeat(rows[::3], 3, axis=0),
+}
+"""Other rows, on which three kinds of methods are tested."""
+
+
+def variants():
+    """Yield a name, an unfitted model, rows and what else is given to `fit`, for each variant."""
+    rows = groups()[0]
+    gaps = np.where(np.random.default_rng(1).random(rows.shape) < 0.05, np.nan, rows)
+    for name, model in VARIANTS.items():
+        yield name, model, gaps if "missing" in name or "Gower" in name else rows, {}
+    for form, change in FORMS.items():
+        for name in ("RandomProjectionTree", "HierarchicalMDH", "DensityTree"):
+            yield f"{name}, {form}", new(name), change(rows), {}
+    for name in ("RandomProjectionTree", "HierarchicalMDH"):
+        yield f"{name}, some labels", new(name), rows, {"y": some_labels()}
+    for name in ("RandomProjectionTree", "DensityTree", "SupportVectorClustering", "HyperplaneEnsemble"):
+        yield f"{name}, groups of rows", new(name), rows, {"groups": np.arange(240) % 80}
 
 
 OF_ROWS = ("boundary_distance", "confidence", "score_samples", "outliers", "predict_proba")

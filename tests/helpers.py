@@ -13,6 +13,7 @@ from pathlib import Path
 import dask
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from dask.callbacks import Callback
 
 from mdh_dask._jit import descent as separators
@@ -43,6 +44,13 @@ def job_text(**sections):
         }
         found += [f"[{name}]", *(f"{key} = {value}" for key, value in values.items())] if keys else []
     return "\n".join([*found, ""])
+
+
+def run(*args):
+    """Run a command in this process."""
+    from mdh_dask.cli import mdh
+
+    return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
 
 
 def last_line(result):

@@ -3,7 +3,6 @@
 import warnings
 from dataclasses import replace
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,13 +119,10 @@ class TestKernelKMeans:
         assert KernelKMeans().fit(ratings).n_clusters_ == 1
 
     @pytest.mark.slow
-    def test_the_gap_statistic_finds_clusters_of_features_whatever_the_chunks(self):
+    def test_the_gap_statistic_finds_clusters_of_features(self):
         X = load_wine().data
-        first, other = (KernelKMeans().fit(rows) for rows in (X, da.from_array(X, chunks=(50, 13))))
-        assert first.n_clusters_ == 3
-        np.testing.assert_array_equal(other.gaps_, first.gaps_)
-        np.testing.assert_array_equal(other.labels_.compute(), first.labels_)
-        assert first.n_passes_ == 2
+        model = KernelKMeans().fit(X)
+        assert (model.n_clusters_, model.n_passes_) == (3, 2)
 
     @pytest.mark.slow
     def test_the_gap_statistic_compares_mixed_columns_with_rows_of_independent_ones(self):

@@ -74,21 +74,6 @@ def joint(*statistics):
     return (yield Pass("reading", Together(statistics)))
 
 
-def accept(look):
-    """Cluster whatever was found."""
-
-
-def watch_first(plan, asked):
-    """Keep the first statistic that a plan asks for."""
-    asked.append(next(plan).statistic)
-    value = yield Pass("reading", asked[-1])
-    try:
-        while True:
-            value = yield plan.send(value)
-    except StopIteration as end:
-        return end.value
-
-
 def nothing():
     return "done"
     yield

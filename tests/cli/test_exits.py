@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import s3fs
-from click.testing import CliRunner
 from distributed.security import Security
+from helpers import run
 
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.io import write_rows
 from tests.helpers import at_night, job_text, serving
 from tests.s3 import ENVIRONMENT
@@ -38,10 +38,6 @@ def here(tmp_path, monkeypatch):
     write_rows(ROWS, "x.zarr")
     Path("loop").symlink_to("loop")
     return tmp_path
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, [*map(str, args)])
 
 
 def run_job(**places):

@@ -10,7 +10,6 @@ import tifffile
 import zarr
 from click.testing import CliRunner
 from helpers import last_line
-from ome_zarr_models.v05 import Labels
 from PIL import Image
 from sklearn.metrics import adjusted_rand_score
 from test_images import GEO_TAGS, beach, ome_image
@@ -91,15 +90,6 @@ def test_all_kinds_and_chunks_of_the_same_image_give_the_same_labels(here):
         np.testing.assert_array_equal(labels_of(f"{name}.l"), labels_of("beach.png.l"))
     assert zarr.open_array("tiles.zarr.l").chunks == (50, 40)
     assert zarr.open_array("geo.tif.l").attrs["proj:code"] == "EPSG:32721"
-
-
-@pytest.mark.slow
-def test_ome_zarr_gives_ome_zarr(here):
-    assert run("../in/ome.zarr", "--out", "l.zarr", *QUICK).exit_code == 0
-    group = zarr.open_group("l.zarr", mode="r")
-    Labels.from_zarr(group["labels"])
-    assert adjusted_rand_score(TRUTH.ravel(), group["labels/segments/0"][:].ravel()) > 0.95
-    assert run("../in/ome.zarr", "--out", "l.zarr", "--overwrite", *QUICK).exit_code == 0
 
 
 @pytest.mark.slow

@@ -1,14 +1,10 @@
 """Commands without options for a cluster: threads for few rows, workers for others."""
 
-import subprocess
-import sys
 from contextlib import nullcontext
 
 import dask
-import numpy as np
 import pytest
 
-from mdh_dask import RandomProjectionTree
 from mdh_dask.cli.options import CLUSTER_SETTINGS, cluster_of
 from mdh_dask.clusters import current as module
 from mdh_dask.clusters.current import SMALL, AutoCluster, cluster_for
@@ -47,19 +43,3 @@ def test_workers_are_started_where_the_configuration_sets_them(setting, suiting)
 def test_options_for_workers_start_them(options):
     assert isinstance(cluster_of(dict(UNSET)), AutoCluster)
     assert not isinstance(cluster_of(UNSET | options), AutoCluster)
-
-
-@pytest.mark.slow
-def test_few_rows_are_labelled_without_workers_and_without_importing_distributed(tmp_path):
-    rows = np.random.default_rng(0).normal(size=(400, 2)) + np.repeat([[0], [9]], 200, axis=0)
-    np.save(tmp_path / "x.npy", rows)
-    RandomProjectionTree(n_projections=20, random_state=0).fit(rows).save(tmp_path / "m.zarr")
-    script = (
-        "import sys; from mdh_dask.cli import mdh; "
-        "mdh(['predict', 'x.npy', '--model', 'm.zarr', '--out', 'l.zarr'], standalone_mode=False); "
-        "assert 'distributed' not in sys.modules"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "400 rows in 2 of 2 clusters: l.zarr\n"
-    assert "small input: computing on threads of this process" in done.stderr

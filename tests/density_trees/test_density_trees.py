@@ -112,13 +112,6 @@ class TestCountingAgain:
         assert sums.any()
 
     @pytest.mark.slow
-    def test_rows_of_clouds_without_clusters_do_not_split_them(self):
-        rng = np.random.default_rng(0)
-        few = {"sample_size": 600, "n_landmarks": 300}
-        clouds = rng.normal(size=(20_000, 2)), rng.uniform(size=(20_000, 2)), rng.poisson(20, (20_000, 2))
-        assert [DensityTree(**few).fit(X).n_clusters_ for X in clouds] == [1, 1, 1]
-
-    @pytest.mark.slow
     def test_many_rows_show_no_valley_where_the_sample_of_a_moon_is_sparse_by_chance(self):
         rng = np.random.default_rng(2)
         turn = rng.uniform(0, np.pi, 300_000)
@@ -381,23 +374,6 @@ class TestOutside:
         np.testing.assert_array_equal(model.labels_ < 0, tenth > model.level_)
         np.testing.assert_allclose(model.boundary_distance(noisy), model.level_ / tenth - 1)
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("feature_map", at_night([None, "rbf"]))
-    def test_how_far_rows_are_outside_is_lazy_the_same_in_any_chunks_and_saved(self, noisy, tmp_path, feature_map):
-        model = DensityTree(outliers=0.03, feature_map=feature_map).fit(noisy)
-        expected = model.boundary_distance(noisy)
-        assert 0 < (expected < 0).sum() < 100
-        lazy = model.boundary_distance(da.from_array(noisy, (171, 3)))
-        assert isinstance(lazy, da.Array)
-        np.testing.assert_array_equal(lazy, expected)
-        model.save(tmp_path / "model")
-        np.testing.assert_array_equal(load_model(tmp_path / "model").boundary_distance(noisy), expected)
-
-    @pytest.mark.parametrize("bad", [{"unclassified": "drop"}, {"outliers": 1.0}, {"feature_map": "pca"}])
-    def test_other_values_are_refused_before_any_work(self, bad, noisy):
-        with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter of DensityTree"):
-            DensityTree(**bad).fit(noisy)
-
 
 class TestFeatures:
     @pytest.mark.slow
@@ -454,28 +430,12 @@ class TestDrift:
         assert tree.n_rows.tolist() == [4000, *sizes[tree.cluster[tree.leaves]].tolist()]
         assert [tree.histogram(node).sum() for node in range(3)] == tree.n_rows.tolist()
 
-    @pytest.mark.slow
-    def test_rows_of_the_same_distribution_have_not_drifted(self, model_of_pair):
-        found = drift(model_of_pair, pair(2000, seed=1))
-        assert found.alarms == ()
-        assert novelty_of(found).bound == 0
-
-    @pytest.mark.slow
-    def test_clusters_of_other_shares_have_drifted(self, model_of_pair):
-        found = drift(model_of_pair, pair(2000, share=0.9, seed=1))
-        assert found.alarms[-1] == "shares of the clusters: 40% of the rows are in others"
-
     def test_rows_where_the_model_has_none_are_novel(self, model_of_pair):
         new = pair(2000, seed=1)
         new[:500] += [0, 30]
         found = drift(model_of_pair, da.from_array(new, (300, 2)))
         assert any(alarm.startswith("split 0: ") for alarm in found.alarms)
         assert novelty_of(found).share == pytest.approx(0.25, abs=0.01)
-
-    def test_rows_between_the_clusters_have_drifted(self, model_of_pair):
-        new = pair(2000, seed=1)
-        new[:600] = np.random.default_rng(2).normal([3, 0], [0.5, 1], (600, 2))
-        assert drift(model_of_pair, new).found
 
     def test_a_model_of_one_cluster_sees_rows_outside(self):
         X = np.random.default_rng(0).normal(size=(600, 2))

@@ -18,7 +18,6 @@ from mdh_dask import (
     PCATree,
     RandomProjectionTree,
     consensus,
-    load_model,
 )
 from mdh_dask._journal import keeping
 from mdh_dask.estimators import consensus_members
@@ -156,29 +155,6 @@ class TestConsensusClustering:
         assert [state.feature_map is not None for state in model.state_.trees] == [False, False, True, False]
         assert adjusted_rand_index(mixture[1], model.labels_) == 1
         assert not hasattr(turns[0], "tree_")
-
-    @pytest.mark.slow
-    def test_estimators_are_saved_with_their_parameters(self, rows, tmp_path):
-        model = ConsensusClustering(estimator=[PCATree(n_projections=3), QUICK], n_trees=2).fit(rows)
-        model.save(tmp_path / "model.zarr")
-        first, second = load_model(tmp_path / "model.zarr").estimator
-        assert (first.n_projections, second.sample_size) == (3, 500)
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "turns",
-        [
-            [RandomProjectionTree(n_projections=5, feature_map="products"), QUICK],
-            [HierarchicalKernelMDH(), RandomProjectionTree(n_projections=5, feature_map="scaling")],
-        ],
-        ids=["products and rows", "kernel and scaling"],
-    )
-    def test_loaded_trees_split_the_features_of_their_maps(self, mixture, turns, tmp_path):
-        rows = mixture[0][:500]
-        model = ConsensusClustering(estimator=turns, n_trees=3).fit(rows)
-        model.save(tmp_path / "model.zarr")
-        loaded = load_model(tmp_path / "model.zarr")
-        np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
 
     @pytest.mark.slow
     @pytest.mark.parametrize("combine", ["votes", "linkage"])

@@ -202,14 +202,6 @@ class TestWords:
         assert load_model(tmp_path / "m.zarr").why() == model.why()
         assert re.search("high|low|up to", model.cut(2).why()), "splits bound clusters that were joined"
 
-    def test_words_do_not_depend_on_chunks(self, table):
-        rows = table[["air_time", "distance"]].to_numpy()
-        for feature_map in (None, "quadratic"):
-            model = PCATree(feature_map=feature_map, sample_size=400)
-            lazy = [model.fit(da.from_array(rows, chunks=(n, 2))).why() for n in (1500, 170)]
-            assert lazy[0] == lazy[1]
-            assert " x" in lazy[0]
-
     def test_rows_that_were_left_out_are_explained(self, table):
         gaps = table[["air_time", "distance"]].mask(np.repeat(np.arange(1500)[:, None] % 100 == 0, 2, axis=1))
         model = PCATree(missing="drop").fit(gaps)
@@ -321,6 +313,19 @@ class TestOneCluster:
         assert list(scope["X"].columns) == ["price", "width"]
         assert np.array_equal(scope["X"]["price"], np.log1p(X["price"]))
 
+    @pytest.mark.parametrize("apart", [0, 5])
+    def test_a_valley_along_one_column_that_others_hide_from_neighbourhoods_is_named(self, apart):
+        rng = np.random.default_rng(0)
+        side = rng.random(1500) < 0.16
+        X = np.column_stack(
+            [rng.normal(size=(1500, 4)), rng.normal(size=1500) + apart * side, rng.normal(size=(1500, 5))]
+        )
+        model = DensityTree().fit(X)
+        assert model.n_clusters_ == 1
+        named = re.search(r"The column x4 alone has a valley of relative depth [0-9.]+ at ([0-9.]+)", model.why())
+        assert bool(named) == bool(apart)
+        assert not named or 2 < float(named[1]) < 3.5
+
 
 def test_a_report_of_rows_is_one_pass_and_is_refused_before_any_work(tmp_path):
     pytest.importorskip("jinja2")
@@ -341,16 +346,3 @@ def test_a_report_of_rows_is_one_pass_and_is_refused_before_any_work(tmp_path):
         with pytest.raises(FileExistsError):
             model.report(path, lazy)
         assert read == []
-
-    @pytest.mark.parametrize("apart", [0, 5])
-    def test_a_valley_along_one_column_that_others_hide_from_neighbourhoods_is_named(self, apart):
-        rng = np.random.default_rng(0)
-        side = rng.random(3000) < 0.16
-        X = np.column_stack(
-            [rng.normal(size=(3000, 4)), rng.normal(size=3000) + apart * side, rng.normal(size=(3000, 5))]
-        )
-        model = DensityTree().fit(X)
-        assert model.n_clusters_ == 1
-        named = re.search(r"The column x4 alone has a valley of relative depth [0-9.]+ at ([0-9.]+)", model.why())
-        assert bool(named) == bool(apart)
-        assert not named or 2 < float(named[1]) < 3.5

@@ -5,11 +5,8 @@ import dask.array as da
 import numpy as np
 import pytest
 from cases import new
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
-from strategies import chunkings
 
 from mdh_dask import (
     DivisiveClustering,
@@ -24,7 +21,6 @@ from mdh_dask.kernels import RBF, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
 
 MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
-CACHES = ["auto", "memory", None]
 METHODS = [
     new(name, **{"DePDDP": {"min_cluster_size": 50}}.get(name, {}))
     for name, cls in estimators().items()
@@ -56,11 +52,6 @@ def tree_of_rows(**parameters):
 def expected(rows):
     """The tree on rows in memory."""
     return tree_of_rows().fit(rows)
-
-
-def assert_same(model, expected):
-    assert model.tree_ == expected.tree_
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
 
 
 # What a tree on features is
@@ -106,15 +97,6 @@ def test_a_precomputed_kernel_is_split_by_rows_and_columns():
 
 
 # The same whatever the chunks, the scheduler and the cache
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cache", CACHES)
-@settings(max_examples=3)
-@given(st.data())
-def test_trees_and_labels_do_not_depend_on_chunks_nor_on_the_cache(rows, expected, cache, data):
-    chunks = data.draw(chunkings(len(rows), empty=False))
-    assert_same(tree_of_rows(cache=cache).fit(da.from_array(rows, chunks=(chunks, 2))), expected)
 
 
 # Passes

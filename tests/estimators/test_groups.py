@@ -17,7 +17,6 @@ from mdh_dask import (
     RandomProjectionTree,
     SupportVectorClustering,
     drift,
-    load_model,
 )
 from mdh_dask.estimators.groups import dealt
 
@@ -115,17 +114,6 @@ def test_contours_and_hyperplanes_do_not_take_donors_for_clusters_and_find_those
     assert normalized_mutual_info_score(label, model.labels_) > 0.85
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", OTHERS)
-def test_what_passes_count_of_dependent_rows_does_not_depend_on_chunks(method):
-    limits = {"sample_size": 500} if method is HyperplaneEnsemble else {"n_landmarks": 60}
-    X, groups, _ = clusters(1, n=3000, d=2, apart=6)
-    lazy = da.from_array(X, chunks=(777, 2))
-    one, other = (method(**limits).fit(rows, groups=groups) for rows in (X, lazy))
-    assert one.n_passes_ > 1
-    assert_array_equal(one.labels_, other.labels_)
-
-
 def test_labels_depend_on_which_rows_are_together_and_not_on_names_chunks_or_types():
     X, groups, _ = clusters(1, n_groups=40)
     expected = RandomProjectionTree(sample_size=500).fit(X, groups=groups).labels_
@@ -183,30 +171,13 @@ def test_shares_that_differ_from_donor_to_donor_are_no_drift_between_groups_and_
     assert drift(model, lazy, threshold=0.02, groups=new[0][1]).to_dict() == grouped[0].to_dict()
 
 
-def test_a_saved_model_knows_its_groups_and_why_says_how_many(tmp_path):
-    X, groups = donors(0)
-    model = RandomProjectionTree().fit(X, groups=groups)
-    model.save(tmp_path / "m.zarr")
-    loaded = load_model(tmp_path / "m.zarr")
-    assert loaded.n_groups_ == 20
-    assert "1 cluster of 3,000 rows in 20 groups" in loaded.why()
-    assert RandomProjectionTree().fit(X).n_groups_ is None
-
-
-def test_too_few_groups_confirm_no_split_and_why_says_so(caplog):
-    X, _, label = clusters(0)
-    model = RandomProjectionTree().fit(X, groups=label)
-    assert model.n_clusters_ == 1
-    assert "3 groups are too few to confirm a split" in caplog.text
-    assert "3 groups are too few to confirm any split" in model.why()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [*MERGING, *OTHERS, ConsensusClustering])
-def test_all_methods_say_that_groups_are_too_few_and_what_to_do(method):
+@pytest.mark.parametrize("method", [RandomProjectionTree, *MERGING, *OTHERS, ConsensusClustering])
+def test_all_methods_say_that_groups_are_too_few_and_what_to_do(method, caplog):
     X, _, label = clusters(0, n=600, d=2, apart=8)
     model = method().fit(X, groups=label)
     assert model.n_clusters_ == 1
+    assert "3 groups are too few to confirm a split" in caplog.text
     assert "3 groups are too few to confirm any split: more groups show more" in model.why()
 
 

@@ -4,11 +4,10 @@ import dask.array as da
 import numpy as np
 import pytest
 from helpers import counted_computes, in_turns
-from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
 
 from mdh_dask import KernelPCAFeatures
-from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, LocalScaling
+from mdh_dask.kernels import KERNELS, LANDMARKS, RBF
 from mdh_dask.simulate import gaussian_mixture
 
 QUICK = {"n_landmarks": 60, "n_components": 4}
@@ -67,25 +66,6 @@ def test_fitting_is_one_pass_and_transforming_is_lazy(rows):
         assert (len(computes), sum(reads)) == (1, 1000)
         features.compute()
     assert sum(reads) == 2000
-
-
-def test_the_map_enters_the_graph_once(rows):
-    model = KernelPCAFeatures(**QUICK).fit(rows)
-    graph = model.transform(da.from_array(rows, chunks=(10, 5))).__dask_graph__()
-    assert sum(str(key).startswith("shared-") for key in graph) == 1
-
-
-def test_a_precomputed_kernel_gives_the_features_of_the_rows(rows):
-    kernel = LocalScaling().fit(rows[:80].astype(float))
-    gram = kernel.gram(rows[:80].astype(float))
-    for n_landmarks in (80, 40):
-        model = KernelPCAFeatures(kernel="precomputed", n_landmarks=n_landmarks, n_components=3)
-        features = model.fit_transform(gram)
-        np.testing.assert_array_equal(clone(model).fit(da.from_array(gram, chunks=(30, 20))).transform(gram), features)
-        np.testing.assert_array_equal(model.transform(gram[:7]), features[:7])
-    expected = KernelPCA(3, kernel="precomputed").fit_transform(gram)
-    features = KernelPCAFeatures(kernel="precomputed", n_components=3).fit_transform(gram)
-    np.testing.assert_allclose(np.abs(features), np.abs(expected), atol=1e-5)
 
 
 def test_a_function_is_a_kernel(rows):

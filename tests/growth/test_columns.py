@@ -84,15 +84,6 @@ def test_the_bandwidth_of_a_direction_hides_the_steps_of_its_columns():
     np.testing.assert_allclose(Discrete(steps=np.array([1.0, 0.0])).bandwidth_along(directions), [0.6, 0, 1.2])
 
 
-def test_raw_directions_project_raw_rows_as_the_standardised_ones_do_but_for_a_shift():
-    rng = np.random.default_rng(1)
-    rows, directions = rng.normal(5, 3, size=(50, 4)), StandardDirections(rng.normal(size=(6, 4)))
-    standard = standardiser_of(rows)
-    raw = standard.raw(directions)
-    difference = rows @ raw.vectors.T - standard(rows) @ directions.vectors.T
-    np.testing.assert_allclose(difference, np.broadcast_to(standard.shift_along(raw), difference.shape), atol=1e-12)
-
-
 def test_standardised_directions_are_those_of_the_raw_ones_without_the_constant_columns():
     rows = np.random.default_rng(1).normal(5, 3, size=(50, 3)) * [1, 0, 10]
     standard, directions = standardiser_of(rows), StandardDirections(np.arange(1.0, 7.0).reshape(2, 3))

@@ -3,7 +3,6 @@
 from functools import partial
 from itertools import product
 
-import dask.array as da
 import numpy as np
 import pytest
 from helpers import at_night
@@ -95,14 +94,6 @@ class TestFewRows:
             draw = partial(rng.standard_t, 3) if cloud == "standard_t" else getattr(rng, cloud)
             split.append(method(random_state=seed).as_divisive(max_levels=1).fit(draw(size=(n, d))).n_clusters_ > 1)
         assert sum(split) <= binom.isf(0.01, len(split), 0.05)  # 5 of 36
-
-    def test_the_chunks_make_no_difference(self):
-        rows = two_normals(FEW_ROWS // 8, 3, 5.0, 4)
-        one = HierarchicalMDH().fit(rows)
-        many = HierarchicalMDH().fit(da.from_array(rows, chunks=(37, -1)))
-        assert one.n_clusters_ == 2
-        np.testing.assert_array_equal(one.labels_, many.labels_.compute())
-        np.testing.assert_array_equal(one.tree_.thresholds, many.tree_.thresholds)
 
     def test_the_tree_counts_the_rows_of_its_labels(self):
         rows = np.concatenate([two_normals(100, 2, 5.0, seed) + np.array([0.0, 6.0 * seed]) for seed in (0, 1)])

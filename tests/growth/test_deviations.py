@@ -14,8 +14,6 @@ from mdh_dask import (
     MinimumDensityHyperplane,
     PCATree,
     RandomProjectionTree,
-    cluster_profiles,
-    load_model,
 )
 from mdh_dask.report import write_report
 
@@ -87,23 +85,3 @@ def test_deviations_of_the_largest_and_smallest_numbers_are_finite(size):
         else PCATree().fit(rows).tree_
     )
     np.testing.assert_allclose(tree.deviations[0] / [1, size], rows.std(axis=0) / [1, size], rtol=1e-3)
-
-
-def test_names_and_weights_in_a_report_are_escaped(tmp_path):
-    names = ["a & b", "c", "d", "<script>"]
-    model = RandomProjectionTree(n_projections=100).fit(people().rename_columns(names))
-    report = write_report(tmp_path / "r.html", model.tree_, title="t", facts={}).read_text(encoding="utf-8")
-    assert "<script>" not in report
-    assert "*&lt;script&gt;" in report
-
-
-def test_names_of_a_frame_reach_the_tree_the_profiles_and_the_saved_model(tmp_path):
-    frame = people()
-    model = RandomProjectionTree(n_projections=100).fit(frame)
-    assert "*income" in model.tree_.to_text()
-    assert cluster_profiles(model, frame).names == ("age", "height", "rooms", "income")
-    model.save(tmp_path / "m.zarr")
-    loaded = load_model(tmp_path / "m.zarr")
-    assert loaded.tree_.to_text() == model.tree_.to_text()
-    assert loaded.tree_.cut(1).feature_names == model.tree_.feature_names
-    assert cluster_profiles(loaded, frame).to_text() == cluster_profiles(model, frame).to_text()

@@ -1,6 +1,5 @@
 """Rows far from all others change no cluster: scale, directions and bins come from the bulk."""
 
-import dask.array as da
 import numpy as np
 import pytest
 from helpers import in_turns
@@ -117,18 +116,6 @@ def test_a_group_as_large_as_the_smallest_cluster_is_a_cluster_however_far_it_is
         assert len(set(labels[:80])) == 1
         assert labels[0] not in labels[80:]
         assert model.n_clusters_ == 4
-
-
-@pytest.mark.parametrize("sample_size", [500, 10_000])
-def test_trees_of_rows_with_far_ones_do_not_depend_on_the_chunks(sample_size):
-    rows = np.concatenate([blobs(), far_rows("three at 1000", blobs()), np.full((1, 4), 1e6)])
-    rows = rows[np.random.default_rng(3).permutation(len(rows))]
-    model = RandomProjectionTree(n_projections=100, sample_size=sample_size).fit(rows)
-    for chunks in (701, (1, 2000, 3)):
-        lazy = RandomProjectionTree(n_projections=100, sample_size=sample_size).fit(
-            da.from_array(rows, chunks=(chunks, 4))
-        )
-        assert lazy.tree_ == model.tree_
 
 
 def test_far_rows_are_counted_and_labelled_like_any():

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import dask.array as da
 import numpy as np
 import pytest
 import reference_mdh
@@ -93,14 +92,6 @@ def test_rows_far_from_zero_are_counted_in_bins_along_the_turned_directions(mixt
 
 def test_refining_takes_at_most_so_many_passes_more(models):
     assert models[0].n_passes_ < models[1].n_passes_ <= models[0].n_passes_ + ROUNDS + 2
-
-
-@pytest.mark.parametrize("chunks", [999, 5000])
-def test_chunks_do_not_change_a_bit(chunks, models, mixture):
-    lazy = DivisiveClustering(n_projections=300, sample_size=1000, refine=True).fit(
-        da.from_array(mixture[0], chunks=(chunks, -1))
-    )
-    assert lazy.tree_ == models[1].tree_
 
 
 def test_a_hyperplane_pursued_on_all_rows_stays_about_where_it_is():

@@ -12,14 +12,13 @@ import pytest
 import rasterio
 import xarray
 import zarr
-from click.testing import CliRunner
-from helpers import job_text
+from helpers import job_text, run
 from rasterio.shutil import copy
 from test_images import beach, image_of
 from test_nodata import HOLES, THERE, bright, geotiff
 
 from mdh_dask import PCATree, RandomProjectionTree
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.images import open_image, pixel_rows, write_labels
 from mdh_dask.images.maps import place_of
 from mdh_dask.workflows import segment
@@ -42,10 +41,6 @@ def scene_with(crs, folder):
 @pytest.fixture
 def scene(tmp_path):
     return scene_with(UTM, tmp_path)
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
 
 
 @pytest.mark.slow

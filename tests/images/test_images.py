@@ -1,7 +1,6 @@
 """Images of all kinds: opened without being read, their pixels as rows whatever the chunks."""
 
 import re
-import subprocess
 import sys
 
 import dask
@@ -353,17 +352,6 @@ def test_a_missing_package_is_named_with_its_remedy(package, name, broken, monke
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=re.escape('is missing: pip install "mdh_dask[images]"')):
         open_image(broken / name)
-
-
-@pytest.mark.slow
-def test_the_package_imports_no_package_of_images_and_none_that_a_tree_does_not_need():
-    late = "PIL tifffile imagecodecs distributed matplotlib sklearn.cluster sklearn.metrics sklearn.svm"
-    program = (
-        "import sys, mdh_dask.images, mdh_dask.cli; from mdh_dask import RandomProjectionTree;"
-        f"RandomProjectionTree().fit([[1.0], [2.0], [9.0]]); print(set({late.split()}) & set(sys.modules))"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout == "set()\n"
 
 
 def test_urls_are_read(tmp_path):

@@ -10,9 +10,8 @@ import rasterio
 import reference_windows
 import tifffile
 import zarr
-from click.testing import CliRunner
 from distributed import Client, LocalCluster, get_worker
-from helpers import job_text
+from helpers import job_text, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
@@ -20,7 +19,7 @@ from strategies import seeds
 from test_images import beach, images
 
 from mdh_dask._jit.sums import valid_window_moments
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.image import PixelOrder
@@ -216,10 +215,6 @@ def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_pat
 
 
 # The command line and jobs
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
 
 
 QUICK = ("--method", "rp", "--n-projections", 20, "--scheduler", "threads")

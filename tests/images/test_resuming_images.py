@@ -18,10 +18,6 @@ COLUMNS = {
 }
 
 
-PIXELS = 16 * 80
-"""Of a block, but for the last."""
-
-
 class Stop(Exception):
     """Ends the writing, as a kill would."""
 
@@ -82,13 +78,3 @@ def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, im
     same(write(image, path, resumed, features), expected)
     assert resumed.n_pixels == beach()[..., 0].size - stopped.n_pixels < 4800 + (n_blocks == 0)
     assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
-
-
-def test_behind_a_url_labels_are_resumed_too(image):
-    url = f"memory://resumed-images/{image.kind}.zarr"
-    stopped, resumed = Labeller(3), Labeller()
-    with pytest.raises(Stop):
-        write(image, url, stopped)
-    seen = write(image, url, resumed)
-    assert stopped.n_pixels + resumed.n_pixels == 4800
-    assert seen.sizes.sum() == 4800

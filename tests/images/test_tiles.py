@@ -112,13 +112,13 @@ def test_classes_in_many_patches_are_found_on_tiles(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [RandomProjectionTree, DensityTree])
+@pytest.mark.parametrize("method", [RandomProjectionTree(), DensityTree(n_landmarks=100, sample_size=1000)])
 def test_segments_on_tiles_are_the_same_for_any_chunks_of_the_image(tmp_path, method):
     kind = np.kron(np.random.default_rng(0).permutation(np.arange(144) % 2).reshape(12, 12), np.ones((12, 12), int))
     pixels, found = smooth(0, 144, 2.0) + np.float32(5) * kind[..., None].astype(np.float32), []
     for chunks in ((64, 64), (37, 144), (144, 11)):
         path = stored(tmp_path, pixels, chunks)
-        segment(path, method(), labels=f"{tmp_path}/l.zarr", dependence="auto", overwrite=True)
+        segment(path, method, labels=f"{tmp_path}/l.zarr", dependence="auto", overwrite=True)
         found.append(zarr.open_array(f"{tmp_path}/l.zarr")[:])
     assert len(np.unique(found[0])) == 2
     assert_array_equal(found[1], found[0])

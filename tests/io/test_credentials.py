@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from helpers import run
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from mdh_dask._locations import hiding_credentials, redacted, stored
 from mdh_dask._log import JsonLines, Lines
-from mdh_dask.cli import mdh
 from mdh_dask.clusters.workers import watching
 from mdh_dask.io import open_features
 from tests.helpers import serving
@@ -60,10 +59,6 @@ def url(tmp_path):
         Image.fromarray(pixels).save(tmp_path / "served" / name)
     with serving(tmp_path / "served") as (address, _):
         yield address.replace("://", "://me:hunter2@") + "/{}?X-Amz-Date=2026&X-Amz-Signature=s1gned"
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, list(map(str, args)))
 
 
 def leaks(result, folder, but=()):

@@ -30,12 +30,6 @@ def emptied(file):
     file.write_bytes(b"")
 
 
-def flipped(file):
-    content = bytearray(file.read_bytes())
-    content[4:40] = bytes(255 - byte for byte in content[4:40])
-    file.write_bytes(content)
-
-
 STORES = {
     "zstd": ({}, "chunk c/3/0"),
     "format 2": ({"zarr_format": 2}, "chunk 3.0"),

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import zarr
 
 from mdh_dask import __version__, load_model
 from mdh_dask._journal import keeping
 from mdh_dask.io import codec
 from mdh_dask.io.journal import FolderJournal
-from mdh_dask.io.models import MODEL_MARK
 from mdh_dask.jobs.state import FINISHED, Work
 from tests.fixtures.make import job_estimator, job_rows, models, rows_for
 
@@ -88,19 +86,6 @@ def test_a_finished_job_is_known_whatever_version_runs_it_again(written):
 
 
 # What later versions will write
-
-
-def test_a_model_of_a_later_format_is_refused_with_the_remedy(written, tmp_path):
-    group = zarr.open_group(written / "models" / "PCATree", mode="r+")
-    mark = group.attrs[MODEL_MARK]
-    group.update_attributes({MODEL_MARK: mark | {"format": 2, "package_version": "9.8"}})
-    with pytest.raises(ValueError, match="has format") as caught:
-        load_model(written / "models" / "PCATree")
-    group.update_attributes({MODEL_MARK: mark})
-    assert str(caught.value) == (
-        f"the model {written}/models/PCATree has format 2, which mdh_dask 9.8 wrote; this is mdh_dask {__version__}, "
-        "which reads format 1: install the version that wrote it, or a later one"
-    )
 
 
 def test_a_journal_of_another_format_is_refused_with_the_remedy(tmp_path, monkeypatch):

@@ -252,19 +252,6 @@ def test_children_that_make_no_tree_are_refused_despite_a_right_checksum(path, c
         load_tree(path)
 
 
-def changed(array, value, where=0):
-    array = array.copy()
-    array.ravel()[where] = value
-    return array
-
-
-SPLIT, LEAF = 0, int(TREE.leaves[-1])
-
-OF_NO_SPLIT = dict.fromkeys(("planes", "thresholds", "origin"), (np.nan, np.inf))
-OF_NO_SPLIT |= dict.fromkeys(("n_rows", "bins", "deviations"), (-1,))
-OF_NO_SPLIT |= dict.fromkeys(("width", "bandwidth"), (np.nan, np.inf, 0, -1))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "inflate"), [("planes", "shape"), ("bins", "chunk_shape"), ("left", "shape")])
 def test_arrays_that_claim_more_than_the_memory_are_refused_before_they_are_read(saved, name, inflate):

@@ -91,13 +91,6 @@ def test_a_job_writes_what_fit_writes(here):
     assert sorted(os.listdir("job.work")) == ["attempt.json", "job.json", "lock", "manifest.json"]
 
 
-N_FEW = 420
-
-"""Labels of some of the few rows."""
-
-TABLES = ("numbers", "levels and gaps", "sparse", "categories")
-
-
 def test_metrics_count_rows_bytes_passes_and_clusters(here):
     run("job.toml")
     metrics = json.loads(Path("out/metrics.json").read_text())

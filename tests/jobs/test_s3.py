@@ -9,19 +9,16 @@ import dask
 import numpy as np
 import pytest
 import s3fs
-from click.testing import CliRunner
-from helpers import at_night, job_text
+from helpers import at_night, job_text, run
 
 from mdh_dask import RandomProjectionTree, load_model
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.staging import StagedUrl
 from mdh_dask.jobs.state import Fence, new_attempt
 from tests.s3 import s3_in_environment
-
-THREADS = ("--scheduler", "threads")
 
 
 def rows_of_blobs(n=900, d=3):
@@ -46,10 +43,6 @@ def bucket(server):
         fs.rm("bucket", recursive=True)
     fs.mkdir("bucket")
     return "s3://bucket", fs
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
 
 
 # Jobs: their labels and models grow at hidden URLs and are copied when all outputs are complete

@@ -13,6 +13,7 @@ from mdh_dask import (
     HierarchicalKernelMDH,
     HierarchicalMDH,
     KernelKMeans,
+    PCATree,
     QuadraticFeatures,
     RandomProjectionTree,
     continued,
@@ -66,11 +67,14 @@ class TestContinued:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        "first",
-        [DensityTree(), HierarchicalKernelMDH(), KernelKMeans(n_clusters=2), ConsensusClustering(n_trees=3)],
-        ids=lambda model: type(model).__name__,
+        ("first", "lazy"),
+        [
+            (DensityTree(), False),
+            (HierarchicalKernelMDH(starts="pca2"), True),
+            (KernelKMeans(n_clusters=2), True),
+            (ConsensusClustering(n_trees=2, estimator=[PCATree(), DensityTree()]), False),
+        ],
     )
-    @pytest.mark.parametrize("lazy", [False, True])
     def test_models_without_a_tree_of_the_rows_remember_rows_too(self, first, lazy):
         rows = from_array(FIRST, 500) if lazy else FIRST
         alone = type(first)(**first.get_params()).fit(FIRST)

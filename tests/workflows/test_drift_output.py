@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from helpers import run
 
 from mdh_dask import PCATree, RandomProjectionTree, drift, load_model
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.plotting import plot_drift
 from mdh_dask.report import write_report
@@ -43,10 +43,6 @@ def here(model, tmp_path, monkeypatch):
         named = dict(zip(("c", "a", "b"), rows.T)) | {"day": ["monday"] * len(rows)}
         pq.write_table(pa.table(named), f"{name}.parquet")
     return tmp_path
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
 
 
 # Drawn

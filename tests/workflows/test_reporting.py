@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
 from distributed import LocalCluster
+from helpers import run
 from numpy.testing import assert_array_equal
 
 from mdh_dask import RandomProjectionTree, __version__
 from mdh_dask.chunks import reduction
-from mdh_dask.cli import mdh
 from mdh_dask.io import open_rows, write_rows
 
 QUICK = ("--method", "rp", "--n-projections", 20, "--sample-size", 300)
@@ -22,10 +21,6 @@ THREADS = ("--scheduler", "threads")
 def rows_of_blobs():
     y = np.arange(6000) % 3
     return (np.random.default_rng(0).normal(size=(6000, 3)) + 9 * y[:, None]).astype("float32")
-
-
-def run(*args):
-    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
 
 
 def words_of(file):

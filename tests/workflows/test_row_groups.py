@@ -78,17 +78,8 @@ def test_commands_test_groups_as_the_estimator_does_and_do_not_cluster_their_col
     assert "Groups of dependent rows" in (tmp_path / "r.html").read_text()
 
 
-def test_a_job_tests_the_groups_of_its_column(store, tmp_path):
-    folder, model = store
-    job = tmp_path / "job.toml"
-    job.write_text(JOB.format(path=folder / "x.csv", groups="donor", method="rp", parameters="n_projections = 30"))
-    run(job)
-    assert load_model(tmp_path / "m.zarr").n_groups_ == 20
-    np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
-
-
 WITH_GROUPS = [name for name, method in METHODS.items() if "groups" in signature(method.fit).parameters]
-FIRST = ["svc", "density", "consensus", "kernel-mdh", "ensemble"]
+FIRST = ["rp", "svc", "density"]
 
 
 @pytest.mark.slow

@@ -20,8 +20,6 @@ from mdh_dask.io.inputs import open_typed
 from mdh_dask.jobs import run
 from mdh_dask.workflows import fit
 
-EVIL = ['"quotes" & <b>', "<script>alert(1)</script>", "🦜 é\u202e", "long " * 2000]
-
 GOWER = {"feature_map": "gower", "n_projections": 30}
 
 
