@@ -194,3 +194,18 @@ def serving(folder, ranges=True, context=None):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http{'' if context is None else 's'}://127.0.0.1:{server.server_port}", handler.asked
         server.shutdown()
+
+
+def unit(v):
+    return v / np.linalg.norm(v)
+
+
+def hashes(n, seed=0):
+    return np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64)
+
+
+def groups_of_few_rows(n_each, n_columns, seed=0):
+    """Normal groups with means 6.5 standard deviations apart, each of them cut into a cell of its own."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(4), n_each))
+    return rng.normal(size=(4 * n_each, n_columns)) + 4.6 * np.eye(n_columns)[labels], labels

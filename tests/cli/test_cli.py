@@ -67,15 +67,6 @@ def store(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def here(store, tmp_path, monkeypatch):
-    """An empty current folder; the inputs are in the folder ``in`` beside it."""
-    (tmp_path / "in").symlink_to(store)
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path / "out")
-    return tmp_path / "out"
-
-
 # What the commands write and tell
 
 

@@ -5,9 +5,10 @@ from textwrap import dedent
 import pytest
 
 
-def test_unknown_options_are_refused_before_anything_large_is_imported(tmp_path):
+def test_unknown_options_and_keys_of_jobs_are_refused_before_anything_large_is_imported(tmp_path):
     script = """
     import sys
+    from pathlib import Path
     from click.testing import CliRunner
     from mdh_dask.cli import mdh
 
@@ -21,23 +22,9 @@ def test_unknown_options_are_refused_before_anything_large_is_imported(tmp_path)
         "segment --sieve 3 gone.png": "there is no file at gone.png",
     }
 
-    def errors():
-        return [CliRunner().invoke(mdh, command.split()).stderr for command in COMMANDS]
-
-    first = errors()
+    said = [CliRunner().invoke(mdh, command.split()).stderr for command in COMMANDS]
     assert not {"numpy", "sklearn", "numba"} & {*sys.modules}
-    assert all(words in text for words, text in zip(COMMANDS.values(), first)), first
-    """
-    (tmp_path / "x.npy").touch()
-    subprocess.run([sys.executable, "-c", dedent(script)], cwd=tmp_path, check=True)
-
-
-def test_keys_of_jobs_are_refused_before_anything_large_is_imported(tmp_path):
-    script = """
-    import sys
-    from pathlib import Path
-    from click.testing import CliRunner
-    from mdh_dask.cli import mdh
+    assert all(words in text for words, text in zip(COMMANDS.values(), said)), said
 
     JOBS = {
         "[inputs]": "a job file has no key 'inputs' (did you mean 'input'?)",
@@ -53,17 +40,14 @@ def test_keys_of_jobs_are_refused_before_anything_large_is_imported(tmp_path):
     }
     INPUT, OUTPUT = "[input]\\npath = 'x.npy'\\n", "[output]\\nmodel = 'm.zarr'\\n"
 
-    def errors():
-        texts = []
-        for content in JOBS:
-            others = [table for table in (INPUT, OUTPUT) if table[:7] not in content]
-            Path("job.toml").write_text("\\n".join([content, *others]))
-            texts.append(CliRunner().invoke(mdh, ["run", "job.toml"]).stderr)
-        return [text[text.find("job.toml:"):] for text in texts]
-
-    first = errors()
+    said = []
+    for content in JOBS:
+        others = [table for table in (INPUT, OUTPUT) if table[:7] not in content]
+        Path("job.toml").write_text("\\n".join([content, *others]))
+        text = CliRunner().invoke(mdh, ["run", "job.toml"]).stderr
+        said.append(text[text.find("job.toml:"):])
     assert not {"dask.array", "sklearn", "numba"} & {*sys.modules}
-    assert all(words in text for words, text in zip(JOBS.values(), first)), first
+    assert all(words in text for words, text in zip(JOBS.values(), said)), said
     """
     (tmp_path / "x.npy").touch()
     subprocess.run([sys.executable, "-c", dedent(script)], cwd=tmp_path, check=True)

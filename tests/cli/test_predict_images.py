@@ -56,13 +56,6 @@ def store(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def here(store, tmp_path, monkeypatch):
-    (tmp_path / "in").symlink_to(store)
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path / "out")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "image"), in_turns(["bands", "columns"], ["beach.png", "night.png", "beach.tif"]))
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):

@@ -48,15 +48,6 @@ def store(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def here(store, tmp_path, monkeypatch):
-    """An empty current folder; the images are in the folder ``in`` beside it."""
-    (tmp_path / "in").symlink_to(store)
-    (tmp_path / "out").mkdir()
-    monkeypatch.chdir(tmp_path / "out")
-    return tmp_path / "out"
-
-
 def labels_of(path="l.zarr"):
     return zarr.open_array(path, mode="r")[:]
 

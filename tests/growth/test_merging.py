@@ -6,7 +6,7 @@ from itertools import pairwise
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import at_night
+from helpers import at_night, groups_of_few_rows, hashes
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
@@ -34,10 +34,6 @@ CLOUDS = {
     "Student-t(3)": lambda rng: rng.standard_t(3, size=(300, 2)),
     "banana": lambda rng: (g := rng.normal(size=(300, 2))) + np.column_stack([np.zeros(300), g[:, 0] ** 2]),
 }
-
-
-def hashes(n, seed=0):
-    return np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64)
 
 
 def stripes(n, gap, seed=0):
@@ -185,13 +181,6 @@ def test_cells_are_found_and_merged_with_one_thread_of_blas(module, step, monkey
         merge_cells(rows, hashes(400), cell, 16)
         DensityTree().fit(np.random.default_rng(0).normal(size=(200, 10)))
     assert {*found} == {1}
-
-
-def groups_of_few_rows(n_each, n_columns, seed=0):
-    """Normal groups with means 6.5 standard deviations apart, each of them cut into a cell of its own."""
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.repeat(np.arange(4), n_each))
-    return rng.normal(size=(4 * n_each, n_columns)) + 4.6 * np.eye(n_columns)[labels], labels
 
 
 @pytest.mark.parametrize(("n_each", "n_columns"), [(30, 10), (40, 20), (60, 40)])

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference_mdh
+from helpers import unit
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -24,10 +25,6 @@ UNSCALED = Standardiser(np.zeros(2), np.ones(2))
 
 def nmi(groups, labels):
     return normalized_mutual_information(contingency_table(groups, labels))
-
-
-def unit(v):
-    return v / np.linalg.norm(v)
 
 
 def densities(tree):

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
+from helpers import hashes
 from numpy.testing import assert_array_equal
 
 from mdh_dask.growth.passes import Sample
 from mdh_dask.growth.ties import with_drawn_scales, without_ties
 from mdh_dask.valleys.merging import merge_cells
-
-
-def hashes(n, seed=0):
-    return np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64)
 
 
 def ratings(n, n_columns, seed):

@@ -3,17 +3,13 @@
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import best_separator
+from helpers import best_separator, unit
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask.projections.labelled import labelled_hyperplane
 from mdh_dask.projections.pursuit import Labels, PenalisedDensity
-
-
-def unit(v):
-    return v / np.linalg.norm(v)
 
 
 def made_index(seed, n, d, n_labelled, gamma, epsilon=1 - 1e-6):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import DEGENERATE_ROWS, at_night, best_separator, in_turns
+from helpers import DEGENERATE_ROWS, at_night, best_separator, in_turns, unit
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -33,10 +33,6 @@ def made_rows(seed, n, d, gap=3.0):
     centres *= gap / np.linalg.norm(centres)
     rows = rng.normal(size=(n, d)) + rng.integers(0, rng.integers(2, 4), n)[:, None] * centres
     return rows / rows.std(axis=0)
-
-
-def unit(v):
-    return v / np.linalg.norm(v)
 
 
 def hyperplane(rows, start, bandwidth=None, alpha_max=1.5):

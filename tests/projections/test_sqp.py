@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_mdh
-from helpers import DEGENERATE_ROWS, at_night, in_turns
+from helpers import DEGENERATE_ROWS, at_night, in_turns, unit
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
@@ -20,10 +20,6 @@ def clouds(seed, n, d, gap=3.0):
     rng = np.random.default_rng(seed)
     centres = gap * rng.normal(size=(rng.integers(1, 5), d))
     return rng.normal(size=(n, d)) * rng.uniform(0.5, 2, d) + centres[rng.integers(0, len(centres), n)]
-
-
-def unit(v):
-    return v / np.linalg.norm(v)
 
 
 def density(rows, direction, offsets, h):

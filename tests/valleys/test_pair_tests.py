@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import reference_density_tree
+from helpers import groups_of_few_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
@@ -56,13 +57,6 @@ def stripes(n, gap, seed=0):
     upper = rng.integers(2, size=n)
     rows[:, 1] += gap * upper
     return rows, upper
-
-
-def groups_of_few_rows(n_each, n_columns, seed=0):
-    """Normal groups with means 6.5 standard deviations apart, each of them cut into a cell of its own."""
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.repeat(np.arange(4), n_each))
-    return rng.normal(size=(4 * n_each, n_columns)) + 4.6 * np.eye(n_columns)[labels], labels
 
 
 def squares(one, other):
