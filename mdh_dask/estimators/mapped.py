@@ -107,11 +107,6 @@ class Mapped(RowValues):
     map_settings: ClassVar[dict[str, Any]] = {}
     """Settings of maps that are given by name."""
 
-    @property
-    def _takes_wide(self) -> bool:
-        """Return whether a feature map may be chosen for sparse rows of many columns."""
-        return "feature_map" in self._get_param_names()
-
     def _learn(self, rows: RowArray, seed: int) -> int:
         """Set the state and return the number of passes over the rows."""
         self.feature_map_ = self._new_feature_map(seed)
@@ -160,7 +155,7 @@ class Mapped(RowValues):
     @property
     def takes_sparse(self) -> bool:
         """Return whether rows are mapped without becoming dense, and only their features are clustered."""
-        if not self._takes_wide or getattr(self, "merge", False):
+        if "feature_map" not in self._get_param_names() or getattr(self, "merge", False):
             return False
         new = self._new_feature_map(seed=0)
         return new is None or new.takes_sparse  # None becomes the map for sparse rows

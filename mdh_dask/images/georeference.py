@@ -56,16 +56,12 @@ def of_tags(tags: Mapping[str, Any], view: View = AS_STORED) -> dict[str, Any]:
     is_node = tags.get("GTRasterTypeGeoKey") == POINT
     code = int(tags.get("ProjectedCSTypeGeoKey", tags.get("GeographicTypeGeoKey", USER_DEFINED)))
     crs = {} if code == USER_DEFINED else {"proj:code": f"EPSG:{code}"}
-    attributes = _attributes(_transform(tags), crs, is_node)
+    attributes = attributes_of(_transform(tags), crs, is_node)
     return moved({"geotiff": {name: _plain(value) for name, value in tags.items()}, **attributes}, view)
 
 
-def placed_by(transform: Sequence[float], wkt: str) -> dict[str, Any]:
+def attributes_of(transform: Sequence[float] | None, crs: Mapping[str, Any], is_node: bool = False) -> dict[str, Any]:
     """Return the attributes of an image by its transform and coordinate system."""
-    return _attributes(transform, {"proj:wkt2": wkt})
-
-
-def _attributes(transform: Sequence[float] | None, crs: Mapping[str, Any], is_node: bool = False) -> dict[str, Any]:
     place = {} if transform is None else {
         "spatial:dimensions": ["y", "x"],
         "spatial:transform_type": "affine",
@@ -176,7 +172,7 @@ def in_group(group: zarr.Group, attributes: Mapping[str, Any], dims: tuple[str, 
     if "spatial:transform" in found:
         return {**found, **crs}
     transform = _of_coordinates([_coordinates(group, name) for name in dims], _of_gdal(about.get("GeoTransform")))
-    return _attributes(transform, crs) if crs or transform else {}
+    return attributes_of(transform, crs) if crs or transform else {}
 
 
 def image_in(group: zarr.Group, level: int = 0) -> tuple[str, bool]:

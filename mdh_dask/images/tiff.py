@@ -14,7 +14,7 @@ from .._process import needed
 from .._typing import AnyArray
 from ..io.paths import filesystem, local_path, naming, open_parts
 from ..io.rows import StoredArray
-from .georeference import GEO_TAGS, of_tags, placed_by
+from .georeference import GEO_TAGS, attributes_of, of_tags
 from .image import AS_STORED, Block, Image, View
 from .validity import Validity
 
@@ -254,7 +254,7 @@ def warped(image: Image, crs: str) -> Image:
         affine, width, height = warp.aligned_target(affine, width, height, (affine.a, -affine.e))
     source = Warped(image.path, target.to_wkt(), affine[:6], (height, width, image.shape[2]), image.source.dtype)
     rule = replace(image.validity or Validity(), alpha=True, mask=None)
-    place = placed_by(affine[:6], target.to_wkt())
+    place = attributes_of(affine[:6], {"proj:wkt2": target.to_wkt()})
     return replace(image, source=source, chunks=(TILE, TILE), georeference=place, geo_tags=(), validity=rule)
 
 

@@ -45,11 +45,6 @@ class Validity:
     mask: Any = None
     """One band as a source, zero where there are no data."""
 
-    @property
-    def needs_pixels(self) -> bool:
-        """Return whether pixels must be read, and not only the mask."""
-        return bool(self.nodata) or self.nan or self.alpha
-
 
 class OpenPixels(NamedTuple):
     """Pixels that are ready to be read, with the rule by which they hold data."""
@@ -121,7 +116,8 @@ class OpenPixels(NamedTuple):
 
     def valid(self, block: Block) -> Booleans:
         """Return which pixels of a block hold data, and read no more than that takes."""
-        if self.validity is not None and not self.validity.needs_pixels:
+        rule = self.validity
+        if rule is not None and not (rule.nodata or rule.nan or rule.alpha):  # only a mask
             return np.asarray(self.mask[block][..., 0] != 0)
         pixels, valid = self._stored(block)
         return np.ones(pixels.shape[:2], bool) if valid is None else valid

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import AnyArray, Booleans, Floats
+from .._typing import AnyArray, Floats
 from .._words import full_count
 from ..support_vectors.dual import SLACK
 from .parts import GREY, INK, check_drawn, new_axes, new_figure, state_in
@@ -158,15 +158,11 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
 def _mark_choice(panels: AnyArray, sweep: AnyArray, columns: Sequence[str]) -> None:
     chosen = sweep[sweep["chosen"]][0]
     steps = np.sort(sweep[sweep["outliers"] == chosen["outliers"]], order="width")
-    splits = steps["width"][1:][_changes(steps["n_clusters"])]
+    splits = steps["width"][1:][np.diff(steps["n_clusters"]) != 0]
     for ax, column in zip(panels, columns):
         for width in splits:
             ax.axvline(width, color=GREY, lw=0.7, ls=":", zorder=0)
         ax.plot(chosen["width"], chosen[column], "*", color=INK, ms=11, zorder=4)
-
-
-def _changes(numbers: AnyArray) -> Booleans:
-    return np.diff(numbers) != 0
 
 
 def _limits(column: Floats, reach: float) -> tuple[float, float]:

@@ -44,11 +44,6 @@ class Reading:
     reproject: str | None = None
     """A coordinate system in which an image is seen; see `open_image`."""
 
-    @property
-    def is_of_image(self) -> bool:
-        """Return whether an option is for images only."""
-        return any((self.axes, self.index, self.nodata is not None, self.mask))
-
     def table(self, path: str, typed: bool = False) -> Table | TypedTable:
         """Open rows, with typed columns if asked for or some are dates, and log their shape and dtype."""
         typed = typed or inputs.has_dates(path, self.columns)
@@ -96,7 +91,7 @@ def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> d
 
     Typed columns are coded by the levels of the model, and missing values replaced as it says.
     """
-    if reading.is_of_image:
+    if any((reading.axes, reading.index, reading.nodata is not None, reading.mask)):
         raise SettingError(
             f"{model} was fitted to rows, and not to an image: leave out axes=... and index=..., "
             "nodata=... and mask=..."
