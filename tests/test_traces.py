@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from mdh_dask import RandomProjectionTree, jobs
-from mdh_dask._traces import traced
+from mdh_dask._journal import traced
 
 ROWS = np.random.default_rng(0).normal(size=(900, 3)) + np.repeat([[0], [9], [18]], 300, axis=0)
 

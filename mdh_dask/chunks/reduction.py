@@ -19,10 +19,9 @@ from dask.highlevelgraph import HighLevelGraph
 from dask.system import CPU_COUNT
 from dask.utils import ensure_dict
 
-from .._journal import current_journal
+from .._journal import current_journal, in_dashboard, traced
 from .._sparse import parts_of
 from .._storable import storable
-from .._traces import in_dashboard, traced
 from .._typing import AnyArray, RowArray
 from .layout import check_lengths, follow_chunks, is_dask
 from .mapping import ROWS_OF_A_THREAD, as_node, work_through
@@ -127,7 +126,7 @@ def reduce_rows(
         Dask arrays have one block of columns.
     progress: returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy
         input.
-    name: name of the pass in the dashboard and in traces, see `mdh_dask._traces`; by default that of the statistic.
+    name: name of the pass in the dashboard and in traces, see `mdh_dask._journal`; by default that of the statistic.
     Returns ``statistic.finalise`` of the state of all rows, computed by the current Dask scheduler.
     """
     check_lengths(arrays)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._numbering import largest_first
 from .._typing import Floats, Integers
+from ..tree.clusters import largest_first
 
 
 def clusters_of(

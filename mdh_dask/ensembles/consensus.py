@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 
 from .._jit.sums import count_votes
-from .._numbering import largest_first
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
+from ..tree.clusters import largest_first
 from .average_linkage import join
 from .votes import NO_LABEL, Votes
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._numbering import largest_first
 from .._typing import AnyArray, Floats, Integers
+from ..tree.clusters import largest_first
 from .average_linkage import Joined, join
 from .consensus import shares_of
 from .mixture import Tuples, words_of_labels

@@ -13,9 +13,9 @@ from sklearn.base import ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._journal import traced
 from .._sparse import sources
 from .._state import State
-from .._traces import traced
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import one_bar
 from ..growth.exemplars import Exemplars

@@ -1,27 +1,87 @@
 """The one runner of jobs, which may be killed at any moment and run again, and the check of a job without a run."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from .._fields import JobError
-from .._journal import keeping
+from .._journal import keeping, traced
 from .._locations import HIDDEN
-from .._traces import traced
 from .._words import full_count
 from ..chunks import holds_compact
 from ..clusters.kinds import CLUSTERS
 from ..io.journal import FolderJournal
 from ..io.locks import locked
-from ..workflows.estimates import Estimate, format_bytes, is_known
-from ..workflows.outputs import check_folder
+from ..workflows.facts import Estimate, format_bytes, is_known
+from ..workflows.outputs import check_folder, check_writable
 from .inputs import Input
 from .job import Job
 from .manifests import commit_of, manifest_of, metrics_of, write_json
-from .night import ScheduledRun
 from .outputs import JobOutputs, is_there
 from .state import ATTEMPT, FINISHED, LOCK, PASSES, READY, Fence, Work, about_job, name_of, new_attempt
-from .steps import Run
+
+if TYPE_CHECKING:
+    from .night import ScheduledRun
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Run:
+    """A run of a job, begun by `run_job`: a subclass says what it makes, and checks."""
+
+    job: Job
+    work: Work
+    outputs: Any
+    progress: bool = False
+    opened: Any = field(init=False)
+    """Set once the outputs are checked."""
+    fence: Fence = field(init=False)
+    """Set once the run is the latest attempt."""
+
+    def check(self) -> None:
+        """Raise an error if an output cannot be written, or overlaps with another path of the job."""
+        check_writable(str(self.job.work))
+        self.outputs.check(*self.job.inputs(), str(self.job.work), str(self.job.path))
+
+    def begins_anew(self, about: dict[str, Any]) -> bool:
+        """Return whether the job has changed since it began; it may replace the outputs that it made itself.
+
+        Raises a JobError if `on_change` does not allow that.
+        """
+        if not (found := self.work.changes(about)):
+            self.outputs = replace(self.outputs, own=tuple(self.work.replaces()))
+            return False
+        if self.job.run["on_change"] == "error":
+            self.work.check(about)
+        logger.info("the job begins anew: %s", "; ".join(found))
+        self.outputs = replace(self.outputs, own=tuple(self.work.made()))
+        return True
+
+    def is_ready(self) -> bool:
+        """Return whether all outputs are complete, so that they only need to be published."""
+        return self.work.manifest(READY) is not None
+
+    def begin(self, about: dict[str, Any], anew: bool) -> None:
+        """Record a new attempt; if the job begins anew, remove the earlier work."""
+        self.work.begin(about, self.fence.attempt, self.outputs.replaceable(), anew)
+        if anew:
+            self.work.clear()
+
+    def end(self) -> None:
+        """Do what follows the publication."""
+
+    @contextmanager
+    def staging(self, outputs: JobOutputs, name: str) -> Iterator[JobOutputs]:
+        """Yield the outputs of a step at their staging paths, where an earlier attempt may have begun them.
+
+        `name` differs for steps with other results.
+        """
+        with outputs.growing(name, self.fence) as growing:
+            yield growing
+            self.fence.check()
 
 
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
@@ -52,6 +112,8 @@ def run_of(job: Job, overwrite: bool = False, progress: bool = False) -> "InputR
     """Return the run of a job, with permission to replace existing outputs if `overwrite`."""
     outputs = job.outputs(overwrite=overwrite or job.run["overwrite"])
     if job.input["kind"] == "scenes":
+        from .night import ScheduledRun
+
         return ScheduledRun(job, Work(job.work), outputs, progress)
     return InputRun(job, Work(job.work), outputs, progress)
 

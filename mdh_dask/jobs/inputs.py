@@ -24,7 +24,7 @@ from ..io.inputs import Table, TypedTable
 from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, FitResult, fit_rows
-from ..workflows.estimates import Estimate, estimate
+from ..workflows.facts import Estimate, estimate
 from ..workflows.pixels import PixelOptions, columns_of, segment_image
 from ..workflows.reading import Reading
 from ..workflows.row_files import StoredBeside

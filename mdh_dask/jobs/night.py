@@ -12,10 +12,9 @@ from time import perf_counter
 from typing import Any
 
 from .._errors import ContentsError
-from .._journal import keeping
+from .._journal import keeping, traced
 from .._locations import stored
 from .._state import ComparedState
-from .._traces import traced
 from .._words import full_count
 from ..chunks import announced
 from ..estimators.drift import drift
@@ -30,15 +29,15 @@ from ..images.validity import NoDataError
 from ..io import codec
 from ..io.journal import FolderJournal
 from ..summaries.drift import novelty_of
-from ..workflows.estimates import Estimate, telling_of_memory
+from ..workflows.facts import Estimate, telling_of_memory
 from ..workflows.pixels import describe, labelled, sizes_of
 from ..workflows.scenes import fit_scenes
+from ._run import Run
 from .ledger import LEDGER, Ledger
 from .manifests import crs_of, moved, write_night
 from .night_scenes import Damaged, NightImages, checked_outputs, new_scenes
 from .outputs import JobOutputs, checksum_of
 from .state import FINISHED, PASSES, code_digest, now, wanted_of
-from .steps import Run
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from scipy.spatial import cKDTree
 
 from .._jit.components import root_of, unite
 from .._jit.contours import ascend, lowest_along, unite_inside
-from .._numbering import largest_first
 from .._typing import Booleans, Floats, Integers
+from ..tree.clusters import largest_first
 from .adjacency import STEP, Links, nearest_graph, points_between
 from .dual import SLACK, Sphere
 from .thesis import COMPARED_GRAPHS

@@ -5,13 +5,27 @@ Each leaf is a cluster, unless leaves were merged after growing.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from .._fields import nearest
-from .._numbering import largest_first
 from .._typing import AnyArray, Booleans, Floats, Integers
+
+
+def largest_first(n_rows: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return the numbers of clusters by their numbers of rows: 0 for the largest, the first of equal ones.
+
+    Examples
+    --------
+    >>> largest_first(np.array([5, 9, 5, 7]))
+    array([2, 0, 3, 1])
+    """
+    number = np.empty(np.size(n_rows), dtype=np.int64)
+    number[np.argsort(-np.asarray(n_rows), kind="stable")] = np.arange(np.size(n_rows))
+    return number
+
 
 if TYPE_CHECKING:
     from .structure import Tree

@@ -27,8 +27,7 @@ from ..io.parquet import is_label_table, label_table
 from ..io.writing import write_companion
 from ..report import write_report
 from ..summaries.columns import columns_in_words
-from .estimates import telling_of_memory
-from .facts import facts_of, input_of
+from .facts import facts_of, input_of, telling_of_memory
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
 from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside, check_ids

@@ -25,8 +25,7 @@ from ..io.staging import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster, check_confidence, write_labels
-from .estimates import telling_of_memory
-from .facts import input_of
+from .facts import input_of, telling_of_memory
 from .outputs import Outputs, check_separate, check_writable
 from .pixels import describe, labelled
 from .reading import (

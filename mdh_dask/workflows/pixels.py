@@ -42,8 +42,7 @@ from ..report import Segments, write_report
 from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles
 from ._fit import Cluster, FitResult
-from .estimates import telling_of_memory
-from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of
+from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of, telling_of_memory
 from .outputs import Outputs, link_between
 from .row_files import check_groups
 

@@ -20,7 +20,7 @@ from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
 from ..io.commits import together
 from ._fit import Cluster
-from .estimates import telling_of_memory
+from .facts import telling_of_memory
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
 from .pixels import (
