@@ -24,21 +24,14 @@ logger = logging.getLogger(__name__)
 @storable
 @dataclass(frozen=True)
 class MissingValues:
-    """The missing values among the rows of `fit`.
-
-    Parameters
-    ----------
-    n_missing : array of shape (n_features,), int64
-        Number of missing values of every column.
-    n_incomplete : int
-        Number of rows with missing values.
-    fill : array of shape (n_features,), float64
-        Means that replace missing values, of all values that are not missing.
-    """
+    """The missing values among the rows of `fit`."""
 
     n_missing: Integers
+    """Number of missing values of every column, shape (n_features,), int64."""
     n_incomplete: int
+    """Number of rows with missing values."""
     fill: Floats
+    """Means that replace missing values, of all values that are not missing, shape (n_features,), float64."""
 
     def check_columns(self, n_columns: int) -> None:
         """Raise a ValueError unless these can be the missing values of so many columns."""

@@ -17,23 +17,6 @@ from .validity import Nodata
 class PixelColumns:
     """The columns of an image's rows.
 
-    Parameters
-    ----------
-    n_bands : int
-    features : Features
-    axes : str, optional
-        The image's axes as given by the user; see `open_image`.
-    nodata : float or "none", optional
-        The value of pixels without data as given by the user.
-    bands : tuple of str, optional
-        Names of the bands, by which those of other images are found.
-    tiles : Tiles, optional
-        Those on which the model was tested.
-    dequantise : str, optional
-        Values that stored numbers become, as given by the user; see `open_image`.
-    snapshots : tuple of str, optional
-        Snapshots of Icechunk repositories to which the model was fitted.
-
     Examples
     --------
     >>> columns = PixelColumns(3, Features(window=5), axes="cyx")
@@ -45,10 +28,15 @@ class PixelColumns:
     features: Features
     axes: str | None = None
     nodata: Nodata = None
+    """Both as given by the user; see `open_image`."""
     bands: tuple[str, ...] | None = None
+    """Names of the bands, by which those of other images are found."""
     tiles: Tiles | None = None
+    """Those on which the model was tested."""
     dequantise: Dequantise | None = None
+    """Values that stored numbers become, as given by the user; see `open_image`."""
     snapshots: tuple[str, ...] | None = None
+    """Snapshots of Icechunk repositories to which the model was fitted."""
 
     def of(self, image: Image, model: object) -> Image:
         """Return an image with the bands of a model, found by their names if both have some; `model` is its name."""
@@ -65,13 +53,7 @@ class PixelColumns:
             raise ValueError(f"expected {n_columns} pixel columns, with as many factors or none; got {own}: {factors}")
 
     def check_image(self, image: Image, model: object) -> None:
-        """Raise an error unless an image has as many bands as a model was fitted to; `model` is its name.
-
-        Raises
-        ------
-        ValueError
-            If the number of bands differs.
-        """
+        """Raise an error unless an image has as many bands as a model was fitted to; `model` is its name."""
         if image.shape[2] != self.n_bands:
             raise ValueError(
                 f"expected an image of {self.n_bands} bands, as {model} was fitted to; got {image.shape[2]} in "

@@ -101,54 +101,36 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Image:
-    """An image that is open but not read.
-
-    Parameters
-    ----------
-    source : Source
-        Source of the pixels.
-    path : str
-    kind : str
-        ``"PNG"`` and other kinds of pictures, ``"TIFF"``, ``"OME-Zarr"`` or ``"Zarr"``.
-    chunks : tuple of int
-        Lines and columns that are stored together.
-    georeference : mapping of str to JSON
-        Georeference as attributes of a Zarr array; empty if unknown.
-    multiscale : Multiscale, optional
-        Metadata of lines and columns for OME-Zarr.
-    axes : str, optional
-        The axes as given by the user.
-    validity : Validity, optional
-        Which pixels hold data; all by default.
-    n_valid : array of int, optional
-        Pixels with data on each line of each panel, in the order of rows, once `counted` has counted them.
-    geo_tags : tuple of tuple
-        The tags of a GeoTIFF that place it, as tifffile writes them.
-    bands : tuple of str
-        Names of the bands; empty if unknown.
-    view : tuple of float
-        Where the image with these `geo_tags` has the pixels of this one, an overview or one whose lines are read from
-        the last to the first.
-    snapshot : str
-        The snapshot of an Icechunk repository at which it is read; empty for others.
-    quantisation : Quantisation, optional
-        How stored numbers become pixels; as they are by default.
-    """
+    """An image that is open but not read."""
 
     source: Source
+    """Source of the pixels."""
     path: str
     kind: str
+    """``"PNG"`` and other kinds of pictures, ``"TIFF"``, ``"OME-Zarr"`` or ``"Zarr"``."""
     chunks: tuple[int, int]
+    """Lines and columns that are stored together."""
     georeference: Mapping[str, Any] = field(default_factory=dict)
+    """Georeference as attributes of a Zarr array; empty if unknown."""
     multiscale: Multiscale | None = None
+    """Metadata of lines and columns for OME-Zarr."""
     axes: str | None = None
+    """The axes as given by the user."""
     validity: Validity | None = None
+    """Which pixels hold data; all by default."""
     n_valid: Integers | None = field(default=None, repr=False, compare=False)
+    """Pixels with data on each line of each panel, in the order of rows, once `counted` has counted them."""
     geo_tags: tuple[tuple[Any, ...], ...] = field(default=(), repr=False)
+    """The tags of a GeoTIFF that place it, as tifffile writes them."""
     bands: tuple[str, ...] = ()
+    """Names of the bands; empty if unknown."""
     view: View = AS_STORED
+    """Where the image with these `geo_tags` has the pixels of this one, an overview or one whose lines are read from
+    the last to the first."""
     quantisation: Quantisation | None = None
+    """How stored numbers become pixels; as they are by default."""
     snapshot: str = ""
+    """The snapshot of an Icechunk repository at which it is read; empty for others."""
 
     @property
     def shape(self) -> tuple[int, int, int]:

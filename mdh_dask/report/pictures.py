@@ -40,18 +40,12 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Segments:
-    """Pictures of an image and of its segments.
-
-    Parameters
-    ----------
-    images : mapping of str to bytes
-        PNG or JPEG images of one shape and their captions.
-    masks : sequence of bytes
-        For each cluster a PNG that hides all others, which lies over the images while the cluster is lit up; or none.
-    """
+    """Pictures of an image and of its segments."""
 
     images: Mapping[str, bytes]
+    """PNG or JPEG images of one shape by their captions."""
     masks: Sequence[bytes] = ()
+    """For each cluster a PNG that hides all others, which lies over the images while the cluster is lit up; or none."""
 
 
 def all_embedded(images: Mapping[str, bytes | str | PathLike[str]]) -> dict[str, str]:
