@@ -37,11 +37,8 @@ class Field:
 
 def text(expected: str, required: bool = False, is_path: bool = False) -> Field:
     """Return the field of a non-empty string that is valid as a path."""
-
-    def accepts(value: Any) -> bool:
-        return isinstance(value, str) and bool(value) and "\0" not in value
-
-    return Field(expected, accepts, required=required, is_path=is_path)
+    return Field(expected, lambda value: isinstance(value, str) and bool(value) and "\0" not in value,
+                 required=required, is_path=is_path)  # fmt: skip
 
 
 def paths_of(fields: Mapping[str, Field]) -> list[str]:
@@ -72,11 +69,8 @@ def share(default: float | None = None) -> Field:
 
 def positive(default: float | None = None) -> Field:
     """Return the field of a finite number above zero."""
-
-    def accepts(value: Any) -> bool:
-        return type(value) in (int, float) and 0 < value < math.inf
-
-    return Field("a number above 0", accepts, default=default)
+    return Field("a number above 0", lambda value: type(value) in (int, float) and 0 < value < math.inf,
+                 default=default)  # fmt: skip
 
 
 def either(options: Iterable[str]) -> str:
