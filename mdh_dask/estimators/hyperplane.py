@@ -45,9 +45,7 @@ class MinimumDensityHyperplane(DivisiveTree):
         With more columns or features than this, at least 2, hyperplanes are pursued in the span of this many principal
         components and of the starts; None to search all directions, as ``starts="pca2"`` and ``"random"`` always do.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
-        Rule for the bandwidth of the densities that place the hyperplane: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``,
-        ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or the second with the standard deviation along the first principal
-        component; a number replaces the factor of the first.
+        Rule for the bandwidth of the densities that place the hyperplane; see `DivisiveClustering`.
     refine : bool
         Whether to turn the hyperplane to minimise the density of all rows on it, in up to five more passes.
     solver : {"pursuit", "sqp"}

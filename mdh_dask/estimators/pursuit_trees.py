@@ -98,9 +98,7 @@ class DePDDP(DivisiveTree):
     Parameters
     ----------
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
-        Rule for the bandwidth: ``1.06 sd n^(-1/5)``, ``0.9 sd n^(-1/5)``, ``0.9 min(sd, IQR / 1.35) n^(-1/5)``, or
-        the second with the standard deviation along the branch's first principal component; a number replaces the
-        factor of the first.
+        Rule for the bandwidth; see `DivisiveClustering`.
 
     Notes
     -----

@@ -44,8 +44,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         Labelled rows nearer to the hyperplane than this many bandwidths have a penalty, even on their side; 0 in the
         paper.
     bandwidth : {"normal", "multimodal", "silverman", "principal"} or float
-        Rule for the bandwidth of the pursuit, from the projections on the first principal component, and for that of
-        the drawn densities; a number is the factor of ``sd n^(-1/5)``.
+        Rule for the bandwidth of the pursuit, from the projections on the first principal component, and of densities.
     alpha_max : float
         Hyperplanes beyond this many standard deviations from the mean are penalised; 0.9 in the paper.
     max_labelled : int
