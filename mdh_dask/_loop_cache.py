@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import llvmlite
@@ -144,35 +145,12 @@ class LoopFiles:
         """Do nothing, as files are never out of date."""
 
 
-class _Locator(caching._CacheLocator):  # type: ignore[misc, unused-ignore]
-    """The locator that numba asks for the folder of a cache."""
-
-    def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
-        self._folder, self._py_file = folder, loop.__code__.co_filename
-
-    def ensure_cache_path(self) -> None:
-        pass
-
-    def get_cache_path(self) -> str:
-        return str(self._folder)
-
-    def get_source_stamp(self) -> str:
-        return ""
-
-    def get_disambiguator(self) -> str:
-        return ""
-
-    @classmethod
-    def from_function(cls, *_: Any) -> None:
-        return None
-
-
 class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc, unused-ignore]
     """Numba's serialisation of a compiled loop."""
 
-    def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
+    def __init__(self, loop: Callable[..., Any]) -> None:
         self._lineno = loop.__code__.co_firstlineno
-        self._locator = _Locator(folder, loop)
+        self._locator = SimpleNamespace(_py_file=loop.__code__.co_filename, ensure_cache_path=lambda: None)
         self._filename_base = f"{loop.__module__.rpartition('.')[2]}.{loop.__qualname__}"
 
 
@@ -181,7 +159,7 @@ class LoopCache(caching.FunctionCache):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, folder: Path, loop: Callable[..., Any]) -> None:
         self._name, self._py_func = repr(loop), loop
-        self._impl = _Implementation(folder, loop)
+        self._impl = _Implementation(loop)
         self._cache_path = str(folder)
         self._cache_file = LoopFiles(folder, self._impl.filename_base)
         self.enable()

@@ -70,7 +70,14 @@ def start_cluster(kind: str = "local", **settings: Any) -> AbstractContextManage
     Returns
     -------
     context manager
-        Its value describes the cluster. Whatever it starts ends with it. Settings are checked before.
+        Its value describes the cluster. Whatever it starts ends with it.
+
+    Raises
+    ------
+    ValueError
+        If a setting is unknown or invalid; before anything is started.
+    ModuleNotFoundError
+        If the package for that kind is missing.
 
     Examples
     --------

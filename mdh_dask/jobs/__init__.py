@@ -73,12 +73,26 @@ def run(
 def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, Any] | None = None) -> str:
     r"""Check a job file and its input without computing, and estimate what the job needs.
 
-    Parameters and errors are those of `run`.
+    Parameters
+    ----------
+    path : str or Path
+        The job file, in TOML.
+    overwrite : bool, default=False
+        Whether to replace existing outputs that the job has not made itself.
+    cluster : mapping, optional
+        Replaces the table ``[cluster]`` of the file.
 
     Returns
     -------
     str
         Lines on the input, the method, the cluster, the outputs, and the passes, tasks and memory.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file or the input is missing.
+    JobError
+        If the file is invalid, or it or its input has changed since the job began; a `ValueError`.
 
     Examples
     --------
