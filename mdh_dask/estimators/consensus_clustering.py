@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._journal import keeping
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count
-from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together
+from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together, work_through
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import found_by, most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
@@ -110,7 +110,8 @@ class ConsensusClustering(InGroups):
     all rows: of more than 65,536, a random sample, of fewer if the trees have more than 64 leaves in all. The 2048
     tuples with the most rows are joined. With votes, the contingency tables of all pairs of trees are counted instead,
     from which the result follows exactly. Trees of a precomputed kernel take separate passes. The driver and one worker
-    hold the first sample, which the trees share, and the fresh samples of all trees of hyperplanes.
+    hold the first sample, which the trees share, and the fresh samples of all trees of hyperplanes. The trees that grow
+    on the sample do so on the threads of the driver.
 
     References
     ----------
@@ -220,10 +221,21 @@ class ConsensusClustering(InGroups):
         self, members: Members, rows: RowArray, seed: int, announce: Announce, n_passes: int = 0
     ) -> int:
         """Grow the trees that take passes of their own, set the state, and return the number of passes."""
-        for own, s in members:
-            if not joins(own):
-                own._parts = self._parts
-                n_passes += own._learn(rows, s)
+        others = [(own, s) for own, s in members if not joins(own)]
+        taken: list[int] = []
+
+        def learn(member: tuple[Member, int]) -> tuple[()]:
+            own, s = member
+            own._parts = self._parts
+            taken.append(own._learn(rows, s))
+            return ()
+
+        if self._sample is None:  # a journal expects passes in their order
+            for member in others:
+                learn(member)
+        else:
+            work_through(learn, others)
+        n_passes += sum(taken)
         self._grown: tuple[MemberState, ...] = tuple(own.state_ for own, _ in members)
         return self._settle(seed, merge_chunks(rows), announce, n_passes)
 
