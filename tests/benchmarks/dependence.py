@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -176,19 +177,22 @@ def run(
     cells: Path | None = None,
     n_jobs: int = 2,
     n_rows: int = 1_000_000,
+    budget: float = inf,
 ) -> Iterator[Table]:
     """Fit rows that depend on each other by rows and by groups, each seed drawing them; see `run_cells` for `cells`.
 
-    `n_rows` are swept to compare the time of counts in parts and in halves.
+    `n_rows` are swept to compare the time of counts in parts and in halves. Fits begin for `budget` seconds; lines that
+    lack one are left out.
     """
     if unknown := sorted({*methods} - {*METHODS}):
         raise ValueError(f"expected methods among {', '.join(METHODS)}; got {', '.join(unknown)}")
     lines = [*product([*CLOUDS, *CLUSTERS], methods)]
     keys = [(*line, seed, way) for seed in range(n_seeds) for line in lines for way in _ways(*line)]
-    of_key = dict(zip(keys, run_cells(_fit, keys, cells, n_jobs)))
+    of_key = dict(zip(keys, run_cells(_fit, keys, cells, n_jobs, budget)))
+    whole = lambda *line: all(of_key[*line, *rest] for rest in product(range(n_seeds), _ways(*line)))  # noqa: E731
     of_line = lambda *line: np.array([of_key[*line[:2], seed, line[2]] for seed in range(n_seeds)]).T  # noqa: E731
     nulls = []
-    for cloud, method in product(CLOUDS, methods):
+    for cloud, method in filter(lambda line: whole(*line), product(CLOUDS, methods)):
         found = [of_line(cloud, method, way)[0] for way in _ways(cloud, method)]
         share = float((found[0] > 1).mean())
         alone = (float((found[1] > 1).mean()), int(found[1].max())) if len(found) > 1 else ("-", "-")
@@ -197,7 +201,7 @@ def run(
     columns = ("cloud", "method", "split by rows", "most clusters", "by groups", "most clusters", "required", "verdict")
     yield Table(f"Share of {n_seeds} clouds without clusters that are split", columns, nulls)
     power = []
-    for cloud, method in product(CLUSTERS, methods):
+    for cloud, method in filter(lambda line: whole(*line), product(CLUSTERS, methods)):
         (by_groups, by_rows, *by_patches) = (
             float(of_line(cloud, method, way)[1].mean()) for way in _ways(cloud, method)
         )

@@ -1,7 +1,10 @@
 """Cells of a table that are written as they come, so that an interrupted run goes on where it ended."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
+from itertools import takewhile
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +14,10 @@ Key = tuple[Any, ...]
 """Arguments of a cell: text and numbers."""
 
 
-def run_cells(work: Callable[..., Any], keys: Sequence[Key], cells: Path | None = None, n_jobs: int = 2) -> list[Any]:
-    """Return ``work(*key)`` of every key, in their order.
+def run_cells(
+    work: Callable[..., Any], keys: Sequence[Key], cells: Path | None = None, n_jobs: int = 2, budget: float = inf
+) -> list[Any]:
+    """Return ``work(*key)`` of every key, in their order; None where the budget was not enough.
 
     Parameters
     ----------
@@ -23,15 +28,18 @@ def run_cells(work: Callable[..., Any], keys: Sequence[Key], cells: Path | None 
         File to which every cell is added as a line of JSON. Cells that it holds already are not run again.
     n_jobs : int
         Number of processes.
+    budget : float
+        Seconds after which no cell is begun.
     """
+    end = time.monotonic() + budget
     values = {} if cells is None else _read(cells)
-    missing = [key for key in dict.fromkeys(keys) if key not in values]
+    missing = takewhile(lambda _: time.monotonic() < end, [key for key in dict.fromkeys(keys) if key not in values])
     for key, value in Parallel(n_jobs, return_as="generator_unordered")(delayed(_cell)(work, key) for key in missing):
         values[key] = value
         if cells is not None:
             with cells.open("a") as file:
                 file.write(json.dumps([*key, value]) + "\n")
-    return [values[key] for key in keys]
+    return [values.get(key) for key in keys]
 
 
 def _cell(work: Callable[..., Any], key: Key) -> tuple[Key, Any]:
