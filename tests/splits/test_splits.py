@@ -266,8 +266,10 @@ class TestSplitSelector:
         assert not HoldOut().accepts(half, int(SplitRule(**rule).locate(half, 50)[0]), 8300, 1, at_random)
         assert choose([rows], **rule).accepted
 
-    def test_several_tests_of_a_branch_share_the_level(self):
-        assert [HoldOut(0.95).level(n) for n in (1, 5)] == pytest.approx([0.05, 0.01])
+    def test_several_tests_of_a_branch_share_the_level(self, monkeypatch):
+        monkeypatch.setattr(HoldOut, "p_value", lambda *_: 0.03)
+        assert [HoldOut(0.95).accepts(None, 0, 0, n, None) for n in (1, 2)] == [True, False]
+        assert HoldOut(0.95).level(5) == pytest.approx(0.01)
 
     def test_a_second_candidate_is_tested_only_where_allowed(self):
         # Ranked by variance, the first direction has a bump of chance and the second has clusters.
