@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import errno
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import threading
 import time
 import tracemalloc
 from functools import partial
+from pathlib import Path
 
 import dask
 import dask.array as da
@@ -24,7 +26,7 @@ from mdh_dask.chunks import Statistic
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
-from mdh_dask.io.staging import exchange
+from mdh_dask.io.staging import exchange, naming_place
 from mdh_dask.io.writing import choose_layout
 
 REPEATS = 5
@@ -198,6 +200,23 @@ def test_an_interrupt_while_the_folders_are_exchanged_leaves_one_array_and_nothi
     np.testing.assert_array_equal(open_rows(path).compute(), ROWS + done)
 
 
+def test_where_folders_cannot_be_exchanged_an_interrupt_between_both_renames_brings_the_older_array_back(
+    path, monkeypatch
+):
+    def interrupted(self, target, rename=Path.rename):
+        if ".partial-" in self.name:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    write_rows(ROWS, path)
+    monkeypatch.setattr("mdh_dask.io.staging.exchange", lambda *_: False)
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(ROWS + 1, path, overwrite=True)
+    assert names(path.parent) == ["rows.zarr"]
+    np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
+
+
 def test_an_interrupt_while_zarr_still_writes_leaves_nothing(tmp_path, monkeypatch):
     set_at_once, wait = LocalStore.set, concurrent.futures.wait
     writing = threading.Event()
@@ -252,6 +271,13 @@ def test_an_array_that_appears_meanwhile_is_not_replaced(path):
         write_rows(x, path)
     assert names(path.parent) == ["rows.zarr"]
     assert zarr.open_array(path).shape == (3, 2)
+
+
+def test_a_full_disk_is_named_by_the_output_unless_the_error_names_another_place():
+    for given, named in ((None, "out"), ("elsewhere", "elsewhere")):
+        with pytest.raises(OSError, match="full") as caught, naming_place("out"):
+            raise OSError(errno.ENOSPC, "full", given)
+        assert caught.value.filename == named
 
 
 # --- Blocks that are not what their array declares ---
