@@ -165,7 +165,8 @@ class Server(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         content, asked = file.read_bytes(), self.headers.get("Range")
-        self.asked.append(asked)
+        if body:
+            self.asked.append(asked)
         status, told = 200, {"Last-Modified": formatdate(file.stat().st_mtime)}
         if asked and self.ranges:
             first, last = (int(n) for n in re.fullmatch(r"bytes=(\d+)-(\d+)", asked).groups())
