@@ -6,9 +6,8 @@ axes at the end of a cell; save them by ``ax.figure.savefig(...)``. Matplotlib i
 """
 
 from .contours import plot_contours, plot_sweep
-from .models import plot_agreement, plot_landmarks, plot_merges
+from .models import plot_agreement, plot_landmarks, plot_merges, plot_tree
 from .nodes import plot_density, plot_drift, plot_scatter
-from .trees import plot_tree
 
 __all__ = [
     "plot_agreement",

@@ -1,12 +1,174 @@
-"""Drawings of models other than trees: agreement of clusterings, merges and landmarks of density trees."""
+"""Drawings of whole models: trees, agreement of clusterings, merges and landmarks of density trees."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._words import full_count
-from .parts import LEFT, RIGHT, check_drawn, discriminants, new_axes, state_in
+from .._typing import Floats, Integers
+from .._words import depth_text, full_count, short_count
+from ..tree.structure import Tree
+from .parts import (
+    GREY,
+    INK,
+    LEFT,
+    RIGHT,
+    check_drawn,
+    discriminants,
+    has_valley,
+    new_axes,
+    node_name,
+    state_in,
+    tree_in,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDEST_EDGE, NARROWEST_EDGE = 14.0, 0.4
+"""Widths in points of an edge that all rows take and of one that hardly any row takes."""
+
+SMALLEST_TEXT = 4.5
+"""Least size of text in points; nodes are dots where text would be smaller."""
+
+KEY = "rows\n↕ relative depth of the split\n# label of the cluster"
+"""Legend below drawings with text."""
+
+ROOM_FOR_KEY = 0.7
+"""Space below the last level, in levels."""
+
+
+def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axes":
+    """Draw the tree: nodes with their rows and relative depths, edges as wide as their shares of rows.
+
+    Parameters
+    ----------
+    tree : Tree or estimator
+        A tree, or a fitted model of one.
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default those of a new figure without pyplot, as large as the tree needs.
+    max_nodes : int
+        Most nodes to draw: the splits with the most rows. The title says if nodes are left out; a square
+        marks a node whose own splits are left out.
+
+    Returns
+    -------
+    matplotlib Axes
+        Nodes have text where there is room for it; elsewhere they are dots whose size shows their rows.
+
+    Examples
+    --------
+    >>> from mdh_dask.tree.structure import tree_from_nodes
+    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 7}], n_features=2)
+    >>> plot_tree(tree).get_title()
+    '1 cluster, 7 rows'
+    """
+    if max_nodes < 1:
+        raise ValueError(f"at least one node is drawn; got max_nodes={max_nodes}")
+    tree = tree_in(tree)
+    # A parent has at least as many rows as its children and comes before them, so the choice is connected.
+    inner = np.flatnonzero(tree.left >= 0)
+    split = inner[np.argsort(-tree.n_rows[inner], kind="stable")[: (max_nodes - 1) // 2]]
+    drawn = np.append(0, np.concatenate([tree.left[split], tree.right[split]])).astype(int)
+    drawn.sort()
+    across, down = _layout(tree, split, drawn), tree.level
+    n_columns, n_levels = across[drawn].max() + 1, int(down[drawn].max()) + 1
+    ax = new_axes(
+        ax, (float(np.clip(0.62 * n_columns, 3, 20)), float(np.clip(0.75 * (n_levels + ROOM_FOR_KEY) + 0.4, 1.6, 14)))
+    )
+    ax.set_title(_title(tree, len(drawn)), fontsize="medium")
+    ax.set_axis_off()
+    ax.set_xlim(-0.6, n_columns - 0.4)
+    ax.set_ylim(n_levels - 0.4 + ROOM_FOR_KEY, -0.6)
+    _draw_edges(ax, tree, split, across, down)
+    size = _text_size(ax, n_columns, n_levels + ROOM_FOR_KEY)
+    if size >= SMALLEST_TEXT:
+        _write_nodes(ax, tree, split, drawn, across, down, size)
+        ax.text(0, 0, KEY, transform=ax.transAxes, size=size, color=INK, va="bottom")
+    else:
+        _dot_nodes(ax, tree, split, drawn, across, down)
+    return ax
+
+
+def _title(tree: Tree, n_drawn: int) -> str:
+    title = f"{full_count(tree.n_clusters, 'cluster')}, {full_count(int(tree.n_rows[0]), 'row')}"
+    return title if n_drawn == tree.n_nodes else f"{title}; the largest {n_drawn:,} of {tree.n_nodes:,} nodes"
+
+
+def _layout(tree: Tree, split: Integers, drawn: Integers) -> Floats:
+    """Place the ends of the drawing side by side, and every split above the middle of its children."""
+    across = np.full(tree.n_nodes, np.nan)
+    ends = np.setdiff1d(drawn, split)
+    across[ends] = np.arange(len(ends))
+    for node in np.sort(split)[::-1]:
+        across[node] = (across[tree.left[node]] + across[tree.right[node]]) / 2
+    return across
+
+
+def _draw_edges(ax: Any, tree: Tree, split: Integers, across: Floats, down: Integers) -> None:
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    paths, widths, colours = [], [], []
+    for children, colour in ((tree.left, LEFT), (tree.right, RIGHT)):
+        for node in split:
+            child = children[node]
+            top, bottom, middle = down[node], down[child], down[node] + 0.5
+            corners = [(across[node], top), (across[node], middle), (across[child], middle), (across[child], bottom)]
+            paths.append(Path(corners, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]))
+            widths.append(max(WIDEST_EDGE * tree.n_rows[child] / tree.n_rows[0], NARROWEST_EDGE))
+            colours.append(colour)
+    edges = PathCollection(paths, facecolors="none", edgecolors=colours, linewidths=widths, alpha=0.5, zorder=1)
+    edges.set_capstyle("butt")
+    ax.add_collection(edges, autolim=False)
+
+
+def _text_size(ax: Any, n_columns: float, n_levels: float) -> float:
+    """Return the size in points at which the texts of neighbouring nodes do not touch."""
+    room = ax.get_window_extent()
+    column = 72 * room.width / ax.figure.dpi / (n_columns + 0.2)
+    level = 72 * room.height / ax.figure.dpi / (n_levels + 0.2)
+    return min(9.0, column / 4.4, level / 4)
+
+
+def _write_nodes(
+    ax: Any, tree: Tree, split: Integers, drawn: Integers, across: Floats, down: Integers, size: float
+) -> None:
+    for node in drawn:
+        inner, cut = node in split, tree.left[node] >= 0
+        rows = short_count(int(tree.n_rows[node]))
+        if inner:
+            text = f"{rows}\n↕ {depth_text(tree.relative_depth[node])}" if has_valley(tree, node) else rows
+        else:
+            text = f"{rows}\n…" if cut else f"{rows}\n#{node_name(tree, node).split()[-1]}"
+        box = {
+            "boxstyle": "square" if cut and not inner else "round",
+            "facecolor": "white",
+            "edgecolor": GREY,
+            "lw": 0.6,
+        }
+        ax.text(
+            across[node], down[node], text, size=size, ha="center", va="center", color=INK, bbox=box, zorder=3,
+            weight="normal" if cut else "bold",
+        )  # fmt: skip
+
+
+def _dot_nodes(ax: Any, tree: Tree, split: Integers, drawn: Integers, across: Floats, down: Integers) -> None:
+    area = np.clip(250 * tree.n_rows / tree.n_rows[0], 5, 120)
+    leaf = drawn[tree.left[drawn] < 0]
+    hidden = np.setdiff1d(drawn[tree.left[drawn] >= 0], split)
+    for nodes, marker, colour in ((split, "o", "white"), (leaf, "o", INK), (hidden, "s", GREY)):
+        ax.scatter(
+            across[nodes],
+            down[nodes],
+            s=area[nodes],
+            marker=marker,
+            color=colour,
+            edgecolors=INK,
+            linewidths=0.5,
+            zorder=2,
+        )
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -92,15 +92,6 @@ def plot_scatter(
     matplotlib Axes
         The split is a vertical line, dotted at a leaf.
 
-    Raises
-    ------
-    IndexError
-        If the tree has no such node.
-    TypeError
-        If the rows are not a NumPy array.
-    ValueError
-        If the node has no direction, shapes disagree or no row reaches the node.
-
     Examples
     --------
     >>> from mdh_dask.tree.structure import tree_from_nodes

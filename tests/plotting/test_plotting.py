@@ -27,8 +27,8 @@ from mdh_dask.plotting import (
     plot_sweep,
     plot_tree,
 )
+from mdh_dask.plotting.models import NARROWEST_EDGE, WIDEST_EDGE
 from mdh_dask.plotting.parts import LEFT, RIGHT, window
-from mdh_dask.plotting.trees import NARROWEST_EDGE, WIDEST_EDGE
 from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
 
 HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],
