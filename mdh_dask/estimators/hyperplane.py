@@ -80,7 +80,6 @@ class MinimumDensityHyperplane(DivisiveTree):
     ----------
     N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
     17(156), 2016.
-
     K. Yates, PhD thesis, Lancaster University, 2017, section 4.2.1.
 
     Examples

@@ -91,7 +91,6 @@ class HyperplaneEnsemble(InGroups):
     ----------
     A. Topchy, A. K. Jain and W. Punch, Clustering ensembles: models of consensus and weak partitions, IEEE Transactions
     on Pattern Analysis and Machine Intelligence 27(12), 2005.
-
     K. Yates, PhD thesis, Lancaster University, 2017, section 4.2.3 and algorithm 3.
 
     Examples

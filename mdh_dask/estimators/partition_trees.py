@@ -149,7 +149,6 @@ class HierarchicalSpectral(DivisiveTree):
     References
     ----------
     K. Yates, PhD thesis, Lancaster University, 2017, section 7.3.
-
     J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE Transactions on Pattern Analysis and Machine
     Intelligence 22, 2000.
 

@@ -29,7 +29,6 @@ class PDDP(DivisiveTree):
     References
     ----------
     D. Boley, Principal direction divisive partitioning, Data Mining and Knowledge Discovery 2(4), 1998.
-
     K. Yates, PhD thesis, Lancaster University, 2017, section 2.2.1.
 
     Examples
@@ -68,7 +67,6 @@ class IPDDP(DivisiveTree):
     ----------
     S. K. Tasoulis, D. K. Tasoulis and V. P. Plagianakos, Enhancing principal direction divisive clustering, Pattern
     Recognition 43(10), 2010.
-
     K. Yates, PhD thesis, Lancaster University, 2017, section 2.2.1.
 
     Examples
@@ -109,7 +107,6 @@ class DePDDP(DivisiveTree):
     ----------
     S. K. Tasoulis, D. K. Tasoulis and V. P. Plagianakos, Enhancing principal direction divisive clustering, Pattern
     Recognition 43(10), 2010.
-
     K. Yates, PhD thesis, Lancaster University, 2017, section 4.4.
 
     Examples
@@ -169,7 +166,6 @@ class ProjectionPursuitTree(DivisiveTree):
     References
     ----------
     E. Rome, A. Miasnikov and R. Haralick, A hierarchical projection pursuit clustering algorithm, CUNY TR-2003009.
-
     J. Kittler and J. Illingworth, Minimum error thresholding, Pattern Recognition 19(1), 1986.
 
     Examples

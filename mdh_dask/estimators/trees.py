@@ -68,7 +68,6 @@ class ICATree(DivisiveTree):
     References
     ----------
     K. Yates, PhD thesis, Lancaster University, 2017, sections 6.2.2 and 6.2.4.
-
     J.-F. Cardoso and A. Souloumiac, Jacobi angles for simultaneous diagonalization, SIAM Journal on Matrix Analysis
     and Applications 17(1), 1996.
 
@@ -152,7 +151,6 @@ class HierarchicalMDH(DivisiveTree):
     ----------
     N. G. Pavlidis, D. P. Hofmeyr and S. K. Tasoulis, Minimum density hyperplanes, Journal of Machine Learning Research
     17(156), 2016.
-
     K. Yates, PhD thesis, Lancaster University, 2017, algorithms 1 and 2.
 
     Examples
@@ -219,7 +217,6 @@ class HierarchicalKernelMDH(HierarchicalMDH):
     ----------
     K. Yates and N. G. Pavlidis, Minimum density hyperplanes in the feature space, IEEE International Conference on Big
     Data, 2016.
-
     K. Yates, PhD thesis, Lancaster University, 2017, chapter 5.
 
     Examples
