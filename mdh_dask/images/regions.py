@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 
-from .._process import needed
 from .._typing import Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.paths import local_path
 from ..io.rows import open_array
-from ..io.staging import check_file, staged, will_replace
+from ..io.staging import staged, will_replace
 from .components import Regions, find_regions, sieved, write_regions
 from .features import Features
 from .image import Image
@@ -55,12 +54,12 @@ def write_segments(
     """Label the rows of an image, find the regions of connected pixels, and write labels, regions and their table.
 
     Parameters that `write_labels` has, and the result, are as there, for the final labels: with `sieve`, regions of
-    fewer pixels are merged first, see `sieved`. `bar` returns the progress bar for a text.
+    fewer pixels are merged first, see `sieved`. `bar` returns the progress bar for a text. Callers have
+    checked the paths.
 
     One pass over the image to label it, two over the labels, and one over the image for each of labels or overview, and
     table. Pixels with a negative label are in no region.
     """
-    _check(paths, overwrite)
     hidden = [hidden_array(f"{paths.first}-{name}") for name in ("classes", "numbers")]
     with ExitStack() as kept:
         for place in hidden if resume is None else hidden[1:]:
@@ -90,18 +89,6 @@ def write_segments(
         if paths.regions is not None:
             write_table(paths.regions, numbers, image, final, largest.more, bar, overwrite)
     return seen
-
-
-def _check(paths: RegionPaths, overwrite: bool) -> None:
-    for path in (paths.labels, paths.connected):
-        if path is not None:
-            if is_map(path):
-                check_file(path, overwrite, "regions.tif")
-            else:
-                will_replace(path, overwrite, LABEL_IMAGE)
-    if paths.regions is not None:
-        needed("pyarrow", "parquet")
-        check_file(paths.regions, overwrite, "regions.parquet")
 
 
 def _write_numbers(
