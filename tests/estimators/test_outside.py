@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
+from helpers import at_night, run
 
 from mdh_dask import DivisiveClustering, KernelPCAFeatures, PCATree, RandomProjectionTree, jobs, load_model
 from mdh_dask._fields import whole
-from mdh_dask.cli import mdh
 from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
 from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.growth.order import ORDERS
@@ -155,17 +154,10 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameter", CHOICES)
+@pytest.mark.parametrize("parameter", at_night(CHOICES))
 def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
-    given = [
-        "--method",
-        "divisive",
-        "--n-projections",
-        "30",
-        "-p",
-        f"{parameter}={CHOICES[parameter].replace('_', '-')}",
-    ]
-    result = CliRunner().invoke(mdh, ["fit", "x.zarr", *given, "--model", "m.zarr", "--scheduler", "threads"])
+    given = f"--method divisive --n-projections 30 -p {parameter}={CHOICES[parameter].replace('_', '-')}"
+    result = run(*f"fit x.zarr {given} --model m.zarr --scheduler threads".split())
     assert result.exit_code == 0, result.output
     assert load_model("m.zarr").get_params()[parameter] == CHOICES[parameter]
     (here / "job.toml").write_text(

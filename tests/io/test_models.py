@@ -115,6 +115,12 @@ def test_parameters_that_cannot_be_stored_are_named_before_anything_is_written(p
     assert os.listdir(path.parent) == []
 
 
+def test_numbers_of_more_than_eight_bytes_are_refused(path):
+    with pytest.raises(TypeError, match="must hold numbers of at most 8 bytes to be saved"):
+        save_tree(path, TREE, parameters={"a": np.zeros(2, np.clongdouble).real})
+    assert not path.exists()
+
+
 # --- What is there already ---
 
 
@@ -260,6 +266,13 @@ def test_arrays_that_claim_more_than_the_memory_are_refused_before_they_are_read
     (metadata if inflate == "shape" else metadata["chunk_grid"]["configuration"])[inflate][0] = 10**15
     file.write_text(json.dumps(metadata))
     with pytest.raises(ValueError, match=rf"damaged model: the array tree.{name} takes [0-9,]+ bytes, and there are"):
+        load_tree(saved)
+
+
+def test_shards_that_claim_more_than_the_memory_are_refused_too(saved):
+    sizes = {"shape": TREE.width.shape, "shards": (2**50,), "chunks": (2**20,)}
+    zarr.open_group(saved, mode="r+").create_array("tree.width", **sizes, dtype="f8", overwrite=True)
+    with pytest.raises(ValueError, match=r"damaged model: the array tree.width takes [0-9,]+ bytes, and there are"):
         load_tree(saved)
 
 
