@@ -26,7 +26,7 @@ from mdh_dask.chunks import Statistic
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
-from mdh_dask.io.staging import exchange, naming_place
+from mdh_dask.io.staging import exchange, naming_place, remove_folder
 from mdh_dask.io.writing import choose_layout
 
 REPEATS = 5
@@ -258,6 +258,15 @@ def test_a_task_that_outlives_the_failure_removes_what_it_wrote(path):
     with pytest.raises(FileNotFoundError, match="does not share the file system"):
         WriteBlocks(z, path).chunk(0, ROWS[:100])
     assert not path.exists()
+
+
+def test_metadata_are_removed_first_so_that_tasks_which_still_write_give_up(path, monkeypatch):
+    write_rows(ROWS, path)
+    monkeypatch.setattr("mdh_dask.io.staging.shutil.rmtree", lambda *_, **__: left.extend(path.rglob("zarr.json")))
+    left = []
+    remove_folder(path)
+    assert left == []
+    assert (path / "c").exists()
 
 
 def test_an_array_that_appears_meanwhile_is_not_replaced(path):

@@ -36,20 +36,9 @@ def labellings(draw, n_true=6, n_predicted=6, min_size=1):
     return names[true], names[predicted]
 
 
-@st.composite
-def chunkings(draw, n):
-    cuts = sorted(draw(st.sets(st.integers(1, n - 1), max_size=6))) if n > 1 else []
-    return (tuple(int(size) for size in np.diff([0, *cuts, n])),)
-
-
 def table_of(counts):
     counts = np.asarray(counts, dtype=np.int64)
     return ContingencyTable(np.arange(counts.shape[0]), np.arange(counts.shape[1]), counts)
-
-
-def assert_same_table(left, right):
-    for a, b in zip(left, right, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def same_partition(true, predicted):
@@ -69,33 +58,6 @@ class TestContingency:
         np.testing.assert_array_equal(table.true_labels, np.unique(labels[0]))
         np.testing.assert_array_equal(table.predicted_labels, np.unique(labels[1]))
         assert table.counts.dtype == np.int64
-
-    @given(labellings(), st.data())
-    def test_table_does_not_depend_on_chunks(self, labels, data):
-        true, predicted = labels
-        lazy = da.from_array(true, chunks=data.draw(chunkings(len(true))))
-        other = da.from_array(predicted, chunks=data.draw(chunkings(len(true))))
-        expected = contingency_table(true, predicted)
-        assert_same_table(contingency_table(lazy, other), expected)
-        assert_same_table(contingency_table(true, other), expected)
-
-    @given(labellings(min_size=2), st.data())
-    def test_merging_states_equals_the_state_of_all_rows(self, labels, data):
-        statistic, cut = Contingency(), data.draw(st.integers(0, len(labels[0])))
-        left = statistic.chunk(0, *(x[:cut] for x in labels))
-        right = statistic.chunk(cut, *(x[cut:] for x in labels))
-        assert_same_table(statistic.combine(left, right), statistic.chunk(0, *labels))
-
-    def test_one_pass_over_lazy_labels(self):
-        read = []
-
-        def block(x, block_id):
-            read.append(block_id)
-            return x
-
-        lazy = da.zeros(40, chunks=10, dtype=int).map_blocks(block, dtype=int, meta=np.empty(0, int))
-        assert contingency_table(lazy, lazy.copy()).counts.tolist() == [[40]]
-        assert len(read) == 4
 
     @pytest.mark.parametrize(
         "labels",

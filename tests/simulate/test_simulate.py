@@ -8,8 +8,6 @@ import dask
 import numpy as np
 import pytest
 from helpers import at_night, in_turns
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from mdh_dask.simulate import (
@@ -67,13 +65,6 @@ class TestValuesDependOnTheSeedOnly:
             assert lazy[0].chunks[0][0] == min(chunk_rows, 203)
             for values, expected in zip(numpy_pair(lazy), (X, y), strict=True):
                 np.testing.assert_array_equal(values, expected)
-
-    @given(n=st.integers(1, 40_000), chunk_rows=st.integers(3000, 40_000), k=st.integers(1, 5))
-    def test_chunks_do_not_matter_across_blocks_of_full_size(self, n, chunk_rows, k):
-        whole = gaussian_mixture(n, 1, k, chunk_rows=n)
-        parts = gaussian_mixture(n, 1, k, chunk_rows=chunk_rows)
-        for values, expected in zip(numpy_pair(parts), numpy_pair(whole), strict=True):
-            np.testing.assert_array_equal(values, expected)
 
     @pytest.mark.parametrize("mixture", MIXTURES)
     def test_seed_decides(self, mixture):
