@@ -266,7 +266,7 @@ def test_a_saved_model_is_loaded_as_it_was(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", PASSES)
+@pytest.mark.parametrize("size", at_night(PASSES[::-1]))
 @pytest.mark.parametrize(("model", "rows", "more"), [pytest.param(*own, id=name) for name, *own in variants()])
 def test_variants_have_the_same_bits_in_chunks_and_when_they_are_saved(model, rows, more, size, tmp_path):
     sized = {"sample_size": size} if getattr(model, "sample_size", None) else {}
