@@ -88,6 +88,15 @@ def pytest_runtest_makereport():
     return report
 
 
+@pytest.fixture
+def here(store, tmp_path, monkeypatch):
+    """An empty current folder; the inputs, which the fixture ``store`` of a module makes, are in ``in`` beside it."""
+    (tmp_path / "in").symlink_to(store)
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    return tmp_path / "out"
+
+
 @pytest.fixture(params=["synchronous", "threads"])
 def scheduler(request):
     """Run the test on each of Dask's schedulers in this process."""
