@@ -146,7 +146,10 @@ def variants():
             yield f"{name}, {form}", new(name), change(rows), {}
     for name in ("RandomProjectionTree", "HierarchicalMDH"):
         yield f"{name}, some labels", new(name), rows, {"y": some_labels()}
-    for name in ("RandomProjectionTree", "DensityTree", "SupportVectorClustering", "HyperplaneEnsemble"):
+    for name in (
+        "RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "DensityTree", "SupportVectorClustering",
+        "HyperplaneEnsemble", "ConsensusClustering",
+    ):  # fmt: skip
         yield f"{name}, groups of rows", new(name), rows, {"groups": np.arange(240) % 80}
 
 
