@@ -9,6 +9,7 @@ import numpy as np
 
 from .._blas import product
 from .._jit.histograms import bin_extremes, bin_projections, projection_ranges
+from .._levels import LevelFeatures
 from .._random import any_rows
 from .._typing import AnyArray, Floats
 from ..density.bandwidth import Bandwidth
@@ -16,6 +17,7 @@ from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
 from ..projections.directions import Proposal
 from ..projections.pca import centred_rows, scaled_components
+from ..splits.choose import least_among
 from ..splits.rules import SplitRule
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings
@@ -109,7 +111,8 @@ class Scorer:
             return proposal
         some = any_rows(self.rows, FIRST_ROUND_ROWS)
         part = len(some) / len(self.rows)
-        few = replace(self, rows=some, min_rows=self.min_rows * part, share=self.share * part)
+        least = least_among(self.min_rows, part, len(some))
+        few = replace(self, rows=some, min_rows=least, share=self.share * part)
         scores = at_any_depth = (
             few._depths(proposal, ROUGH_BINS, 0.0) if self._only_depth else few._scores(proposal, ROUGH_BINS)
         )
@@ -168,10 +171,12 @@ def rows_and_scorer(
     branch: Branch, rows: AnyArray, scoring: AnyArray, settings: GrowthSettings, standardise: Standardiser
 ) -> tuple[AnyArray, Scorer]:
     """Return the near rows of a branch, and the scorer of directions by those that choose; both are standardised."""
-    sampled = min(len(rows) / branch.n_rows, 1.0)
+    # Among features of levels, gaps by chance in the rows that choose are deeper than what the numbers alone show.
+    of_levels = isinstance(standardise.discrete.levels, LevelFeatures)
+    sampled = min(len(scoring if of_levels else rows) / branch.n_rows, 1.0)
     if not settings.from_origin:  # without some rows, the degrees of others would be wrong
         rows, scoring = near_rows(rows, scoring, least_share(settings.selector.min_rows, branch.n_rows))
-    min_rows = settings.selector.min_rows * len(scoring) / branch.n_rows
+    min_rows = settings.selector.least_among(len(scoring) / branch.n_rows)
     bandwidth = bandwidth_of(settings.bandwidth, scoring)
     return rows, Scorer(scoring, settings.selector.rule, bandwidth, min_rows, standardise, branch.groups, sampled)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import sqrt
 from statistics import NormalDist
 from typing import NamedTuple, Self
 
@@ -96,6 +97,16 @@ class Decision:
         return self if other is None else replace(self, p_value=other.p_value, n_tested=other.n_tested)
 
 
+def least_among(min_rows: float, share: float, n: float) -> float:
+    """Return the least rows on each side of a split of `n` rows, a random share of those with at least `min_rows`.
+
+    A cluster of just `min_rows` has fewer than its share in half of the samples, so two standard errors fewer are
+    enough. The square root of the number of rows, the default, allows no fewer: gaps before few rows are many.
+    """
+    expected = min_rows * share
+    return max(expected - 2 * sqrt(expected * max(1 - share, 0)), min(expected, sqrt(n)))
+
+
 @dataclass(frozen=True)
 class SplitSelector:
     """Chooses among measured candidates: scores them, sets a threshold and tests it.
@@ -110,6 +121,10 @@ class SplitSelector:
     n_tests: int
     n_root: int
     min_rows: int
+
+    def least_among(self, share: float) -> float:
+        """Return the least rows on each side of a split of a random share of a branch's rows."""
+        return least_among(self.min_rows, share, self.n_root * share)
 
     def choose(
         self,
@@ -133,7 +148,7 @@ class SplitSelector:
         Returns none if no candidate has a valley of any depth.
         """
         n_tests = min(self.n_tests, len(candidates))
-        min_rows = self.min_rows * share
+        min_rows = self.least_among(share)
         train, test, whole, min_train = self.halves(counts, candidates, share)
         scores, bins = self.rule.score(train, min_train), self.rule.locate(train, min_train)
         order = [c for c in np.argsort(-scores, kind="stable")[:n_tests] if scores[c] > -np.inf and bins[c] >= 0]
@@ -158,9 +173,9 @@ class SplitSelector:
         if not self.rule.limits_depth:
             return None
         of_any_depth = replace(self, rule=self.rule.at_any_depth)
-        whole = self.halves(counts, candidates, share)[2]
-        best = int(of_any_depth.rule.score(whole, self.min_rows * share).argmax())
-        decision = of_any_depth._decision(whole, best, self.min_rows * share, None, accepted=False)
+        whole, least = self.halves(counts, candidates, share)[2], self.least_among(share)
+        best = int(of_any_depth.rule.score(whole, least).argmax())
+        decision = of_any_depth._decision(whole, best, least, None, accepted=False)
         return decision and replace(decision, admissible=decision.depth > self.rule.min_relative_depth)
 
     def halves(
@@ -174,7 +189,8 @@ class SplitSelector:
         train = test = whole = counts.along(candidates)
         if self.stop.holds_out:
             train, test = counts.along(candidates, half=0), counts.along(candidates, half=1)
-        return train, test, whole, self.min_rows * share * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
+        chosen = share * train.counts[0].sum() / max(whole.counts[0].sum(), 1)
+        return train, test, whole, self.least_among(chosen)
 
     def test(
         self,
@@ -225,7 +241,7 @@ class SplitSelector:
         """
         train, test, whole, min_train = self.halves(counts, candidates, share)
         k = int(self.rule.locate(train, min_train)[0])
-        decision = self._decision(whole, 0, self.min_rows * share, None, accepted=False)
+        decision = self._decision(whole, 0, self.least_among(share), None, accepted=False)
         if k < 0 or decision is None:
             return None
         tested = self._tested(train, k)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from mdh_dask import DivisiveClustering, PCATree, RandomProjectionTree
+from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, RandomProjectionTree
 from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.growth import crowds, growth
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
@@ -212,6 +212,15 @@ def test_clusters_hold_at_least_the_rows_asked_for(mixture):
 def test_as_many_rows_as_two_least_clusters_hold_are_split():
     rows = np.random.default_rng(0).normal(size=(100, 2)) + np.repeat([[0, 0], [30, 0]], 50, axis=0)
     assert [PCATree(min_cluster_size=size).fit(rows).n_clusters_ for size in (50, 51)] == [2, 1]
+
+
+@pytest.mark.parametrize(("smaller", "larger"), [(500, 500), (100, 900), (50_000, 50_000)])
+def test_a_cluster_just_above_the_least_size_is_found_by_samples_and_halves_with_fewer_of_its_rows(smaller, larger):
+    for seed in range(5):
+        rows = np.random.default_rng(seed).normal(size=(smaller + larger, 3))
+        rows[:smaller] += 6
+        model = HierarchicalMDH(min_cluster_size=smaller - smaller // 100, random_state=seed).fit(rows)
+        assert model.n_clusters_ == 2
 
 
 def test_no_split_is_shallower_than_the_least_depth(mixture):
