@@ -14,13 +14,15 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
 from ..growth.discrete import Discrete, discrete_of
-from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
+from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..growth.ties import with_drawn_scales
 from ..valleys.landmarks import RADII
 from ..valleys.lines import FEW_COLUMNS
+from ..valleys.regions import least_of_discoveries
 from .basins import with_basins
 from .clusters import clusters_of
+from .crowded import crowd_of, structure_of_crowd
 from .model import DensityModel, counts_in_cells
 from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of, nearest_landmarks
 from .places import NO_PATH, Places, places_of
@@ -51,22 +53,11 @@ def tested_again(structure: Structure, again: Places, sums: Integers, in_balls: 
     shown = np.repeat(again.shown, 2)[:, None]
     errors = np.where(shown, sums[..., 0] / np.sqrt(np.maximum(sums[..., 1], 1)), _against_the_path(counts))
     strength, *rows = _weaker_side(errors, counts)
-    ratio = threshold / _least_of_discoveries(strength[~again.shown], level)
+    ratio = threshold / least_of_discoveries(strength[~again.shown], level, len(RADII))
     evidence, in_core, in_cut = np.zeros((3, len(structure.evidence)))
     evidence[again.links] = np.where(again.shown, strength, strength * ratio)
     in_core[again.links], in_cut[again.links] = rows
     return structure._replace(evidence=evidence, core_rows=in_core, cut_rows=in_cut, threshold=threshold)
-
-
-def _least_of_discoveries(errors: Floats, level: float) -> float:
-    """Return the least standard errors, the largest over radii, of tests of which a share of `level` is false at most.
-
-    Source: Y. Benjamini and Y. Hochberg, Controlling the false discovery rate, 1995.
-    """
-    n = max(len(errors), 1)
-    least = [NormalDist().inv_cdf(1 - level * rank / (n * len(RADII))) for rank in range(1, n + 1)]
-    reached = np.flatnonzero(-np.sort(-errors) >= least[: len(errors)])
-    return least[reached[-1] if len(reached) else 0]
 
 
 def _in_core_and_cut(again: Places, in_balls: Integers) -> Integers:
@@ -145,7 +136,8 @@ def cluster(
 ) -> Plan[DensityModel]:
     """Plan the density tree of rows.
 
-    One pass, which draws a sample; no more if the sample holds all rows. Otherwise a second counts the rows nearest to
+    One pass, which draws a sample; no more if the sample holds all rows. Where clusters are so many that it holds few
+    rows of each, another one draws more. Otherwise a second counts the rows nearest to
     each landmark, and with many rows those in the balls of every test, on rows that are not in the sample.
 
     shape: shape of the rows that the passes will read.
@@ -154,19 +146,25 @@ def cluster(
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
-    sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-    more = settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
-    near = sample._replace(rows=clipped(sample.rows, settings.scale))
-    frame, discrete, points, structure = _sketch(settings, look, near, more)
+    n_landmarks, more = settings.n_landmarks, False
+    crowd = yield from _crowd(settings, shape, look)
+    if crowd is None:
+        sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
+        more = settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
+        sketch = _sketch(settings, look.columns, _near(sample, settings), more)
+    else:
+        sample, sketch, least = crowd
+        n_landmarks = max(n_landmarks, least)
+    frame, discrete, points, structure = sketch
     with one_blas_thread():
         if more and len(structure.sides):
             structure = with_basins(points, structure)
-        chosen = points[: settings.n_landmarks]
+        chosen = points[:n_landmarks]
         landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))
-        cells = structure.cell[: settings.n_landmarks]
+        cells = structure.cell[:n_landmarks]
         again = places_of(points, structure, len(cells)) if more else None
     if again is None:
-        counts: Integers = yield from of_all_rows("counting", landmarks, look.sample, n_rows)
+        counts: Integers = yield from of_all_rows("counting", landmarks, sample, n_rows)
     else:
         counting = BallCounts(landmarks, again, discrete, settings.seed)
         found: LandmarksAndBalls = yield Pass("counting", counting)
@@ -218,7 +216,33 @@ class _Sketch(NamedTuple):
     structure: Structure
 
 
-def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bool) -> _Sketch:
+def _near(sample: Sample, settings: DensitySettings) -> Sample:
+    return sample._replace(rows=clipped(sample.rows, settings.scale))
+
+
+def _crowd(
+    settings: DensitySettings, shape: tuple[int, int], look: FirstLook
+) -> Plan[tuple[Sample, _Sketch, int] | None]:
+    """Plan a sample that shows so many clusters that most cells are some, what it shows, and its least landmarks.
+
+    None if there are none: between groups of many cells, balls and slabs know more than regions around two cells.
+    """
+    if settings.parts_at is not None or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
+        return None
+    sample, n_rows = look.sample, min(crowd.rows, shape[0])
+    if len(sample.rows) < n_rows:
+        logger.info("neighbourhoods look like those of many clusters: %s rows are drawn", n_rows)
+        sample = yield from draw(settings.seed, rows_in_memory(n_rows, shape[1], len(sample.rows)), shape[0])
+    sample = sample.take(np.argsort(sample.hashes, kind="stable"))
+    sketch = _sketch(settings, look.columns, _near(sample, settings), crowded=True)
+    evidence = sketch.structure.evidence
+    apart = np.count_nonzero(evidence >= sketch.structure.threshold)
+    return (sample, sketch, crowd.n_landmarks) if 2 * apart > len(evidence) else None
+
+
+def _sketch(
+    settings: DensitySettings, columns: Columns, sample: Sample, more: bool = False, crowded: bool = False
+) -> _Sketch:
     """Return what a sample shows, in few columns without those of two values, and with them if these show no clusters.
 
     Jittered two-valued columns hide clusters of the others.
@@ -227,8 +251,10 @@ def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bo
 
     def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
         points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
-        in_groups = settings.parts_at is not None
-        structure = structure_of(points, sample.hashes, 1 - settings.quantile, not more, bandwidth, in_groups)
+        in_groups, level = settings.parts_at is not None, 1 - settings.quantile
+        if crowded:
+            return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level))
+        structure = structure_of(points, sample.hashes, level, not more, bandwidth, in_groups)
         return _Sketch(frame, discrete, points, structure)
 
     with one_blas_thread():
@@ -237,7 +263,7 @@ def _sketch(settings: DensitySettings, look: FirstLook, sample: Sample, more: bo
                 sample = with_drawn_scales(sample)
             return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
         # Each level would otherwise be a cluster, and each gap between many values a valley.
-        discrete = discrete_of(without_far_rows(look.columns, sample)[1], settings.levels, MOST_VALUES)
+        discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)
         two = discrete.levels
         others = frame.without(two.columns) if isinstance(two, TwoValued) else frame
         if others is frame or not others.scale.any():

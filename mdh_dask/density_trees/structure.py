@@ -72,13 +72,13 @@ def structure_of(
     """
     n = len(points)
     if n < FEWEST or not (varying := np.ptp(points, axis=0) > 0).any():
-        return _one_cell(n)
+        return one_cell(n)
     points = spanned(points)
     many, graph = has_many_columns(points), neighbourhood(points)
     cell = _cells(points, graph, many, in_groups)
     n_cells = int(cell.max()) + 1
     if n_cells == 1:
-        return _one_cell(n)._replace(reach=graph.reach)
+        return one_cell(n)._replace(reach=graph.reach)
     order = linkage(graph.dense, cell)
     along = None if bandwidth is None else lambda direction: bandwidth(_placed(direction, varying))
     # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
@@ -113,7 +113,7 @@ def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, m
         group[group == second] = first
     evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
     evidence = np.maximum(evidence, np.maximum.accumulate(np.where(evidence >= merged.threshold, evidence, 0)))
-    of_links = _no_sides(n_cells) if many else np.array(sides)
+    of_links = no_sides(n_cells) if many else np.array(sides)
     core, cut = np.transpose(merged.rows)
     return Structure(cell, np.array(links), evidence, core, cut, merged.threshold, of_links, reach)
 
@@ -143,12 +143,14 @@ def _placed(values: Floats, places: Booleans) -> Floats:
     return found
 
 
-def _one_cell(n: int) -> Structure:
+def one_cell(n: int) -> Structure:
+    """Return the structure of rows without clusters."""
     none = np.empty(0)
     cell, links = np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64)
     # Nothing is compared with the threshold; JSON of saved models has no infinite numbers.
-    return Structure(cell, links, none, none, none, float(np.finfo(np.float64).max), _no_sides(1), np.zeros(n))
+    return Structure(cell, links, none, none, none, float(np.finfo(np.float64).max), no_sides(1), np.zeros(n))
 
 
-def _no_sides(n_cells: int) -> Integers:
+def no_sides(n_cells: int) -> Integers:
+    """Return the sides of links that are not tested again."""
     return np.empty((0, n_cells), dtype=np.int8)

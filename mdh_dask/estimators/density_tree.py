@@ -88,9 +88,13 @@ class DensityTree(InGroups):
     both cores must be significantly higher by more than a quarter. And they find clusters that the sample does not
     show, between the basins of its modes: if every path across the cut has a ball with significantly fewer rows
     than balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false ones among these. Clusters
-    of fewer than about fifty rows are seldom significant. With more than eight columns, the cells are larger and
-    are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time of a pass is
-    in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks that are in
+    of fewer than about fifty rows are seldom significant. Where near rows look like hundreds of clusters, one more
+    pass draws a larger sample, of which a quarter or half are landmarks. Its cells in contact are compared along the
+    line between them, in the convex region around both, where a log-concave density has no valley. This counts if
+    most cells are clusters then (``python -m tests.benchmarks many``). With more than eight columns, the cells are
+    larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time
+    of a pass is in proportion to `n_landmarks`.
+    The `confidence` of a row is the share of the ten nearest landmarks that are in
     its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
     hides clusters that differ in only one of many columns, which ``scale=False`` may show. Neighbourhoods are of all
     columns: beside five or more unrelated ones with long tails, take their logarithm, leave them out, or grow a tree,

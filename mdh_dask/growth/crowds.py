@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 CROWD = (
     "neighbourhoods of rows look like those of more clusters, which no line through all rows separates, as in few "
-    "columns or much noise. If you know their number k: KernelKMeans(n_clusters=k, feature_map=None).fit(X)"
+    "columns or much noise. DensityTree().fit(X) compares neighbourhoods"
 )
 """What users should know of a tree whose largest cluster is crowded."""
 
@@ -85,7 +85,8 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
         return root, examiner
     examiner.examine_open(root)
     rows = _distinct_rows(root, examiner)
-    groups = _small_groups(rows, root, examiner)
+    last = round(selector.min_rows * len(root.sample) / root.n_rows)
+    groups = groups_apart(rows, last, generator(*settings.stream_of(root.node_id), GAPS))
     if groups is None and (len(rows) < FEWEST_ROWS or not is_crowded(root, examiner, rows)):
         return root, examiner
     sample = root.sample.load()
@@ -118,17 +119,16 @@ def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
     return _rows_of(sample.take(which), examiner) if examiner.standardise.discrete.jitter else rows[which]
 
 
-def _small_groups(rows: Floats, root: Branch, examiner: Examiner) -> Groups | None:
-    """Return the groups of sample rows that are apart from all others and too small for a cluster, if many rows are.
+def groups_apart(rows: Floats, last: int, rng: np.random.Generator) -> Groups | None:
+    """Return the groups of distinct rows that are apart from all others and too small for a cluster, if many rows are.
 
     A sample may hold too few rows of each of thousands of clusters for any test between two of them.
+
+    last: least number of rows in a cluster.
     """
-    selector = examiner.settings.selector
     if len(rows) < FEWEST_ROWS:
         return None
-    rng = generator(*examiner.settings.stream_of(root.node_id), GAPS)
-    last = max(round(selector.min_rows * len(root.sample) / root.n_rows), max(NEAREST))
-    sizes, radii = small_groups(rows, last, rng)
+    sizes, radii = small_groups(rows, max(last, *NEAREST), rng)
     found = sizes > 0
     if np.count_nonzero(found) <= SMALL * len(found):
         return None
@@ -151,7 +151,6 @@ def _within(rows: Floats, radius: float) -> Integers:
     return np.flatnonzero(near)
 
 
-@one_blas_thread()
 def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> bool:
     """Return whether balls of rows in the largest cluster of a tree show several; see `CROWD` for what this means.
 
@@ -159,8 +158,14 @@ def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> 
     """
     largest = max(_leaves(root), key=lambda own: len(own.sample))
     rows = rows if rows is not None and largest is root else _distinct_rows(largest, examiner)
-    n, crowded = min(round(BALL * len(root.sample)), MOST_IN_BALL, len(rows) // 2), 0
-    rng = generator(*examiner.settings.stream_of(largest.node_id), BALLS)
+    n = min(round(BALL * len(root.sample)), MOST_IN_BALL)
+    return balls_are_crowded(rows, n, generator(*examiner.settings.stream_of(largest.node_id), BALLS))
+
+
+@one_blas_thread()
+def balls_are_crowded(rows: Floats, n: int, rng: np.random.Generator) -> bool:
+    """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters."""
+    n, crowded = min(n, len(rows) // 2), 0
     for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):
         if crowded == CROWDED or i - crowded == IN_VAIN:
             break

@@ -101,6 +101,8 @@ class _Names(click.Choice[str]):
 @click.option("--kind", "kinds", multiple=True, type=click.Choice([*honesty.CLOUDS, *power.KINDS]),
     help="Clouds of `honesty`; tables of `power`.")  # fmt: skip
 @click.option("--cloud", "clouds", multiple=True, type=click.Choice(honesty.ALL_CLOUDS), help="Clouds of `honesty`.")
+@click.option("--clusters", "ks", multiple=True, type=click.IntRange(min=2), help="Numbers of clusters of `many`.")
+@click.option("--columns", multiple=True, type=click.IntRange(min=2), help="Numbers of columns of `many`.")
 @click.option("--method", "methods", multiple=True, help="Methods of suites that compare some.")
 @click.pass_context
 def main(context: click.Context, names: tuple[str, ...], out: Path | None, short: bool, **options: object) -> None:

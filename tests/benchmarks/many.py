@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.cluster import KMeans
 
-from mdh_dask import HierarchicalMDH, RandomProjectionTree
+from mdh_dask import DensityTree, HierarchicalMDH, RandomProjectionTree
 from mdh_dask._typing import AnyArray, Integers
 from mdh_dask.metrics import normalized_mutual_information
 
@@ -34,7 +34,10 @@ MOST_TIME = 1.3
 METHODS: dict[str, Callable[[], Any]] = {
     "RandomProjectionTree": partial(RandomProjectionTree, random_state=0),
     "HierarchicalMDH": partial(HierarchicalMDH, random_state=0),
+    "DensityTree": partial(DensityTree, random_state=0),
 }
+TREES = ("RandomProjectionTree", "HierarchicalMDH")
+"""Those that look at neighbourhoods before they grow."""
 
 
 class Sizes(NamedTuple):
@@ -53,19 +56,20 @@ def run(
     n_null: int = 1_000_000,
     repeats: int = 3,
     routed: Sequence[tuple[int, int]] = ((1000, 32), (150, 768)),
+    methods: Sequence[str] = tuple(METHODS),
 ) -> Iterator[Table]:
     """Find many clusters of several sizes, time one cluster with and without the look for many, and routing.
 
+    methods: names in `METHODS`.
     routed: numbers of clusters and columns of the trees that route rows.
     """
     heads = ("clusters", "columns", "sizes", "method", "found", "NMI", "passes", "s", "verdict")
     for k in ks:
-        lines = [line for d in columns for kind in KINDS for line in _found(k, d, kind)]
+        lines = [line for d in columns for kind in KINDS for line in _found(k, d, kind, methods)]
         yield Table(f"{k} clusters of {ROWS} rows on average, without noise in the NMI", heads, lines)
     heads = ("method", "found", "s", "s without the look", "ratio", "verdict")
-    yield Table(
-        f"One cluster of {n_null} rows in 32 columns", heads, [_null(name, n_null, repeats) for name in METHODS]
-    )
+    nulls = [_null(name, n_null, repeats) for name in methods if name in TREES]
+    yield Table(f"One cluster of {n_null} rows in 32 columns", heads, nulls)
     heads = ("clusters", "columns", "splits passed by a row", "us a row", "ns a column and split")
     yield Table("Processor time of labels by a tree of many clusters", heads, [_routing(k, d) for k, d in routed])
 
@@ -81,11 +85,11 @@ def clusters(k: int, n_columns: int, sizes: Sizes, seed: int = 0) -> tuple[AnyAr
     return rows.astype(np.float32), np.where(noise, -1, labels)
 
 
-def _found(k: int, n_columns: int, kind: str) -> Iterator[tuple[Any, ...]]:
+def _found(k: int, n_columns: int, kind: str, methods: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     rows, labels = clusters(k, n_columns, KINDS[kind])
     told = {"k-means, k given": lambda: KMeans(k, n_init=1, max_iter=20, random_state=0)}
     own = labels >= 0
-    for name, make in (METHODS | told).items():
+    for name, make in ({name: METHODS[name] for name in methods} | told).items():
         start = time.perf_counter()
         model = make().fit(rows)
         found, seconds = np.asarray(model.labels_), time.perf_counter() - start

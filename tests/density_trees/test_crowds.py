@@ -1,0 +1,70 @@
+"""Hundreds of clusters in few columns, which no line through all rows shows, and clouds that hold none."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from mdh_dask import DensityTree, RandomProjectionTree, load_model
+from mdh_dask.density_trees import plan
+from mdh_dask.density_trees.crowded import Crowd, structure_of_crowd
+from mdh_dask.metrics import normalized_mutual_information
+from mdh_dask.valleys.regions import in_regions
+
+
+def clusters(n_clusters, n_rows, n_columns, spread=3.0):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(n_clusters, size=n_rows)
+    return spread * rng.normal(size=(n_clusters, n_columns))[labels] + rng.normal(size=(n_rows, n_columns)), labels
+
+
+@pytest.mark.slow
+def test_a_density_tree_finds_most_of_two_hundred_clusters_of_a_hundred_rows_in_eight_columns(tmp_path):
+    rows, labels = clusters(200, 20_000, 8)
+    model = DensityTree(random_state=0).fit(rows)
+    assert 165 <= model.n_clusters_ <= 200
+    assert normalized_mutual_information(labels, model.labels_) > 0.93
+    assert RandomProjectionTree(random_state=0).fit(rows).n_clusters_ < 50  # why regions are needed
+    model.save(tmp_path / "model")
+    assert (load_model(tmp_path / "model").predict(rows) == model.labels_).all()
+
+
+@pytest.mark.slow
+def test_clusters_of_ten_sample_rows_are_sought_among_more_in_any_chunks():
+    rows, labels = clusters(500, 20_000, 16, spread=4.0)
+    model = DensityTree(random_state=0, sample_size=5000).fit(rows)
+    assert model.n_passes_ == 2
+    assert abs(model.n_clusters_ - 500) <= 15
+    assert normalized_mutual_information(labels, model.labels_) > 0.98
+    lazy = DensityTree(random_state=0, sample_size=5000).fit(da.from_array(rows, chunks=(3000, 16)))
+    assert (np.asarray(lazy.labels_) == np.asarray(model.labels_)).all()
+
+
+@pytest.mark.parametrize("n_columns", [2, 8])
+def test_regions_divide_no_cloud(n_columns):
+    rng = np.random.default_rng(1)
+    normal = rng.normal(size=(5000, n_columns))
+    clouds = normal, rng.uniform(size=normal.shape), rng.exponential(size=normal.shape), normal / rng.random((5000, 1))
+    hashes = np.sort(rng.integers(2**63, size=5000).astype(np.uint64))
+    for cloud in clouds:
+        structure = structure_of_crowd(cloud, hashes, 0.05)
+        assert len(structure.links) > 50
+        assert not structure.separates
+
+
+def test_a_third_cell_between_two_is_not_counted():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 4.0]])
+    cell = np.repeat(np.arange(3), 400)
+    rows, first = centres[cell] + rng.normal(size=(1200, 2)), rng.random(1200) < 0.5
+    found = in_regions(rows, first, cell, np.array([[0, 1]]))
+    assert found.evidence[0] > 5
+    assert found.cut[0] < 40  # but more than two hundred rows of the third cell are between the two
+
+
+def test_clusters_of_many_cells_are_found_as_usual(monkeypatch):
+    rows, _ = clusters(3, 4000, 2, spread=9.0)
+    usual = DensityTree(random_state=0).fit(rows)
+    monkeypatch.setattr(plan, "crowd_of", lambda *_: Crowd(4000, 4000))
+    looked = DensityTree(random_state=0).fit(rows)
+    assert (looked.labels_ == usual.labels_).all()
+    assert (looked.merges_["evidence"] == usual.merges_["evidence"]).all()
