@@ -205,7 +205,9 @@ def run(
         (by_groups, by_rows, *by_patches) = (
             float(of_line(cloud, method, way)[1].mean()) for way in _ways(cloud, method)
         )
-        least = max((by_patches or [by_rows])[0] - MOST_LOST, MOST_LOST)  # none found is none shown
+        least = max(
+            by_rows - MOST_LOST, *(known - MOST_LOST for known in by_patches), MOST_LOST
+        )  # none found is none shown
         bar = f">= {least:.3f}", verdict(by_groups >= least)
         n_found = float(of_line(cloud, method, "groups")[0].mean())
         power.append((cloud, method, by_rows, (by_patches or ["-"])[0], by_groups, n_found, *bar))
