@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from mdh_dask._jit.jitter import Jitter
+from mdh_dask._jit.hashing import Jitter
 
 LOOP_DTYPES = [np.uint8, np.int64, np.float32, np.float64]
 """What the compiled loops are run on; each costs a compilation."""

@@ -138,7 +138,7 @@ def small(monkeypatch):
     few("dependence", "CLOUDS")
     few("dependence", "CLUSTERS")
     few("figure_times", "BI_PARTITIONS", "RP-100", "PCA")
-    monkeypatch.setattr("mdh_dask.splits.search_null.SEARCHES", 4)
+    monkeypatch.setattr("mdh_dask.splits.null.SEARCHES", 4)
     monkeypatch.setattr(hppc, "DRAWN", 2)
     program = "import json, os; folder = os.environ['MDH_DASK_CACHE']; new = not os.listdir(folder); "
     program += "open(folder + '/loop', 'w'); print(json.dumps([9.0 if new else 1.2, 1.0]))"

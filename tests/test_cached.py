@@ -14,7 +14,7 @@ FORK = textwrap.dedent(
     import os, signal, threading, warnings
     import numpy as np
     from mdh_dask.density import histograms
-    from mdh_dask.density.bandwidth import BANDWIDTHS
+    from mdh_dask.density.kde import BANDWIDTHS
 
     warnings.simplefilter("ignore")
     started, ended = threading.Event(), threading.Event()

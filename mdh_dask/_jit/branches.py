@@ -12,16 +12,10 @@ import numpy as np
 
 from .._numba import jit, part
 from .._typing import Floats, Integers
-from .jitter import jitter_tile
+from .hashing import jitter_tile
 from .vectors import combine_rows, inner
 
 TILE = 64
-
-WIDE = 64
-"""Rows with more features are transposed a square at a time, so that the written lines stay cached."""
-
-CHAIN = 32
-"""Most nodes of a chain for which a tile of rows is transposed once."""
 
 BLOCK = 8192
 """Rows that pass through the whole tree before the next ones: few enough for the processor's second cache."""
@@ -69,7 +63,7 @@ def sweep_branches(rows, routes, measures, hashes, jitter):
     order, spare = np.empty(BLOCK, dtype=np.int64), np.empty(BLOCK, dtype=np.int64)
     start, stop = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
     start[0] = 0  # the others follow from their parents
-    in_chain, chain = np.zeros(n_nodes, dtype=np.bool_), np.empty(CHAIN, dtype=np.int64)
+    in_chain, chain = np.zeros(n_nodes, dtype=np.bool_), np.empty(32, dtype=np.int64)  # most nodes of a chain
     chains = jitter.columns.shape[0] == 0 and measures.extremes.shape[3] == 0
     for begin in range(0, n, BLOCK):
         stop[0] = min(BLOCK, n - begin)
@@ -240,7 +234,7 @@ def fill_tile(rows, here, start, tile):
     """Write up to `TILE` rows to the columns of `tile` and return their number."""
     size = min(TILE, here.shape[0] - start)
     d = rows.shape[1]
-    if d <= WIDE:
+    if d <= 64:  # more are transposed a square at a time, so that the written lines stay cached
         for i in range(size):
             row = rows[here[start + i]]
             for j in range(d):

@@ -59,16 +59,8 @@ def write_gradient(centred, projections, labelled, threshold, alpha, sd, penalty
 MEMORY = 10
 """Steps in the BFGS memory: enough for all of them while alpha grows."""
 
-TOLERANCE = 1e-4
-"""The descent ends at a gradient of this norm, in the units of `descend`."""
-
-WORTHWHILE = 1e-4
-"""The descent ends after a step that lowers the index by less than this share."""
-
 SUFFICIENT, FLATTER = 1e-4, 0.9
 """Constants of the weak Wolfe conditions: least share of the predicted decrease, largest share of the slope left."""
-
-MAX_TRIALS = 20
 
 
 class Descent(NamedTuple):
@@ -127,7 +119,7 @@ def descend(centred, columns, alpha, max_steps, unit, penalty, work):
         lower = separator[0] / unit
         gain = value - lower
         value, best = lower, separator
-        if taken > 0 and gain <= WORTHWHILE * (value + gain):
+        if taken > 0 and gain <= 1e-4 * (value + gain):
             break
     length = math.sqrt(inner(x, x))
     for j in range(x.shape[0]):
@@ -141,7 +133,7 @@ def is_flat(gradient):
     """Return whether no entry exceeds the tolerance or is NaN."""
     flat = True
     for j in range(gradient.shape[0]):
-        flat &= abs(gradient[j]) <= TOLERANCE
+        flat &= abs(gradient[j]) <= 1e-4
     return flat
 
 
@@ -203,7 +195,7 @@ def line_search(centred, columns, value, alpha, penalty, unit, work):
     slope = inner(gradient, step)
     low, high, size = 0.0, np.inf, 1.0
     found, best = 0.0, (value, 0.0, False)
-    for _ in range(MAX_TRIALS):
+    for _ in range(20):
         for j in range(x.shape[0]):
             there[j] = x[j] + size * step[j]
         length = math.sqrt(inner(there, there))

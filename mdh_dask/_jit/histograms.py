@@ -148,9 +148,6 @@ def deepest_valleys(counts, taps, least, allowed, doubt, padded, work, out):
         out[0, c], out[1, c], out[2, c], out[3, c] = deepest, place, n_left, best
 
 
-OWN_BIN = 1.0 / 12.0
-"""Variance of rows that lie evenly in their bin: with it no side has the variance zero."""
-
 TAIL = 100
 """One row in this many, at least one, is far out on each side and does not affect the origin of the bins."""
 
@@ -214,7 +211,7 @@ def side_moments(n, total, squares, cut, side, corrected):
     `side` is one for the rows below the cut, minus one for those above.
     """
     mean = total / n
-    variance = squares / n - mean * mean + OWN_BIN
+    variance = squares / n - mean * mean + (1.0 / 12.0)  # rows lie evenly in their bin
     if not corrected:
         return mean, variance
     # Of a normal cut off at z: mean - sd * r, variance * (1 - z r - r^2), with r the density by the share at z.

@@ -39,7 +39,6 @@ def draw_lines(rows, contacts, members, pairs, ladder, guards, lines):
 
     rows (n_rows, n_columns): rows that choose lines.
     contacts (n_pairs, n_columns): the densest place between both groups; NaN without any.
-    members: the rows of each group.
     pairs (n_pairs, 2) int.
     ladder (n_lines,) int: numbers of rows of each group.
     lines: they are written.

@@ -1,5 +1,7 @@
 """Rows as the compiled loops take them, moments and ranges of their columns, and products of sparse rows."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from .._numba import jit
@@ -106,3 +108,9 @@ def project_sparse(data, columns, starts, matrix, out):
             row = matrix[columns[k]]
             for c in range(out.shape[1]):
                 out[i, c] += x * row[c]
+
+
+def few_at_once(n: int, size: int = 8192) -> Iterator[slice]:
+    """Yield slices of at most `size` that cover `n` rows, for arrays that would be too large for all of them."""
+    for first in range(0, n, size):
+        yield slice(first, first + size)

@@ -81,9 +81,6 @@ NOISE = 1e-12
 REACH_OF_BINS = 6.0
 """Rows farther beyond the bound than this many bandwidths are not binned."""
 
-NEARLY_RIGHT = 1e-12
-"""Bandwidths on the wrong side under which the second derivative of the penalty for labels does not grow."""
-
 ROUGHLY, FINELY = 1e-3, 1e-8
 """Accuracy, in bandwidths, of a valley's location on the bins and on the rows; its density's error is the square."""
 
@@ -116,7 +113,7 @@ def label_penalty(location, labelled, penalty):
             total += power * wrong
             slope += penalty.signs[i] * power
             # Infinite at zero, where Newton's method would then stay.
-            bend += power / max(wrong, NEARLY_RIGHT * penalty.bandwidth)
+            bend += power / max(wrong, 1e-12 * penalty.bandwidth)
     rate = 1 + penalty.epsilon
     return total, rate * slope, rate * penalty.epsilon * bend
 

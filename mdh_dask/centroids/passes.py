@@ -6,20 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.landmarks import nearest_points
-from .._jit.rows import loop_ready
+from .._jit.rows import few_at_once, loop_ready
 from .._jit.sums import add_to_labels
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 
-ROWS_AT_ONCE = 8192
-"""Rows that are in memory in double precision at once."""
-
 BITS = 30
 """Bits of the largest coordinate of the sample in sums: 2^33 rows of that size add without an overflow."""
-
-MOST_BITS = 52
-"""Coordinates of rows beyond the sample count as at most this many bits."""
 
 
 FAR_STEPS = 16
@@ -63,13 +57,11 @@ class CentroidPass(Statistic):
         return self.step * self.step * 2.0 ** (BITS + 4)
 
     def chunk(self, start: int, *blocks: AnyArray) -> ClusterSums:
-        """Return the sums of a block."""
         rows, (k, d) = loop_ready(blocks[0]), self.centroids.shape
         n_rows, sums, squares = np.zeros(k, np.int64), np.zeros((k, d), np.int64), np.zeros((k, 1), np.int64)
         nearest = nearest_centroids(rows, self.centre, self.scale, self.centroids)
         far = np.zeros((k, N_FAR), dtype=np.int64)
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            part = slice(first, first + ROWS_AT_ONCE)
+        for part in few_at_once(len(rows)):
             points, own = (rows[part] - self.centre) * self.scale, nearest[part]
             with np.errstate(over="ignore"):  # infinite distances count as the largest ones
                 distances = np.square(points - self.centroids[own]).sum(axis=1, keepdims=True)
@@ -77,10 +69,6 @@ class CentroidPass(Statistic):
             add_to_labels(own, _whole(points / self.step), n_rows, sums)
             add_to_labels(own, _whole(distances / self.step_of_squares), np.zeros(k, np.int64), squares)
         return ClusterSums(n_rows, sums, squares[:, 0], far)
-
-    def combine(self, left: ClusterSums, right: ClusterSums) -> ClusterSums:
-        """Add the sums."""
-        return ClusterSums(*(a + b for a, b in zip(left, right)))
 
     def means(self, sums: ClusterSums) -> Floats:
         """Return the mean of every cluster in single precision, or its centroid if it has no rows."""
@@ -125,7 +113,7 @@ def nearest_centroids(rows: AnyArray, centre: Floats, scale: Floats, centroids: 
 
 
 def _whole(values: Floats) -> Integers:
-    return np.rint(values).clip(-(2.0**MOST_BITS), 2.0**MOST_BITS).astype(np.int64)
+    return np.rint(values).clip(-(2.0**52), 2.0**52).astype(np.int64)
 
 
 class CentroidMargins(NamedTuple):
@@ -151,8 +139,7 @@ def far_shares(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats,
     rows, shares = loop_ready(rows), np.empty(len(rows))
     tails = np.cumsum(far[:, ::-1], axis=1)[:, ::-1] / np.maximum(far.sum(axis=1, keepdims=True), 1)
     own = nearest_centroids(rows, centre, scale, centroids)
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
+    for part in few_at_once(len(rows)):
         with np.errstate(over="ignore"):
             squares = np.square((rows[part] - centre) * scale - centroids[own[part]]).sum(axis=1)
         shares[part] = tails[own[part], far_bins(squares, unit)]
@@ -175,8 +162,7 @@ def centroid_margins(rows: AnyArray, centre: Floats, scale: Floats, centroids: F
     rows = loop_ready(rows)  # sums over columns depend on the order of the values in memory
     distances, shares = np.full(len(rows), np.inf), np.ones(len(rows))
     apart = np.sqrt(np.square(centroids[:, None] - centroids).sum(axis=2))
-    for first in range(0, len(rows) if len(centroids) > 1 else 0, ROWS_AT_ONCE):
-        part = slice(first, first + ROWS_AT_ONCE)
+    for part in few_at_once(len(rows) if len(centroids) > 1 else 0):
         own = nearest_centroids(rows[part], centre, scale, centroids)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # far rows, and equal centroids
             points = (rows[part] - centre) * scale

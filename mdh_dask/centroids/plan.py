@@ -25,17 +25,12 @@ MOST_PASSES = 5
 MOST_STEPS = 300
 """Most steps if the sample holds all rows."""
 
-SETTLED = 1e-3
-"""Centroids have settled when none moves by more than this share of its cluster's root mean squared distance."""
-
 
 ROWS = 1000
 """Most rows of the sample, as k-means runs for every number of clusters and every reference."""
 
 N_REFERENCES = 10
 """Uniform samples to compare with."""
-
-N_INIT = 2
 
 logger = logging.getLogger(__name__)
 
@@ -99,8 +94,6 @@ def k_means(
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise from one to `MOST_PASSES` passes of
     Lloyd's algorithm over all rows.
 
-    shape: shape of the rows that the passes will read.
-    check: raises an error if the first pass shows that the rows cannot be clustered.
     found: the number of clusters and its gaps, if features of a sample gave it.
     """
     look = yield from first_read(settings.seed, settings.sample_size, shape[0], check)
@@ -129,7 +122,7 @@ def k_means(
         sums: ClusterSums = moving.chunk(0, sample.rows) if held else (yield Pass("moving centroids", moving))
         squares = sums.squares * moving.step_of_squares
         moved = np.square(moving.means(sums) - centroids).sum(axis=1)
-        if (moved <= SETTLED**2 * squares / np.maximum(sums.n_rows, 1)).all():
+        if (moved <= 1e-3**2 * squares / np.maximum(sums.n_rows, 1)).all():
             break
         logger.info("step %s moves %s of %s centroids", step + 1, np.count_nonzero(moved), k)
         if step + 1 < (MOST_STEPS if held else MOST_PASSES):
@@ -226,4 +219,4 @@ def _by_column(rows: Floats, categorical: Booleans, rng: np.random.Generator) ->
 
 
 def _log_inertia(points: Floats, k: int, seed: int) -> float:
-    return float(np.log(max(_fitted(points, k, N_INIT, seed).inertia_, np.finfo(np.float64).tiny)))
+    return float(np.log(max(_fitted(points, k, 2, seed).inertia_, np.finfo(np.float64).tiny)))

@@ -13,17 +13,22 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 ``tests/chunks/test_statistics.py``, which checks the law and chunk invariance for all of them.
 """
 
-from .layout import (
+from .mapping import (
+    Cache,
     default_block_bytes,
     fit_chunks,
     holds_compact,
     is_dask,
+    kept,
     known_chunks,
+    map_rows,
     merge_chunks,
     repeated_rows,
+    select_rows,
     sparse_blocks,
+    under_own_names,
+    work_through,
 )
-from .mapping import Cache, kept, map_rows, select_rows, under_own_names, work_through
 from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
 from .progress import Progress, announced, one_bar
 from .reduction import COMBINE_EVERY, Statistic, Together, reduce_rows

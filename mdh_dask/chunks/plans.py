@@ -54,10 +54,7 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_pass
     Every pass goes through `reduce_rows`, and so through the current journal.
 
     plan: see `Plan`.
-    arrays: as for `reduce_rows`.
-    announce: return the progress bar of a pass, or None, from its description.
     n_passes: earlier passes over the same rows; the numbers in the descriptions continue from it.
-    Returns the result of the plan, and the number of passes.
 
     Examples
     --------
@@ -92,7 +89,6 @@ def run_together(
 ) -> Outcome:
     """Run several plans on the same rows; every pass serves all plans that have not ended.
 
-    arrays, announce, n_passes: as for `run`.
     Returns a list of the results, in the order of the plans, and the number of passes: as many as the longest plan
         takes.
     """

@@ -15,13 +15,6 @@ logger = logging.getLogger(__name__)
 Progress = Callable[[int], Any]
 """Return the progress bar of a pass over that many rows: a context manager with ``update(n)``, like ``tqdm``."""
 
-SECONDS_BETWEEN_LINES = 30
-
-WHOLE = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}"
-
-ALMOST = 0.99
-"""Largest share that the bar of a fit shows before its end, so that it is not rounded to 100 %."""
-
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{unit} [{rate_fmt}, {remaining} left]"
 
 
@@ -71,14 +64,14 @@ class _Whole:
         from tqdm.auto import tqdm
 
         if self._bar is None:
-            self._bar = tqdm(total=1.0, bar_format=WHOLE)
+            self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
         self._bar.set_description_str(description)
         return _PassOfWhole(self, description, n_rows)
 
     def show(self, share: float) -> None:
         """Show that a share of the current pass is made."""
         made = self._passes + share
-        self._bar.update(max(min(made / (made + 1), ALMOST) - self._bar.n, 0.0))
+        self._bar.update(max(min(made / (made + 1), 0.99) - self._bar.n, 0.0))  # not rounded to 100 %
 
     def end_pass(self, description: str) -> None:
         """Show that a pass is made, and that its value is worked on."""
@@ -143,7 +136,7 @@ class _Lines:
     def update(self, n: int) -> None:
         """Advance by `n` rows."""
         self._done += n
-        if perf_counter() - self._logged >= SECONDS_BETWEEN_LINES and 0 < self._done < self._of:
+        if perf_counter() - self._logged >= 30 and 0 < self._done < self._of:
             self._log()
             self._logged = perf_counter()
 

@@ -23,8 +23,7 @@ from .._journal import current_journal, in_dashboard, traced
 from .._sparse import parts_of
 from .._storable import storable
 from .._typing import AnyArray, RowArray
-from .layout import check_lengths, follow_chunks, is_dask
-from .mapping import ROWS_OF_A_THREAD, as_node, work_through
+from .mapping import ROWS_OF_A_THREAD, as_node, check_lengths, follow_chunks, is_dask, work_through
 from .progress import Progress
 
 COMBINE_EVERY = 8
@@ -71,7 +70,13 @@ class Statistic(ABC):
         """Return the state of consecutive rows, the first of which has the global number `start`."""
 
     def combine(self, left: Any, right: Any) -> Any:
-        """Return the state of the rows of `left` followed by the rows of `right`: by default their sum."""
+        """Return the state of the rows of `left` followed by the rows of `right`: by default their sum.
+
+        That of tuples is field by field.
+        """
+        if isinstance(left, tuple):
+            sums = [a + b for a, b in zip(left, right)]
+            return left._make(sums) if hasattr(left, "_make") else tuple(sums)
         return left + right
 
     def finalise(self, state: Any) -> Any:
@@ -87,29 +92,21 @@ class Together(Statistic):
 
     @property
     def journalled(self) -> bool:
-        """Whether the journal keeps the values of all statistics."""
         return all(part.journalled for part in self.parts)
 
     @property
     def keeps_blocks(self) -> bool:
-        """Whether the blocks must stay as they are for any of the statistics."""
         return any(part.keeps_blocks for part in self.parts)
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True, as each of the statistics asks for what it takes."""
-        return True
+    takes_sparse = True  # each of the statistics asks for what it takes
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
-        """Return the states of all statistics."""
         return tuple(part.state_of(start, *blocks) for part in self.parts)
 
     def combine(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Combine the states of each statistic."""
         return tuple(p.combine(a, b) for p, a, b in zip(self.parts, left, right))
 
     def finalise(self, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the values of all statistics."""
         return tuple(p.finalise(s) for p, s in zip(self.parts, state))
 
 
@@ -121,7 +118,6 @@ def reduce_rows(
     One pass; none if the current journal holds the value. States are combined in a fixed tree by position,
     `COMBINE_EVERY` at a time.
 
-    statistic: what to compute.
     arrays: all NumPy, or at least one Dask array with known chunks; the others follow its row chunks. Two-dimensional
         Dask arrays have one block of columns.
     progress: returns the progress bar for a number of rows, which is updated as chunks complete; unused for NumPy

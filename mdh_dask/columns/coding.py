@@ -16,9 +16,6 @@ from .types import ColumnTypes
 EXACT_IN_SINGLE = 2**24
 """Larger integers are not all numbers of float32."""
 
-MOST_LEVELS = 1000
-"""Most levels of a column; a column with more holds names or numbers rather than categories."""
-
 
 class Coded(NamedTuple):
     """The distinct values of a column as texts, and for every row the index of its text, or -1 if it is missing."""
@@ -172,11 +169,10 @@ class Levels(Statistic):
     """The columns: their names in a table, or their numbers in a matrix."""
     names: tuple[str, ...]
     """Names of the columns in errors."""
-    most: int = MOST_LEVELS
+    most: int = 1000  # a column with more holds names or numbers, not categories
     """Most levels of a column."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Found:
-        """Return the levels of one block."""
         tables = tables_in(blocks[0])
         n_rows = [] if tables[0] is blocks[0] else [len(table) for table in tables]
         found: list[set[str]] = [set() for _ in self.keys]
@@ -186,7 +182,6 @@ class Levels(Statistic):
         return Found(self._checked(found), np.array(n_rows, dtype=np.int64))
 
     def combine(self, left: Found, right: Found) -> Found:
-        """Unite the levels."""
         united = [{*a, *b} for a, b in zip(left.levels, right.levels)]
         return Found(self._checked(united), np.concatenate([left.n_rows, right.n_rows]))
 
@@ -292,14 +287,7 @@ def codes_of(column: Coded, levels: tuple[str, ...]) -> Floats:
 
 
 def decoded(rows: AnyArray, numbers: Integers, types: ColumnTypes, names: Sequence[str]) -> Any:
-    """Return the values behind rows of codes, None where they are missing or `numbers` is -1.
-
-    Examples
-    --------
-    >>> types = ColumnTypes(("continuous", "categorical"), (None, ("red", "blue")))
-    >>> decoded(np.array([[1.5, 1.0], [2.0, np.nan]]), np.array([7, 9]), types, ["size", "colour"]).values.tolist()
-    [[1.5, 'blue'], [2.0, None]]
-    """
+    """Return the values behind rows of codes, None where they are missing or `numbers` is -1."""
     columns: dict[str, list[Any]] = {}
     for name, column, levels in zip(names, rows.T, types.levels):
         known = ~np.isnan(column.astype(np.float64)) & (numbers >= 0)

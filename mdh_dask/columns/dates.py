@@ -10,14 +10,14 @@ from .._typing import AnyArray, Floats
 MICROSECONDS = 86_400_000_000
 """Of a day."""
 
-TYPES = ("timestamp", "date32", "date64", "period")
-"""Beginnings of the names of types of Arrow and pandas whose values are dates, beside those of NumPy."""
-
 
 def holds_dates(column: Any) -> bool:
     """Return whether a column has dates by its type, or objects in memory of which the first is one."""
     dtype = getattr(column, "dtype", None) or column.type
-    if getattr(dtype, "kind", "") == "M" or str(getattr(dtype, "pyarrow_dtype", dtype)).startswith(TYPES):
+    # How the names of types of Arrow and pandas begin.
+    if getattr(dtype, "kind", "") == "M" or str(getattr(dtype, "pyarrow_dtype", dtype)).startswith(
+        ("timestamp", "date32", "date64", "period")
+    ):
         return True
     return isinstance(first_object(column), date)
 

@@ -23,7 +23,6 @@ class ColumnTypes:
     kinds: one of `KINDS` for each column, in the order of the columns.
     levels: levels of each column: of categorical columns sorted, of ordinal columns in their order. None if the values
         of the column are numbers. A value is coded by the index of its level, and any other value by `n_levels`.
-    names: names of the columns.
     Raises ValueError if these do not belong together.
     """
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from .._cached import cached_property
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .bandwidth import Bandwidth, spread_of_counts
-from .kde import doubt_of, kernel_density, kernel_height, lower_ratio, relative_depth
+from .kde import Bandwidth, doubt_of, kernel_density, kernel_height, lower_ratio, relative_depth, spread_of_counts
 
 SLACK = 1e-6
 """Bins by which the range of a group is widened, as the projections of its rows are rounded."""

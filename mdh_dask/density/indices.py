@@ -14,9 +14,6 @@ from .._jit.dip import dips_of_histograms
 from .._jit.histograms import closed_minima, thresholding_errors
 from .._typing import AnyArray, Booleans, Floats
 
-WITHIN_A_BIN = 1 / 12
-"""Variance of rows spread evenly over a bin, in squared bins."""
-
 
 def dip_of_counts(counts: AnyArray) -> Floats:
     """Return the dip of each of a stack of histograms.
@@ -128,7 +125,7 @@ def two_means(counts: AnyArray) -> TwoMeans:
     left, moment = np.cumsum(counts, axis=1), np.cumsum(counts * away, axis=1)
     pairs = left * (n - left)
     between = np.divide(n * moment**2, pairs, out=np.zeros(counts.shape), where=pairs > 0)
-    total = (counts * away**2).sum(axis=1, keepdims=True) + WITHIN_A_BIN * n
+    total = (counts * away**2).sum(axis=1, keepdims=True) + (1 / 12) * n  # of rows spread evenly over a bin
     return TwoMeans(between, total)
 
 

@@ -1,6 +1,7 @@
 """Kernel densities on the bins of a histogram, the valleys between their modes, and how certain these are."""
 
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -17,9 +18,6 @@ KERNEL_REACH = 6.0
 
 CERTAIN_DEPTH = 10.0
 """Relative depth beyond which a valley is beyond doubt: a search that has found one need not go on for a deeper one."""
-
-STANDARD_ERRORS = 2.0
-"""Standard errors by which the counts of a sample may be wrong about all rows, where its valleys are compared."""
 
 ROUGHNESS = 1 / (2 * np.sqrt(np.pi))
 """Integral of the squared Gaussian kernel of unit bandwidth."""
@@ -67,7 +65,6 @@ def kernel_height(n: AnyArray, bandwidth: AnyArray) -> Floats:
 def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     """Return the relative depth of a split at every grid point.
 
-    density (..., n_bins): densities on a grid.
     floor (...): added to the density in the denominator. With the height of one row's kernel (`kernel_height`) the
         depth is finite in an empty gap and still reflects the modes on both sides.
     Returns (..., n_bins) float64: ``(min(highest density on the left, highest on the right) - p) / (p + floor)``: JMLR
@@ -88,7 +85,7 @@ def doubt_of(share: float) -> float:
     The square root of the number of rows under a kernel has the variance 1/4, of which a sample has the share that it
     lacks of the rows. The unit is the square root of the height of one row's kernel.
     """
-    return float(STANDARD_ERRORS * np.sqrt((1 - share) / 4 * ROUGHNESS * np.sqrt(2 * np.pi)))
+    return float(2.0 * np.sqrt((1 - share) / 4 * ROUGHNESS * np.sqrt(2 * np.pi)))
 
 
 def lower_ratio(density: AnyArray, floor: AnyArray, doubt: float) -> Floats:
@@ -97,7 +94,6 @@ def lower_ratio(density: AnyArray, floor: AnyArray, doubt: float) -> Floats:
     Valleys of a sample are compared by them. A gap before three rows is as deep as a valley before a hundred, and the
     tails of many columns are full of such gaps, but all rows rarely have them.
 
-    density (..., n_bins): densities of a sample.
     floor (...): as for `relative_depth`.
     doubt: by how much the square roots of densities may be wrong, in square roots of the floor; see `doubt_of`.
     Returns (..., n_bins) float64: not negative; without doubt one more than the relative depth.
@@ -148,7 +144,6 @@ def deepest_valleys(
     counts (n_directions, n_bins) int: rows per bin; the outermost bins, which count the rows outside the range, are
         left out of the density.
     bins_per_bandwidth: standard deviation of the kernel, in bins.
-    min_rows: fewest rows on each side.
     allowed (2, n_directions) int: first and last bin that may be returned.
     share: share of all rows that are counted.
     Returns the relative depths are those of `Histograms` with this bandwidth; of several that are equal the first
@@ -198,3 +193,76 @@ def threshold_error(position: Floats, density: Floats, threshold: float, n_rows:
     below = threshold - (falls[-1] if len(falls) else position[0])
     above = (rises[0] if len(rises) else position[-1]) - threshold
     return float(max((below + above) / 2, width / FINE))
+
+
+NORMAL_QUARTILES = 1.349
+"""Interquartile range of the standard Gaussian distribution."""
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """The rule ``h = factor * spread * n ** (-1/5)``."""
+
+    factor: float
+    """Larger is smoother."""
+    robust: bool = False
+    """Whether the spread is the smaller of standard deviation and interquartile range / 1.349."""
+    principal: bool = False
+    """Whether all directions use the standard deviation along the first principal component."""
+    spread: float | None = None
+    """The shared standard deviation; by default each direction uses its own."""
+
+    def fixed(self, spread: float) -> Self:
+        """Return the rule for directions that share a spread."""
+        return replace(self, spread=spread)
+
+    @property
+    def free(self) -> Self:
+        """The same rule with each direction's own spread, as for a single column."""
+        return replace(self, principal=False, spread=None)
+
+    def of(self, n: AnyArray | float, sd: AnyArray | float, quartiles: AnyArray | float) -> Floats:
+        """Return bandwidths from numbers of rows, standard deviations and interquartile ranges."""
+        spread = np.asarray(sd, dtype=np.float64)
+        if self.spread is not None:
+            spread = np.full_like(spread, self.spread)
+        if self.robust:
+            quartiles = np.asarray(quartiles, dtype=np.float64)
+            spread = np.where(quartiles > 0, np.minimum(spread, quartiles / NORMAL_QUARTILES), spread)
+        return self.factor * spread * np.maximum(n, 1) ** -0.2
+
+
+BANDWIDTHS = {
+    "normal": Bandwidth((4 / 3) ** 0.2),
+    "multimodal": Bandwidth(0.9),
+    "silverman": Bandwidth(0.9, robust=True),
+    "principal": Bandwidth(0.9, principal=True),
+}
+"""``normal``: the normal reference rule of thesis section 6.3.1. ``multimodal``: Silverman's 0.9 for multimodal
+densities with the standard deviation of each direction. ``silverman``: the same with the smaller of standard deviation
+and interquartile range, which outliers cannot inflate. ``principal``: the same with the standard deviation along the
+first principal component, one bandwidth for all directions of a branch (JMLR 17(156) section 5.1.1)."""
+
+
+def resolve_bandwidth(rule: "str | float | Bandwidth") -> Bandwidth:
+    """Return the rule of that name, or ``factor * sd * n ** (-1/5)`` for a number."""
+    if isinstance(rule, Bandwidth):
+        return rule
+    if isinstance(rule, str):
+        return BANDWIDTHS[rule]
+    return Bandwidth(float(rule))
+
+
+def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats, Floats]:
+    """Return number of rows, standard deviation and interquartile range of stacked histograms.
+
+    counts (..., n_bins): the outermost bins count the rows outside the range and are ignored.
+    Returns n, sd, quartiles (...) float64.
+    """
+    inner = np.asarray(counts)[..., 1:-1]
+    bins = np.arange(inner.shape[-1])
+    n, below = inner.sum(axis=-1), inner.cumsum(axis=-1)
+    safe = np.maximum(n, 1)
+    variance = np.maximum((inner @ bins**2) / safe - ((inner @ bins) / safe) ** 2, 0.0)
+    between = (0.25 * safe[..., None] <= below) & (below < 0.75 * safe[..., None])
+    return n.astype(np.float64), np.sqrt(variance) * width, np.count_nonzero(between, axis=-1) * width

@@ -13,10 +13,9 @@ from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, discrete_of
+from ..growth.discrete import Discrete, discrete_of, with_drawn_scales
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
-from ..growth.ties import with_drawn_scales
 from ..valleys.landmarks import RADII
 from ..valleys.lines import FEW_COLUMNS
 from ..valleys.regions import least_of_discoveries

@@ -18,8 +18,56 @@ from .._jit.sums import count_votes
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..tree.clusters import largest_first
-from .average_linkage import join
 from .votes import NO_LABEL, Votes
+
+
+class Joined(NamedTuple):
+    """Merges of groups in turn, the most similar first; a group is named by its first tuple."""
+
+    kept: Integers
+    gone: Integers
+    similarity: Floats
+    """Mean share of the clusterings that give a row of one group and a row of the other the same label."""
+
+    def groups(self, n_merges: int) -> Integers:
+        """Return the group of each tuple after so many merges, numbered by their first tuples."""
+        group = np.arange(len(self.kept) + 1)
+        for one, other in zip(self.kept[:n_merges].tolist(), self.gone[:n_merges].tolist()):
+            group[group == other] = one
+        return np.unique(group, return_inverse=True)[1]
+
+
+def join(counts: Integers, n_clusterings: int) -> Joined:
+    """Return the merges of groups by average linkage, along chains of nearest neighbours (Murtagh 1983).
+
+    SciPy's average linkage takes no weights, and so a row for each row, not for each distinct tuple of labels.
+
+    counts (n_groups, n_labels) int64: rows of each group with each label of all clusterings.
+    """
+    sums = counts.astype(np.float64)
+    rows = sums.sum(axis=1, keepdims=True) / n_clusterings
+    shares, left, found = sums / rows, np.ones(len(sums), dtype=bool), np.full(len(sums), np.inf)
+    merges: list[tuple[float, int, int]] = []
+    chain: list[int] = []
+    while len(merges) < len(sums) - 1:
+        tip = chain[-1] if chain else int(left.argmax())
+        similar = np.where(left, shares @ shares[tip], -1.0)
+        similar[tip] = -1.0
+        near = int(similar.argmax())
+        if len(chain) > 1 and similar[chain[-2]] >= similar[near]:
+            one, other = sorted((chain.pop(), chain.pop()))
+            # Rounding errors must not put a merge before those that it follows.
+            found[one] = min(similar[near] / n_clusterings, found[one], found[other])
+            merges.append((found[one], one, other))
+            sums[one] += sums[other]
+            rows[one] += rows[other]
+            shares[one], left[other] = sums[one] / rows[one], False
+        else:
+            chain = [*(chain or [tip]), near]
+    similarity, kept, gone = (np.array(own) for own in zip(*merges)) if merges else np.empty((3, 0))
+    order = np.argsort(-similarity, kind="stable")
+    return Joined(kept[order].astype(np.int64), gone[order].astype(np.int64), similarity[order])
+
 
 SAMPLED_ROWS = 2**16
 """Sample rows that show which clusters are the first choice of any row."""
@@ -82,7 +130,6 @@ class Matching:
 def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matching:
     """Return a matching that cannot be improved by a rematch of any single clustering.
 
-    tables, starts: as for `Matching`.
     order (n_clusterings,): order of the clusterings: each is first matched with those before it (voting, Dimitriadou,
         Weingessel and Hornik 2002), and then with all others, in turn, until nothing changes.
     """

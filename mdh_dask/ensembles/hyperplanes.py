@@ -10,7 +10,7 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Plan, work_through
-from ..density.bandwidth import Bandwidth
+from ..density.kde import Bandwidth
 from ..growth.bounds import near_rows
 from ..growth.branches import Branch, SampleRows, branch_pass, first_parts, is_choosing
 from ..growth.branches import State as BranchState
@@ -24,38 +24,10 @@ from ..projections.thesis import constrained_hyperplane
 from ..splits.choose import SplitSelector
 from ..splits.rules import SplitRule
 from ..splits.stopping import StopRule
-from .hyperplane_mixture import HyperplaneMixture
-from .mixture import (
-    Criterion,
-    Mixture,
-    Tally,
-    TuplePass,
-    Tuples,
-    bernoulli_tally,
-    bits_of,
-    cells,
-    fit_components,
-    fits,
-    words_of,
-)
+from .mixture import Criterion, HyperplaneMixture, Mixture, Tally, bernoulli_tally, cells, fit_components, fits
+from .votes import TuplePass, Tuples, bits_of, words_of
 
 logger = logging.getLogger(__name__)
-
-DRAWS = 2
-"""Starts per hyperplane, as some end where others did."""
-
-SAME = 0.01
-"""Hyperplanes count as equal if a smaller share of the sample lies on different sides: as independent evidence for one
-partition they would inflate the likelihood of any mixture with it."""
-
-IDENTIFIED = 6
-"""The table of the sides of H hyperplanes determines a mixture of ``2^H / (H + 1)`` components at most: of five, five.
-Of fewer hyperplanes every cell with enough rows is a cluster, as the BIC of so small a table loses clusters."""
-
-LEAST_ALPHA = 0.05
-"""Least bound on a hyperplane; a smaller one would fix it at the mean."""
-
-MOST_TUPLES = 2**16
 
 
 @dataclass(frozen=True)
@@ -108,9 +80,6 @@ def hyperplane_ensemble(
     Clusters without a valley between them on the sample are merged, unless their number is given or the stop rule tests
     nothing on held-out rows. Two passes: the first draws the sample on which hyperplanes are found, the second counts
     the tuples of their sides. One pass if the sample holds all rows, or if no hyperplane lies in a valley.
-
-    shape: shape of the rows that the passes will read.
-    check: raises an error if the first pass shows that the rows cannot be clustered.
     """
     n_rows, _ = shape
     look = yield from first_read(settings.seed, settings.sample_size, n_rows, check, settings.parts_at)
@@ -123,7 +92,7 @@ def hyperplane_ensemble(
     kept = distinct_partitions(bits_of(words_of(sample.rows, raw.vectors, offsets), len(offsets)))
     kept = kept[: settings.n_hyperplanes]
     logger.info("%s of %s hyperplanes lie in valleys and are distinct", len(kept), len(found))
-    counting = TuplePass(np.ascontiguousarray(raw.vectors[kept]), offsets[kept], MOST_TUPLES)
+    counting = TuplePass(np.ascontiguousarray(raw.vectors[kept]), offsets[kept], 2**16)
     tuples: Tuples
     if len(kept):
         tuples = yield from of_all_rows("counting", counting, sample, n_rows)
@@ -174,13 +143,13 @@ def _descend(rows: Floats, settings: EnsembleSettings) -> list[tuple[Floats, flo
     def descend(j: int) -> tuple[()]:
         rng = generator(settings.seed, 0, j)
         start = rng.standard_normal(rows.shape[1])
-        alpha = settings.alpha_max * rng.uniform(LEAST_ALPHA, 1)
+        alpha = settings.alpha_max * rng.uniform(0.05, 1)  # a smaller bound would fix it at the mean
         end = constrained_hyperplane(rows, np.asarray(start), alpha=alpha)
         if end.relative_depth > 0:
             ends[j] = end.direction, end.offset
         return ()
 
-    work_through(descend, range(DRAWS * settings.n_hyperplanes))
+    work_through(descend, range(2 * settings.n_hyperplanes))  # some starts end where others did
     return [ends[j] for j in sorted(ends)]
 
 
@@ -216,12 +185,14 @@ def _in_valleys(
 
 
 def distinct_partitions(bits: Booleans) -> Integers:
-    """Return the columns that differ from all previous ones and their complements in at least `SAME` of the rows."""
+    """Return the columns that differ from all previous ones and their complements in at least 1 % of the rows."""
     signs = np.where(bits, 1.0, -1.0)
     alike = np.abs(signs.T @ signs) / max(len(bits), 1)
     kept: list[int] = []
     for j in range(bits.shape[1]):
-        if (alike[j, kept] <= 1 - 2 * SAME).all():
+        # Hyperplanes count as equal if a smaller share of the sample lies on different sides: as independent
+        # evidence for one partition they would inflate the likelihood of any mixture with it.
+        if (alike[j, kept] <= 0.98).all():
             kept.append(j)
     return np.array(kept, dtype=np.intp)
 
@@ -261,7 +232,10 @@ def _mixture_of(tally: Tally, n_planes: int, settings: EnsembleSettings) -> tupl
         k = min(settings.n_clusters, len(tally.counts))
         fit = fit_components(tally, k, settings.n_init, settings.seed)
         return fit.mixture, (fit.score(settings.criterion, tally),)
-    if n_planes < IDENTIFIED:
+    # The table of the sides of H hyperplanes determines a mixture of ``2^H / (H + 1)`` components at most: of
+    # five, five. Of fewer hyperplanes every cell with enough rows is a cluster, as the BIC of so small a table
+    # loses clusters.
+    if n_planes < 6:
         return cells(tally, least=np.sqrt(tally.counts.sum())), ()
     tried = list(fits(tally, settings.max_clusters, settings.n_init, settings.seed, settings.criterion))
     scores = tuple(fit.score(settings.criterion, tally) for fit in tried)

@@ -10,13 +10,9 @@ from ..growth.passes import sample_limit
 from ..metrics.contingency import check_labels
 from .consensus import SAMPLED_ROWS, Consensus, Found, find_consensus
 from .linkage import LabelLinkage, linkage_of
-from .mixture import LabelTuples, Tuples
-from .votes import LabelVotes, Votes
+from .votes import LabelTuples, LabelVotes, Tuples, Votes
 
 MOST_TUPLES = 2**16
-
-MOST_VALUES = 2**22
-"""Most tuples times labels of all clusterings: memory and time are in proportion."""
 
 
 def most_tuples(n_labels: int) -> int:
@@ -27,7 +23,7 @@ def most_tuples(n_labels: int) -> int:
     >>> most_tuples(60), most_tuples(400)
     (65536, 10485)
     """
-    return max(min(MOST_TUPLES, MOST_VALUES // n_labels), 1024)
+    return max(min(MOST_TUPLES, 2**22 // n_labels), 1024)  # memory and time are in proportion
 
 
 def label_linkage(n_clusters: int | None) -> Plan[LabelLinkage]:

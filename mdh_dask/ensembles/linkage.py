@@ -15,9 +15,8 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._typing import AnyArray, Floats, Integers
 from ..tree.clusters import largest_first
-from .average_linkage import Joined, join
-from .consensus import shares_of
-from .mixture import Tuples, words_of_labels
+from .consensus import Joined, join, shares_of
+from .votes import Tuples, words_of_labels
 
 MOST_LINKED = 2048
 """Tuples with the most rows, which are joined; the time is in proportion to the square of their number."""

@@ -1,28 +1,22 @@
-"""Distinct tuples of sides of hyperplanes or of labels, counted in one pass, and mixtures fitted to them.
+"""Mixtures fitted to counted tuples of sides of hyperplanes or of labels.
 
 A component is a product of categorical distributions. With two categories these are the Bernoulli mixtures of Topchy,
 Jain and Punch (2005) and thesis eq. 4.7. The expectation-maximisation works on tuples, not rows, so its cost does not
 depend on the number of rows.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from hashlib import blake2b
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._jit.branches import side_bits
-from .._jit.rows import loop_ready
+from .._jit.rows import few_at_once
 from .._random import generator
+from .._state import State, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
-from ..chunks import Statistic
-
-WORD = 64
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from .votes import Tuples, bits_of, words_of
 
 Criterion = Literal["bic", "aic", "icl"]
 
@@ -31,117 +25,6 @@ PRIOR = 1e-2
 
 SHORT, LONG = 8, 300
 """Iterations of every start, and most iterations of the best one."""
-
-WORTHWHILE = 1e-7
-"""The iterations end at a mean gain per row below this."""
-
-PATIENCE = 3
-"""Successive numbers of components that may be worse before the search ends."""
-
-
-@storable
-class Tuples(NamedTuple):
-    """The value of `TuplePass`: distinct tuples in the order of their hashes.
-
-    words (n_tuples, n_words) uint64: of hyperplanes, bit ``j % 64`` of word ``j // 64`` is set for rows above
-        hyperplane j. Of labels, a word each.
-    counts (n_tuples,) int64: number of rows with the tuple.
-    n_rows: number of all rows, including those of omitted tuples.
-    """
-
-    words: Integers
-    counts: Integers
-    n_rows: int
-
-
-class TupleCounts(Statistic):
-    """Base of statistics of distinct tuples: a subclass has the most tuples to count, and makes those of a block.
-
-    Of more tuples, those with the smallest hashes are counted, a random sample with exact counts.
-    """
-
-    most: int
-
-    @abstractmethod
-    def words(self, *blocks: AnyArray) -> Integers:
-        """Return the tuple of every row, shape (n_rows, n_words), uint64."""
-
-    def chunk(self, start: int, *blocks: AnyArray) -> Tuples:
-        """Count the tuples of some rows."""
-        words = self.words(*blocks)
-        return self._kept(words, np.ones(len(words), dtype=np.int64), len(words))
-
-    def combine(self, left: Tuples, right: Tuples) -> Tuples:
-        """Add the counts of equal tuples."""
-        words, counts = (np.concatenate(both) for both in zip(left[:2], right[:2]))
-        return self._kept(words, counts, left.n_rows + right.n_rows)
-
-    def _kept(self, words: Integers, counts: Integers, n_rows: int) -> Tuples:
-        """Return each tuple once. The hash of a tuple omitted here is too large for the final sample."""
-        hashes = _hashes(words)
-        order = np.lexsort((*words.T, hashes))
-        words = words[order]
-        first = np.flatnonzero(np.append(True, (words[1:] != words[:-1]).any(axis=1))[: len(words)])
-        sums = np.add.reduceat(counts[order], first) if len(first) else counts
-        return Tuples(words[first][: self.most], sums[: self.most], n_rows)
-
-
-@dataclass(frozen=True)
-class TuplePass(TupleCounts):
-    """The distinct tuples of sides of hyperplanes and their numbers of rows."""
-
-    planes: Floats
-    """Shape (n_hyperplanes, n_features)."""
-    offsets: Floats
-    """Shape (n_hyperplanes,)."""
-    most: int
-
-    def words(self, *blocks: AnyArray) -> Integers:
-        """Return the packed sides of the rows of a block."""
-        return words_of(blocks[0], self.planes, self.offsets)
-
-
-@dataclass(frozen=True)
-class LabelTuples(TupleCounts):
-    """The distinct tuples of the labels of several clusterings and their numbers of rows."""
-
-    most: int
-
-    def words(self, *blocks: AnyArray) -> Integers:
-        """Return the labels of the rows as words."""
-        return np.stack([words_of_labels(labels) for labels in blocks], axis=1)
-
-
-def words_of_labels(labels: AnyArray) -> Integers:
-    """Return a word for each label, shape (n_rows,), uint64: an integer itself, a digest of a text."""
-    if labels.dtype.kind in "biu":
-        return labels.astype(np.int64).view(np.uint64)
-    names, place = np.unique(labels.astype(str), return_inverse=True)
-    digests = (blake2b(name.encode(), digest_size=8).digest() for name in names.tolist())
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)[place]
-
-
-def words_of(rows: AnyArray, planes: Floats, offsets: Floats) -> Integers:
-    """Return the packed sides of hyperplanes on which rows lie, shape (n_rows, n_words), uint64."""
-    words = np.zeros((len(rows), -(-len(planes) // WORD)), dtype=np.uint64)
-    side_bits(loop_ready(rows), planes, offsets, words)
-    return words
-
-
-def bits_of(words: Integers, n_hyperplanes: int) -> Booleans:
-    """Return packed sides as booleans, shape (n_tuples, n_hyperplanes)."""
-    j = np.arange(n_hyperplanes)
-    return (words[:, j // WORD] >> (j % WORD).astype(np.uint64) & np.uint64(1)).astype(bool)
-
-
-def _hashes(words: Integers) -> Integers:
-    z = np.zeros(len(words), dtype=np.uint64)
-    for word in words.T:  # SplitMix64, word by word
-        z = (z ^ word) + GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-    return z
 
 
 class Tally(NamedTuple):
@@ -237,7 +120,7 @@ def climb(tally: Tally, mixture: Mixture, most: int) -> Fit:
         logs, shares = _normalised(mixture.log_joint(tally.ones))
         likelihood = float(tally.counts @ logs)
         path.append(likelihood + mixture.log_prior())
-        if len(path) > most or (len(path) > 1 and path[-1] - path[-2] < WORTHWHILE * n):
+        if len(path) > most or (len(path) > 1 and path[-1] - path[-2] < 1e-7 * n):
             entropy = -float(tally.counts @ (shares * np.log(np.maximum(shares, np.finfo(float).tiny))).sum(axis=1))
             return Fit(mixture, likelihood, entropy, tuple(path))
         mixture = maximise(tally, shares)
@@ -273,7 +156,7 @@ def fits(tally: Tally, most: int, n_init: int, seed: int, criterion: Criterion) 
         yield fit
         score = fit.score(criterion, tally)
         least, worse = (score, 0) if score < least else (least, worse + 1)
-        if worse == PATIENCE:
+        if worse == 3:
             return
 
 
@@ -288,3 +171,108 @@ def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
     """Return tuples of bits as tuples of variables with two categories, not set and set."""
     ones = np.stack([~bits, bits], axis=2).reshape(len(bits), -1).astype(np.float64)
     return Tally(ones, counts.astype(np.float64), np.arange(bits.shape[1] + 1) * 2)
+
+
+@dataclass(frozen=True)
+class HyperplaneMixture(State):
+    """Hyperplanes and a mixture of the tuples of their sides."""
+
+    planes: Floats
+    """Shape (n_hyperplanes, n_features), float64: directions for raw rows."""
+    offsets: Floats
+    """Shape (n_hyperplanes,), float64: thresholds: a row lies above a hyperplane if ``plane . x > offset``."""
+    log_weights: Floats
+    """Shape (n_components,), float64."""
+    log_probabilities: Floats
+    """Shape (n_components, n_hyperplanes, 2), float64: logarithms of the probabilities of lying below and above each
+    hyperplane."""
+    n_rows: Integers
+    """Shape (n_clusters,), int64: number of rows of each cluster, over the counted tuples."""
+    complete: bool
+    """Whether all rows were counted."""
+    failed: Floats = field(default_factory=lambda: np.empty(0))
+    """Shape (3,) or (0,), float64: of the best valley that was not accepted, its relative depth on the rows that test
+    it; the share of samples with a single mode that have one as deep there, NaN if the stop rule does not ask; and what
+    was needed."""
+    cluster: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Shape (n_components,), int64: the cluster of each component; by default each is a cluster."""
+
+    def __post_init__(self) -> None:
+        """Make every component a cluster if none are given."""
+        if np.size(self.cluster) == 0:
+            object.__setattr__(self, "cluster", np.arange(np.size(self.log_weights)))
+
+    @property
+    def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were counted."""
+        return self.n_rows if self.complete else None
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.n_rows)
+
+    @property
+    def n_features(self) -> int:
+        return self.planes.shape[1]
+
+    def labels(self, rows: AnyArray) -> Integers:
+        """Return the most probable cluster of every row, shape (n_rows,), int32."""
+        return self.shares(rows).argmax(axis=1).astype(np.int32)
+
+    def agreeing(self, rows: AnyArray) -> Floats:
+        """Return the probability of the most probable cluster of every row."""
+        return self.shares(rows).max(axis=1)
+
+    def check(self) -> None:
+        h, k = len(np.atleast_1d(self.offsets)), len(np.atleast_1d(self.log_weights))
+        width = self.planes.shape[-1] if self.planes.ndim == 2 else 0
+        if k < 1 or width < 1:
+            raise ValueError(f"expected at least 1 cluster and 1 column, got {k} and {width}")
+        checked_array("planes", self.planes, (h, width))
+        checked_array("offsets", self.offsets, (h,))
+        checked_array("log_weights", self.log_weights, (k,))
+        checked_array("log_probabilities", self.log_probabilities, (k, h, 2))
+        checked_array("cluster", self.cluster, (k,), least=0)
+        checked_array("n_rows", self.n_rows, (len(np.unique(self.cluster)),), least=0)
+        if self.cluster.max() >= len(self.n_rows):
+            raise ValueError(f"expected clusters numbered from 0 to {len(self.n_rows) - 1}, got {self.cluster.max()}")
+        if not isinstance(self.complete, bool):
+            raise ValueError(f"expected true or false for complete, got {self.complete!r}")
+        checked_array("failed", self.failed, (3,) if np.size(self.failed) else (0,), missing=True)
+
+    def shares(self, rows: AnyArray) -> Floats:
+        """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""
+        parts = [self._shares(rows[part]) for part in few_at_once(max(len(rows), 1))]
+        return np.concatenate(parts)
+
+    def merged(self, group: Integers, tuples: Tuples) -> "HyperplaneMixture":
+        """Return the mixture with its clusters in groups, without those that are the most probable one of no tuple."""
+        cluster = group[self.cluster]
+        joined = replace(self, cluster=cluster, n_rows=np.zeros(int(cluster.max()) + 1, dtype=np.int64))
+        label = joined._shares_of_words(tuples.words).argmax(axis=1)
+        np.add.at(joined.n_rows, label, tuples.counts)
+        order = np.argsort(-joined.n_rows, kind="stable")
+        order = order[joined.n_rows[order] > 0]
+        number = np.full(len(joined.n_rows), -1)
+        number[order] = np.arange(len(order))
+        kept = number[cluster] >= 0
+        return replace(
+            joined, log_weights=self.log_weights[kept], log_probabilities=self.log_probabilities[kept],
+            n_rows=joined.n_rows[order], cluster=number[cluster[kept]],
+        )  # fmt: skip
+
+    def _shares(self, rows: AnyArray) -> Floats:
+        return self._shares_of_words(words_of(rows, self.planes, self.offsets))
+
+    def _shares_of_words(self, words: Integers) -> Floats:
+        bits = bits_of(words, len(self.planes)).astype(np.intp)
+        joint = np.repeat(self.log_weights[None], len(words), axis=0)
+        # One hyperplane at a time, as the last bits of a matrix product depend on the rows of the block.
+        for j, side in enumerate(bits.T):
+            joint += self.log_probabilities[:, j, :].T[side]
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        of_clusters = np.zeros((len(words), self.n_clusters))
+        for component, cluster in zip(shares.T, self.cluster):
+            of_clusters[:, cluster] += component
+        return of_clusters

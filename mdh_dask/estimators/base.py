@@ -22,9 +22,9 @@ from ..growth.exemplars import Exemplars
 from ..images import PixelColumns
 from ..io.models import save_model
 from ..splits.stopping import STOP_RULES
-from ..summaries.columns import ColumnNotes, columns_in_words, notes_on
 from ..summaries.evidence import restored_merges, stored_merges
 from ..summaries.history import REMEMBERED, History
+from ..summaries.words import ColumnNotes, columns_in_words, notes_on
 from .explaining import evidence, why
 from .groups import parts_of_groups, weighted_rows, without_groups
 from .history import begun, name_clusters

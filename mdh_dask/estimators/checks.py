@@ -11,8 +11,8 @@ from .._typing import Booleans, RowArray
 from .._words import full_count
 from ..chunks import is_dask, select_rows
 from ..columns import ColumnTypes
+from ..columns.passes import TypedLook
 from ..growth.passes import FirstLook
-from ..growth.typed import TypedLook
 from ..projections.directions import Proposal, StandardDirections
 from .missing import finite
 

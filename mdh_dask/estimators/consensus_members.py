@@ -9,8 +9,7 @@ from sklearn.utils import get_tags
 
 from .._random import generator
 from ..chunks import Plan
-from ..growth.passes import FirstLook, Sample, first_read
-from ..growth.sampling import rows_held
+from ..growth.passes import FirstLook, Sample, first_read, rows_held
 from .density_tree import DensityTree
 from .models import of_form
 from .tree_estimator import TreeEstimator

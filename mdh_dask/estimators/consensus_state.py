@@ -9,8 +9,7 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..ensembles.consensus import Consensus, Found
 from ..ensembles.linkage import LabelLinkage
-from ..ensembles.mixture import words_of_labels
-from ..ensembles.votes import NO_LABEL
+from ..ensembles.votes import NO_LABEL, words_of_labels
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.passes import Sample
 from ..growth.scaling import robust_standardiser

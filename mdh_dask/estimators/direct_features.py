@@ -12,8 +12,7 @@ from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Pass, Plan
 from ..growth.passes import first_read, sample_limit
 from ..growth.scaling import standardiser, to_few_bits
-from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, truncated_svd_map
-from ..kernels.unit_length import UnitLengthMap
+from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, UnitLengthMap, truncated_svd_map
 from .checks import LARGEST_BEFORE_OVERFLOW, check_first_look
 from .parameters import Interval, documented
 from .planned import FeatureTransformer

@@ -9,17 +9,15 @@ import numpy as np
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Integers
 from ..chunks import Cache
-from ..density.bandwidth import BANDWIDTHS, Bandwidth, resolve_bandwidth
-from ..density.kde import CERTAIN_DEPTH
+from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH, Bandwidth, resolve_bandwidth
 from ..growth.branches import GrowthSettings
 from ..growth.nearby import LEAST_ROWS
 from ..growth.order import ORDERS
 from ..projections import FROM_ORIGIN, PROJECTIONS, WITH_COLUMNS
-from ..projections.directions import Proposal
-from ..projections.random import NO_COLUMNS, RANDOM_PROJECTIONS
+from ..projections.directions import NO_COLUMNS, RANDOM_PROJECTIONS, Proposal
 from ..splits.choose import SplitSelector
+from ..splits.null import Search, shared_search
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
-from ..splits.search_null import Search, shared_search
 from ..splits.stopping import STOP_RULES, StopRule
 from .checks import checked_proposal, rows_of_share
 from .parameters import Interval, StrOptions

@@ -7,11 +7,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._words import depth_text, full_count, p_text
 from ..growth.crowds import CROWD, FEWEST_ROWS
-from ..growth.sampling import rows_held
+from ..growth.passes import rows_held
 from ..splits.dependence import N_PARTS
-from ..summaries.columns import MOST_COLUMNS, remedies
 from ..summaries.evidence import Evidence, evidence_of
-from ..summaries.words import clusters_in_words, named
+from ..summaries.words import MOST_COLUMNS, clusters_in_words, named, remedies
 from ..tree.export import cluster_in_words, direction_text
 from .checks import rows_of_share
 from .groups import FEWEST_GROUPS, groups_in_words, on_pixels

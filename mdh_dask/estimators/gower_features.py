@@ -11,7 +11,7 @@ from .._state import FeatureMap
 from .._typing import Floats, Integers, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together
-from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
+from ..columns.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels import Gower, Kernel, nystrom_map
 from ..kernels.gower import Missing, Shift
 from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, gower_map

@@ -17,15 +17,13 @@ from ..growth.exemplars import Exemplars, medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Guides
 from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
-from ..growth.passes import Sample, rows_in_memory
+from ..growth.passes import Sample, rows_held, rows_in_memory
 from ..growth.refine import ROUNDS, refine
-from ..growth.sampling import rows_held
 from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
 from ..projections import Projection
-from ..summaries.columns import notes_on
 from ..summaries.evidence import table_of_cells
-from ..summaries.words import MOST_COLUMNS, clusters_in_words
+from ..summaries.words import MOST_COLUMNS, clusters_in_words, notes_on
 from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator

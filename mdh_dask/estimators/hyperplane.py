@@ -10,9 +10,9 @@ from .._levels import NO_LEVELS
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import kernel_height
 from ..growth.branches import GrowthSettings
+from ..projections.directions import NO_COLUMNS
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.pursuit import within
-from ..projections.random import NO_COLUMNS
 from ..splits.rules import SplitRule
 from .divisive_tree import DivisiveTree
 from .parameters import Interval, StrOptions, documented

@@ -9,10 +9,9 @@ import numpy as np
 from .._typing import Floats
 from .._words import depth_text, full_count
 from ..chunks import Plan
-from ..density.bandwidth import BANDWIDTHS, resolve_bandwidth
-from ..ensembles.hyperplane_mixture import HyperplaneMixture
+from ..density.kde import BANDWIDTHS, resolve_bandwidth
 from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
-from ..ensembles.mixture import Criterion
+from ..ensembles.mixture import Criterion, HyperplaneMixture
 from ..splits.stopping import STOP_RULES
 from ..summaries.evidence import table_of_cells
 from .checks import check_first_look

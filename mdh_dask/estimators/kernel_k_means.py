@@ -13,9 +13,8 @@ from .._typing import Floats, RowArray
 from .._words import full_count
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_number_of_features, gap_sample, k_means
 from ..chunks import Cache, Plan
-from ..kernels import Kernel
+from ..kernels import AFFINITIES, Kernel
 from ..kernels.landmarks import SAMPLE
-from ..kernels.registry import AFFINITIES
 from .base import ClusterEstimator
 from .checks import categorical_columns, check_first_look
 from .parameters import Interval, StrOptions, documented

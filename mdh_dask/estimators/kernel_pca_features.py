@@ -10,10 +10,10 @@ from .._random import generator
 from .._state import FeatureMap
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Pass, Plan, Together
+from ..columns.passes import TypedLook, TypedPass
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
 from ..growth.scaling import standardiser
-from ..growth.typed import TypedLook, TypedPass
 from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
 from ..valleys.neighbours import distinct

@@ -8,8 +8,8 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, RowArray
 from ..chunks import Pass, Plan, Together
+from ..columns.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..growth.passes import Sample, SamplePass, sample_limit
-from ..growth.typed import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
 from .checks import categorical_columns, check_typed_look

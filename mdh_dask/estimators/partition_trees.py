@@ -3,7 +3,7 @@
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..kernels.registry import AFFINITIES
+from ..kernels import AFFINITIES
 from .divisive_tree import DivisiveTree
 from .parameters import StrOptions, documented
 from .planned import FeatureTransformer

@@ -10,16 +10,16 @@ import numpy as np
 
 from .._fields import nearest
 from .._typing import AnyArray, Floats, Integers
-from ..density.bandwidth import Bandwidth
+from ..density.kde import Bandwidth
 from ..projections import PROJECTIONS
 from ..projections.bipartition import spectral_direction
-from ..projections.ica import UNMIXED, leading_components
+from ..projections.directions import in_random_subspace, single_columns
 from ..projections.mdh import Starts, mdh_families
-from ..projections.random import in_random_subspace, single_columns
+from ..projections.pca import UNMIXED, leading_components
 from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
 from ..projections.starts import MOST_COMPONENTS
+from ..splits.null import search_score
 from ..splits.rules import CRITERIA, SplitRule
-from ..splits.search_null import search_score
 from .parameters import Interval, StrOptions, validate_parameter_constraints
 
 SEARCHED = "pursuit"

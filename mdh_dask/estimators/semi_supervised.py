@@ -13,11 +13,10 @@ from sklearn.utils import ClassifierTags, Tags
 
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Announce, is_dask, run
-from ..density.bandwidth import resolve_bandwidth
+from ..density.kde import resolve_bandwidth
 from ..growth.growth import split_by_labels
-from ..projections.labelled import GAMMAS, MARGIN, labelled_hyperplane
 from ..projections.mdh import Solver, Starts
-from ..projections.pursuit import MDHResult
+from ..projections.pursuit import GAMMAS, MARGIN, MDHResult, labelled_hyperplane
 from ..splits.rules import SplitRule
 from ..tree.structure import Tree
 from .checks import check_first_look

@@ -12,11 +12,10 @@ from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
 from ..plotting.parts import png_of
 from ..summaries.evidence import table_of_cells
-from ..support_vectors.components import ADJACENCY, UNCLASSIFIED
+from ..support_vectors.components import ADJACENCY, LARGEST_COMPLETE, UNCLASSIFIED
 from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
-from ..support_vectors.thesis import LARGEST_COMPLETE
 from .checks import check_first_look, rows_of_share
 from .in_groups import InGroups
 from .parameters import Interval, StrOptions, documented

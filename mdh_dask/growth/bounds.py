@@ -24,15 +24,6 @@ SLACK = 1e-4
 """Share of its distance by which a bound is farther away. Integers often lie exactly at a bound, and rounding errors,
 which differ between float32 and float64, would decide about them."""
 
-MOST_SHARE = 0.1
-"""Largest share of the rows outside the bulk at either end."""
-
-INNER = 0.8
-"""Standard deviations from the mean beyond which, in most columns, a tenth of the rows lie on either side."""
-
-ROWS_FOR_BOUNDS = 10_000
-"""Number of rows of the first sample from which the bounds of the columns are computed."""
-
 
 class Bounds(NamedTuple):
     """Smallest and largest values of near rows in each column; infinite without a bound."""
@@ -64,7 +55,7 @@ def bounds_of(rows: AnyArray, share: float | None = None, widths: float = WIDTHS
 
 def _left_out(n: int, share: float | None) -> int:
     """Return the number of rows outside the bulk at either end."""
-    return max(1, int(np.ceil(n * min(np.sqrt(n) / n if share is None else share, MOST_SHARE)))) if n else 0
+    return max(1, int(np.ceil(n * min(np.sqrt(n) / n if share is None else share, 0.1)))) if n else 0
 
 
 def _around(low: Floats, high: Floats, widths: float = WIDTHS) -> Bounds:
@@ -109,7 +100,8 @@ def _certainly_near(columns: Columns, scoring: AnyArray, share: float | None) ->
     if len(scoring) == 0:
         return np.ones(scoring.shape[1], dtype=bool)
     with np.errstate(invalid="ignore", over="ignore"):
-        inner = INNER * np.sqrt(columns.deviations / columns.n)
+        # Beyond, in most columns, lies a tenth of the rows on either side.
+        inner = 0.8 * np.sqrt(columns.deviations / columns.n)
         low, high = columns.mean - inner, columns.mean + inner
         bounds = _around(low, high)
     below, above = np.zeros((2, scoring.shape[1]), dtype=np.int64)
@@ -130,7 +122,7 @@ def without_far_rows(columns: Columns, sample: Sample, share: float | None = Non
     Columns without far rows stay unchanged, to the last bit. The others are estimated from the near rows of the sample,
     as measuring them on all rows would take another pass. `share` is that of `bounds_of`.
     """
-    some = sample.first(ROWS_FOR_BOUNDS).rows
+    some = sample.first(10_000).rows
     doubtful = np.flatnonzero(~_certainly_near(columns, some, share))
     bounds = bounds_of(some[:, doubtful], share)
     far = np.zeros(len(columns.low), dtype=bool)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._jit.branches import goes_left
-from .._jit.jitter import NO_JITTER, Jitter
+from .._jit.hashing import NO_JITTER, Jitter
 from .._jit.rows import loop_ready
 from .._levels import LevelFeatures
 from .._typing import AnyArray, Booleans, Floats, Integers
-from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
-from ..projections.directions import Proposal
-from ..projections.random import KeyedDirections
+from ..density.kde import Bandwidth
+from ..projections.directions import KeyedDirections, Proposal
 from ..splits.choose import TWO_HALVES, Decision, SplitSelector
 from ..splits.dependence import halves_of_parts, parts_in
 from .labelled import Groups
@@ -35,8 +34,6 @@ class GrowthSettings:
     n_candidates: number of directions of a branch to count on all rows, if directions are scored on a sample.
     sample_size: number of rows on which the directions of a branch are scored; None to score every direction on all
         rows.
-    scale: whether directions are proposed for columns of unit variance.
-    max_levels: most splits above a leaf.
     order: a name in `ORDERS`: clusters are split in this order until there are enough. None to make all possible
         splits.
     max_clusters: number of clusters that is enough for an order; None to let the order decide.
@@ -249,11 +246,7 @@ def branch_pass(
     """Return the statistic that counts the waiting branches among some on the rows that reach them.
 
     branches: a branch and its descendants, parents first.
-    seed: seed of the rows' hashes.
     fresh: leaves to sample anew, with the number of rows to draw.
-    extremes: whether to find the smallest and the largest projection in every bin.
-    jitter: columns whose values are spread where rows are counted.
-    parts_at: see `GrowthSettings`.
     """
     place = {branch: i for i, branch in enumerate(branches)}
     d = branches[0].sample.n_columns

@@ -28,9 +28,6 @@ FEW_ROWS = 1000
 With more rows, the first halves suffice: 1000 rows in ten columns show clusters four standard deviations apart. The
 small branches of 10,000 rows with 20 clusters would take longer than all others."""
 
-HAS_A_SAY = 0.1
-"""Splits with at most this p-value take part in the choice of the split."""
-
 N_DIVISIONS = 11
 
 LEAD = 4
@@ -78,8 +75,6 @@ def cross_fitted(
     choice comes after the vote, it does not change the probability of a false split.
 
     sample: all rows of the branch, or many of those in groups.
-    settings, standardise: as for `Examiner`.
-    Returns the split.
     Returns the p-value of the branch: twice the median of those of the divisions, which is valid however these depend
         on each other (Rueger, Metrika 25, 1978).
     """
@@ -163,13 +158,12 @@ def with_a_say(folds: Sequence[Fold], own: Mapping[int, int], n_votes: int) -> l
     that alone would win the majority of the votes, or that with most votes if none would.
 
     own: number of divisions in which a family alone is significant.
-    n_votes: number of divisions.
     """
     families = sorted({fold.family for fold in folds})
     won = (family for family in families if 2 * own.get(family, 0) > n_votes)
     chosen = next(won, max(families, key=lambda family: own.get(family, 0)))
     folds = [fold for fold in folds if fold.family == chosen]
-    most = max(HAS_A_SAY, min(fold.p_value for fold in folds))
+    most = max(0.1, min(fold.p_value for fold in folds))
     return [fold for fold in folds if fold.p_value <= most]
 
 

@@ -9,8 +9,7 @@ from .._random import generator
 from .._typing import AnyArray
 from ..chunks import work_through
 from ..density.histograms import Histograms
-from ..projections.directions import Proposal, StandardDirections
-from ..projections.random import KeyedDirections, single_columns
+from ..projections.directions import KeyedDirections, Proposal, StandardDirections, single_columns
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
 from ..splits.stopping import VotingRule
@@ -18,16 +17,12 @@ from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, h
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .nearby import FEWEST_ROWS, shaves
 from .order import ORDERS
-from .passes import Sample
+from .passes import PILOT_ROWS, Sample
 from .propose import joined, propose
-from .sampling import INFORMATIVE_ROWS, PILOT_ROWS
 from .scaling import Standardiser
 from .scoring import Scorer, candidates_for, rows_and_scorer
 from .sweeps import BranchPass
 from .trees import of_all_rows
-
-NEAR = 2
-"""Key of the random stream that chooses the rows whose neighbourhoods are looked at."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class Examiner:
     settings: GrowthSettings
     standardise: Standardiser
     near: bool = False
-    least_rows: ClassVar[int] = INFORMATIVE_ROWS
+    least_rows: ClassVar[int] = 500
     """Fewest sample rows for a split of a branch."""
 
     @property
@@ -181,7 +176,7 @@ class Examiner:
         """
         selector, halves = self.settings.selector, hash_bit(branch)
         rows, scorer = self._look(branch, branch.sample.load())
-        rng = generator(*self.settings.stream_of(branch.node_id), NEAR)
+        rng = generator(*self.settings.stream_of(branch.node_id), 2)  # a stream of its own
         proposal = shaves(scorer, rng)
         if not len(proposal):
             return 0

@@ -11,9 +11,6 @@ from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from .passes import Sample
 
-COMPARED = 200
-"""Most sample rows of a cluster that are compared with each other: their number of distances grows as its square."""
-
 
 @storable
 class Exemplars(NamedTuple):
@@ -46,13 +43,7 @@ class Exemplars(NamedTuple):
 
 
 def least(costs: Floats, cluster: Integers, n_clusters: int) -> Integers:
-    """Return for each cluster the index of the row that costs least, the first among several; -1 without rows.
-
-    Examples
-    --------
-    >>> least(np.array([3.0, 1.0, 1.0, 7.0]), np.array([0, 0, 0, -1]), 2).tolist()
-    [1, -1]
-    """
+    """Return for each cluster the index of the row that costs least, the first among several; -1 without rows."""
     best = np.full(n_clusters, -1, dtype=np.int64)
     order = np.lexsort((-np.arange(len(costs)), -costs))
     order = order[cluster[order] >= 0]
@@ -65,22 +56,13 @@ def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int
 
     Of each cluster the rows with the smallest hashes are compared.
 
-    points (n, n_features) float64.
-    hashes (n,) uint64.
-    cluster (n,) int.
     Returns (n_clusters,) int64: -1 for clusters without rows.
-
-    Examples
-    --------
-    >>> points, hashes = np.array([[0.0], [1.0], [5.0], [9.0]]), np.arange(4, dtype=np.uint64)
-    >>> medoids(points, hashes, np.array([0, 0, 0, 2]), 3).tolist()
-    [1, -1, 3]
     """
     order = np.argsort(hashes, kind="stable")
     best = np.full(n_clusters, -1, dtype=np.int64)
     with one_blas_thread():  # several threads take longer for so small products
         for label in range(n_clusters):
-            own = order[cluster[order] == label][:COMPARED]
+            own = order[cluster[order] == label][:200]  # the number of distances grows as its square
             if len(own):
                 squares = np.square(points[own]).sum(axis=1)
                 apart = squares[:, None] + squares - 2 * (points[own] @ points[own].T)

@@ -23,8 +23,7 @@ from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .merging import Merges
 from .order import extend, prune
-from .passes import Columns, FirstLook, FirstPass, Sample, in_parts, sample_limit
-from .sampling import PILOT_ROWS, fresh_samples, rows_held
+from .passes import PILOT_ROWS, Columns, FirstLook, FirstPass, Sample, in_parts, rows_held, sample_limit
 from .scaling import Standardiser, standardiser
 from .sweeps import BranchCounts, BranchPass
 from .trees import recounted, tree_of
@@ -60,10 +59,6 @@ def grow(settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Firs
     the sample suggests, and more follow only if a split moves or a fresh sample of a large branch shows a further
     valley, at most `MOST_COUNTS` in all. With ``sample_size=None``, a pass per level and one more. Where neighbourhoods
     show many clusters, a second pass draws as many rows as can be held, and a third counts all if these are not all.
-
-    shape: shape of the rows that the passes will read.
-    check: raises an error if the first pass shows that the rows cannot be clustered.
-    Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown`, whose tree counts all rows.
     """
     look: FirstLook = yield Pass("reading", first_pass(settings, shape))
     check(look)
@@ -124,7 +119,6 @@ def grow_by_labels(
 
     As many passes as `grow`.
 
-    settings, shape, check: as for `grow`.
     apart (n_pairs, 2): pairs of labels to be separated; by default, all.
     Returns a plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that
         of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
@@ -159,7 +153,6 @@ def split_by_labels(
     One pass to draw a sample and find the labelled rows; a second counts all rows if the sample does not hold them.
 
     settings: settings with the threshold rule ``"proposed"``.
-    check: raises an error if the first pass shows that the rows cannot be clustered.
     most_labelled: most labelled rows to use; among more, those with the smallest hashes.
     classes: returns the two labels of an array of labels, that of the lower side first, or raises an error.
     pursue: see `Pursue`.
@@ -204,7 +197,7 @@ def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
         waiting = sum(own.state is State.WAITING for own in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
-        _learn(root, branches, sweep, counts, fresh)
+        _learn(branches, counts, fresh)
         again = fresh if settings.sample_size else {}
         _confirm(root, branches, sweep, counts, again, examiner, settle=n_counts > MOVING_COUNTS)
     if split is not None:
@@ -225,9 +218,7 @@ def _close(root: Branch) -> None:
     )  # fmt: skip
 
 
-def _learn(
-    root: Branch, branches: list[Branch], sweep: BranchPass, counts: BranchCounts, fresh: dict[Branch, float]
-) -> None:
+def _learn(branches: list[Branch], counts: BranchCounts, fresh: dict[Branch, float]) -> None:
     """Set the numbers of rows and the fresh samples of the branches."""
     for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
         branch.n_rows, branch.counted = n_rows, True
@@ -258,3 +249,23 @@ def _confirm(
     for branch in root.walk():
         if branch in counted:
             examiner.confirm(branch, counted[branch], again=branch in fresh, settle=settle)
+
+
+def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
+    """Choose the leaves whose samples the next pass renews, the largest first, and close uncertain ones that it cannot.
+
+    sample_size: rows on which the directions of a branch are scored; None if all directions are scored on all rows.
+    Returns the number of rows to sample in each leaf.
+    """
+    leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
+    if sample_size is None:
+        return dict.fromkeys(leaves, PILOT_ROWS)
+    budget = rows_held(sample_size, root.sample.n_columns)
+    wanted = min(sample_size, max(budget / max(len(leaves), 1), 2500))
+    fresh: dict[Branch, float] = {}
+    for branch in sorted(leaves, key=lambda b: (-b.n_rows, b.node_id)):
+        if min(wanted, branch.n_rows) < 2 * len(branch.sample):
+            branch.state = State.LEAF if branch.state is State.UNSURE else branch.state
+        elif len(fresh) < max(budget / wanted, 1):
+            fresh[branch] = wanted
+    return fresh

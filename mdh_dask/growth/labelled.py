@@ -7,6 +7,7 @@ import numpy as np
 
 from .._cached import cached_property
 from .._jit.hashing import hash_rows
+from .._jit.rows import few_at_once
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
@@ -19,9 +20,6 @@ UNLABELLED = -1
 
 MOST_LABELLED = 100_000
 """Most labelled rows of a tree."""
-
-AT_ONCE = 2**22
-"""Projections in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,10 @@ class Groups:
         """Return the ranges of the groups along directions, shape (n_directions, n_features)."""
         low, high = np.empty((2, len(directions), len(self.first)))
         rows = self.rows.astype(np.float64).T
-        step = max(AT_ONCE // max(len(self.group), 1), 1)
-        for i in range(0, len(directions), step):
-            projections = directions[i : i + step].astype(np.float64) @ rows
-            low[i : i + step] = np.minimum.reduceat(projections, self.first, axis=1)
-            high[i : i + step] = np.maximum.reduceat(projections, self.first, axis=1)
+        for part in few_at_once(len(directions), max(2**22 // max(len(self.group), 1), 1)):
+            projections = directions[part].astype(np.float64) @ rows
+            low[part] = np.minimum.reduceat(projections, self.first, axis=1)
+            high[part] = np.maximum.reduceat(projections, self.first, axis=1)
         return Extents(low, high, self.apart)
 
 
@@ -93,24 +90,18 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledPass(Statistic):
-    """The labelled rows: all of them, or those with the smallest hashes.
-
-    seed: seed of the rows' hashes.
-    most: most labelled rows to return.
-    """
+    """The labelled rows: all of them, or those with the smallest hashes."""
 
     seed: int
     most: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> Labelled:
-        """Return the labelled rows of a block."""
         rows, labels = blocks[0], blocks[1]
         known = np.flatnonzero(labels != UNLABELLED)
         hashes = hash_rows(self.seed, start, len(rows))[known]
         return self._kept(Sample(rows[known], hashes, start + known), labels[known], len(known))
 
     def combine(self, left: Labelled, right: Labelled) -> Labelled:
-        """Concatenate the labelled rows of two blocks."""
         labels = np.concatenate([left.labels, right.labels])
         return self._kept(left.sample.joined(right.sample), labels, left.n_labelled + right.n_labelled)
 

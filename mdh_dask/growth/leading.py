@@ -11,8 +11,7 @@ from ..projections.directions import Proposal, StandardDirections
 from .bounds import least_share, near_rows
 from .branches import GrowthSettings
 from .growth import first_pass, first_sample
-from .passes import FirstLook
-from .sampling import PILOT_ROWS
+from .passes import PILOT_ROWS, FirstLook
 from .scaling import Standardiser
 from .scoring import Scorer, bandwidth_of
 
@@ -23,9 +22,6 @@ def leading_directions(
     """Plan the search for orthogonal directions, each the best of the rows without those before (deflation).
 
     settings: they propose and score directions as for the root of a tree.
-    shape: shape of the rows that the pass will read.
-    check: raises an error if the rows cannot be clustered.
-    n: number of directions.
     Returns a plan of one pass, with the directions for raw rows, shape (at most n, n_features): fewer if the rows do
         not vary across those before.
     """

@@ -12,7 +12,7 @@ import numpy as np
 from .._typing import Integers
 from ..density.kde import BINS_PER_BANDWIDTH, deepest_valleys
 from ..projections.directions import Proposal, StandardDirections
-from ..projections.neighbourhoods import near_means
+from ..projections.starts import near_means
 from .scoring import Scorer, sample_counts
 
 N_SEEDS = 128

@@ -46,92 +46,79 @@ def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
     return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
 
 
-def split_by_scatter(
-    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
+def _best_first(
+    root: Branch,
+    key: Callable[[Branch], float],
+    most: float,
+    examine: Callable[[Branch], object],
+    ends: Callable[[float, set[Branch]], bool] = lambda value, split: False,
 ) -> set[Branch]:
-    """Return the branches that are split if the cluster with the largest scatter is always split next.
+    """Return the branches that are split if that of the least key is always split next.
 
-    D. Boley: Principal direction divisive partitioning. Data Mining and Knowledge Discovery 2 (1998).
-
-    max_clusters: number of clusters at which to stop. If None, stop when the scatter of the centroids, each counted
-        once, exceeds that of the cluster that would be split next (Boley 1998). Both also stop when no cluster can be
-        split.
-    standardise: defines the standardised rows, whose scatter counts.
     examine: examines an open branch, and gives it children if it can be split. Called only for branches whose turn
         comes.
+    ends: whether to stop before a branch with this key, after these splits.
     """
-    first = spread_of(root, standardise)
-    frontier = [(-first.scatter, root.node_id, root)]
-    centroids = {root: first.centroid}
-    split: set[Branch] = set()
-    while frontier and len(centroids) < (max_clusters or inf):
-        scatter, _, branch = heappop(frontier)
-        if max_clusters is None and _scatter_of(centroids.values()) > -scatter:
+    frontier, split = [(key(root), root.node_id, root)], set[Branch]()
+    while frontier and len(split) + 1 < most:
+        value, _, branch = heappop(frontier)
+        if ends(value, split):
             break
-        if branch.state is State.OPEN:
-            examine(branch)
-        if not branch.children:
-            continue
-        split.add(branch)
-        del centroids[branch]
-        for child in branch.children:
-            spread = spread_of(child, standardise)
-            centroids[child] = spread.centroid
-            heappush(frontier, (-spread.scatter, child.node_id, child))
-    return split
-
-
-def split_by_criterion(
-    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
-) -> set[Branch]:
-    """Return the branches that are split if the one whose direction has the best score is always split next.
-
-    Thesis equation 6.2. All branches are examined that could be split; see `split_by_scatter` for the parameters.
-    """
-    frontier: list[tuple[float, int, Branch]] = []
-    split: set[Branch] = set()
-
-    def reach(branch: Branch) -> None:
-        if branch.state is State.OPEN:
-            examine(branch)
-        if branch.children and branch.decision:
-            heappush(frontier, (-branch.decision.score, branch.node_id, branch))
-
-    reach(root)
-    while frontier and len(split) + 1 < (max_clusters or inf):
-        branch = heappop(frontier)[2]
-        split.add(branch)
-        for child in branch.children or ():
-            reach(child)
-    return split
-
-
-def split_by_eigenvalue(
-    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
-) -> set[Branch]:
-    """Return the branches that are split if the one whose own affinities are divided best is always split next.
-
-    That is the least second eigenvalue of the normalised Laplacian (thesis section 7.3), of the sample of a branch;
-    inner products of rows are affinities. Without `max_clusters`, there are as many clusters as leading eigenvectors of
-    the root that can be rotated until every row has one large entry, at most `MOST_GROUPS`. See `split_by_scatter` for
-    the other parameters.
-    """
-    wanted = max_clusters or _number_of_groups(root, standardise)
-    frontier = [(_eigenvalue_of(root, standardise), root.node_id, root)]
-    split: set[Branch] = set()
-    while frontier and len(split) + 1 < wanted:
-        branch = heappop(frontier)[2]
         if branch.state is State.OPEN:
             examine(branch)
         if branch.children:
             split.add(branch)
         for child in branch.children or ():
-            heappush(frontier, (_eigenvalue_of(child, standardise), child.node_id, child))
+            heappush(frontier, (key(child), child.node_id, child))
     return split
 
 
-def _eigenvalue_of(branch: Branch, standardise: Standardiser) -> float:
-    return second_eigenvalue(_sample_of(branch, standardise))
+def split_by_scatter(
+    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
+) -> set[Branch]:
+    """Split the cluster with the largest scatter of standardised rows next.
+
+    Without `max_clusters`, stop when the scatter of the centroids, each counted once, exceeds that of the cluster that
+    would be split next (D. Boley: Principal direction divisive partitioning. Data Mining and Knowledge Discovery 2,
+    1998).
+    """
+    centroids: dict[Branch, Floats | None] = {}
+
+    def least(branch: Branch) -> float:
+        centroids[branch], scatter = spread_of(branch, standardise)
+        return -scatter
+
+    def ends(value: float, split: set[Branch]) -> bool:
+        leaves = (centroid for branch, centroid in centroids.items() if branch not in split)
+        return max_clusters is None and _scatter_of(leaves) > -value
+
+    return _best_first(root, least, max_clusters or inf, examine, ends)
+
+
+def split_by_criterion(
+    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
+) -> set[Branch]:
+    """Split the cluster whose direction has the best score next (thesis equation 6.2); all that can be are examined."""
+
+    def least(branch: Branch) -> float:
+        if branch.state is State.OPEN:
+            examine(branch)
+        return -branch.decision.score if branch.children and branch.decision else inf
+
+    return _best_first(root, least, max_clusters or inf, examine)
+
+
+def split_by_eigenvalue(
+    root: Branch, max_clusters: int | None, standardise: Standardiser, examine: Callable[[Branch], object]
+) -> set[Branch]:
+    """Split the cluster whose own affinities are divided best next.
+
+    That is the least second eigenvalue of the normalised Laplacian (thesis section 7.3), of the sample of a branch;
+    inner products of rows are affinities. Without `max_clusters`, there are as many clusters as leading eigenvectors of
+    the root that can be rotated until every row has one large entry, at most `MOST_GROUPS`.
+    """
+    wanted = max_clusters or _number_of_groups(root, standardise)
+    return _best_first(root, lambda branch: second_eigenvalue(_sample_of(branch, standardise)), wanted, examine)
 
 
 def _number_of_groups(root: Branch, standardise: Standardiser) -> int:

@@ -109,10 +109,7 @@ def in_parts(hashes: Integers, parts: Integers) -> Integers:
 class SamplePass(Statistic):
     """A sample of the rows.
 
-    seed: seed of the rows' hashes.
-    limit: rows with a hash of at most this are sampled.
     array: index of the array to sample among row-aligned ones.
-    parts_at: index of the array with the part of every row; see `hashes_of`.
     """
 
     seed: int
@@ -120,38 +117,27 @@ class SamplePass(Statistic):
     array: int = 0
     parts_at: int | None = None
 
-    @property
-    def takes_sparse(self) -> bool:
-        """True, as only sampled rows become dense."""
-        return True
+    takes_sparse = True  # only sampled rows become dense
 
     def chunk(self, start: int, *blocks: AnyArray) -> Sample:
-        """Return the sampled rows of a block."""
         hashes = hashes_of(self.seed, start, blocks, self.parts_at)
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
         rows: Any = blocks[self.array][chosen]
         return Sample(rows.dense() if isinstance(rows, SparseRows) else rows, hashes[chosen], start + chosen)
 
     def combine(self, left: Sample, right: Sample) -> Sample:
-        """Concatenate two samples."""
         return left.joined(right)
 
 
 @dataclass(frozen=True)
 class FirstPass(Statistic):
-    """Column moments and ranges, a sample of the rows, and the positions of NaN and infinities.
-
-    seed: seed of the rows' hashes.
-    limit: rows with a hash of at most this are sampled.
-    parts_at: index of the array with the part of every row; see `hashes_of`.
-    """
+    """Column moments and ranges, a sample of the rows, and the positions of NaN and infinities."""
 
     seed: int
     limit: int
     parts_at: int | None = None
 
     def chunk(self, start: int, *blocks: AnyArray) -> FirstLook:
-        """Return the state of one block of rows."""
         rows = loop_ready(blocks[0])
         columns = columns_of(rows)
         n_nan = n_infinite = 0
@@ -203,12 +189,7 @@ def draw(seed: int, n_wanted: int, n_rows: int, parts_at: int | None = None, arr
 def first_read(
     seed: int, n_wanted: int, n_rows: int, check: Callable[[FirstLook], None], parts_at: int | None = None
 ) -> Plan[FirstLook]:
-    """Plan the first pass, which measures the columns and draws `n_wanted` of the rows, or all of fewer.
-
-    seed: seed of the rows' hashes.
-    check: raises an error if the rows cannot be clustered.
-    parts_at: index of the array with the part of every row; see `hashes_of`.
-    """
+    """Plan the first pass, which measures the columns and draws `n_wanted` of the rows, or all of fewer."""
     look: FirstLook = yield Pass("reading", FirstPass(seed, sample_limit(n_wanted, n_rows), parts_at))
     check(look)
     return look._replace(sample=look.sample.first(n_wanted))
@@ -223,3 +204,12 @@ def of_all_rows(verb: str, statistic: Statistic, sample: Sample, n_rows: int) ->
         return statistic.finalise(statistic.chunk(0, sample.rows, parts_in(sample.hashes)))
     value = yield Pass(verb, statistic)
     return value
+
+
+PILOT_ROWS = 1024
+"""Sample rows of a branch that set the bins of its histograms if every direction is scored on all rows."""
+
+
+def rows_held(sample_size: int, n_columns: int) -> int:
+    """Return the number of rows in the root's sample, and in all fresh samples of one pass together."""
+    return rows_in_memory(4 * sample_size, n_columns, least=sample_size)

@@ -5,21 +5,11 @@ import numpy as np
 from .._levels import LevelFeatures
 from .._random import any_rows
 from .._typing import AnyArray
-from ..projections.directions import Proposal, StandardDirections
-from ..projections.labelled import labelled_hyperplane
-from ..projections.random import row_combinations
+from ..projections.directions import Proposal, StandardDirections, row_combinations
+from ..projections.pursuit import labelled_hyperplane
 from .branches import GrowthSettings
 from .labelled import Groups
 from .scaling import Standardiser
-
-N_COMBINED = 100
-"""Number of random combinations of rows beside the ends of pursuits where levels of single columns are smoothed out."""
-
-MOST_PURSUITS = 4
-"""Number of groups of a branch that propose a hyperplane each, the largest ones."""
-
-ROWS_OF_PURSUITS = 1000
-"""Rows whose density these pursuits see: they only add directions to those that are scored on all sample rows."""
 
 
 def propose(
@@ -48,7 +38,7 @@ def propose(
             proposal = joined(proposal, settings.propose(others, rng, coarse, min_rows))
     if proposal.family is not None and isinstance(levels, LevelFeatures) and len(levels.starts):
         # Pursuits end at the deepest valleys, which may be those of single columns, and are smoothed out.
-        proposal = joined(proposal, Proposal(StandardDirections(row_combinations(rng, N_COMBINED, rows))))
+        proposal = joined(proposal, Proposal(StandardDirections(row_combinations(rng, 100, rows))))
     if groups is not None:
         proposal = joined(proposal, between_groups(groups.standardised(standardise), rows))
     proposal = proposal[proposal.directions.vectors.any(axis=1)]
@@ -57,14 +47,10 @@ def propose(
 
 
 def between_groups(groups: Groups, rows: AnyArray) -> Proposal:
-    """Return hyperplanes of low density that separate groups of labelled rows from those to be separated from them.
-
-    groups: of standardised rows.
-    rows (n, n_features): standardised sample rows.
-    """
-    some = any_rows(rows, ROWS_OF_PURSUITS)
+    """Return hyperplanes of low density that separate groups of labelled rows from those to be separated from them."""
+    some = any_rows(rows, 1000)  # they only add directions to those scored on all sample rows
     largest = np.argsort(-np.bincount(groups.group), kind="stable").tolist()
-    wanted = [g for g in largest if len(groups.apart_from(g))][:MOST_PURSUITS]
+    wanted = [g for g in largest if len(groups.apart_from(g))][:4]
     ends = []
     for g in wanted[1:] if len(wanted) == 2 else wanted:
         ours, others = groups.group == g, np.isin(groups.group, groups.apart_from(g))

@@ -15,19 +15,13 @@ from ..tree.editing import turned, with_axes
 from ..tree.structure import Tree
 from .scaling import Standardiser
 from .scoring import KERNEL_REACH, bins_over
-from .split_density import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
+from .sweeps import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
 from .trees import recount
 
 logger = logging.getLogger(__name__)
 
 ROUNDS = 3
 """Most steps of the descent."""
-
-TRIALS = (1.0, 0.3, 0.1)
-"""Lengths of a step that are tried in one pass, as shares of the quasi-Newton step."""
-
-WORTHWHILE = 1e-3
-"""The descent ends with a step that lowers the density by a smaller share."""
 
 
 @dataclass
@@ -60,7 +54,8 @@ class Splitter:
         for k, (step, change) in enumerate(self.memory):
             work.steps[k], work.changes[k], work.products[k] = step, change, step @ change
         quasi_newton_step(work, len(self.memory))
-        ends = self.direction + np.array(TRIALS)[:, None] * work.step
+        # Lengths of a step, as shares of the quasi-Newton step.
+        ends = self.direction + np.array((1.0, 0.3, 0.1))[:, None] * work.step
         self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
 
     def axes(self, standardise: Standardiser) -> Axes:
@@ -83,7 +78,7 @@ class Splitter:
         found = [k for k, valley in enumerate(valleys) if np.isfinite(valley.place)]
         best = min(found, key=lambda k: valleys[k].value, default=None)
         before = self.valley
-        if best is None or (before is not None and valleys[best].value >= before.value * (1 - WORTHWHILE)):
+        if best is None or (before is not None and valleys[best].value >= before.value * (1 - 1e-3)):
             self.moving = False
             return
         after = valleys[best]
@@ -105,7 +100,6 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
     of their projections, give the density and its gradient (JMLR 17(156), section 4) for several lengths of the step.
     The kernel is that of the tree; the splits are not tested again.
 
-    standardise: shift and scale of the columns from the growth of the tree.
     Returns a plan for `mdh_dask.chunks.run`; its result is the tree with the same nodes, and the densities and numbers
         of rows along the new hyperplanes.
     """

@@ -5,7 +5,7 @@ from math import ceil
 
 import numpy as np
 
-from .._jit.jitter import jitter_rows
+from .._jit.hashing import jitter_rows
 from .._levels import LevelFeatures
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers

@@ -12,9 +12,8 @@ from .._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from .._levels import LevelFeatures
 from .._random import any_rows
 from .._typing import AnyArray, Floats
-from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms, no_extremes
-from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
+from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, Bandwidth, deepest_valleys
 from ..projections.directions import Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import least_among

@@ -7,8 +7,8 @@ import numpy as np
 
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
-from ..density.bandwidth import Bandwidth
 from ..density.histograms import Histograms
+from ..density.kde import Bandwidth
 from ..projections.directions import Axes, RawDirections
 from ..splits.choose import Decision
 from ..tree.editing import scaled_counts

@@ -19,15 +19,11 @@ from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, standardiser_of
 from .order import prune
-from .passes import FirstLook, FirstPass, sample_limit
-from .sampling import rows_held
+from .passes import FirstLook, FirstPass, rows_held, sample_limit
 from .sweeps import BranchCounts, UpdatePass
 from .trees import axes_of, branches_of, folded, of_all_rows, rows_of_nodes, tree_of, tree_pass
 
 logger = logging.getLogger(__name__)
-
-SAMPLE_SIZE = 10_000
-"""Rows that score the directions of a leaf if a fit would use all rows, as an update has only one pass."""
 
 
 def update(
@@ -48,13 +44,10 @@ def update(
     of which tests the choice of the other.
 
     settings: the settings of growth, for the number of old and new rows together, with a separate seed.
-    shape: shape of the new rows.
     decay: weight of the old rows relative to the new ones.
-    check: raises an error if the first pass finds rows that cannot be clustered.
     merged: whether leaves were merged after growing; new leaves then belong to the cluster of the branch above them.
-    Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown`.
     """
-    sample_size = settings.sample_size or SAMPLE_SIZE
+    sample_size = settings.sample_size or 10_000  # an update has only one pass
     settings = replace(settings, sample_size=sample_size)
     wanted = rows_held(sample_size, shape[1])
     axes = axes_of(tree)
@@ -78,10 +71,8 @@ def update(
 class Updater(Examiner):
     """Updates the branches of a tree to which new rows were added.
 
-    settings, standardise: as for `Examiner`.
     counts: counts along the direction of each branch that has one, with the old rows as the first half and the new ones
         as the second.
-    new_rows: number of new rows in each branch.
     """
 
     counts: dict[Branch, Counts] = field(default_factory=dict)
@@ -207,8 +198,6 @@ def regrow(
 
     node: the splits below it are forgotten.
     settings: numbers of clusters are those in the node; levels are counted from the root of the tree.
-    shape: shape of the rows.
-    check: raises an error if the first pass finds rows that cannot be clustered.
     Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown` with the tree of the node, for `Tree.graft`.
     """
     bare = tree.prune(node)

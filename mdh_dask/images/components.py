@@ -10,7 +10,7 @@ import zarr
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from .._jit.components import measure_components, number_components
+from .._jit.communities import measure_components, number_components
 from .._typing import AnyArray, Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.blocks import CONFIG

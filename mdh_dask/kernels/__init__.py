@@ -3,15 +3,17 @@
 A kernel is a frozen dataclass, see `Kernel`. To add one, add its class to `KERNELS`.
 """
 
+from collections.abc import Callable
+
 from .base import FromFunction, Kernel, Precomputed
 from .distances import RBF, Cosine, LocalScaling, Polynomial, Quadratic
 from .gower import Gower
 from .graphs import Connectivity, Heat, Isomap, NearestNeighbors
 from .landmarks import LANDMARKS, choose_landmarks, nystrom_map
 from .nystrom import NystromMap
-from .registry import KERNELS, resolve_kernel
 
 __all__ = [
+    "AFFINITIES",
     "KERNELS",
     "LANDMARKS",
     "RBF",
@@ -32,3 +34,33 @@ __all__ = [
     "nystrom_map",
     "resolve_kernel",
 ]
+
+KERNELS: dict[str, type[Kernel]] = {
+    "rbf": RBF,
+    "local_scaling": LocalScaling,
+    "polynomial": Polynomial,
+    "quadratic": Quadratic,
+    "cosine": Cosine,
+    "nearest_neighbors": NearestNeighbors,
+    "heat": Heat,
+    "isomap": Isomap,
+    "connectivity": Connectivity,
+    "gower": Gower,
+    "precomputed": Precomputed,
+}
+
+AFFINITIES = {name for name, kernel in KERNELS.items() if kernel.affinity}
+"""Names of the kernels without negative values."""
+
+
+def resolve_kernel(kernel: str | Kernel | Callable) -> Kernel:
+    """Return the kernel for a name, a kernel or a function ``(rows, landmarks) -> matrix``.
+
+    Examples
+    --------
+    >>> resolve_kernel("rbf")
+    RBF(width='robust')
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    return KERNELS[kernel]() if isinstance(kernel, str) else FromFunction(kernel)

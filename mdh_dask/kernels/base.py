@@ -130,7 +130,6 @@ class FromFunction(Kernel):
     function: Callable[[Floats, Floats], Any]
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
 
         def fill(rows: Floats, out: Floats) -> None:
             matrix = np.asarray(self.function(rows, landmarks))
@@ -150,7 +149,6 @@ class FromFunction(Kernel):
         return symmetric(self.matrix(landmarks, landmarks), "the kernel function")
 
     def diagonal(self, rows: Floats) -> Floats:
-        """Return the kernel of every row with itself."""
         return np.array([self.matrix(row[None], row[None])[0, 0] for row in rows])
 
 
@@ -169,11 +167,9 @@ class Precomputed(Kernel):
     uses_columns: ClassVar[bool] = False
 
     def among(self, numbers: Integers) -> Self:
-        """Return the kernel for landmarks with these global row numbers."""
         return replace(self, columns=np.asarray(numbers, dtype=np.int64))
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that picks the columns of the landmarks."""
         columns = np.arange(len(landmarks)) if self.columns is None else self.columns
 
         def fill(rows: Floats, out: Floats) -> None:

@@ -41,11 +41,9 @@ class RBF(Kernel):
             checked_number("width", self.width, 0)
 
     def fit(self, landmarks: Floats) -> Self:
-        """Set the width."""
         return replace(self, width=robust_width(landmarks)) if self.width == "robust" else self
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         exponents = squared_distances_to(landmarks, times=-0.5 / float(self.width) ** 2)
 
         def fill(rows: Floats, out: Floats) -> None:
@@ -55,7 +53,6 @@ class RBF(Kernel):
         return fill
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error if there is no width."""
         checked_number("width", self.width, 0)
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
@@ -94,13 +91,11 @@ class LocalScaling(Kernel):
         checked_number("neighbour", self.neighbour, 0, int)
 
     def fit(self, landmarks: Floats) -> Self:
-        """Set the scales of the landmarks."""
         distances = neighbour_distances(landmarks, self.neighbour)
         floor = least_scale(distances)
         return replace(self, scales=np.maximum(distances, floor), floor=floor)
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         squares = squared_distances_to(landmarks)
         assert self.scales is not None
         inverse = (1 / self.scales).astype(landmarks.dtype)
@@ -114,7 +109,6 @@ class LocalScaling(Kernel):
         return fill
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error if a landmark has no scale."""
         checked_number("floor", self.floor, 0)
         checked_array("scales", self.scales, (n_landmarks,), TINY)
 
@@ -197,11 +191,9 @@ class Polynomial(Kernel):
         return self.gamma
 
     def fit(self, landmarks: Floats) -> Self:
-        """Set gamma."""
         return replace(self, gamma=1 / landmarks.shape[1]) if self.gamma is None else self
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         transposed = np.ascontiguousarray(landmarks.T * self._gamma)
 
         def fill(rows: Floats, out: Floats) -> None:
@@ -212,11 +204,9 @@ class Polynomial(Kernel):
         return fill
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error if there is no gamma."""
         checked_number("gamma", self.gamma, 0)
 
     def diagonal(self, rows: Floats) -> Floats:
-        """Return the kernel of every row with itself."""
         return np.power(self._gamma * np.square(rows).sum(axis=1) + self.coef0, self.degree)
 
 
@@ -238,7 +228,6 @@ class Quadratic(Kernel):
     """
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         transposed = np.ascontiguousarray(landmarks.T)
 
         def fill(rows: Floats, out: Floats) -> None:
@@ -248,7 +237,6 @@ class Quadratic(Kernel):
         return fill
 
     def diagonal(self, rows: Floats) -> Floats:
-        """Return the kernel of every row with itself."""
         squares: Floats = np.square(rows).sum(axis=1)
         return np.multiply(squares, 1 + squares)
 
@@ -258,7 +246,6 @@ class Cosine(Kernel):
     """Cosine of the angle between rows; zero for a row of zeros."""
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         transposed = np.ascontiguousarray((landmarks / _lengths(landmarks)).T)
 
         def fill(rows: Floats, out: Floats) -> None:
@@ -268,7 +255,6 @@ class Cosine(Kernel):
         return fill
 
     def diagonal(self, rows: Floats) -> Floats:
-        """Return the kernel of every row with itself."""
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:

@@ -25,15 +25,6 @@ FAR, NO_LEVEL = 3.0, -1.0
 NEARLY_ALL = 0.95
 """Share of the rows whose levels are smoothed out where rows lack values: fewer rows are hardly a cluster."""
 
-ROWS_WITHOUT = 200
-"""Most rows from which columns are left out to see what that changes."""
-
-MOST_CHANGES = 1000
-"""Largest changes by absent columns that are kept: rows of every level of every other column have one."""
-
-LEAST_IN_COMMON = 1e-9
-"""Shares of columns that are smaller are rounding errors."""
-
 
 @dataclass(frozen=True)
 class Gower(Kernel):
@@ -95,13 +86,10 @@ class Gower(Kernel):
     def of_columns(self, categorical: Booleans, low: Floats, high: Floats, incomplete: Booleans | None = None) -> Self:
         """Return the kernel for columns of these kinds and ranges.
 
-        Parameters
-        ----------
-        categorical : array of shape (n_features,), bool
-        low, high : arrays of shape (n_features,)
-            Smallest and largest values over all rows.
-        incomplete : array of shape (n_features,), bool, optional
-            Whether values are missing, which then are a second value of a constant column if missing is a level.
+        categorical (n_features,) bool.
+        low, high (n_features,): smallest and largest values over all rows.
+        incomplete (n_features,) bool: whether values are missing, which then are a second value of a constant column if
+            missing is a level.
         """
         d = len(categorical)
         weights = np.ones(d) if self.weights is None else np.asarray(self.weights)
@@ -132,7 +120,6 @@ class Gower(Kernel):
         return replace(kernel, undefined=mean)
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         assert self.categorical is not None
         assert self.shares is not None
         absent = np.isnan(landmarks.T) if self.missing == "pairs" else np.zeros(landmarks.T.shape, dtype=bool)
@@ -190,7 +177,6 @@ class Gower(Kernel):
         return np.where((np.isnan(rows) | (self.shares == 0)).all(axis=1), self.undefined, 1.0)
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error if no fit could have set these columns."""
         for name in ("categorical", "low", "width", "shares"):
             checked_array(name, getattr(self, name), (n_features,), -np.inf if name == "low" else 0.0)
         if not isinstance(self.undefined, float) or not 0 <= self.undefined <= 1:
@@ -216,7 +202,7 @@ def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: 
     Rows without a column are less like those that have it, if its values are more alike than those of other columns,
     and the other columns then weigh more. So rows of every level of another column have a mean change of their own.
     """
-    some = any_rows(np.arange(len(coded)), ROWS_WITHOUT)
+    some = any_rows(np.arange(len(coded)), 200)
     rows, known, used = coded[some], ~np.isnan(coded), np.flatnonzero(shares)
     common = (known[some] * shares) @ known.T
     least = max((1 - NEARLY_ALL) * len(rows), 1)
@@ -232,13 +218,14 @@ def _absences(coded: Floats, categorical: Booleans, shares: Floats, projection: 
     found = []
     for j in incomplete:
         left = common - shares[j] * known[:, j]
-        defined = ~np.isnan(rows[:, j, None]) & (left > LEAST_IN_COMMON)
+        defined = ~np.isnan(rows[:, j, None]) & (left > 1e-9)  # less is rounding
         before = np.divide(total, common, out=np.zeros_like(total), where=defined)
         after = np.divide(total - alike(j), left, out=np.zeros_like(total), where=defined)
         sizes = groups @ defined.any(axis=1)
         enough = sizes >= least
         changes = groups[enough] / sizes[enough, None] @ ((after - before) @ projection)
-        largest = np.argsort(-(changes**2).sum(axis=1), kind="stable")[: -(-MOST_CHANGES // len(incomplete))]
+        # Rows of every level of every other column have one.
+        largest = np.argsort(-(changes**2).sum(axis=1), kind="stable")[: -(-1000 // len(incomplete))]
         found.append(changes[largest])
     return found
 

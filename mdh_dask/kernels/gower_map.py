@@ -8,6 +8,7 @@ from scipy.linalg import eigh
 
 from .._blas import one_blas_thread
 from .._eigenvectors import signs_of
+from .._jit.rows import few_at_once
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._storable import storable
@@ -17,9 +18,6 @@ from .gower import Gower
 from .landmarks import dimension
 from .levels import FEW_VALUES, SHARES_BELOW, ColumnValues, levels_of
 from .nystrom import project_blocks
-
-ROWS_AT_ONCE = 8192
-"""Rows whose codes are in memory at once."""
 
 STEPS = 1024
 """Places between two thresholds that the sums of codes distinguish: sums of integers depend on no order of rows."""
@@ -94,7 +92,6 @@ def gower_code(kernel: Gower, values: Any, n_thresholds: int) -> GowerCode:
     """Return the code for columns of known ranges.
 
     kernel: with the kinds and ranges of the columns.
-    values: return the distinct values of a column, or None if there are too many.
     n_thresholds: most gaps between the thresholds of a column. The distinct values are the thresholds if they are not
         more.
     """
@@ -127,24 +124,17 @@ class CodeProducts(Statistic):
     code: GowerCode
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[int, Floats, Floats]:
-        """Return the sums of a block of rows."""
         rows, d = blocks[0], self.code.n_coordinates
         sums, products = np.zeros(d), np.zeros((d, d))
         with one_blas_thread():
-            for first in range(0, len(rows), ROWS_AT_ONCE):
-                some = rows[first : first + ROWS_AT_ONCE]
+            for part in few_at_once(len(rows)):
+                some = rows[part]
                 codes = np.empty((len(some), d))
                 self.code.fill(some, codes)
                 codes = np.rint(codes * STEPS)
                 sums += codes.sum(axis=0)
                 products += codes.T @ codes
         return len(rows), sums, products
-
-    def combine(
-        self, left: tuple[int, Floats, Floats], right: tuple[int, Floats, Floats]
-    ) -> tuple[int, Floats, Floats]:
-        """Add the sums."""
-        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
 
 @storable
@@ -158,6 +148,8 @@ class GowerMap(GowerCode, FeatureMap):
     """Shape (n_coordinates, n_components)."""
     spectrum: Floats
     """Shape (at least n_components,): positive variances of all components, in descending order."""
+
+    missing = True
 
     @property
     def levels(self) -> LevelFeatures:
@@ -185,18 +177,11 @@ class GowerMap(GowerCode, FeatureMap):
         return levels_of(columns, features, self.n_components)
 
     @property
-    def missing(self) -> bool:
-        """Return True: a missing value is a level."""
-        return True
-
-    @property
     def n_features(self) -> int:
-        """Return the number of columns."""
         return len(self.counts)
 
     @property
     def n_components(self) -> int:
-        """Return the number of features."""
         return self.projection.shape[1]
 
     @property
@@ -215,11 +200,9 @@ class GowerMap(GowerCode, FeatureMap):
         return project_blocks(rows, self.fill, scaled, -self.centre @ self.projection)
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         return {"Map": "Gower's dissimilarity, exact", "Coordinates": f"{self.n_coordinates:,}"}
 
     def check(self) -> None:
-        """Raise a ValueError unless all arrays fit together."""
         d = np.size(self.counts)
         for name in ("counts", "categorical", "low", "width", "shares"):
             checked_array(name, getattr(self, name), (d,), -np.inf if name == "low" else 0.0)

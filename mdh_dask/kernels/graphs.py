@@ -16,9 +16,6 @@ from .._typing import Floats
 from .base import Evaluator, Kernel, checked_number
 from .distances import least_scale, neighbour_distances, squared_distances_to, squares_among
 
-LEAST_RATIO = 0.01
-"""Heat of eigenvalues below this share of the largest is left out: features of other rows are divided by the share."""
-
 
 @dataclass(frozen=True)
 class _NeighbourGraph(Kernel):
@@ -36,20 +33,17 @@ class _NeighbourGraph(Kernel):
         checked_number("n_neighbors", self.n_neighbors, 0, int)
 
     def fit(self, landmarks: Floats) -> Self:
-        """Set radii and degrees of the landmarks."""
         radii = neighbour_distances(landmarks, self.n_neighbors)
         alone = replace(self, radii=radii, inverse_roots=np.ones(len(landmarks)), floor=least_scale(radii))
         # With its own degree's root as the only divisor, a row sums to that root.
         return replace(alone, inverse_roots=1 / alone.matrix(landmarks, landmarks).sum(axis=1))
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error if a landmark has no radius or no degree."""
         checked_number("floor", self.floor, 0)
         checked_array("radii", self.radii, (n_landmarks,), 0)
         checked_array("inverse_roots", self.inverse_roots, (n_landmarks,), 0)
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the affinities to these landmarks."""
         assert self.radii is not None
         squares = squared_distances_to(landmarks)
         k = min(self.n_neighbors + 1, len(landmarks))
@@ -98,7 +92,6 @@ class NearestNeighbors(_NeighbourGraph):
         checked_number("steps", self.steps, 0, int)
 
     def spectral_filter(self, ratios: Floats) -> Floats:
-        """Return the eigenvalues' power of all steps but the first."""
         return ratios ** (self.steps - 1)
 
 
@@ -145,7 +138,8 @@ class Heat(_NeighbourGraph):
         """Return the heat that is left, summed over times, for the affinities' eigenvalues, as shares of the first."""
         times = np.arange(self.shortest, self.longest + 1)
         left = np.exp(-np.outer(1 - ratios, times)).mean(axis=1)
-        return np.divide(left, ratios, out=np.zeros_like(ratios), where=ratios > LEAST_RATIO)
+        # Heat of smaller eigenvalues is left out: features of other rows are divided by the share.
+        return np.divide(left, ratios, out=np.zeros_like(ratios), where=ratios > 0.01)
 
 
 MOST_LANDMARKS = 4000
@@ -169,7 +163,6 @@ class _Paths(Kernel):
         checked_number("n_neighbors", self.n_neighbors, 0, int)
 
     def fit(self, landmarks: Floats) -> Self:
-        """Set the lengths of the paths between the landmarks."""
         if len(landmarks) > MOST_LANDMARKS:
             raise ValueError(
                 f"expected at most {MOST_LANDMARKS} landmarks for the kernel {type(self).__name__}; got "
@@ -193,7 +186,6 @@ class _Paths(Kernel):
         """
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        """Return the function that fills in the kernel with these landmarks."""
         assert self.lengths is not None
         assert self.core is not None
         lengths, core, squares = self.lengths, self.core, squared_distances_to(landmarks)
@@ -221,7 +213,6 @@ class _Paths(Kernel):
         return np.zeros(len(rows))
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
-        """Raise an error unless there is a length for each pair of landmarks."""
         checked_array("lengths", self.lengths, (n_landmarks, n_landmarks), 0)
         checked_array("core", self.core, (n_landmarks,), 0)
 

@@ -79,14 +79,7 @@ LANDMARKS: dict[str, Callable[[Floats, int, Kernel, np.random.Generator], Intege
 def choose_landmarks(rows: Floats, n_landmarks: int, method: str, kernel: Kernel, rng: np.random.Generator) -> Integers:
     """Return the numbers of the rows that become landmarks: all rows if there are at most `n_landmarks`.
 
-    Parameters
-    ----------
-    rows : array of shape (n, n_features), float64
-        In the order of their hashes.
-    n_landmarks : int
-    method : {"uniform", "kmeans++", "leverage"}
-    kernel : Kernel
-    rng : Generator
+    rows (n, n_features) float64: in the order of their hashes.
     """
     if len(rows) <= n_landmarks:
         return np.arange(len(rows))
@@ -105,21 +98,12 @@ def nystrom_map(
 ) -> NystromMap:
     """Return the map to the kernel principal components of some landmarks.
 
-    Parameters
-    ----------
-    landmarks : array of shape (n_landmarks, n_features), float64
-        Standardised, as ``(x - centre) * scale``.
-    kernel : Kernel
-    centre, scale : arrays of shape (n_features,)
-    variance : float
-        Share of the landmarks' variance in feature space that the components explain, from 0 to 1.
-    n_components : int, optional
-        Number of components instead; fewer if fewer exceed `RANK_TOLERANCE`.
-    centred : bool
-        Whether the origin is the mean of the landmarks in feature space, not zero.
+    landmarks (n_landmarks, n_features) float64: standardised, as ``(x - centre) * scale``.
+    centre, scale (n_features,).
+    variance: share of the landmarks' variance in feature space that the components explain, from 0 to 1.
+    n_components: number of components instead; fewer if fewer exceed `RANK_TOLERANCE`.
+    centred: whether the origin is the mean of the landmarks in feature space, not zero.
 
-    Notes
-    -----
     The kernel among the landmarks is centred: the origin is their mean, not that of all rows, which moves all features
     alike. With a shift, landmarks have the features of the shifted kernel, and other rows follow by the same linear
     map. If all rows are landmarks this is kernel principal component analysis; if not, the features of a row are the

@@ -13,21 +13,11 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 FEW_VALUES = 12
 """Columns of at most this many values are rounded, as ordinal columns are."""
 
-FEWEST_TO_BEND = 6
-"""Between fewer values, smoothing the gaps smooths out bends, too."""
-
-BENDS = 2.0
-"""A direction is smoothed by half its changes within a group. Smoothed by the whole size of its bend, a uniform column
-has a single mode along its first component, a cosine, which has two."""
-
 SHARES_BELOW = (np.arange(33) + 0.5) / 33
 """Shares of the rows below the values at which a bend is measured; the outermost values belong to few rows."""
 
 EIGHTHS = 8
 """Parts of a column's values that a missing value differs from."""
-
-ROWS_TO_CHANGE = 24
-"""Rows whose mean features are those of a level: what a level changes differs little between rows."""
 
 
 class ColumnValues(NamedTuple):
@@ -74,7 +64,7 @@ def levels_of(
             ends = features(own.column, own.distinct)
             groups += [ends[k : k + 2] for k in range(len(ends) - 1)]
         typical = features(own.column, own.typical)
-        if len(own.distinct) > FEWEST_TO_BEND:
+        if len(own.distinct) > 6:  # between fewer values, smoothing the gaps smooths out bends
             groups.append(bend(own.typical, typical))
         if own.missing:
             # Rows of a cluster have like values, from which a missing value may differ more than from their mean.
@@ -94,9 +84,8 @@ def levels_by_change(
 
     rows (n_rows, n_features): rows before the map, NaN where values are missing.
     categorical, used (n_features,) bool: columns of levels, and those that count.
-    n_components: number of features.
     """
-    some = any_rows(rows, ROWS_TO_CHANGE)
+    some = any_rows(rows, 24)  # what a level changes differs little between rows
 
     def means(column: int, values: Floats) -> Floats:
         changed = np.repeat(some[None], len(values), axis=0)
@@ -121,7 +110,9 @@ def bend(values: Floats, curve: Floats) -> Floats:
     """
     line = np.column_stack([np.ones(len(values)), values])
     straight: Floats = line @ np.linalg.lstsq(line, curve)[0]
-    return BENDS * (curve - straight)
+    # A direction is smoothed by half its changes within a group. Smoothed by the whole size of its bend, a
+    # uniform column has a single mode along its first component, a cosine, which has two.
+    return 2.0 * (curve - straight)
 
 
 def check_levels(positions: Floats, starts: Integers, n_components: int) -> None:

@@ -22,12 +22,6 @@ from .nystrom import HEIGHT, BasedMap, NystromMap
 Squares = Literal["kernel", "complement", "given"]
 """Dissimilarities are distances in the feature space of a kernel, one minus the kernel, or the given values."""
 
-STEPS = 30
-"""Majorising steps from the linear start to the place of a row among the landmarks."""
-
-MOST_KNOTS = 257
-"""Most knots of the monotone function from dissimilarities to distances."""
-
 
 @dataclass(frozen=True)
 class ScalingMap(BasedMap):
@@ -89,19 +83,17 @@ class ScalingMap(BasedMap):
         """Return the places after majorising steps, each of which lowers the stress of every row."""
         wanted = np.interp(dissimilarities, *self.knots)
         found, total, lengths = found @ self.start, self.places.sum(axis=0), np.square(self.places).sum(axis=1)
-        for _ in range(STEPS):
+        for _ in range(30):
             squared = np.square(found).sum(axis=1)[:, None] + lengths - 2 * (found @ self.places.T)
             weights = np.divide(wanted, np.sqrt(squared.clip(0)), out=np.zeros_like(wanted), where=squared > 1e-20)
             found = (total + weights.sum(axis=1)[:, None] * found - weights @ self.places) / len(self.places)
         return found
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         kind = "Non-metric" if len(self.places) else "Metric"
         return {"Map": f"{kind} multidimensional scaling", "Landmarks": f"{len(self.own):,}"}
 
     def check(self) -> None:
-        """Raise a ValueError unless all arrays fit together."""
         m, p, n = len(self.base.projection), self.n_components, np.shape(self.knots)[-1]
         if self.squares not in ("kernel", "complement", "given"):
             raise ValueError(f"expected kernel, complement or given for squares, got {self.squares!r}")
@@ -135,12 +127,7 @@ def scaling_map(
     landmarks: Floats, kernel: Kernel, squares: Squares, centre: Floats, scale: Floats, *,
     variance: float, n_components: int | None, metric: bool, max_iter: int, tol: float,
 ) -> tuple[ScalingMap, Configuration | None]:  # fmt: skip
-    """Return the map of metric or non-metric scaling of landmarks, and the course of the second.
-
-    landmarks, kernel, centre, scale, variance, n_components: as for `nystrom_map`.
-    squares: see `Squares`.
-    tol: as for `non_metric`.
-    """
+    """Return the map of metric or non-metric scaling of landmarks, and the course of the second."""
     landmarks = np.ascontiguousarray(landmarks)
     with one_blas_thread():
         fitted = kernel.fit(landmarks)
@@ -207,8 +194,8 @@ def _distances(places: Floats) -> Floats:
 
 
 def _knots(dissimilarities: Floats, disparities: Floats) -> Floats:
-    """Return the mean disparity of some ascending dissimilarities, at most `MOST_KNOTS`."""
+    """Return the mean disparity of some ascending dissimilarities, at most 257."""
     values, which = np.unique(dissimilarities, return_inverse=True)
     means = np.bincount(which, disparities) / np.bincount(which)
-    some = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_KNOTS)).round().astype(int))
+    some = np.unique(np.linspace(0, len(values) - 1, min(len(values), 257)).round().astype(int))
     return np.stack([values[some], np.maximum.accumulate(means[some])])

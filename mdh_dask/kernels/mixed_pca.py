@@ -16,12 +16,6 @@ from .nystrom import HEIGHT
 SWEEPS, CLOSE = 60, 1e-6
 """Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""
 
-LARGEST_LOGIT = 500.0
-"""Log odds count as at most this, so that no sum overflows."""
-
-FARTHEST = 8.0
-"""Continuous values count as at most this many standard deviations from the mean."""
-
 
 class Posterior(NamedTuple):
     """The latent variables of a block of rows, given what is observed."""
@@ -65,6 +59,8 @@ class MixedPCAMap(FeatureMap):
     """All of shape (n_positions, n_components): what single columns change; see `LevelFeatures`. Without groups before
     it is known."""
 
+    missing = True
+
     @property
     def levels(self) -> LevelFeatures | None:
         """Return the mean features of the levels of single columns, or None for columns of numbers."""
@@ -73,18 +69,11 @@ class MixedPCAMap(FeatureMap):
         return LevelFeatures(self.positions, self.starts, self.shares)
 
     @property
-    def missing(self) -> bool:
-        """Return True: missing values say nothing about a row."""
-        return True
-
-    @property
     def n_features(self) -> int:
-        """Return the number of columns."""
         return len(self.counts)
 
     @property
     def n_components(self) -> int:
-        """Return the number of latent variables."""
         return self.loadings.shape[1]
 
     @cached_property
@@ -114,7 +103,7 @@ class MixedPCAMap(FeatureMap):
                 seen[:, j] &= np.isin(column, levels)
             else:
                 standard = (column - self.centre[j]) * self.scale[j]
-                values[:, start] = np.where(seen[:, j], np.clip(standard, -FARTHEST, FARTHEST), 0.0)
+                values[:, start] = np.where(seen[:, j], np.clip(standard, -8.0, 8.0), 0.0)
         return values, seen
 
     def posterior(self, values: Floats, seen: Booleans) -> Posterior:
@@ -170,7 +159,7 @@ class MixedPCAMap(FeatureMap):
 
     def _softmax(self, fitted: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of all levels but the last, and the logs of the sums of each column."""
-        powers = np.exp(np.clip(np.where(self.is_logit, fitted, 0.0), -LARGEST_LOGIT, LARGEST_LOGIT))
+        powers = np.exp(np.clip(np.where(self.is_logit, fitted, 0.0), -500.0, 500.0))  # so that no sum overflows
         totals = 1 + powers @ self._in_column
         return np.where(self.is_logit, powers / totals[:, self.column_of], 0.0), np.log(totals)
 
@@ -218,11 +207,9 @@ class MixedPCAMap(FeatureMap):
         return out
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         return {"Map": "Mixed probabilistic principal components", "Components": f"{self.n_components:,}"}
 
     def check(self) -> None:
-        """Raise a ValueError unless all arrays fit together."""
         d = np.size(self.counts)
         checked_array("counts", self.counts, (d,), 0)
         if self.counts.dtype.kind != "i":

@@ -16,8 +16,6 @@ from .nystrom import HEIGHT
 RIDGE = 1e-3
 """Weight of a penalty on loadings of log odds, which would grow for ever where a latent variable separates levels."""
 
-LEAST_NOISE = 1e-4
-
 storable(MixedPCAMap)  # as statistics hold it
 
 LARGEST = 2.0**12
@@ -52,7 +50,6 @@ class MixedPCAPass(Statistic):
     """Bits after the point that sums keep; see `bits_for`."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> Sums:
-        """Return the sums over a block of rows."""
         model, rows = self.model, blocks[0]
         q, d, r = model.n_components, model.n_features, len(model.intercepts)
         second, products = np.zeros((d, (q + 1) ** 2), dtype=np.int64), np.zeros((r, q + 1), dtype=np.int64)
@@ -74,7 +71,6 @@ class MixedPCAPass(Statistic):
         return Sums(self.bits, second.reshape(d, q + 1, q + 1), products, squares, means, bound, len(rows))
 
     def combine(self, left: Sums, right: Sums) -> Sums:
-        """Add the sums."""
         return Sums(
             self.bits, left.second + right.second, left.products + right.products, left.squares + right.squares,
             left.means + right.means, left.bound + right.bound, left.n_rows + right.n_rows,
@@ -119,7 +115,7 @@ def maximised(model: MixedPCAMap, sums: Sums) -> MixedPCAMap:
         if not model.is_logit[r]:
             errors += squares[r] - 2 * both @ products[r] + both @ second[j] @ both
             weight += second[j, q, q]
-    noise = max(errors / weight, LEAST_NOISE) if weight else model.noise
+    noise = max(errors / weight, 1e-4) if weight else model.noise
     return replace(model, loadings=loadings, intercepts=intercepts, noise=float(noise))
 
 

@@ -30,7 +30,6 @@ class NumbersMap(BasedMap):
 
     @property
     def n_components(self) -> int:
-        """Return the number of features."""
         return self.base.n_components + len(self.columns)
 
     @property
@@ -62,11 +61,9 @@ class NumbersMap(BasedMap):
         return np.hstack([self.base(rows), np.nan_to_num(numbers, nan=0.0).astype(np.float32)])
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         return self.base.facts() | {"Columns of numbers beside them": f"{len(self.columns):,}"}
 
     def check(self) -> None:
-        """Raise a ValueError unless all arrays fit together."""
         self.base.check()
         for name in ("columns", "middle", "factors"):
             least = -np.inf if name == "middle" else 0.0

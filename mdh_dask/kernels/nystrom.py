@@ -25,8 +25,6 @@ from .base import Kernel
 HEIGHT = 192
 """Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
 
-PROBES = 4
-
 
 def project_blocks(
     rows: AnyArray,
@@ -68,7 +66,7 @@ def exact_dtype(dtype: type[np.floating], *shapes: tuple[int, int]) -> type[np.f
 def _rows_are_alike(dtype: str, depth: int, width: int) -> bool:
     rng = generator(0, depth, width)
     matrix = rng.standard_normal((depth, width)).astype(dtype)
-    for row in rng.standard_normal((PROBES, depth)).astype(dtype):
+    for row in rng.standard_normal((4, depth)).astype(dtype):
         product = np.dot(np.repeat(row[None], HEIGHT, axis=0), matrix)
         if (product != product[0]).any():
             return False
@@ -80,19 +78,14 @@ def _rows_are_alike(dtype: str, depth: int, width: int) -> bool:
 class NystromMap(FeatureMap):
     """Maps rows to features whose inner products approximate the centred kernel.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Fitted to the landmarks.
-    landmarks : array of shape (n_landmarks, n_features)
-        Standardised, as ``(x - centre) * scale``.
-    centre, scale : arrays of shape (n_features,), float64
-    projection : array of shape (n_landmarks, n_components), float32 or float64
-        Features are ``kernel(x, landmarks) @ projection + intercept``, computed in this dtype.
-    intercept : array of shape (n_components,)
-        Puts the origin at the mean of the landmarks in feature space.
-    spectrum : array of shape (at least n_components,), float64
-        Positive variances of the landmarks in feature space, in descending order.
+    kernel: fitted to the landmarks.
+    landmarks (n_landmarks, n_features): standardised, as ``(x - centre) * scale``.
+    centre, scale (n_features,) float64.
+    projection (n_landmarks, n_components) float32 or float64: features are ``kernel(x, landmarks) @ projection +
+        intercept``, computed in this dtype.
+    intercept (n_components,): puts the origin at the mean of the landmarks in feature space.
+    spectrum (at least n_components,) float64: positive variances of the landmarks in feature space, in descending
+        order.
     """
 
     kernel: Kernel
@@ -105,12 +98,10 @@ class NystromMap(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """Number of columns that rows must have."""
         return len(self.centre)
 
     @property
     def n_components(self) -> int:
-        """Number of features."""
         return self.projection.shape[1]
 
     @property
@@ -140,7 +131,6 @@ class NystromMap(FeatureMap):
 
     @property
     def missing(self) -> bool:
-        """Return whether the kernel accepts missing values."""
         return self.kernel.typed
 
     def _standardised(self, rows: AnyArray) -> Floats:
@@ -168,11 +158,9 @@ class NystromMap(FeatureMap):
             return project_blocks(rows, fill, projection, intercept)
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         return {"Kernel": repr(self.kernel), "Landmarks": f"{len(self.landmarks):,}"}
 
     def check(self) -> None:
-        """Raise an error unless the map could have been fitted: compiled loops do not check shapes."""
         n_landmarks, n_features = len(self.landmarks), self.centre.size
         width = n_features if self.kernel.uses_columns else 0
         n_components = self.intercept.size
@@ -205,15 +193,12 @@ class BasedMap(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
         return self.base.n_features
 
     @property
     def n_components(self) -> int:
-        """Return the number of features."""
         return self.base.n_components
 
     @property
     def missing(self) -> bool:
-        """Return whether the kernel accepts missing values."""
         return self.base.missing

@@ -18,17 +18,6 @@ from .nystrom import HEIGHT, BasedMap, NystromMap
 BITS = 30
 """Bits to which affinities are rounded, so that their sums do not depend on the chunks."""
 
-MOST_ROWS = 1000
-"""Most rows whose entries are aligned, as all pairs of eigenvectors are turned for every number."""
-
-MOST_SWEEPS = 30
-
-LESS = 1e-4
-"""The rotations end when a sweep lowers the mean cost by less."""
-
-ALIKE = 0.001
-"""Qualities of alignments that differ by less are alike (Zelnik-Manor and Perona)."""
-
 _ANGLES = np.concatenate([[0.0], *(s * np.pi / 4 * 2.0 ** -np.arange(8) for s in (1, -1))])
 TURNS = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
@@ -60,11 +49,9 @@ class SpectralMap(BasedMap):
         return np.divide(entries, lengths, out=np.zeros(entries.shape), where=lengths > 0).astype(np.float32)
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         return {"Map": "Spectral embedding"} | self.base.facts()
 
     def check(self) -> None:
-        """Raise a ValueError unless there is an eigenvalue for each feature."""
         checked_array("values", self.values, (self.n_components,))
 
 
@@ -89,16 +76,11 @@ class AffinitySums(Statistic):
         return sums
 
     def finalise(self, state: Integers) -> Floats:
-        """Return the sums as numbers."""
         return state / 2.0**BITS
 
 
 def spectral_map(
-    base: NystromMap,
-    sample: Floats,
-    sums: Floats | None,
-    n_components: int | None,
-    most: int,
+    base: NystromMap, sample: Floats, sums: Floats | None, n_components: int | None, most: int
 ) -> SpectralMap:
     """Return the spectral embedding of rows by their affinities to landmarks (Fowlkes et al. 2004).
 
@@ -167,12 +149,12 @@ def by_alignment(entries: Floats, most: int) -> int:
     L. Zelnik-Manor and P. Perona, Self-tuning spectral clustering, 2004, section 3. The rotation of one more
     eigenvector begins at that of the ones before.
 
-    entries (n, k): eigenvectors as columns; at most `MOST_ROWS` rows are used.
-    most: largest number.
+    entries (n, k): eigenvectors as columns; only some are used.
     """
-    some = any_rows(entries, MOST_ROWS)
+    some = any_rows(entries, 1000)  # all pairs of eigenvectors are turned for every number
     qualities = alignments(np.ascontiguousarray(some[:, :most]))
-    return int(np.flatnonzero(qualities >= qualities.max() - ALIKE)[-1]) + 2 if len(qualities) else 1
+    # Zelnik-Manor and Perona.
+    return int(np.flatnonzero(qualities >= qualities.max() - 0.001)[-1]) + 2 if len(qualities) else 1
 
 
 def alignments(entries: Floats) -> Floats:
@@ -182,9 +164,9 @@ def alignments(entries: Floats) -> Floats:
         turned = np.column_stack([turned, entries[:, k - 1]])
         squares = np.square(turned).sum(axis=1) + 1e-300  # the cost of a row of zeros is one, too
         last = np.inf
-        for _ in range(MOST_SWEEPS):
+        for _ in range(30):
             cost = align_columns(turned, squares, TURNS)
-            if cost > last - LESS:
+            if cost > last - 1e-4:
                 break
             last = cost
         qualities.append(1 - (cost - 1) / k)

@@ -16,13 +16,6 @@ from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
-from .unit_length import of_unit_length
-
-SAMPLED_VALUES = 2**25
-"""Most stored values of a sample, which takes 400 MiB then."""
-
-RANK = 1e-9
-"""Components with singular values below this share of the largest are rounding."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +33,10 @@ class TruncatedSVDMap(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns."""
         return len(self.components)
 
     @property
     def n_components(self) -> int:
-        """Return the number of features."""
         return len(self.variances)
 
     @property
@@ -61,15 +52,12 @@ class TruncatedSVDMap(FeatureMap):
 
     @property
     def points(self) -> Callable[[AnyArray], Floats]:
-        """Return the map itself: distances are those between features."""
         return self
 
     def facts(self) -> dict[str, str]:
-        """Return what reports say about the map."""
         return {"Map": "Truncated singular value decomposition", "Features": f"{self.n_components:,}"}
 
     def check(self) -> None:
-        """Raise a ValueError unless the arrays fit together."""
         k = np.size(self.variances)
         checked_array("components", self.components, (len(self.components), k))
         checked_array("variances", self.variances, (k,), least=0.0)
@@ -111,14 +99,13 @@ class SparseSamplePass(Statistic):
     """Seed of the rows' hashes."""
     limit: int
     """Rows with a hash of at most this are sampled."""
-    most_values: int = SAMPLED_VALUES
+    most_values: int = 2**25  # 400 MiB
     """Rows are left out from the first one, by hashes, with which they hold more values. One row is always sampled."""
 
     # The sample is sparse.
     takes_sparse = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> SparseSample:
-        """Return the state of one block of rows."""
         hashes = hash_rows(self.seed, start, len(blocks[0]))
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
         rows = sparse_rows(blocks[0])
@@ -162,6 +149,49 @@ def truncated_svd_map(rows: csr_array, n_components: int, unit_length: bool, see
     """
     with one_blas_thread():
         _, singular, vectors = randomized_svd(rows, min(n_components, *rows.shape), random_state=seed)
-    k = max(int(np.count_nonzero(singular > RANK * singular[0])), 1)
+    k = max(int(np.count_nonzero(singular > 1e-9 * singular[0])), 1)  # less is rounding
     components = np.ascontiguousarray(vectors[:k].T, dtype=np.float64)
     return TruncatedSVDMap(components, singular[:k] ** 2 / rows.shape[0], unit_length)
+
+
+def of_unit_length(rows: AnyArray) -> Floats:
+    """Return rows scaled to length one, shape (n, n_features), float32; rows of zeros as they are.
+
+    Examples
+    --------
+    >>> of_unit_length(np.array([[3, 4], [0, 0]])).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    out = np.array(rows, dtype=np.float64, order="C")  # sums of another order would have other last bits
+    # Squares of large numbers would overflow, and those of small ones vanish.
+    out /= np.maximum(np.abs(out).max(axis=1, keepdims=True, initial=0.0), np.finfo(np.float64).tiny)
+    lengths = np.sqrt(np.square(out).sum(axis=1, keepdims=True))
+    np.divide(out, lengths, out=out, where=lengths > 0)
+    return out.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class UnitLengthMap(FeatureMap):
+    """Scales rows to length one."""
+
+    n_columns: int
+
+    @property
+    def n_features(self) -> int:
+        return self.n_columns
+
+    @property
+    def n_components(self) -> int:
+        return self.n_columns
+
+    def __call__(self, rows: AnyArray) -> Floats:
+        """Return the rows scaled to length one; see `of_unit_length`."""
+        return of_unit_length(rows)
+
+    @property
+    def points(self) -> Callable[[AnyArray], Floats]:
+        return self
+
+    def check(self) -> None:
+        if type(self.n_columns) is not int or self.n_columns < 1:
+            raise ValueError(f"expected a number of columns of at least 1 as n_columns; got {self.n_columns!r:.99}")

@@ -1,12 +1,13 @@
 """Scores of clusterings against known labels, computed from one pass over labels of any size."""
 
-from .binary import binary_v_measure, success_ratio
 from .contingency import Contingency, ContingencyTable, contingency_table
 from .scores import (
     adjusted_rand_index,
+    binary_v_measure,
     matching_accuracy,
     normalized_mutual_information,
     purity,
+    success_ratio,
     v_measure,
 )
 

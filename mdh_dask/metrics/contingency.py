@@ -53,16 +53,13 @@ class Contingency(Statistic):
     """
 
     def chunk(self, start: int, *blocks: AnyArray) -> Pairs:
-        """Count the pairs of labels of some rows."""
         true, predicted = blocks
         return _count_pairs(true, predicted, None)
 
     def combine(self, left: Pairs, right: Pairs) -> Pairs:
-        """Add the counts of equal pairs."""
         return _count_pairs(*(np.concatenate(both) for both in zip(left, right)))
 
     def finalise(self, state: Pairs) -> ContingencyTable:
-        """Return the table of the pairs."""
         true_labels, rows = np.unique(state.true, return_inverse=True)
         predicted_labels, columns = np.unique(state.predicted, return_inverse=True)
         shape = len(true_labels), len(predicted_labels)

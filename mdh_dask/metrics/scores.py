@@ -54,14 +54,11 @@ def normalized_mutual_information(labels_true: Labelling, labels_pred: RowArray 
 def v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
     """Return the mutual information of two labellings over the mean of their entropies, between 0 and 1.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both.
+    Labels and passes are those of `normalized_mutual_information`.
 
     Notes
     -----
-    One pass; none for a table. It is the harmonic mean of homogeneity and completeness.
+    It is the harmonic mean of homogeneity and completeness.
     Source: Rosenberg and Hirschberg, EMNLP-CoNLL 2007.
 
     Examples
@@ -75,10 +72,7 @@ def v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> fl
 def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
     """Return the share of pairs of rows on which two labellings agree, corrected for chance.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both.
+    Labels and passes are those of `normalized_mutual_information`.
 
     Returns
     -------
@@ -88,7 +82,7 @@ def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = N
 
     Notes
     -----
-    One pass; none for a table. Pairs are counted in exact integers, for any number of rows.
+    Pairs are counted in exact integers, for any number of rows.
     Source: Hubert and Arabie, Journal of Classification 2, 1985.
 
     Examples
@@ -107,14 +101,11 @@ def adjusted_rand_index(labels_true: Labelling, labels_pred: RowArray | None = N
 def purity(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
     """Return the share of rows that belong to the most frequent class of their cluster.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both.
+    Labels and passes are those of `normalized_mutual_information`.
 
     Notes
     -----
-    One pass; none for a table. Splitting clusters never lowers it: one cluster for each row has purity 1.
+    Splitting clusters never lowers it: one cluster for each row has purity 1.
     Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, section 16.3.
 
     Examples
@@ -129,15 +120,12 @@ def purity(labels_true: Labelling, labels_pred: RowArray | None = None) -> float
 def matching_accuracy(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
     """Return the share of rows classified correctly under the best one-to-one matching of clusters to classes.
 
-    Parameters
-    ----------
-    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask; or one ContingencyTable in place of both. The numbers of labels may differ; labels without a
-        partner count as errors.
+    Labels and passes are those of `normalized_mutual_information`. The numbers of labels may differ; labels without a
+    partner count as errors.
 
     Notes
     -----
-    One pass; none for a table. Source: Rome, Miasnikov and Haralick, CUNY TR-2003009, section 4.1; the search over
+    Source: Rome, Miasnikov and Haralick, CUNY TR-2003009, section 4.1; the search over
     all permutations is replaced by the assignment problem.
 
     Examples
@@ -175,3 +163,82 @@ def _pairs(sizes: Any) -> int:
     # Python integers: the pairs of 1e10 rows do not fit into 64 bits.
     exact = np.atleast_1d(sizes).astype(object)
     return int((exact * (exact - 1) // 2).sum())
+
+
+def success_ratio(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return how well two clusters separate the majority of at least one class from the rest.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
+        NumPy or Dask, `labels_pred` with at most two distinct labels; or one ContingencyTable in place of both.
+
+    Returns
+    -------
+    float
+        Between 0 and 1: successes over successes and errors. 0 if one cluster holds most rows of every class.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two clusters, or the labels are empty or of unequal length.
+
+    Notes
+    -----
+    One pass; none for a table. The source states a score of zero for clusters that separate no class, which equation
+    28 alone does not give; it is set here. An evenly divided class joins the smaller cluster; between clusters of equal
+    size, the one with fewer rows of other classes merged into it; beyond that the choice changes nothing.
+    Source: Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, equations 27 to 29.
+
+    Examples
+    --------
+    >>> success_ratio([0, 0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1, 1])
+    0.6666666666666666
+    """
+    merged = _merge_classes(as_table(labels_true, labels_pred))
+    if _is_undivided(merged):
+        return 0.0
+    error = min(merged[0, 1] + merged[1, 0], merged[0, 0] + merged[1, 1])
+    success = merged.max(axis=0).min()
+    return float(success / (success + error))
+
+
+def binary_v_measure(labels_true: Labelling, labels_pred: RowArray | None = None) -> float:
+    """Return the V-measure of two clusters against the classes merged into two.
+
+    Labels, errors and merged classes are those of `success_ratio`. It is 1 if no class is divided, 0 if one cluster
+    holds most rows of every class.
+
+    Notes
+    -----
+    Source: Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, section 5.1.
+
+    Examples
+    --------
+    >>> binary_v_measure([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1])
+    1.0
+    """
+    merged = _merge_classes(as_table(labels_true, labels_pred))
+    if _is_undivided(merged):
+        return 0.0
+    return v_measure(ContingencyTable(np.arange(2), np.arange(2), merged))
+
+
+def _merge_classes(table: ContingencyTable) -> Integers:
+    """Return the counts (2, 2) of the aggregate classes in the clusters; class i has its majority in cluster i."""
+    counts = table.counts
+    if counts.shape[1] > 2:
+        raise ValueError(
+            f"a binary score needs at most two predicted labels; got {counts.shape[1]}: score one split of the tree, "
+            "or use a score for any number of clusters such as normalized_mutual_information"
+        )
+    counts = np.pad(counts, ((0, 0), (0, 2 - counts.shape[1])))
+    first, second = counts[:, 0] > counts[:, 1], counts[:, 0] < counts[:, 1]
+    sizes = counts.sum(axis=0)
+    if (sizes[0], counts[first].sum()) <= (sizes[1], counts[second].sum()):
+        first = ~second
+    return np.stack([counts[first].sum(axis=0), counts[~first].sum(axis=0)])
+
+
+def _is_undivided(merged: Integers) -> bool:
+    return not merged.sum(axis=1).all()

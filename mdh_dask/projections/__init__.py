@@ -12,18 +12,14 @@ import numpy as np
 
 from .._typing import AnyArray, Floats
 from .bipartition import clusterable_direction, cutting_direction, spectral_direction, two_means_direction
-from .ica import leading_components
+from .directions import MOST_COLUMNS, RANDOM_PROJECTIONS, RandomProjection, row_combinations
 from .mdh import mdh_families
-from .neighbourhoods import near_means, seeds_for_covariance
-from .pca import across_thin_directions, principal_components
-from .random import MOST_COLUMNS, RANDOM_PROJECTIONS, RandomProjection, row_combinations
+from .pca import across_thin_directions, leading_components, principal_components
 from .search import DirectionSearch, SearchKind
+from .starts import near_means, seeds_for_covariance
 from .thesis import kurtosis_directions
 
 __all__ = ["FROM_ORIGIN", "PROJECTIONS", "WITH_COLUMNS", "Projection"]
-
-WHITENED = 8
-"""With rows that are thin in some direction, one random direction of whitened rows is added to this many others."""
 
 Projection = Callable[[AnyArray, np.random.Generator, int], Floats | tuple[Floats, Floats] | list[Floats]]
 
@@ -34,7 +30,7 @@ def _whatever_the_rows(family: RandomProjection) -> Projection:
 
 def _combined_and_whitened(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
     combined = row_combinations(rng, n_directions, rows)
-    more = [across_thin_directions(rng, n_directions // WHITENED, rows)]
+    more = [across_thin_directions(rng, n_directions // 8, rows)]
     if rows.shape[1] > MOST_COLUMNS:  # of which combinations of rows hardly show clusters, nor do single columns
         more.append(near_means(rows, rng, seeds_for_covariance(*rows.shape)))
     return np.concatenate([combined, *(part.astype(combined.dtype) for part in more if len(part))])

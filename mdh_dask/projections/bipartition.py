@@ -13,9 +13,6 @@ from .pca import centred_rows, scaled_components
 
 STARTS, MOST_STEPS = 5, 100
 
-REACH = 9.0
-"""Scale of affinities in units of ``sd(pc1) n^(-1/5)``: ten bandwidths of the first component."""
-
 RIDGE = 1e-9
 """Share of the mean variance within the sides that is added to all, for columns that depend on others."""
 
@@ -31,8 +28,6 @@ class Cut(NamedTuple):
 def two_means_direction(rows: AnyArray, rng: np.random.Generator, n_directions: int = 1) -> tuple[Floats, Floats]:
     """Return the direction between the means of two groups, and the threshold halfway, of the best of several starts.
 
-    rows (n, n_features).
-    n_directions: not used: there is one.
     Returns directions (1, n_features) or (0, n_features) if all rows are equal.
     Returns thresholds (1,) or (0,).
     """
@@ -91,7 +86,8 @@ def cutting_direction(rows: AnyArray, rng: np.random.Generator, n_directions: in
     components, sd = scaled_components(centred, 1)
     if len(centred) < 2 or not sd[0] > 0:
         return np.empty((0, centred.shape[1])), np.empty(0)
-    scale, least_rows = REACH * float(sd[0]) * len(centred) ** -0.2, max(int(np.sqrt(len(centred))), 1)
+    # Scale in units of ``sd(pc1) n^(-1/5)``: ten bandwidths of the first component.
+    scale, least_rows = 9.0 * float(sd[0]) * len(centred) ** -0.2, max(int(np.sqrt(len(centred))), 1)
 
     def cost(v: Floats) -> tuple[float, Floats]:
         found = cut_along(centred, v, scale, least_rows)
@@ -106,10 +102,7 @@ def cutting_direction(rows: AnyArray, rng: np.random.Generator, n_directions: in
 def cut_along(centred: Floats, vector: Floats, scale: float, least_rows: int) -> Cut:
     """Return the least normalised cut along the direction of a vector, and its gradient by the vector.
 
-    centred (n, n_features).
-    vector (n_features,).
     scale: the affinity of two rows is ``exp(-distance / scale)``.
-    least_rows: least number of rows on each side.
     """
     length = float(np.linalg.norm(vector))
     unit = vector / length
@@ -164,10 +157,6 @@ def _best_threshold(projections: Floats) -> float:
     return float(p[k] + (p[k + 1] - p[k]) / 2)
 
 
-SAME = 1e-9
-"""Differences of entries up to this share of their range may be rounding errors of equal rows."""
-
-
 def spectral_direction(
     rows: AnyArray, rng: np.random.Generator, n_directions: int = 1, min_rows: float | None = None
 ) -> tuple[Floats, Floats]:
@@ -178,8 +167,6 @@ def spectral_direction(
     Shi and J. Malik, Normalized cuts and image segmentation, IEEE TPAMI 22, 2000.
 
     rows (n, n_features): not centred: the inner products of rows are their affinities, hardly any of them negative.
-    rng: not used.
-    n_directions: not used: there is one.
     min_rows: least number of rows on each side; their square root by default.
     Returns directions (1, n_features) or (0, n_features) if no threshold leaves enough rows on each side.
     Returns thresholds (1,) or (0,): zero.
@@ -230,7 +217,7 @@ def _threshold(points: Floats, degrees: Floats, entries: Floats, min_rows: float
     volume = np.cumsum(degrees[order])
     ordered, n_left = entries[order], np.arange(1, len(order) + 1)
     cut = sums @ sums[-1] - np.square(sums).sum(axis=1)
-    apart = np.diff(ordered) > SAME * (ordered[-1] - ordered[0])
+    apart = np.diff(ordered) > 1e-9 * (ordered[-1] - ordered[0])  # may be rounding errors of equal rows
     allowed = apart & (np.minimum(n_left, len(order) - n_left) >= min_rows)[:-1]
     if not allowed.any():
         return None

@@ -8,12 +8,10 @@ import numpy as np
 
 from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
-from ..density.bandwidth import BANDWIDTHS
-from ..density.kde import CERTAIN_DEPTH
-from .ica import non_normal_directions
-from .pca import centred_rows, is_thin, scaled_components, whitening_of
+from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH
+from .directions import NO_COLUMNS
+from .pca import centred_rows, is_thin, non_normal_directions, scaled_components, whitening_of
 from .pursuit import MDHResult, growing_alphas, pursue
-from .random import NO_COLUMNS
 from .starts import MOST_COMPONENTS, Start, starts_along, valley_starts
 from .thesis import constrained_hyperplane
 
@@ -28,21 +26,6 @@ Solver = Literal["pursuit", "sqp"]
 
 N_BALANCED, N_VALLEYS = 3, 8
 """Number of random starts to pursue besides the two components."""
-
-MUCH_NARROWER = 0.6
-"""A start along which the rows spread less than this share of the first component is pursued with its own bandwidth,
-too, as a wider one hides valleys across thin directions. A limit near one would pursue twice on
-round clusters, where the bandwidths hardly differ."""
-
-N_WHITENED = 4
-"""Number of random starts among whitened rows, where rows are thin in some direction."""
-
-N_UNMIXED = 2
-"""Number of starts that are independent components. The rows that choose have deep valleys along several of them by
-chance, which the rows that test reject; more of them would take the places of all other candidates."""
-
-ROWS_UNMIXED = 2000
-"""About as many rows set the independent components."""
 
 
 def minimum_density_hyperplanes(
@@ -63,7 +46,6 @@ def minimum_density_hyperplanes(
     Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
 
     rows (n, n_features): finite values, in columns of comparable scale; at least one row.
-    rng: draws the random starts.
     starts: ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions
         with the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first
         held near the mean. ``valleys``: the components that show a valley, or else the first, and eight such
@@ -167,7 +149,6 @@ def mdh_families(
     many columns: so the starts are a family apart from the ends.
 
     rows (n, n_features): finite values, in columns of comparable scale; at least one row.
-    rng, starts, alpha_max, max_components, coarse: as for `minimum_density_hyperplanes`.
     n_directions: most directions to return, the first of all families; None for all.
     min_rows: least number of rows on each side of a valley that ends the search; infinity to search on in any case.
     Returns three families, each (k, n_features) float64: unit directions. The first family: the ends of pursuits,
@@ -217,7 +198,10 @@ def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:
     """Yield the hyperplanes from starts along thin directions, pursued with their own bandwidth."""
     for start in searched.starts[searched.n_components :]:
         sd = float((searched.centred @ start.direction).std())
-        if 0 < sd < MUCH_NARROWER * searched.sd:
+        # A start along which the rows spread less than this share of the first component is pursued with its
+        # own bandwidth, too, as a wider one hides valleys across thin directions. A limit near one would
+        # pursue twice on round clusters, where the bandwidths hardly differ.
+        if 0 < sd < 0.6 * searched.sd:
             h = float(BANDWIDTHS["multimodal"].of(len(searched.centred), sd, sd))
             result = pursue(searched.centred, start, searched.sd, h)
             if result.relative_depth > 0:
@@ -237,10 +221,13 @@ def _ends_among_whitened_rows(rows: AnyArray, rng: np.random.Generator, unmix: b
     whitened = centred_rows(rows).astype(np.float64) @ whitening.T
     starts: list[Start] = []
     if unmix:
-        independent = non_normal_directions(any_rows(whitened, ROWS_UNMIXED))
-        starts += starts_along(independent, whitened, N_UNMIXED)
+        independent = non_normal_directions(any_rows(whitened, 2000))
+        # Number of starts that are independent components. The rows that choose have deep valleys along
+        # several of them by chance, which the rows that test reject; more of them would take the places of
+        # all other candidates.
+        starts += starts_along(independent, whitened, 2)
     if is_thin(1 / np.linalg.norm(whitening, axis=1)):
-        starts += valley_starts(rng, whitened, N_WHITENED)
+        starts += valley_starts(rng, whitened, 4)
     ends = [pursue(whitened, start, 1.0, None) for start in starts]
     chosen = [start.direction for start in starts] + [end.direction for end in ends if end.relative_depth > 0]
     found = np.array(chosen).reshape(-1, len(whitening)) @ whitening

@@ -9,18 +9,13 @@ from typing import Literal
 import numpy as np
 
 from .._jit.histograms import bin_robustly
+from .._jit.rows import few_at_once
 from .._typing import AnyArray, Floats
 from ..density.indices import MinimumError
 from .pca import centred_rows, scaled_components
 
-DIRECTIONS_AT_ONCE = 256
-"""Number of directions with projections in memory at once."""
-
 MOST_COMPONENTS = 50
 """With more columns, directions are searched in the span of this many principal components."""
-
-ROWS_PER_COMPONENT = 5
-"""Least number of rows per dimension; with fewer, a search finds any shape by chance."""
 
 Score = Callable[[Floats], Floats]
 """Return non-negative scores, larger is better, of projections of shape (n_directions, n_rows)."""
@@ -66,7 +61,7 @@ class SearchSpace:
             used = np.flatnonzero(deviations > 0)
             back = np.eye(d)[used] / deviations[used, None]
             return cls(centred[:, used] / deviations[used], back, np.eye(len(used)))
-        most = max(min(d, MOST_COMPONENTS, n // ROWS_PER_COMPONENT), 1)
+        most = max(min(d, MOST_COMPONENTS, n // 5), 1)  # with fewer rows, a search finds any shape by chance
         components, sd = scaled_components(centred, most)
         if sd[0] == 0:
             return cls(np.empty((n, 0)), np.empty((0, d)), np.empty((0, 0)))
@@ -84,8 +79,7 @@ class SearchSpace:
     def score(self, directions: Floats, score: Score) -> Floats:
         """Return the scores of directions in these coordinates, or zero for those that are not finite."""
         scores = np.empty(len(directions))
-        for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
-            some = slice(first, first + DIRECTIONS_AT_ONCE)
+        for some in few_at_once(len(directions), 256):
             scores[some] = score(directions[some] @ self.coordinates.T)
         return np.where(np.isfinite(scores), np.maximum(scores, 0.0), 0.0)
 
@@ -101,12 +95,8 @@ ELITE = 5
 PATIENCE, MOST_GENERATIONS = 10, 50
 """Most generations without a better direction, and most generations in all."""
 
-MUTATION_SD = 0.1
-
 FIRST_STEP, LAST_STEP = 0.1, 0.005
 """First and last steps of a coordinate in the local ascent, which halves a step if no move is better."""
-
-MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -150,7 +140,7 @@ class GeneticSearch:
         crossed = rng.random((n, 1)) < self.crossover
         children = np.where(crossed & (rng.random(a.shape) < 0.5), b, a)
         changed = rng.random(a.shape) < self.mutation
-        children = children + changed * rng.normal(0, MUTATION_SD, a.shape)
+        children = children + changed * rng.normal(0, 0.1, a.shape)
         length = np.linalg.norm(children, axis=1, keepdims=True)
         return np.where(length > 1e-9, children / np.maximum(length, 1e-9), a)
 
@@ -164,7 +154,7 @@ def ascend(space: SearchSpace, score: Score, directions: Floats, scores: Floats)
     moves = np.concatenate([np.eye(space.n_dimensions), -np.eye(space.n_dimensions)])
     for v, best in zip(directions, scores, strict=True):
         step = FIRST_STEP
-        for _ in range(MOST_STEPS):
+        for _ in range(100):
             around = unit(v + step * moves)
             found = space.score(around, score)
             k = int(found.argmax())
@@ -183,10 +173,6 @@ def _sorted(members: Floats, scores: Floats) -> tuple[Floats, Floats]:
 
 
 SearchKind = Literal["auto", "combined", "genetic", "brute", "random"]
-
-BRUTE_UP_TO = 3
-"""Most dimensions that ``"auto"`` searches by brute force: a step of 0.1 radians gives 1024 directions in three, 32768
-in four."""
 
 MOST_DIRECTIONS = 100_000
 """Most directions of a grid: each takes about 25 microseconds for a thousand rows, in every branch."""
@@ -227,7 +213,8 @@ class DirectionSearch:
         """Return directions in the coordinates of the space and their scores, the best first."""
         kind = self.kind
         if kind == "auto":
-            kind = "brute" if space.n_dimensions <= BRUTE_UP_TO else "combined"
+            # 1024 directions in three dimensions, 32768 in four.
+            kind = "brute" if space.n_dimensions <= 3 else "combined"
         start = space.axes if kind == "genetic" else self._grid(space) if kind == "brute" else self._drawn(space, rng)
         if kind == "genetic":
             found, scores = self.genetic.evolve(space, self.score, rng, start)

@@ -5,13 +5,56 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.linalg import multi_dot
 
+from .._blas import product
 from .._jit.histograms import bin_projections, projection_ranges
+from .._jit.rows import few_at_once
 from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
-from ..density.bandwidth import BANDWIDTHS, Bandwidth
 from ..density.histograms import Histograms
-from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, deepest_valleys
-from .random import NO_COLUMNS, columns_without_ties, scatter_root, some_rows
+from ..density.kde import BANDWIDTHS, BINS_PER_BANDWIDTH, CERTAIN_DEPTH, Bandwidth, deepest_valleys
+from .directions import NO_COLUMNS, columns_without_ties, scatter_root, some_rows
+
+NEAR_ROWS = (4, 16)
+"""Numbers of near rows whose means give directions: a few of one cluster, or those of a few clusters."""
+
+
+def seeds_for_covariance(n: int, n_columns: int) -> int:
+    """Return how many of n rows to look at, so that those near them have a covariance, if the rows are enough for one.
+
+    Examples
+    --------
+    >>> [seeds_for_covariance(2000, n_columns) for n_columns in (100, 384, 768, 5000)]
+    [32, 52, 103, 32]
+    """
+    needed = -(-2 * n_columns // (max(NEAR_ROWS) - 1))
+    return max(needed, 32) if needed * max(NEAR_ROWS) <= n else 32
+
+
+def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats:
+    """Return the means of some rows' near rows, from that of all, and the same in units of the spread of near rows."""
+    centred = np.asarray(rows - rows.mean(axis=0), dtype=np.float32)
+    n, d = centred.shape
+    squares = np.square(centred).sum(axis=1)
+    most = min(max(NEAR_ROWS), n)
+    seeds = rng.choice(n, min(n_seeds, n), replace=False)
+    some = next((k for k in NEAR_ROWS if len(seeds) * (k - 1) >= 2 * d), 0)  # enough for a covariance
+    few = np.empty((len(seeds), min(some, most), d), dtype=np.float32)
+    of_near = np.empty((len(NEAR_ROWS), len(seeds), d), dtype=np.float32)
+    for part in few_at_once(len(seeds), 16):
+        distances = squares - 2 * product(centred[seeds[part]], centred.T)
+        first = np.argpartition(distances, most - 1, axis=1)[:, :most]
+        order = np.argsort(np.take_along_axis(distances, first, axis=1), axis=1, kind="stable")
+        near = centred[np.take_along_axis(first, order, axis=1)]
+        few[part], of_near[:, part] = near[:, :some], [near[:, :k].mean(axis=1) for k in NEAR_ROWS]
+    means = of_near.reshape(-1, d).astype(np.float64)
+    if not some:
+        return means
+    beside = (few - few.mean(axis=1, keepdims=True)).reshape(-1, d).astype(np.float64)
+    spread = beside.T @ beside / len(beside)
+    own = np.trace(spread) / d
+    spread = 0.9 * spread + (0.1 * own or 1.0) * np.eye(d)  # few rows would make it singular
+    return np.concatenate([means, np.linalg.solve(spread, means.T).T])
+
 
 MOST_COMPONENTS = 50
 """With more features, trees pursue hyperplanes in the span of this many principal components, as noise would separate a
@@ -66,7 +109,6 @@ def valley_starts(
     search, as no split can separate it.
 
     centred (n, n_features): rows with mean zero, not all equal.
-    n_starts: number of starts.
     within: largest distance of valleys from the mean, in standard deviations.
     coarse: columns of few values, which are no starts although their values are spread.
     min_rows: least number of rows on each side of a valley that ends the search.

@@ -9,8 +9,7 @@ from .._cached import cached_property
 from .._jit.valleys import kernel_pulls, kernel_sums
 from .._random import any_rows
 from .._typing import AnyArray, Floats
-from ..density.bandwidth import BANDWIDTHS
-from ..density.kde import kernel_height
+from ..density.kde import BANDWIDTHS, kernel_height
 from .pca import centred_rows, scaled_components
 from .pursuit import MDHResult, depth_at
 from .search import SearchSpace, unit
@@ -32,7 +31,6 @@ def kurtosis_directions(rows: AnyArray, rng: np.random.Generator, n_directions: 
     projections, Journal of the American Statistical Association 96 (2001).
 
     rows (n, n_features): finite values; at most `MOST_ROWS` of them are used.
-    rng: for the starts.
     Returns (k, n_features) float64: unit directions, at most twice as many as the rows have dimensions; none if all
         rows are equal.
     """
@@ -78,17 +76,8 @@ def _extreme(z: Floats, rng: np.random.Generator, sign: float) -> Floats:
     return np.asarray(best.x / np.linalg.norm(best.x))
 
 
-TOLERANCE = 1e-8
-"""The descent ends at a relative change of the density below this."""
-
 FLOOR = 1e-3
 """Share of one row's kernel below which the density is that of an empty gap."""
-
-ASIDE = 0.1
-"""Bandwidths to both sides at which the density must not be lower than at a local minimiser."""
-
-ROOM = 1e-6
-"""Distance from the bound within which it holds a hyperplane, in standard deviations along the first component."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +139,7 @@ class ConstrainedDensity:
             jac=True,
             method="SLSQP",
             constraints=[{"type": "ineq", "fun": self.room, "jac": self.room_gradient}, sphere],
-            options={"maxiter": max_iterations, "ftol": TOLERANCE * self.bandwidth**2},
+            options={"maxiter": max_iterations, "ftol": 1e-8 * self.bandwidth**2},
         ).x
         v = found[:-1] / np.linalg.norm(found[:-1])
         bound = self.alpha * self.sd(v)
@@ -159,9 +148,9 @@ class ConstrainedDensity:
 
     def is_inner_minimiser(self, x: Floats) -> bool:
         """Return whether the threshold is a local minimiser of the density away from the bounds."""
-        aside = np.append(np.zeros(len(x) - 1), ASIDE * self.bandwidth)
+        aside = np.append(np.zeros(len(x) - 1), 0.1 * self.bandwidth)
         lowest = min(self.total(x - aside), self.total(x + aside))
-        return bool(self.room(x).min() > ROOM and self.total(x) <= lowest + FLOOR)
+        return bool(self.room(x).min() > 1e-6 and self.total(x) <= lowest + FLOOR)
 
 
 def constrained_hyperplane(

@@ -6,10 +6,4 @@ Only the parameters of a mixture, of shape (n_clusters, n_features), are held in
 from .mixtures import gaussian_mixture, separated_mixture
 from .published import bolton_mixture, mixed_mixture, noisy_axes_mixture
 
-__all__ = [
-    "bolton_mixture",
-    "gaussian_mixture",
-    "mixed_mixture",
-    "noisy_axes_mixture",
-    "separated_mixture",
-]
+__all__ = ["bolton_mixture", "gaussian_mixture", "mixed_mixture", "noisy_axes_mixture", "separated_mixture"]

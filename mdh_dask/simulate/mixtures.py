@@ -21,9 +21,6 @@ from ..chunks import map_rows
 CHUNK_BYTES = 2**26
 """Bytes of a chunk of X when ``chunk_rows="auto"``."""
 
-BLOCK_VALUES = 2**17
-"""Most values per block: small beside a chunk, but enough to outweigh the cost of starting a stream."""
-
 BLOCK_ROWS = 8192
 """Most rows per block."""
 
@@ -54,7 +51,7 @@ class Mixture:
     @property
     def block_rows(self) -> int:
         """Rows per block; the last block may have fewer."""
-        return min(max(BLOCK_VALUES // self.n_features, 1), BLOCK_ROWS)
+        return min(max(2**17 // self.n_features, 1), BLOCK_ROWS)  # enough to outweigh the start of a stream
 
     def labels(self, block: int) -> Integers:
         """Return the cluster of each row of a block."""

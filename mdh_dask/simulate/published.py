@@ -37,7 +37,6 @@ class MixedMixture(Mixture):
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns of both kinds."""
         return self.centres.shape[1] + self.chances.shape[1]
 
     def rows(self, block: int) -> Floats:
@@ -141,11 +140,13 @@ def mixed_mixture(
     column_types : dict
         Numbers of the ``"continuous"`` and ``"categorical"`` columns.
 
-    Notes ----- With k clusters, centres are uniform in [0, k/3]^d, the variance of each is ``u^2`` for u uniform in
-    [0.1, 1.1], and their probabilities are proportional to draws from [1, 2]. In each column of two levels, a cluster
-    has one level, either with equal probability, but for a share ``u^2 / 4`` of its rows, which have the other. Source:
-    Yates, PhD thesis, Lancaster 2017, sections 3.6.1 and 4.4.3, MixGen2, where ``ceil(100 k s)`` rows are drawn from a
-    cluster of the share s; here every row draws its cluster.
+    Notes
+    -----
+    With k clusters, centres are uniform in [0, k/3]^d, the variance of each is ``u^2`` for u uniform in [0.1, 1.1], and
+    their probabilities are proportional to draws from [1, 2]. In each column of two levels, a cluster has one level,
+    either with equal probability, but for a share ``u^2 / 4`` of its rows, which have the other. Source: Yates, PhD
+    thesis, Lancaster 2017, sections 3.6.1 and 4.4.3, MixGen2, where ``ceil(100 k s)`` rows are drawn from a cluster of
+    the share s; here every row draws its cluster.
 
     Examples
     --------

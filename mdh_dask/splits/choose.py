@@ -66,12 +66,7 @@ class Counts(NamedTuple):
 class Decision:
     """The decision about a branch, with the accepted direction or the best rejected one.
 
-    accepted: whether the branch is split.
-    candidate: index of the direction among the candidates.
-    threshold: threshold of the accepted or rejected split.
     depth: relative depth at the threshold, on all counted rows.
-    n_left, n_right: number of rows on each side.
-    histogram: histogram of all counted rows.
     moved: whether the split divides the rows differently from the earlier split, if there was one.
     score: score of the direction, on all counted rows.
     admissible: whether the rule for splits admits it; otherwise its valley is too shallow.
@@ -112,8 +107,6 @@ class SplitSelector:
     """Chooses among measured candidates: scores them, sets a threshold and tests it.
 
     n_tests: number of candidates to test one after another, in the order of their scores.
-    n_root: number of rows of the whole data.
-    min_rows: least number of rows on each side of a split.
     """
 
     rule: SplitRule
@@ -140,7 +133,6 @@ class SplitSelector:
 
         candidates: all candidates of the branch, even if only the first was counted. The tests share their level among
             all.
-        rng: for simulated null distributions.
         share: share of the branch's rows that were counted.
         existing: threshold of a split on the first candidate, found on a sample. It does not move if it is as good as
             the best one; see `ThresholdRule.unmoved`.
@@ -223,10 +215,7 @@ class SplitSelector:
         return k >= 0 and bool(whole.separating[0, k])
 
     def counted(self, counts: Counts, candidates: Histograms, earlier: Decision, settle: bool) -> Decision | None:
-        """Return an earlier split along the one candidate, by the counts of all rows; None if they do not admit it.
-
-        settle: as for `choose`.
-        """
+        """Return an earlier split along the one candidate, by the counts of all rows; None if they do not admit it."""
         whole = self.halves(counts, candidates)[2]
         decision = self._decision(whole, 0, self.min_rows, earlier.threshold, True, settle)
         return decision and decision.tested_as(earlier)
@@ -236,7 +225,6 @@ class SplitSelector:
     ) -> tuple[float, Decision] | None:
         """Return the p-value of the one candidate's split on the half that tests, and the split on all counted rows.
 
-        counts, candidates, rng, share: as for `choose`, of one candidate.
         Returns the decision, not accepted yet; None if no split is admissible on the half that chooses, or on all rows.
         """
         train, test, whole, min_train = self.halves(counts, candidates, share)
@@ -256,7 +244,6 @@ class SplitSelector:
         counts: the second half is the rows that are new.
         candidates: only the split's direction.
         existing: threshold of the existing split.
-        rng: for simulated null distributions.
         Returns an accepted decision if all rows, with none held out, show the split. The threshold does not move if it
             is as good as the best one; otherwise it moves within its valley, so that the branches under it remain.
             Where the new rows have no valley, one that they show nearby by themselves counts; if they show none, the

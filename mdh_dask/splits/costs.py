@@ -21,9 +21,6 @@ SAME_ERROR = 0.05
 SAME_COST = 0.05
 """An existing threshold stays while its cost exceeds the least one by at most this share."""
 
-REACH = 10.0
-"""Scale of affinities in bandwidths. With one bandwidth, the least eigenvalue is that of a few rows far out."""
-
 
 class LeastCost(ThresholdRule):
     """The threshold of least cost of dividing the rows in two, be there a valley or not."""
@@ -39,11 +36,9 @@ class LeastCost(ThresholdRule):
         return self.cost(histograms).min(axis=1, where=admissible, initial=np.inf)
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
-        """See `ThresholdRule`."""
         return np.isfinite(self.cost(histograms))
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         return 1 / (1 + self.cost(histograms))
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
@@ -73,7 +68,7 @@ class TwoMeans(LeastCost):
 class NormalisedCut(LeastCost):
     """The threshold of the least normalised cut."""
 
-    reach: float = REACH
+    reach: float = 10.0  # with one bandwidth, the least eigenvalue is that of a few rows far out
     """The affinity of two rows is ``exp(-distance / s)`` with `s` this many bandwidths."""
 
     def cost(self, histograms: Histograms) -> Floats:
@@ -137,7 +132,6 @@ class MinimumErrorThreshold(LeastCost):
         return self.error.of(histograms.counts).depth > 0
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         criterion = self.cost(histograms)
         known = np.isfinite(criterion)
         highest = criterion.max(axis=1, keepdims=True, where=known, initial=-np.inf)

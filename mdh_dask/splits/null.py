@@ -1,16 +1,22 @@
-"""Null distributions of the relative depth, which test whether a valley is deeper than in a unimodal density."""
+"""Scores of searches for directions, and null distributions of the scores of one direction and of a search."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from .._random import generator
-from .._typing import Booleans, Floats
-from ..density.bandwidth import Bandwidth
+from .._typing import AnyArray, Booleans, Floats
 from ..density.histograms import Histograms
-from ..density.kde import BINS_PER_BANDWIDTH, unimodal_fit, valley_evidence
+from ..density.kde import BANDWIDTHS, BINS_PER_BANDWIDTH, Bandwidth, unimodal_fit, valley_evidence
+from ..projections.search import IndexScore, Score
+from ..projections.starts import sample_histograms
+from .costs import ERRORS
+from .rules import SplitRule
 
 NULL_SAMPLES = 1000
 CERTAINLY_DEEP, CERTAINLY_FLAT = 7.0, 1.0
@@ -46,7 +52,6 @@ def uniform_depth_quantile(n: float, bandwidth: Bandwidth, quantile: float) -> f
 
     n: number of rows, rounded down to a power of the square root of two. This gives a slightly larger quantile, but few
         distributions to simulate. They are cached.
-    bandwidth: the bandwidth rule of the depth to test.
     Thesis section 6.3.1 rejects splits below the 0.975 quantile of 1000 samples.
     """
     half_octave = max(int(np.floor(2 * np.log2(max(n, 2)))), 4)
@@ -58,7 +63,6 @@ def unimodal_p_value(histogram: Histograms, k: int, rng: np.random.Generator, le
 
     histogram: rows that were not used to choose the direction or the bin.
     k: the bin after which the split lies.
-    rng: source of the simulated histograms.
     level: what the p-value will be compared with: no more is simulated than decides.
     Returns one if there is no valley, or one that no level admits. The null distribution is that of histograms drawn
         from the least-squares unimodal fit: the uniform one of thesis algorithm 1 has no tails, in which few rows make
@@ -105,3 +109,125 @@ def _simulated(histogram: Histograms, k: int, samples: int, rng: np.random.Gener
         drawn = rng.multinomial(int(counts.sum()), fit, size=min(BATCH, samples - done))
         null = replace(histogram[[0] * len(drawn)], counts=drawn)
         yield null.depth[:, k] >= histogram.depth[0, k]
+
+
+SEARCHES = 40
+"""Number of searches for a quantile, whose standard error is about ten per cent."""
+
+SEARCHED_ROWS = (16, 64, 256, 1024)
+"""Numbers of rows of the simulated searches; the log score is interpolated linearly in their logarithms."""
+
+
+@lru_cache(maxsize=64)
+def _single_scores(half_octave: int, rule: SplitRule, bandwidth: Bandwidth) -> Floats:
+    n = int(2.0 ** (half_octave / 2))
+    width = float(bandwidth.of(n, 1.0, 1.349)) / BINS_PER_BANDWIDTH
+    n_bins = 2 * int(6.0 / width) + 2
+    edges = (np.arange(1, n_bins) - n_bins / 2) * width
+    share = np.diff(ndtr(edges), prepend=0.0, append=1.0)
+    rng = generator(half_octave, 0x73696E67)
+    counts = np.array([rng.multinomial(n, share) for _ in range(NULL_SAMPLES)])
+    ones = np.ones(NULL_SAMPLES)
+    histograms = Histograms(counts, -n_bins / 2 * width * ones, width * ones, bandwidth)
+    return np.sort(np.maximum(rule.score(histograms, np.sqrt(n)), 0.0))
+
+
+def single_score_quantile(n: float, rule: SplitRule, bandwidth: Bandwidth, quantile: float) -> float:
+    """Return a quantile of the score of `n` normal rows along one direction (TR-2003009, section 3.3.6).
+
+    `n` is rounded down to a power of the square root of two, which gives a slightly larger quantile; the
+    distributions are cached.
+    """
+    half_octave = max(int(np.floor(2 * np.log2(max(n, 2)))), 4)
+    return float(np.quantile(_single_scores(half_octave, rule, bandwidth.free), quantile))
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search that can be repeated on other rows."""
+
+    propose: Callable[[AnyArray, np.random.Generator], Any]
+    """Returns directions, ``(rows, rng) -> directions``, a pair of these and thresholds, or a list of families."""
+    n_features: int
+    rule: SplitRule
+    """Scores the directions."""
+    bandwidth: Bandwidth
+    best_scores: dict[int, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Simulated best scores by the number of rows: kept here, as what proposes may change its parameters later."""
+
+    def best(self, rows: AnyArray, rng: np.random.Generator) -> float:
+        """Return the best score of the directions for nearly centred rows, or zero if none is admissible."""
+        proposed = self.propose(rows, rng)
+        directions, thresholds = proposed if isinstance(proposed, tuple) else (proposed, None)
+        if isinstance(directions, list):
+            directions = np.concatenate(directions)
+        if len(directions) == 0:
+            return 0.0
+        histograms = sample_histograms(np.ascontiguousarray(directions @ rows.T, dtype=np.float64), self.bandwidth.free)
+        histograms = replace(histograms, suggested=thresholds, length=np.linalg.norm(directions, axis=1))
+        return max(float(self.rule.score(histograms, np.sqrt(len(rows))).max()), 0.0)
+
+    def null_scores(self, n: int) -> Floats:
+        """Return the best scores of `SEARCHES` searches in `n` normal rows, simulated once."""
+        if n not in self.best_scores:
+            rng = generator(n, 0x62657374, self.n_features)
+            self.best_scores[n] = np.array(
+                [self.best(rng.standard_normal((n, self.n_features)), rng) for _ in range(SEARCHES)]
+            )
+        return self.best_scores[n]
+
+
+@lru_cache(maxsize=64)
+def shared_search(
+    propose: Callable[[AnyArray, np.random.Generator], Any], n_features: int, rule: SplitRule, bandwidth: Bandwidth
+) -> Search:
+    """Return the one search for equal parameters, of which `propose` is hashable by value: equal fits simulate once."""
+    return Search(propose, n_features, rule, bandwidth)
+
+
+def best_score_quantile(n: float, search: Search, quantile: float) -> float:
+    """Return a quantile of the best score that a search finds in `n` normal rows.
+
+    The scores of `SEARCHES` searches are assumed to be lognormal. They are simulated for the numbers in `SEARCHED_ROWS`
+    around `n`, the largest of which are extrapolated, and kept by the search.
+    """
+    after = next((pair for pair in pairwise(SEARCHED_ROWS) if n <= pair[1]), SEARCHED_ROWS[-2:])
+    low, high = (_lognormal_quantile(search.null_scores(size), quantile) for size in after)
+    if min(low, high) <= 0:
+        return max(low, high)
+    slope = np.log(high / low) / np.log(after[1] / after[0])
+    return float(low * (n / after[0]) ** slope)
+
+
+def _lognormal_quantile(scores: Floats, quantile: float) -> float:
+    """Return the quantile of scores whose positive values are lognormal."""
+    logs = np.log(scores[scores > 0])
+    share = len(logs) / len(scores)
+    if len(logs) < 2 or quantile <= 1 - share:
+        return 0.0
+    return float(np.exp(logs.mean() + ndtri(1 - (1 - quantile) / share) * logs.std(ddof=1)))
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """The score of a split rule, on histograms with bins for their bandwidths."""
+
+    rule: SplitRule
+    """The rule; splits have at least the square root of the rows on each side."""
+    bandwidth: Bandwidth = BANDWIDTHS["normal"]
+    """Rule for the bandwidth of each direction, as rows spread equally along all in the space of a search."""
+
+    def __call__(self, projections: Floats) -> Floats:
+        """Return one score for each direction, or zero if none of its thresholds is admissible."""
+        histograms = sample_histograms(np.ascontiguousarray(projections), self.bandwidth.free)
+        scores = self.rule.score(histograms, float(np.sqrt(projections.shape[1])))
+        # A criterion may be negative, but directions are drawn in proportion to their scores.
+        low = scores.min(where=np.isfinite(scores), initial=0.0)
+        return np.where(np.isfinite(scores), scores - low, 0.0)
+
+
+def search_score(rule: SplitRule, bandwidth: Bandwidth, n_bins: int) -> Score:
+    """Return the score of a search: the index on `n_bins` bins for rules based on J, otherwise that of the rule."""
+    if rule.criterion in ERRORS:
+        return IndexScore(ERRORS[rule.criterion], n_bins)
+    return RuleScore(rule, bandwidth)

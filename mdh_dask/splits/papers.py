@@ -13,20 +13,13 @@ from scipy.special import gammaln, ndtr
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.indices import MinimumError
+from .null import Search, best_score_quantile, single_score_quantile
 from .rules import SplitRule
-from .search_null import Search, best_score_quantile, single_score_quantile
 from .stopping import STOP_RULES, NoTest, StopRule
 from .thresholds import THRESHOLD_RULES, Gap
 
 TAIL = 0.01
 """Share of normal rows at either end whose spacings do not count: in long tails, all of them are wide."""
-
-CERTAIN = 20.0
-"""With as many spacings expected beyond a width, the widest is beyond it but for rounding errors."""
-
-
-FLAT = 1e-9
-"""Differences of a density below this share of its height are rounding errors of its transform."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +43,9 @@ class UnimodalDensity(StopRule):
     """Accept if the slope of the density changes its sign on both sides of the split (section 3.3.2)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         density = test.density[0]
         slope = np.diff(density)
-        slope[np.abs(slope) <= FLAT * density.max()] = 0.0
+        slope[np.abs(slope) <= 1e-9 * density.max()] = 0.0  # rounding errors of its transform
         return _changes_sign(slope[:k]) and _changes_sign(slope[k:])
 
 
@@ -62,7 +54,6 @@ class ErrorMinimum(StopRule):
     """Accept if the least error of all thresholds is not at an end (section 3.3.3)."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         errors = MinimumError().of(test.counts)
         return bool(errors.depth[0, errors.criterion[0].argmin()] > 0)
 
@@ -74,7 +65,6 @@ class _OfRule(StopRule):
     rule: SplitRule = field(default_factory=lambda: SplitRule("minimum_error", threshold_rule="minimum_error"))
 
     def knowing(self, search: Search) -> Self:
-        """See `StopRule`."""
         return replace(self, rule=search.rule)
 
 
@@ -86,7 +76,6 @@ class HeightRatio(_OfRule):
     """
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         density = test.density[0]
         reach = int(test.bandwidth[0] / test.width[0] / 2)
         valley = float(density[max(k - reach, 0) : k + reach + 1].mean())
@@ -101,7 +90,6 @@ class IntegralRatio(_OfRule):
     """
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         density = test.density[0]
         level = _lower_peak(density, k)
         higher = np.flatnonzero(density >= level)
@@ -120,7 +108,6 @@ class Null(_OfRule):
     compares_scores: ClassVar[bool] = True
 
     def knowing(self, search: Search) -> Self:
-        """See `StopRule`."""
         if search.rule.at.needs_extremes or search.rule.at.needs_thresholds:
             raise ValueError(
                 "expected a threshold rule that needs histograms only for stop_rule='null'; got "
@@ -129,7 +116,6 @@ class Null(_OfRule):
         return super().knowing(search)
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         n = float(test.n_left[0, -1])
         return _score(test, self.rule) > single_score_quantile(n, self.rule, test.bandwidth_rule, self.quantile)
 
@@ -142,11 +128,9 @@ class SearchNull(Null):
     """The search; None before it is known."""
 
     def knowing(self, search: Search) -> Self:
-        """See `StopRule`."""
         return replace(super().knowing(search), search=search)
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         if self.search is None:
             raise ValueError("expected a method that searches each branch for stop_rule='search-null'; take 'hold-out'")
         return _score(test, self.rule) > best_score_quantile(float(test.n_left[0, -1]), self.search, self.quantile)
@@ -175,7 +159,6 @@ class Spacing(Gap):
         return self.score(histograms) > 0
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         return spacings(histograms)
 
     def follow(self, histogram: Histograms, existing: float) -> int:
@@ -200,7 +183,7 @@ def widest_exceeds(x: float, n: int) -> float:
     """
     if not 0 < x < 1:
         return float(x <= 0)
-    if (n + 1) * (1 - x) ** n > CERTAIN:
+    if (n + 1) * (1 - x) ** n > 20.0:
         return 1.0
     j = np.arange(1, min(int(np.ceil(1 / x)), n + 2))
     j = j[j * x < 1]
@@ -218,7 +201,6 @@ class SpacingTest(StopRule):
     """
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         if test.extremes is None or test.extremes.shape[-1] != test.counts.shape[-1]:
             raise ValueError("expected threshold_rule='spacing' or 'gap' for stop_rule='spacing'; got another")
         return widest_exceeds(float(spacings(test)[0, k]), int(test.n_left[0, -1])) < (1 - self.quantile) / n_tests

@@ -29,27 +29,11 @@ class Criterion:
     depends_on_length: bool = False
 
 
-def _relative_depth(histograms: Histograms, admissible: Booleans) -> Floats:
-    return histograms.lower_ratio.max(axis=1, where=admissible, initial=0.0) - 1
-
-
-def _dip(histograms: Histograms, admissible: Booleans) -> Floats:
-    return dip_of_counts(histograms.counts[:, 1:-1])
-
-
-def _variance(histograms: Histograms, admissible: Booleans) -> Floats:
-    return (histograms.spread[1] / histograms.length) ** 2
-
-
-def _kurtosis(histograms: Histograms, admissible: Booleans) -> Floats:
-    return np.nan_to_num(-kurtosis_of_counts(histograms.counts[:, 1:-1]), nan=-np.inf)
-
-
 CRITERIA: dict[str, Criterion] = {
-    "relative_depth": Criterion(_relative_depth),
-    "dip": Criterion(_dip),
-    "variance": Criterion(_variance, depends_on_length=True),
-    "kurtosis": Criterion(_kurtosis),
+    "relative_depth": Criterion(lambda h, admissible: h.lower_ratio.max(axis=1, where=admissible, initial=0.0) - 1),
+    "dip": Criterion(lambda h, _: dip_of_counts(h.counts[:, 1:-1])),
+    "variance": Criterion(lambda h, _: (h.spread[1] / h.length) ** 2, depends_on_length=True),
+    "kurtosis": Criterion(lambda h, _: np.nan_to_num(-kurtosis_of_counts(h.counts[:, 1:-1]), nan=-np.inf)),
     "sse": Criterion(sse, depends_on_length=True),
     "clusterability": Criterion(clusterability),
     "normalised_cut": Criterion(normalised_cut),
@@ -79,7 +63,6 @@ class SplitRule:
         scored.
     alpha: splits farther than `alpha` standard deviations from the mean are not admissible.
     min_relative_depth: for thresholds in valleys, a relative depth of at most this is not admissible either.
-    threshold_rule: a name in `THRESHOLD_RULES`.
     criterion_first: whether directions without an admissible split are scored, too; if one has the best score, there is
         no split.
     """

@@ -14,7 +14,7 @@ from ..density.histograms import Histograms
 from .null import uniform_depth_quantile, unimodal_p_value
 
 if TYPE_CHECKING:
-    from .search_null import Search
+    from .null import Search
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,6 @@ class StopRule(ABC):
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         """Return whether a split after bin `k` of one direction is a valley.
 
-        n_root: number of rows of the whole data.
         n_tests: number of splits of this branch to test one after another until one is accepted.
         """
 
@@ -67,7 +66,6 @@ class VotingRule(StopRule):
         """Return the probability of a valley as deep by chance; see `unimodal_p_value`."""
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         return self.p_value(test, k, rng, self.level(n_tests)) <= self.level(n_tests)
 
 
@@ -79,7 +77,6 @@ class NoTest(StopRule):
     takes_groups: ClassVar[bool] = True
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         return True
 
 
@@ -96,7 +93,6 @@ class HoldOut(VotingRule):
     takes_groups: ClassVar[bool] = True
 
     def p_value(self, test: Histograms, k: int, rng: np.random.Generator, level: float | None = None) -> float:
-        """See `VotingRule`."""
         return unimodal_p_value(test, k, rng, level)
 
 
@@ -109,7 +105,6 @@ class HoldOutUniform(StopRule):
     of_any_hyperplane: ClassVar[bool] = True
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
-        """See `StopRule`."""
         quantile = 1 - self.level(n_tests) if self.holds_out else self.quantile
         return bool(test.depth[0, k] > uniform_depth_quantile(self.n_null(test, n_root), test.bandwidth_rule, quantile))
 
@@ -130,7 +125,6 @@ class FixedQuantile(LevelQuantile):
     """Accept a relative depth above a quantile of its uniform null for the rows of the whole data (thesis 6.3.1)."""
 
     def n_null(self, test: Histograms, n_root: int) -> float:
-        """See `HoldOutUniform`."""
         return n_root
 
 

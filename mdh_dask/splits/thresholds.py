@@ -18,9 +18,6 @@ SAME_VALLEY = 0.05
 SAME_MEAN = 0.05
 """An existing threshold stays while it is at most this many standard deviations away from the mean."""
 
-ROUNDING = 1e-9
-"""Relative depths up to this may be rounding errors of a density."""
-
 
 class ThresholdRule(ABC):
     """Score the bins of each direction as thresholds of a split."""
@@ -69,11 +66,9 @@ class RelativeDepth(ThresholdRule):
     limits_depth = True
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
-        """See `ThresholdRule`."""
         return histograms.depth > min_relative_depth
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         return histograms.lower_ratio
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
@@ -119,10 +114,9 @@ class MinimumDensity(RelativeDepth):
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
         """See `ThresholdRule`; a bin with a higher density on both sides lies between the outermost modes."""
-        return histograms.depth > max(min_relative_depth, ROUNDING)
+        return histograms.depth > max(min_relative_depth, 1e-9)  # up to this, depths may be rounding errors
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         if histograms.suggested is not None:
             return _nearness(histograms, histograms.suggested)
         return histograms.density.max(axis=1, keepdims=True) - histograms.density
@@ -149,11 +143,9 @@ class Mean(ThresholdRule):
     """The end of a bin that is nearest to the mean, with or without a valley (PDDP: Boley 1998)."""
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
-        """See `ThresholdRule`."""
         return np.ones(histograms.counts.shape, dtype=bool)
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         away = np.abs(histograms.threshold - histograms.mean[:, None])
         return 1 / (1 + away / histograms.width[:, None])
 
@@ -174,11 +166,9 @@ class Gap(ThresholdRule):
     needs_extremes = True
 
     def possible(self, histograms: Histograms, min_relative_depth: float) -> Booleans:
-        """See `ThresholdRule`."""
         return histograms.gaps[0] >= histograms.width[:, None]
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         return histograms.gaps[0]
 
     def threshold(self, histogram: Histograms, k: int) -> float:
@@ -206,7 +196,6 @@ class Proposed(ThresholdRule):
         return self._away(histograms) <= 0.5
 
     def score(self, histograms: Histograms) -> Floats:
-        """See `ThresholdRule`."""
         return 1 / (1 + self._away(histograms))
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:

@@ -13,9 +13,6 @@ from .._words import full_count
 from ..density.kde import kernel_density, kernel_height
 from .tables import MISSING, UNKNOWN, bracketed, shortened
 
-NAMED = 5
-"""Most levels that an alarm names."""
-
 
 class Change(NamedTuple):
     """A change between old and new rows."""
@@ -89,7 +86,6 @@ def valley_change(
     old, new (n_bins,): rows in each bin, of dependent rows divided by their design effect.
     position (n_bins,): centres of the bins.
     width, bandwidth: width of a bin, and bandwidth of both densities.
-    threshold: threshold of the split.
     chance: probability that `lower_bound` of `filled` is positive by chance alone.
     """
     floor = float(kernel_height(min(old.sum(), new.sum()), np.array(bandwidth)))
@@ -122,8 +118,6 @@ def _deviation(n_old: float, n_new: float, chance: float) -> float:
 class LevelDrift:
     """A comparison of the levels of one column among old and new rows.
 
-    column: name of the column.
-    levels: the known levels.
     old, new (n_levels + 2,) int: rows with each level, with another one, and without a value.
     unseen: other levels among the new rows and their numbers of rows; empty if their names are not known.
     chance: probability of a false alarm.
@@ -184,7 +178,7 @@ class LevelDrift:
             found.append(f"column {name}: {self.distance.value:.0%} of its rows have other levels")
         if levels := self.surprising:
             share = self.n_unseen / int(self.new.sum())
-            named = ", ".join(map(shortened, levels[:NAMED])) + (" and others" if len(levels) > NAMED else "")
+            named = ", ".join(map(shortened, levels[:5])) + (" and others" if len(levels) > 5 else "")
             rows = f"{full_count(self.n_unseen, 'new row')}, {share:.2%}"
             found.append(f"column {name}: levels that the model does not know in {rows}: {named}")
         return found

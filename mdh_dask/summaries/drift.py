@@ -18,9 +18,6 @@ from .tables import Table, dict_of, parts_of, records_of, text_of
 Pair = tuple[float, float]
 """A number for the old rows and one for the new rows."""
 
-SPARSE = 1e-3
-"""Share of a node's old rows that lie where their density is least: there, new rows are novel."""
-
 
 @dataclass(frozen=True)
 class SplitDrift:
@@ -42,7 +39,6 @@ class SplitDrift:
 class ClusterDrift:
     """A comparison of old and new rows in a cluster.
 
-    share: shares of all rows.
     distance: distance of old and new rows along the direction of the best rejected split, from 0 to 1; NaN if there is
         none.
     """
@@ -251,7 +247,8 @@ def novelty_of(found: Drift) -> Novelty:
         around = np.convolve(old, np.ones(2 * reach + 1, old.dtype))[reach : reach + len(old)]
         order = np.argsort(around, kind="stable")
         n_below = np.cumsum(old[order])
-        sparse = around < around[order[np.searchsorted(n_below, SPARSE * n_below[-1], "right")]]
+        # Where old rows are so few, new rows are novel.
+        sparse = around < around[order[np.searchsorted(n_below, 1e-3 * n_below[-1], "right")]]
         share = float(new[sparse].sum()) / total
         n = total / found.design_effect
         error = math.sqrt(math.log(found.old.n_nodes / found.false_alarms) / (2 * n))  # Hoeffding's bound

@@ -32,12 +32,6 @@ REACH = NormalDist().inv_cdf(0.975) / 8**0.5
 """By how much the square roots of the rows at the mode and in the valley may be wrong, each with the variance 1/4, for
 their difference to be so by the usual 1.96 standard errors."""
 
-CERTAIN = 7.0
-"""Standard errors beyond which counts of rows are not those of a normal distribution, and p-values stay."""
-
-ONE_ROW = 2**0.5
-"""Rows under a kernel at an isolated row, which the relative depth adds to those of the valley."""
-
 
 class Evidence(Records, dict[str, AnyArray]):
     """The evidence for splits and merges, arrays by their names; see `ClusterEstimator.evidence`."""
@@ -49,7 +43,6 @@ class Evidence(Records, dict[str, AnyArray]):
         return cls({name: np.array(values, dtype=COLUMNS[name]) for name, values in zip(COLUMNS, columns)})
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dict for every split or merge."""
         columns = [self[name].tolist() for name in COLUMNS]
         return [dict(zip(COLUMNS, values)) for values in zip(*columns)]
 
@@ -66,12 +59,7 @@ class Evidence(Records, dict[str, AnyArray]):
 def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = True) -> Evidence:
     """Return the evidence of a model.
 
-    Parameters
-    ----------
-    tree : Tree or None
-    merges : array of `MERGES_DTYPE`, or None
-    independent : bool
-        Whether rows are independent, so that their numbers tell how certain an effect is.
+    independent: whether rows are independent, so that their numbers tell how certain an effect is.
     """
     rows = [] if tree is None else [_split(tree, int(node), independent) for node in _examined(tree)]
     carried = [] if tree is None else _carried(tree)[_examined(tree)].tolist()
@@ -103,12 +91,12 @@ def p_values_of_merges(evidence: Floats, threshold: float, level: float) -> Floa
     """Return the p-values of merges from their evidence, of which the threshold is significant among all at a level.
 
     Evidence is the largest of several kinds. In proportion to the threshold it is that of a normal distribution, as
-    counts are up to about `CERTAIN`.
+    counts are up to about 7.
     """
     if not len(evidence):
         return np.empty(0)
     needed = NormalDist().inv_cdf(1 - level / (len(evidence) * KINDS))
-    return np.asarray(np.minimum(KINDS * ndtr(-np.clip(evidence * needed / threshold, 0, CERTAIN)), 1.0))
+    return np.asarray(np.minimum(KINDS * ndtr(-np.clip(evidence * needed / threshold, 0, 7.0)), 1.0))
 
 
 def table_of_cells(found: Merged, rows: Integers, level: float = LEVEL, n_tried: int = 1) -> AnyArray:
@@ -198,7 +186,7 @@ def _valley(tree: Tree, node: int) -> tuple[float, float, float, float, int]:
     rows = found.density * float(counts[1:-1].sum()) * float(tree.bandwidth[node]) / ROUGHNESS
     k = max(int(np.searchsorted(found.position, found.threshold, side="right")) - 1, 0)
     mode = min(float(rows[: k + 1].max()), float(rows[k:].max()))
-    low, high = _interval(mode + ONE_ROW, float(rows[k]) + ONE_ROW)
+    low, high = _interval(mode + 2**0.5, float(rows[k]) + 2**0.5)  # rows under a kernel at an isolated row
     return tree.evidence(node), low, high, float(rows[k]), int(counts[: k + 1].sum())
 
 

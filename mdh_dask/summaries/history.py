@@ -27,23 +27,17 @@ MOST_CHANGE = 0.5
 class History(Records):
     """The ids of clusters, and the table of events.
 
-    Parameters
-    ----------
-    ids : array of shape (n_clusters,), int64
-        The id of each cluster, by its label; an id is never given again.
-    n_ids : int
-        Number of ids that were given.
-    events : array of shape (n_events, 4), int64
-        Night, kind (an index of `KINDS`), id, and the id of the parent of a split or of the cluster that a merge
-        leaves, otherwise -1. Nights are numbered from 0.
-    counts : array of shape (n_events, 2), int64
-        Rows of the cluster in the night, and rows of the night; of one that merged or died, by the model before.
-    shares : array of shape (n_events, 2), float64
-        Share of the rows of the night before, and of this night, at the place of the cluster; NaN if not known.
-    p_values : array of shape (n_events,), float64
-        Adjusted p-value of what sets a new cluster apart; NaN for other events, or without a test.
-    remembered : array of shape (n_rows, n_features)
-        Some rows of the last night; none if they are not known.
+    ids (n_clusters,) int64: the id of each cluster, by its label; an id is never given again.
+    n_ids: number of ids that were given.
+    events (n_events, 4) int64: night, kind (an index of `KINDS`), id, and the id of the parent of a split or of the
+        cluster that a merge leaves, otherwise -1. Nights are numbered from 0.
+    counts (n_events, 2) int64: rows of the cluster in the night, and rows of the night; of one that merged or died, by
+        the model before.
+    shares (n_events, 2) float64: share of the rows of the night before, and of this night, at the place of the cluster;
+        NaN if not known.
+    p_values (n_events,) float64: adjusted p-value of what sets a new cluster apart; NaN for other events, or without a
+        test.
+    remembered (n_rows, n_features): some rows of the last night; none if they are not known.
     """
 
     ids: Integers
@@ -75,7 +69,6 @@ class History(Records):
         return {name: int(np.sum(last == kind)) for kind, name in enumerate(KINDS) if kind != STAYS}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dict for every event."""
         return [
             {"night": night, "event": KINDS[kind], "id": own, "other": other if other >= 0 else None,
              "rows": rows, "rows_of_night": total, "share_before": before, "share": share, "p_value": p_value}
@@ -95,23 +88,15 @@ class History(Records):
     ) -> Self:
         """Return the history with a further night.
 
-        Parameters
-        ----------
-        now : array of shape (n_old, n_new), int
-            Rows of the night in each old and each new cluster.
-        before : array of shape (n_old, n_new), int, or None
-            The same of rows of the night before; without them, all new clusters that do not stay split from others.
-        p_values : array of shape (n_new,)
-            Of what sets each new cluster apart.
-        remembered : array of shape (n_rows, n_features)
-            Rows of the night.
-        counted : array of shape (n_old, n_new), int, optional
-            The same of the rows that decide, if those of the night are too few: with some of the nights before.
-        least : int, default=0
-            New places with fewer of these rows are no clusters of the night, though the model keeps them.
+        now (n_old, n_new) int: rows of the night in each old and each new cluster.
+        before (n_old, n_new) int: the same of rows of the night before; without them, all new clusters that do not stay
+            split from others.
+        p_values (n_new,): of what sets each new cluster apart.
+        remembered (n_rows, n_features): rows of the night.
+        counted (n_old, n_new) int: the same of the rows that decide, if those of the night are too few: with some of
+            the nights before.
+        least: new places with fewer of these rows are no clusters of the night, though the model keeps them.
 
-        Notes
-        -----
         An old and a new cluster are the same if each has its largest overlap with the other: the lesser of the shares
         of both nights, so that neither a new place nor an empty one counts. Another new cluster is born if its place
         had less than half of its present share, otherwise it split from the old one in which most of it lies; an old

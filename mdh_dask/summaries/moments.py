@@ -5,22 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._jit.rows import loop_ready
+from .._jit.rows import few_at_once, loop_ready
 from .._jit.sums import N_SLICES, ROWS_AT_ONCE, SLICE, add_slices, largest_deviations
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 
-LEAST_TOP = -33
-"""Lowest top slice: the powers of two that scale values stay finite, and smaller values count as zero."""
-
 LARGEST = 1e150
 """The square of a larger value overflows."""
-
-CLUSTERS_AT_ONCE = 2**14
-
-ROUNDED_BITS = 50
-"""A variance smaller than the mean square by more bits than this may be rounding and is set to zero."""
 
 
 class SlicedSums(NamedTuple):
@@ -75,7 +67,6 @@ class MomentPass(Statistic):
     """The highest slices of each column, from `tops_of`, if they are known; otherwise those that a block needs."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> SlicedSums:
-        """Sum the rows of one block."""
         labels, rows = np.asarray(blocks[0], dtype=np.intp) - self.lowest, loop_ready(blocks[1][:, : len(self.shift)])
         n_missing = np.zeros((self.n_clusters, rows.shape[1]), dtype=np.int64)
         if self.missing:
@@ -84,8 +75,8 @@ class MomentPass(Statistic):
         scale = np.ldexp(1.0, -SLICE * (top - 1))
         shape = (self.n_clusters, 2, N_SLICES, rows.shape[1])
         sums = np.zeros(shape, dtype=np.int64)
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            part, slices = slice(first, first + ROWS_AT_ONCE), np.zeros(shape)
+        for part in few_at_once(len(rows), ROWS_AT_ONCE):
+            slices = np.zeros(shape)
             add_slices(rows[part], labels[part], self.shift, scale, slices)
             sums += slices.astype(np.int64)
         return SlicedSums(np.bincount(labels, minlength=self.n_clusters), top, sums, n_missing)
@@ -97,7 +88,6 @@ class MomentPass(Statistic):
         return SlicedSums(left.n_rows + right.n_rows, top, np.asarray(sums), left.n_missing + right.n_missing)
 
     def finalise(self, state: SlicedSums) -> Moments:
-        """Return the moments from the exact sums."""
         sums, n = _joined(state.sums), state.n_rows[:, None] - state.n_missing
         own = self._moments(n, sums, state.top)
         return Moments(state.n_rows, *own, *self._moments(n.sum(axis=0) - n, sums.sum(axis=0) - sums, state.top))
@@ -126,7 +116,7 @@ class MomentPass(Statistic):
         least = np.minimum(2 * unit, unit_of_squares)
         squares = n * sums[:, 1] << (unit_of_squares - least).astype(object)
         spread = squares - (sums[:, 0] ** 2 << (2 * unit - least).astype(object))
-        spread = np.where(spread << ROUNDED_BITS > squares, spread, 0)
+        spread = np.where(spread << 50 > squares, spread, 0)  # less may be rounding
         # Half of the exponent is applied before and half after the root, as squares may exceed the range of float64.
         sd = np.sqrt((spread / n**2).astype(np.float64) * 2.0 ** (least % 2)) * np.ldexp(1.0, least // 2)
         empty = n_values == 0
@@ -145,14 +135,13 @@ def tops_of(largest: Floats) -> Integers:
         )
     both = np.stack([largest, largest**2])
     top = -(-(np.frexp(both)[1].astype(np.int64) + 1) // SLICE)
-    return np.where(both > 0, np.maximum(top, LEAST_TOP), LEAST_TOP)
+    return np.where(both > 0, np.maximum(top, -33), -33)  # scales stay finite, and smaller values count as zero
 
 
 def means_of(state: SlicedSums) -> Floats:
     """Return the means of clusters with rows and without missing values, a few at a time: Python integers are large."""
     means = np.zeros((len(state.n_rows), state.sums.shape[3]))
-    for start in range(0, len(means), CLUSTERS_AT_ONCE):
-        part = slice(start, start + CLUSTERS_AT_ONCE)
+    for part in few_at_once(len(means), 2**14):
         sums = _joined(state.sums[part, :1])[:, 0] / state.n_rows[part, None].astype(object)
         means[part] = np.ldexp(sums.astype(np.float64), SLICE * (state.top[0] - N_SLICES))
     return means

@@ -14,9 +14,6 @@ from ..columns.coding import Coder, coded, column_of, tables_in
 from ..growth.labelled import UNLABELLED
 from .moments import MomentPass, SlicedSums
 
-MOST_UNSEEN = 100
-"""Most levels of a column that are counted although the model does not know them: the first by name."""
-
 Unseen = tuple[tuple[tuple[str, int], ...], ...]
 """Unknown levels of every column and their numbers of rows, by name."""
 
@@ -37,13 +34,8 @@ class FrequencyPass(Statistic):
     """The lowest label."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, ...]:
-        """Count the rows of one block."""
         labels = np.asarray(blocks[0], dtype=np.intp) - self.lowest
         return tuple(self._counts(labels, blocks[1][:, j], n) for j, n in zip(self.columns, self.n_levels))
-
-    def combine(self, left: tuple[Integers, ...], right: tuple[Integers, ...]) -> tuple[Integers, ...]:
-        """Add the counts."""
-        return tuple(a + b for a, b in zip(left, right))
 
     def _counts(self, labels: Integers, codes: AnyArray, n_levels: int) -> Integers:
         place = np.where(np.isnan(codes), n_levels + 1, codes).astype(np.intp)
@@ -65,14 +57,9 @@ class LevelPass(Statistic):
     """Which of the row-aligned arrays holds the codes."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, ...]:
-        """Count the rows of one block."""
         codes = blocks[self.array]
         counts = FrequencyPass(1, self.columns, self.n_levels).chunk(start, np.zeros(len(codes), np.intp), codes)
         return tuple(of_column[0] for of_column in counts)
-
-    def combine(self, left: tuple[Integers, ...], right: tuple[Integers, ...]) -> tuple[Integers, ...]:
-        """Add the counts."""
-        return tuple(a + b for a, b in zip(left, right))
 
 
 @dataclass(frozen=True)
@@ -88,14 +75,13 @@ class UnseenPass(Statistic):
     """Known levels of each column."""
     coder: Coder | None = None
     """The codes of all columns, to leave out rows without one of them; None to count all rows."""
-    most: int = MOST_UNSEEN
+    most: int = 100
     """Most levels of a column in the value."""
 
     # No job asks for levels that a model does not know.
     journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> Unseen:
-        """Return the unknown levels of one block."""
         counts: list[Counter[str]] = [Counter() for _ in self.keys]
         for table in tables_in(blocks[0]):
             left_out = False if self.coder is None else np.isnan(self.coder(table)).any(axis=1)
@@ -127,13 +113,6 @@ class Missing(NamedTuple):
     """Number of rows with missing values."""
 
 
-class MissingSums(NamedTuple):
-    """The state of `MissingPass`."""
-
-    sums: SlicedSums
-    n_incomplete: int
-
-
 @dataclass(frozen=True)
 class MissingPass(Statistic):
     """Missing values (NaN) of the columns, the means of the others, and the number of rows with missing values."""
@@ -144,20 +123,17 @@ class MissingPass(Statistic):
     def _moments(self) -> MomentPass:
         return MomentPass(1, np.zeros(self.n_features), missing=True)
 
-    def chunk(self, start: int, *blocks: AnyArray) -> MissingSums:
-        """Count and sum one block."""
+    def chunk(self, start: int, *blocks: AnyArray) -> tuple[SlicedSums, int]:
         rows = blocks[0]
         sums = self._moments.chunk(start, np.zeros(len(rows), np.intp), rows)
-        return MissingSums(sums, int(np.count_nonzero(np.isnan(rows).any(axis=1))))
+        return sums, int(np.count_nonzero(np.isnan(rows).any(axis=1)))
 
-    def combine(self, left: MissingSums, right: MissingSums) -> MissingSums:
-        """Add the counts and the sums."""
-        sums = self._moments.combine(left.sums, right.sums)
-        return MissingSums(sums, left.n_incomplete + right.n_incomplete)
+    def combine(self, left: tuple[SlicedSums, int], right: tuple[SlicedSums, int]) -> tuple[SlicedSums, int]:
+        return self._moments.combine(left[0], right[0]), left[1] + right[1]
 
-    def finalise(self, state: MissingSums) -> Missing:
-        """Return the means of the values that are there, and the counts."""
-        return Missing(self._moments.finalise(state.sums).mean[0], state.sums.n_missing[0], state.n_incomplete)
+    def finalise(self, state: tuple[SlicedSums, int]) -> Missing:
+        sums, n_incomplete = state
+        return Missing(self._moments.finalise(sums).mean[0], sums.n_missing[0], n_incomplete)
 
 
 @dataclass(frozen=True)
@@ -168,11 +144,9 @@ class CompleteRows(Statistic):
     keeps_blocks = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
-        """Count one block."""
         return np.array([np.count_nonzero(~np.isnan(blocks[0]).any(axis=1))])
 
     def combine(self, left: Integers, right: Integers) -> Integers:
-        """Concatenate the counts."""
         return np.concatenate([left, right])
 
 
@@ -207,7 +181,6 @@ class NearestRows(Statistic):
         return self._kept(Nearest(distance[rows], cluster[rows], hashes, start + rows))[0]
 
     def combine(self, left: Nearest, right: Nearest) -> Nearest:
-        """Return the nearest rows of both."""
         joined: list[AnyArray] = [np.concatenate(both) for both in zip(left, right)]
         return self._kept(Nearest(*joined))[0]
 

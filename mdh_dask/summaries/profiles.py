@@ -20,7 +20,6 @@ COLUMNS = ("cluster", "rows", "feature", "mean", "sd", "mean of others", "differ
 class Profiles(Table):
     """Means and standard deviations of the columns in every cluster, in the units of the data.
 
-    names: names of the columns.
     moments: moments of the columns in every cluster.
     lowest: label of the first cluster: -1 if it holds the rows in no cluster.
     levels: name of the column and level of those entries of `names` that stand for a level of a categorical column;
@@ -99,7 +98,6 @@ class Profiles(Table):
         return [int(i) for i in order[:n] if size[i] > 0]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dict for every cluster and feature."""
         return list(self._records())
 
     def to_text(self, n_top: int = 3) -> str:
@@ -159,7 +157,6 @@ def with_levels(
 ) -> Profiles:
     """Return profiles in which the levels of categorical columns that any row has take the place of these columns.
 
-    names: names of the columns.
     moments: moments of all columns, those of categorical columns without meaning.
     counts, each (n_clusters, n_levels + 2): the value of `FrequencyPass` for the categorical columns.
     """
@@ -185,7 +182,6 @@ def entries_of_rows(rows: AnyArray, profiles: Profiles, names: Sequence[str], ty
     """Return the values of rows in the entries of profiles: 1 where a row has a level, means for missing numbers.
 
     rows (n, n_features): codes.
-    names: names of the columns.
     Returns (n, n_entries) float64.
     """
     out = np.empty((len(rows), len(profiles.names)))

@@ -58,7 +58,6 @@ class Records(Table):
             yield list(records[0]), [[_cell(value) for value in one.values()] for one in records]
 
     def to_text(self) -> str:
-        """Return the table as text."""
         return "\n".join(text_table(*part) for part in self._parts())
 
 
@@ -255,12 +254,9 @@ def text_table(columns: Sequence[str], rows: list[list[str]]) -> str:
 
 
 def _html(columns: Sequence[str], rows: list[list[str]]) -> str:
-    head, *body = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) for tag, line in _tagged(columns, rows))
+    lines = [("th", columns), *(("td", row) for row in rows)]
+    head, *body = ("".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line) for tag, line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in body)}</tbody></table>"
-
-
-def _tagged(columns: Sequence[str], rows: list[list[str]]) -> list[tuple[str, Sequence[str]]]:
-    return [("th", columns), *(("td", row) for row in rows)]
 
 
 def _share(share: float) -> str:

@@ -7,20 +7,101 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._random import any_rows
+from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .._words import percent
+from .._words import full_count, percent
 from ..columns import ColumnTypes
 from ..columns.dates import date_text
 from .tables import MISSING, UNKNOWN, as_precise, shortened
 
-MIDDLE = (0.1, 0.9)
-"""The range of a column that is said holds the rows between these shares."""
 
-SAID = 3
-"""Most columns that describe a cluster, unless another one then reads the same."""
+@storable
+class ColumnNotes(NamedTuple):
+    """Numbers of columns that may hide clusters, or be taken for them."""
 
-LEAST_DIFFERENCE = 0.5
-"""Least difference from other rows, in standard deviations, of the second and third column."""
+    identifiers: Integers
+    few: Integers
+    skewed: Integers
+
+    def check(self) -> None:
+        """Raise a ValueError unless these are numbers of columns."""
+        if any(part.ndim != 1 or part.dtype.kind != "i" or (part < 0).any() for part in self):
+            raise ValueError("expected numbers of columns in notes")
+
+
+def notes_on(rows: AnyArray, types: ColumnTypes | None = None) -> ColumnNotes:
+    """Return notes on the columns of numbers of a sample of rows."""
+    found: tuple[list[int], list[int], list[int]] = ([], [], [])
+    if rows.shape[1] <= 100:  # notes on more would say little
+        some = np.asarray(any_rows(rows, 10_000), dtype=np.float64)
+        for j, column in enumerate(some.T):
+            if types is None or types.kinds[j] == "continuous":
+                known = column[np.isfinite(column)]
+                few = 2 < len(np.unique(known)) <= 12 and len(known) > 144  # counts or grades
+                for own, is_so in zip(found, (_is_identifier(known), few, _is_skewed(known))):
+                    if is_so:
+                        own.append(j)
+                        break
+    return ColumnNotes(*(np.array(own, dtype=np.int64) for own in found))
+
+
+def columns_in_words(notes: ColumnNotes | None, names: Sequence[str], types: ColumnTypes | None) -> str:
+    """Return in a line which columns were taken as what, and what is striking about them.
+
+    Examples
+    --------
+    >>> types = ColumnTypes(("continuous", "categorical", "continuous"), (None, ("a", "b"), None))
+    >>> notes = ColumnNotes(*(np.array(own, dtype=int) for own in ([0], [], [2])))
+    >>> columns_in_words(notes, ["id", "cut", "price"], types)
+    '2 columns of numbers, 1 categorical column (cut); id: perhaps an identifier; price: a long tail'
+    """
+    kinds = ["continuous"] * len(names) if types is None else list(types.kinds)
+    said = [f"{full_count(kinds.count('continuous'), 'column')} of numbers"] * ("continuous" in kinds)
+    for kind in ("ordinal", "categorical", "date"):
+        own = [name for name, one in zip(names, kinds) if one == kind]
+        said += [f"{full_count(len(own), f'{kind} column')} ({', '.join(own)})"] * bool(own)
+    striking = [
+        f"{', '.join(names[j] for j in own)}: {what}"
+        for own, what in zip(notes or (), ("perhaps an identifier", "few values", "a long tail"))
+        if len(own)
+    ]
+    return "; ".join([", ".join(said), *striking])
+
+
+def remedies(notes: ColumnNotes | None, names: Sequence[str], of_frame: bool) -> list[str]:
+    """Return lines of code that leave out identifiers, and take the logarithm of columns with a long tail."""
+    if notes is None:
+        return []
+    lines = []
+    for own, frame, array, why in (
+        (notes.identifiers, "X = X.drop(columns={0})", "X = np.delete(X, {1}, axis=1)", "identifiers are no features"),
+        (
+            notes.skewed,
+            "X = X.assign(**np.log1p(X[{0}]))",
+            "X[:, {1}] = np.log1p(X[:, {1}])",
+            "a long tail hides what is near its other end",
+        ),
+    ):
+        if len(own):
+            code = (frame if of_frame else array).format([names[j] for j in own], own.tolist())
+            lines.append(f"{code}  # {why}")
+    return lines
+
+
+def _is_identifier(known: Floats) -> bool:
+    whole = len(known) > 1 and bool((known == np.rint(known)).all())
+    if not whole or len(np.unique(known)) < len(known):
+        return False
+    return bool(len(known) ** 2 / (2 * (np.ptp(known) + 1)) >= 10.0)  # equal values expected by chance
+
+
+def _is_skewed(known: Floats) -> bool:
+    if not len(known) or known.min() < 0:
+        return False
+    low, middle, high = np.quantile(known, (0.1, 0.5, 0.9))
+    return bool(high - middle > 2.0 * (middle - low) > 0)
+
 
 NEARLY_ALL = 0.995
 
@@ -29,11 +110,6 @@ MOST_COLUMNS = 1000
 
 SEEN = 1000
 """Rows that show which values of a column are far: these count as the nearest that are not."""
-
-FAR = (0.01, 0.99)
-
-ROUNDING = 1e-9
-"""Means of sums that differ by less, in standard deviations of all rows, are equal: both clusters may lack a column."""
 
 
 class Entry(NamedTuple):
@@ -63,7 +139,8 @@ class _Moments(NamedTuple):
         (mean, variance), (mean_of_others, variance_of_others) = self.of(np.array([cluster])), self.of(others)
         gap, pooled = mean - mean_of_others, np.sqrt((variance + variance_of_others) / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num(np.where(np.abs(gap) < ROUNDING, 0.0, gap / pooled), nan=0.0)
+            # Both clusters may lack a column.
+            return np.nan_to_num(np.where(np.abs(gap) < 1e-9, 0.0, gap / pooled), nan=0.0)
 
 
 def clusters_in_words(
@@ -95,7 +172,7 @@ def clusters_in_words(
     alike = [*orders]
     while alike:  # those that read the same get one more column
         for c in alike:
-            more = orders[c][len(words[c]) :][: 1 if words[c] else SAID]
+            more = orders[c][len(words[c]) :][: 1 if words[c] else 3]
             words[c] += tuple(_said(entries[i], rows[labels == c], types) for i in more)
         times = Counter(words)
         alike = [c for c in alike if times[words[c]] > 1 and len(words[c]) < len(orders[c])]
@@ -116,7 +193,7 @@ def _order(entries: list[Entry], apart: Floats, beside: Floats) -> list[int]:
     by_others, by_sibling = (np.argsort(-np.abs(d), kind="stable").tolist() for d in (apart, beside))
     found: list[int] = []
     for i in [by_others[0], by_sibling[0], *by_others]:
-        telling = abs(apart[i]) >= LEAST_DIFFERENCE or abs(beside[i]) >= LEAST_DIFFERENCE
+        telling = abs(apart[i]) >= 0.5 or abs(beside[i]) >= 0.5  # in standard deviations
         if entries[i].column not in {entries[k].column for k in found} and (telling or not found):
             found.append(i)
     return found
@@ -126,19 +203,16 @@ def _entries(rows: Floats, types: ColumnTypes | None) -> list[Entry]:
     found: list[Entry] = []
     for j, column in enumerate(rows.T):
         absent = np.isnan(column)
-        if _is_coded(types, j) or len(np.unique(column[~absent][:SEEN])) <= 2:
+        is_coded = types is not None and types.kinds[j] == "categorical"
+        if is_coded or len(np.unique(column[~absent][:SEEN])) <= 2:
             for code in np.unique(column[~absent]):
                 found.append(Entry(j, _level(types, j, float(code)), (column == code).astype(np.float64)))
         else:
             seen = column[~absent][:SEEN]
-            found.append(Entry(j, None, np.clip(column, *np.quantile(seen, FAR))))
+            found.append(Entry(j, None, np.clip(column, *np.quantile(seen, (0.01, 0.99)))))
         if absent.any():
             found.append(Entry(j, MISSING, absent.astype(np.float64)))
     return found
-
-
-def _is_coded(types: ColumnTypes | None, column: int) -> bool:
-    return types is not None and types.kinds[column] == "categorical"
 
 
 def _level(types: ColumnTypes | None, column: int, code: float) -> str:
@@ -174,7 +248,7 @@ def _said(entry: Entry, own: Floats, types: ColumnTypes | None) -> str:
         return f"{name}: {_often(level, counts[most] / len(own))}"
     if not len(column):
         return f"{name} missing"
-    ends = np.quantile(column, MIDDLE)
+    ends = np.quantile(column, (0.1, 0.9))
     if types is not None and types.levels[entry.column] is not None:
         low, high = (shortened(_level(types, entry.column, float(round(end)))) for end in ends)
     elif types is not None and types.kinds[entry.column] == "date":

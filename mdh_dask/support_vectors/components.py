@@ -2,20 +2,84 @@
 
 from collections.abc import Callable
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.spatial import Delaunay, QhullError, cKDTree
+from scipy.spatial.distance import pdist, squareform
 
-from .._jit.components import root_of, unite
-from .._jit.contours import ascend, lowest_along, unite_inside
+from .._jit.communities import root_of, unite
+from .._jit.landmarks import ascend, lowest_along, unite_inside
 from .._typing import Booleans, Floats, Integers
 from ..tree.clusters import largest_first
-from .adjacency import STEP, Links, nearest_graph, points_between
 from .dual import SLACK, Sphere
-from .thesis import COMPARED_GRAPHS
 
-ADJACENCY: dict[str, Callable[[Floats, Booleans, Sphere, int], Links]] = {"knn": nearest_graph, **COMPARED_GRAPHS}
-"""Functions of the points inside a contour, a mask of support vectors, the sphere and `n_neighbors`."""
+SPACING = 0.25
+"""Largest distance of points on a segment, in units of ``1 / sqrt(width)``: with a larger one, exits are missed."""
+
+STEP = 1e-4
+"""An ascent ends with a step of this length, in units of ``1 / sqrt(width)``."""
+
+
+class Links(NamedTuple):
+    """Pairs of points that are connected if the segment between them is inside."""
+
+    points: Floats
+    """Points inside, and further points of the edges."""
+    edges: Integers
+    """Edges to test, shape (n_edges, 2)."""
+    joined: Integers
+    """Edges that are connected without a test."""
+
+
+def nearest_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
+    """Return the pairs of a point and one of its nearest, and pairs that connect the pieces of their graph.
+
+    Without the latter, far clusters are apart at any width, even where one contour is around all of them.
+    """
+    pairs = neighbour_pairs(points, n_neighbors)
+    while len(bridges := _bridges(points, pairs)):
+        pairs = np.vstack([pairs, bridges])
+    return links_of(points, pairs)
+
+
+def neighbour_pairs(points: Floats, n_neighbors: int) -> Integers:
+    """Return the pairs of a point and one of its nearest, each pair once, in ascending order, shape (n_pairs, 2)."""
+    k = min(n_neighbors + 1, len(points))
+    nearest = np.reshape(cKDTree(points).query(points, k=k)[1], (len(points), k))
+    return _distinct(np.column_stack([np.repeat(np.arange(len(points)), k), nearest.ravel()]))
+
+
+def points_between(points: Floats, edges: Integers, width: float, n_segment: int | None) -> Integers:
+    """Return the number of points to test on each segment: `n_segment`, or the number for `SPACING`."""
+    if n_segment is not None:
+        return np.full(len(edges), n_segment)
+    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    return np.clip(np.ceil(lengths * np.sqrt(width) / SPACING), 1, 64).astype(np.int64)
+
+
+def _bridges(points: Floats, pairs: Integers) -> Integers:
+    """Return for every piece of a graph the shortest pair of one of its points and one of another piece."""
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points),) * 2)
+    n_pieces, piece = connected_components(graph, directed=False)
+    bridges = []
+    for k in range(n_pieces if n_pieces > 1 else 0):
+        own, others = np.flatnonzero(piece == k), np.flatnonzero(piece != k)
+        distances, nearest = cKDTree(points[others]).query(points[own])
+        bridges.append((own[distances.argmin()], others[nearest[distances.argmin()]]))
+    return np.array(bridges, dtype=np.int64).reshape(-1, 2)
+
+
+def links_of(points: Floats, pairs: Integers) -> Links:
+    """Return distinct pairs as edges to test."""
+    return Links(points, _distinct(pairs), np.empty((0, 2), dtype=np.int64))
+
+
+def _distinct(pairs: Integers) -> Integers:
+    pairs = np.sort(pairs.astype(np.int64), axis=1)
+    return np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0)
 
 
 def components(
@@ -25,7 +89,6 @@ def components(
 
     level: level of the totals at the contour.
     counts (n,): rows at each point.
-    adjacency: a name in `ADJACENCY`.
     n_neighbors: number of neighbours for ``"knn"``.
     n_segment: number of points to test on a segment; None to derive it from the width.
     """
@@ -47,13 +110,7 @@ def components(
 
 
 def by_size(labels: Integers, counts: Floats, least: float = 0) -> Integers:
-    """Return labels 0, 1, ... in descending order of rows; sets of fewer than `least` rows, and -1, become -1.
-
-    Examples
-    --------
-    >>> by_size(np.array([7, 3, 3, -1, 9]), np.ones(5))
-    array([ 1,  0,  0, -1,  2])
-    """
+    """Return labels 0, 1, ... in descending order of rows; sets of fewer than `least` rows, and -1, become -1."""
     known, place = np.unique(labels[labels >= 0], return_inverse=True)
     sizes = np.bincount(place, weights=counts[labels >= 0], minlength=len(known))
     rank = largest_first(sizes)
@@ -123,3 +180,87 @@ UNCLASSIFIED: dict[str, Callable[[Sphere, Integers, float], Integers]] = {
 
 With ``"leave"`` rows outside are labelled -1.
 """
+
+
+LARGEST_COMPLETE = 3000
+"""Most points for a test of all pairs."""
+
+LARGEST_DELAUNAY = 100_000
+
+
+def complete_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
+    """Return all pairs: the definition of the paper (eq. 16)."""
+    _refuse_many("complete", points, LARGEST_COMPLETE)
+    return links_of(points, np.column_stack(np.triu_indices(len(points), 1)))
+
+
+def support_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
+    """Return the pairs of a point and a support vector."""
+    _refuse_many("support", points, LARGEST_COMPLETE)
+    vectors, every = np.flatnonzero(support), np.arange(len(points))
+    pairs = np.column_stack([np.repeat(vectors, len(points)), np.tile(every, len(vectors))])
+    return links_of(points, pairs[pairs[:, 0] != pairs[:, 1]])
+
+
+def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
+    """Return the edges of the Delaunay triangulation, for 2 to 4 columns, as there are too many in more."""
+    if not 2 <= points.shape[1] <= 4 or len(points) > LARGEST_DELAUNAY:
+        raise ValueError(
+            f"expected 2 to 4 columns and at most {LARGEST_DELAUNAY} points for adjacency='delaunay'; got "
+            f"{points.shape[1]} columns and {len(points)} points. Use adjacency='knn'."
+        )
+    if len(points) < points.shape[1] + 2:
+        return complete_graph(points, support, sphere, n_neighbors)
+    try:
+        triangulation = Delaunay(points)
+    except QhullError:  # all points are nearly on a line
+        return nearest_graph(points, support, sphere, n_neighbors)
+    corners = triangulation.simplices
+    i, j = np.triu_indices(corners.shape[1], 1)
+    pairs = np.column_stack([corners[:, i].ravel(), corners[:, j].ravel()])
+    # Points that rounding puts on a side of a simplex are not corners, and are linked to the nearest corner.
+    return links_of(points, np.vstack([pairs, triangulation.coplanar[:, [0, 2]]]))
+
+
+def spanning_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
+    """Return the edges of the minimum spanning tree, which can only give too many components."""
+    _refuse_many("mst", points, LARGEST_COMPLETE)
+    tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
+    return links_of(points, np.column_stack([tree.row, tree.col]))
+
+
+def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
+    """Return all pairs of the ends of ascents from the points; each point is connected with its own end.
+
+    Source: Lee and Lee, An improved cluster labeling method for support vector clustering, 2005.
+    """
+    inner, unit = sphere.support, 1 / np.sqrt(sphere.width)
+    ends = ascend(points, sphere.points[inner], sphere.coefficients[inner], sphere.width, STEP * unit, 1000)
+    near = cKDTree(ends).query_pairs(0.05 * unit, output_type="ndarray")
+    graph = coo_array((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(ends),) * 2)
+    place = connected_components(graph, directed=False)[1]
+    _, first = np.unique(place, return_index=True)
+    _refuse_many("equilibrium", first, LARGEST_COMPLETE)
+    n = len(points)
+    joined = np.column_stack([np.arange(n), n + place])
+    i, j = np.triu_indices(len(first), 1)
+    return Links(np.vstack([points, ends[first]]), np.column_stack([n + i, n + j]), joined)
+
+
+def _refuse_many(name: str, points: Floats | Integers, most: int) -> None:
+    if len(points) > most:
+        raise ValueError(
+            f"expected at most {most} points inside the contours for adjacency={name!r}; got {len(points)}. Use "
+            "adjacency='knn', or fewer landmarks."
+        )
+
+
+ADJACENCY: dict[str, Callable[[Floats, Booleans, Sphere, int], Links]] = {
+    "knn": nearest_graph,
+    "complete": complete_graph,
+    "support": support_graph,
+    "delaunay": delaunay_graph,
+    "mst": spanning_graph,
+    "equilibrium": equilibrium_graph,
+}
+"""Functions of the points inside a contour, a mask of support vectors, the sphere and `n_neighbors`."""

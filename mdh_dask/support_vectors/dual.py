@@ -5,19 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._jit.contours import kernel_totals
+from .._jit.landmarks import kernel_totals
 from .._typing import Booleans, Floats, Integers
 from ..growth.passes import Sample
 from ..growth.scaling import Standardiser
 
-TOLERANCE = 1e-5
-"""Relative tolerance of the totals at support vectors. With the default of libsvm, 100 times this, contours leak."""
-
 SLACK = 1e-4
 """Totals at support vectors equal the level up to the tolerance, and count as inside."""
-
-BOUND = 1e-8
-"""A weight within this share of its bound counts as at the bound."""
 
 
 def in_first_half(hashes: Integers) -> Booleans:
@@ -74,7 +68,7 @@ class Sphere:
     @property
     def bounded(self) -> Booleans:
         """Mask of the points whose weight is at its bound, which are outside."""
-        return self.support & (self.coefficients >= self.bounds * (1 - BOUND))
+        return self.support & (self.coefficients >= self.bounds * (1 - 1e-8))
 
     def totals(self, points: Floats) -> Floats:
         """Return the sum of kernels at points."""
@@ -102,9 +96,9 @@ def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: floa
     parzen = kernel_totals(points, points, counts / n_rows, width)
     from sklearn.svm import OneClassSVM  # imported late: no other estimator needs it
 
-    machine = OneClassSVM(
-        kernel="rbf", gamma=width, nu=share, tol=TOLERANCE * level_of(parzen, counts, max(share, 0.1)), cache_size=500
-    ).fit(points, sample_weight=bounds)
+    tol = 1e-5 * level_of(parzen, counts, max(share, 0.1))  # with libsvm's default, 100 times this, contours leak
+    machine = OneClassSVM(kernel="rbf", gamma=width, nu=share, tol=tol, cache_size=500)
+    machine.fit(points, sample_weight=bounds)
     coefficients = np.zeros(len(points))
     coefficients[machine.support_] = machine.dual_coef_[0]
     return Sphere(points, width, coefficients / coefficients.sum(), bounds)

@@ -149,7 +149,6 @@ class Contours(State):
 
     @property
     def n_features(self) -> int:
-        """Number of columns that rows must have."""
         return len(self.centre)
 
     @property
@@ -187,7 +186,6 @@ class Contours(State):
         return agreeing_shares(rows, self.centre, self.scale, self.points, self.point_labels.astype(np.int64))
 
     def check(self) -> None:
-        """Raise a ValueError unless a fit could have given all values."""
         if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:
             raise ValueError("expected points in rows and columns in the array points, got others")
         n, d = self.points.shape

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._jit.contours import flood, lowest_along
+from .._jit.landmarks import flood, lowest_along
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
 from ..growth.bounds import clipped, without_far_rows
@@ -18,12 +18,10 @@ from ..growth.exemplars import Exemplars, least
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..valleys.merging import Merged
-from .adjacency import points_between
-from .components import UNCLASSIFIED, by_size, components, merged
+from .components import UNCLASSIFIED, by_size, components, merged, points_between
 from .dual import SLACK, Landmarks, Sphere, in_first_half, landmarks_of, level_of, smallest_sphere, spacing
-from .holdout import Rows, connecting_edges
 from .model import N_COLUMNS, Contours, LandmarkCounts, LevelCounts, level_of_counts
-from .sweep import Step, best_failed, chosen_step, persistence_of, plateau_of, sweep, widths_for
+from .sweep import Rows, Step, best_failed, chosen_step, connecting_edges, persistence_of, plateau_of, sweep, widths_for
 
 logger = logging.getLogger(__name__)
 
@@ -84,9 +82,6 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
 
     One pass, which draws a sample; no more if the sample holds all rows. Otherwise a second counts the rows nearest to
     each landmark, and a third the rows at each level of the contours.
-
-    shape: shape of the rows that the passes will read.
-    check: raises an error if the first pass shows that the rows cannot be clustered.
     """
     n_rows, n_features = shape
     wanted = rows_sampled(settings.n_landmarks, n_features)
@@ -111,7 +106,8 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     counts: Integers = yield from of_all_rows("counting landmarks", counting, look.sample, n_rows)
     exact = n_rows <= settings.n_landmarks
     weights, of_first = counts.astype(np.float64)
-    settings = settings if _can_sweep(landmarks, rows) else _one_cluster(settings, landmarks)
+    if np.count_nonzero(landmarks.first) < 2 or rows.first.all():
+        settings = _one_cluster(settings, landmarks)
     steps, chosen = _sweep(settings, landmarks, of_first, rows)
     # The same pass also measures the levels at the widths beside the chosen one, at no cost.
     plateau = [chosen] if exact and steps else plateau_of(steps, chosen)
@@ -177,10 +173,6 @@ def _warn_of_spacing(points: Floats, width: float) -> None:
             UserWarning,
             stacklevel=2,
         )
-
-
-def _can_sweep(landmarks: Landmarks, rows: Rows) -> bool:
-    return bool(np.count_nonzero(landmarks.first) > 1 and not rows.first.all())
 
 
 def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSettings:

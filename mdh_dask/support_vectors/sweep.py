@@ -3,29 +3,122 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import pdist, squareform
 
+from .._jit.hashing import hash_again
+from .._jit.landmarks import flood, kernel_totals, lowest_along
 from .._random import any_rows
-from .._typing import Floats, Integers
-from ..valleys.merging import Merged
-from .components import by_size, components
+from .._typing import Booleans, Floats, Integers
+from ..valleys.merging import FEWEST, LEVEL, Merged, merge_cells
+from ..valleys.pair_tests import Halves
+from .components import by_size, components, neighbour_pairs, points_between
 from .dual import Sphere, level_of, smallest_sphere, spacing
-from .holdout import Rows, connecting_edges, densest_first
 
-SHARES = (0.0, 0.1, 0.3, 0.6)
-"""Shares outside the contours to try; large ones separate overlapping clusters."""
+
+def connecting_edges(points: Floats, n_neighbors: int) -> Integers:
+    """Return the pairs of neighbouring points and the edges of the minimum spanning tree, which connect all points."""
+    tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
+    pairs = np.vstack([neighbour_pairs(points, n_neighbors), np.sort(np.column_stack([tree.row, tree.col]), axis=1)])
+    return np.unique(pairs, axis=0)
+
+
+def densest_first(edges: Integers, points: Floats, counts: Floats, width: float) -> Integers:
+    """Return the edges in descending order of the lowest density of rows between their ends."""
+    shares = counts / counts.sum()
+    lowest, _ = lowest_along(points, edges, points_between(points, edges, width, None), points, shares, width)
+    lowest = np.minimum(lowest, kernel_totals(points, points, shares, width)[edges].min(axis=1))
+    return edges[np.argsort(-lowest, kind="stable")]
+
+
+class Confirmed(NamedTuple):
+    """Clusters between which rows show valleys."""
+
+    labels: Integers
+    merged: Merged | None = None
+    """The merges; None if rows were too few to test."""
+
+    @property
+    def evidence(self) -> float:
+        """The weakest evidence of a valley between two of them, in standard errors; infinite for one."""
+        return min((found for _, found in self.merged.apart), default=np.inf) if self.merged else np.inf
+
+    @property
+    def failed(self) -> tuple[float, float]:
+        """The strongest evidence of clusters that were merged, minus infinity if none were, and what it needed."""
+        return (max(self.merged.evidence, default=-np.inf), self.merged.threshold) if self.merged else (-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that draw contours, and those that test them.
+
+    points (n_rows, n_features) float64: standardised rows, in ascending order of their hashes.
+    hashes (n_rows,) uint64.
+    first (n_rows,) bool: the half that draws contours.
+    in_groups: whether the last bits of the hashes are the parts of dependent rows.
+    """
+
+    points: Floats
+    hashes: Integers
+    first: Booleans
+    in_groups: bool = False
+
+    def nearest(self, landmarks: Floats) -> Integers:
+        """Return the landmark that is nearest to each row, shape (n_rows,)."""
+        return np.asarray(cKDTree(landmarks).query(self.points)[1])
+
+    def shown(self, edges: Integers, labels: Integers, nearest: Integers) -> Confirmed:
+        """Return labels with clusters merged if the first rows that drew them show no valley; see `confirmed`."""
+        own = np.flatnonzero(self.first)[:1000]
+        every = np.ones(len(own), dtype=np.bool_)
+        return Rows(self.points[own], self.hashes[own], every, self.in_groups)._merged(
+            edges, labels, nearest[own], [(every, every)], LEVEL * (int(labels.max()) + 1)
+        )
+
+    def confirmed(self, edges: Integers, labels: Integers, nearest: Integers, level: float) -> Confirmed:
+        """Return labels with clusters merged if the other half shows no valley between them.
+
+        edges (n_edges, 2): along these, labels spread to landmarks without one, in their order.
+        labels (n_landmarks,): clusters of the landmarks: 0, 1, ...; -1 outside.
+        nearest (n_rows,): the landmark that is nearest to each row.
+        level: probability of a false cluster.
+        """
+        return self._merged(edges, labels, nearest, [(own, ~self.first) for own in self._choosing()], level)
+
+    def _choosing(self) -> list[Booleans]:
+        """Return the rows that choose places in turn: evidence is the mean over them."""
+        # Least number of rows, of the half that drew the contours, that are halved twice to choose places. A
+        # contour has stray rows in other clusters, and a line through one of them may miss the valley
+        # between two clusters: each half of the rows that choose has only some of these. With fewer rows,
+        # halves choose worse places than all rows do.
+        if np.count_nonzero(self.first) < 1000:
+            return [self.first]
+        again = hash_again(self.hashes, 3)
+        bits = [(again >> np.uint64(number)) & np.uint64(1) == 0 for number in range(2)]
+        return [self.first & half for bit in bits for half in (bit, ~bit)]
+
+    def _merged(
+        self, edges: Integers, labels: Integers, nearest: Integers, halves: Sequence[Halves], level: float
+    ) -> Confirmed:
+        n_cells = int(labels.max()) + 1
+        if len(self.points) < FEWEST:  # too few to test
+            return Confirmed(np.minimum(labels, 0))
+        merged = merge_cells(
+            self.points, self.hashes, flood(edges, labels)[nearest], n_cells, smooth=False, in_groups=self.in_groups,
+            level=level, halves=halves,
+        )  # fmt: skip
+        return Confirmed(np.where(labels < 0, -1, merged.group[labels]), merged)
+
 
 MOST_WIDTHS = 12
 
 LEAST_RATIO = 2.0
 """Least ratio of a width to the previous one."""
-
-POINTS_FOR_DISTANCE = 500
-
-N_FINALISTS = 3
-"""Number of pairs of a width and a share outside to test; each test costs all of them power."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +162,7 @@ def widths_for(points: Floats) -> Floats:
     The first is one over the largest squared distance (paper section 4), estimated by its 0.99 quantile; at the last,
     the kernel falls to 1/e between a point and its nearest neighbour.
     """
-    squares = pdist(any_rows(points, POINTS_FOR_DISTANCE), "sqeuclidean")
+    squares = pdist(any_rows(points, 500), "sqeuclidean")
     least = 1 / float(np.quantile(squares, 0.99))
     most = max(1 / spacing(points) ** 2, least * LEAST_RATIO**2)
     n = min(MOST_WIDTHS, int(np.log(most / least) / np.log(LEAST_RATIO)) + 1)
@@ -95,7 +188,6 @@ def sweep(
         each.
     rows: standardised rows of that half, and of the other.
     outliers: the least share outside.
-    adjacency, n_neighbors, n_segment: as for `components`.
     least_share: least share of the rows in a cluster; None for the square root of their number. Components need this
         share of the rows inside.
     quantile: one minus this bounds the probability of any false cluster, over all tests.
@@ -104,7 +196,8 @@ def sweep(
     edges = connecting_edges(points, n_neighbors)
     least = sqrt(counts.sum()) if least_share is None else least_share * counts.sum()
     drawn: list[tuple[Sphere, float, Integers]] = []
-    shares = sorted({outliers, *(share for share in SHARES if share > outliers)})
+    # Large shares separate overlapping clusters.
+    shares = sorted({outliers, *(share for share in (0.0, 0.1, 0.3, 0.6) if share > outliers)})
     for width in widths_for(points):
         for share in shares:
             sphere = smallest_sphere(points, counts, width, share)
@@ -148,7 +241,8 @@ def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
     best: dict[int, int] = {}
     for i in sorted((i for i, step in enumerate(steps) if step.n_clusters > 1), key=merit, reverse=True):
         best.setdefault(steps[i].n_clusters, i)
-    return [*list(best.values())[:N_FINALISTS], *([best[min(best)]] if len(best) > N_FINALISTS else [])]
+    # Each test costs all of them power.
+    return [*list(best.values())[:3], *([best[min(best)]] if len(best) > 3 else [])]
 
 
 def chosen_step(steps: Sequence[Step]) -> int:

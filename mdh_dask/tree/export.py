@@ -11,12 +11,6 @@ from .._words import listed
 if TYPE_CHECKING:
     from .structure import Tree
 
-MOSTLY = 0.6
-"""Share of the variance along a direction that one column must have to be named with a threshold of its own."""
-
-MOST_BOUNDS = 20
-"""Most splits that bound a cluster in words."""
-
 SOME = 0.04
 """Least share of the variance along a direction of a column that is named at all."""
 
@@ -238,7 +232,6 @@ def side_in_words(
     names: one name for each column; by default as for `Tree.to_dict`.
     means (n_features,): means of the columns in the node. With these the threshold is given in the units of a column
         that has most of the variance along the direction: where the split lies if the other columns are at their means.
-    n_top: most columns to name.
     value_text: returns a value of a column of that name as text.
     """
     texts, plane = checked_names(tree, names, n_top), tree.planes[node]
@@ -247,7 +240,7 @@ def side_in_words(
         return "all rows"
     first, others = top[0], [j for j in top[1:] if share[j] >= SOME]
     alone = np.count_nonzero(plane) == 1
-    if share[first] >= MOSTLY and (alone or means is not None):
+    if share[first] >= 0.6 and (alone or means is not None):
         rest = 0.0 if alone or means is None else float(plane @ means - plane[first] * means[first])
         side = "above" if above == (plane[first] > 0) else "up to"
         text = f"{texts[first]} {side} {value_text(texts[first], (tree.thresholds[node] - rest) / plane[first])}"
@@ -261,13 +254,13 @@ def side_in_words(
 def cluster_in_words(tree: "Tree", label: int, names: Sequence[str] | None = None) -> list[str]:
     """Return for each leaf of a cluster the splits that bound it in words, those nearest to the root first.
 
-    Of more than `MOST_BOUNDS`, only those nearest to the leaf: above are hundreds that split off other clusters.
+    Of more than 20, only those nearest to the leaf: above are hundreds that split off other clusters.
     """
     parent, described = tree.parent, []
     for leaf in tree.leaves[tree.cluster[tree.leaves] == label]:
         sides: list[str] = []
         node = int(leaf)
-        while parent[node] >= 0 and len(sides) < MOST_BOUNDS:
+        while parent[node] >= 0 and len(sides) < 20:
             above = bool(tree.right[parent[node]] == node)
             sides.append(side_in_words(tree, int(parent[node]), above, names))
             node = int(parent[node])

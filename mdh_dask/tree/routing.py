@@ -1,14 +1,15 @@
 """Rows against a tree: the leaves of rows, and their distances to the separators and densities of its nodes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._jit.branches import Measures, Routes, row_margins, sweep_branches
-from .._jit.jitter import NO_JITTER
+from .._jit.hashing import NO_JITTER
 from .._jit.rows import loop_ready
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.histograms import no_extremes
 from ..density.kde import threshold_error
 
@@ -73,3 +74,97 @@ def _tails(counts: Integers, density: Floats) -> Floats:
     result = np.empty(len(counts))
     result[order] = below[last]
     return result
+
+
+if TYPE_CHECKING:
+    from .structure import Tree
+
+PER_NODE = ("thresholds", "relative_depth", "p_value", "n_tested", "origin", "width", "bandwidth", "deviations")
+"""Arrays with NaN for unknown values."""
+
+FIELDS = (
+    dict.fromkeys(("left", "right", "cluster"), "int32")
+    | dict.fromkeys(("n_rows", "bins", "first_bin", "keys"), "int64")
+    | dict.fromkeys((*PER_NODE, "planes", "steps"), "float64")
+)
+"""The arrays of a tree as they are stored, and their dtypes."""
+
+
+def check_tree(tree: "Tree") -> None:
+    """Raise a ValueError unless the arrays have the dtypes and shapes of a tree, and form one that a fit could return.
+
+    The message names the array.
+    """
+    arrays = {name: getattr(tree, name) for name in FIELDS}
+    for name, dtype in FIELDS.items():
+        if arrays[name].dtype != np.dtype(dtype):
+            raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
+    _check_shapes(arrays)
+    _check_values(arrays)
+    if tree.feature_names is not None and len(tree.feature_names) != tree.n_features:
+        raise ValueError(f"expected {tree.n_features} feature_names, got {len(tree.feature_names)}")
+
+
+def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
+    n, wide = arrays["left"].shape[:1], arrays["planes"].shape[-1:]
+    ends = tuple(size + 1 for size in n)
+    shapes = {
+        "planes": n + wide,
+        "deviations": n + wide,
+        "steps": wide,
+        "keys": wide,
+        "bins": arrays["bins"].shape[:1],
+        "first_bin": ends,
+    }
+    for name, array in arrays.items():
+        if array.shape != shapes.get(name, n):
+            raise ValueError(f"expected shape {shapes.get(name, n)} for the array {name}, got {array.shape}")
+
+
+def _check_values(arrays: Mapping[str, AnyArray]) -> None:
+    check_children(arrays["left"], arrays["right"])
+    first_bin, n_bins = arrays["first_bin"], len(arrays["bins"])
+    # Neighbours are compared, as differences of integers could wrap around.
+    if first_bin[0] != 0 or first_bin[-1] != n_bins or (first_bin[1:] < first_bin[:-1]).any():
+        raise ValueError(f"first_bin must ascend from 0 to the number of bins, {n_bins}")
+    splits, pictured = arrays["left"] >= 0, first_bin[1:] > first_bin[:-1]
+    _check("planes", np.isfinite(arrays["planes"]), "finite numbers")
+    for name in PER_NODE:
+        _check(name, ~np.isinf(arrays[name]), "finite numbers, or NaN for none")
+    _check("thresholds", np.isfinite(arrays["thresholds"][splits]), "finite numbers at splits")
+    _check("origin", np.isfinite(arrays["origin"][pictured]), "finite numbers where there is a histogram")
+    for name in ("width", "bandwidth"):
+        _check(name, arrays[name][pictured] > 0, "numbers above 0 where there is a histogram")
+    _check("steps", np.isfinite(arrays["steps"]), "finite numbers")
+    for name in ("n_rows", "bins", "deviations", "steps", "p_value", "n_tested"):
+        _check(name, ~(arrays[name] < 0), "no negative numbers")
+    _check("p_value", ~(arrays["p_value"] > 1), "numbers up to 1")
+    check_clusters(arrays["left"], arrays["cluster"])
+
+
+def check_clusters(left: Integers, cluster: Integers) -> None:
+    """Check that inner nodes have the cluster -1, and leaves clusters from 0, each of them some."""
+    leaves = cluster[left < 0]
+    known = np.unique(leaves)
+    if (cluster[left >= 0] != -1).any() or not np.array_equal(known, np.arange(len(known))):
+        raise ValueError("cluster must be -1 at splits and number the clusters of the leaves from 0, without gaps")
+
+
+def check_children(left: Integers, right: Integers) -> None:
+    """Check that every node is followed by its left and then its right subtree, which excludes cycles."""
+    n = len(left)
+    size = [1] * n
+    for node in range(n - 1, -1, -1):
+        if left[node] == -1 and right[node] == -1:
+            continue
+        after = node + 1 + size[node + 1] if node + 1 < n else n
+        if left[node] != node + 1 or right[node] != after or after >= n:
+            raise ValueError(f"node {node} has the children {left[node]} and {right[node]}, which is out of order")
+        size[node] = 1 + size[node + 1] + size[after]
+    if n == 0 or size[0] != n:
+        raise ValueError(f"expected one tree of {n} nodes, at least 1, got {size[:1]} under the root")
+
+
+def _check(name: str, good: Booleans, expected: str) -> None:
+    if not good.all():
+        raise ValueError(f"expected {expected} in the array {name}, got {good.size - int(good.sum())} others")

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._jit.jitter import Jitter
+from .._jit.hashing import Jitter
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.kde import kernel_density, valley_evidence
 from . import clusters, editing, export
-from .checks import check_tree
 from .clusters import collapsed, own_clusters, parting, renumbered
 from .html import map_of
-from .routing import leaves_of
+from .routing import check_tree, leaves_of
 
 
 class NodeDensity(NamedTuple):
@@ -295,24 +294,16 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
     def column(name: str) -> Floats:
         return np.array([node.get(name, np.nan) for node in nodes], dtype=np.float64)
 
+    names = "relative_depth", "p_value", "n_tested", "origin", "width", "bandwidth"
+    numbers: dict[str, Any] = {name: column(name) for name in names}
     return Tree(
         left=np.array([node["left"] for node in nodes], dtype=np.int32),
         right=np.array([node["right"] for node in nodes], dtype=np.int32),
-        planes=planes,
-        thresholds=column("threshold"),
         n_rows=np.array([node["n_rows"] for node in nodes], dtype=np.int64),
-        relative_depth=column("relative_depth"),
-        p_value=column("p_value"),
-        n_tested=column("n_tested"),
-        origin=column("origin"),
-        width=column("width"),
-        bandwidth=column("bandwidth"),
-        bins=np.concatenate(bins),
-        first_bin=np.cumsum([0, *(len(b) for b in bins)]),
-        deviations=deviations,
-        steps=np.zeros(n_features),
-        keys=np.zeros(n_features, dtype=np.int64),
-    ).in_order()
+        planes=planes, thresholds=column("threshold"), bins=np.concatenate(bins),
+        first_bin=np.cumsum([0, *map(len, bins)]), deviations=deviations,
+        steps=np.zeros(n_features), keys=np.zeros(n_features, dtype=np.int64), **numbers,
+    ).in_order()  # fmt: skip
 
 
 def _arrays_of(tree: Tree) -> list[Field[Any]]:

@@ -26,7 +26,7 @@ from ..io.inputs import Table, TypedTable
 from ..io.parquet import is_label_table, label_table
 from ..io.writing import write_companion
 from ..report import write_report
-from ..summaries.columns import columns_in_words
+from ..summaries.words import columns_in_words
 from .facts import facts_of, input_of, telling_of_memory
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types

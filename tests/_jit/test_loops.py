@@ -22,9 +22,8 @@ from mdh_dask._jit.branches import (
     visit_node,
     widen_tile,
 )
-from mdh_dask._jit.hashing import hash_again, hash_rows
+from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
-from mdh_dask._jit.jitter import jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products
 from mdh_dask._jit.rows import certainly_distinct, column_moments, count_beyond, project_sparse
 from mdh_dask._jit.sums import add_to_labels

@@ -9,8 +9,8 @@ from zlib import crc32
 import numpy as np
 
 import mdh_dask
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.splits.null import unimodal_p_value
 
 from .honesty import CLOUDS, OF_ANY_WIDTH

@@ -9,7 +9,7 @@ from mdh_dask import KernelPCAFeatures
 from mdh_dask.density.indices import connectivity, cuts_of, two_means
 from mdh_dask.density.kde import BINS_PER_BANDWIDTH, kernel_density, kernel_height, relative_depth
 from mdh_dask.metrics import success_ratio
-from mdh_dask.projections.random import uniform_sphere
+from mdh_dask.projections.directions import uniform_sphere
 from mdh_dask.simulate import noisy_axes_mixture
 from mdh_dask.splits.costs import CUT
 

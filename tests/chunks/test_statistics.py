@@ -15,22 +15,20 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from strategies import chunkings, directions_of_nodes, jitters, row_sets, seeds, split_trees
 
-from mdh_dask._jit.jitter import NO_JITTER
+from mdh_dask._jit.hashing import NO_JITTER
 from mdh_dask._jit.rows import loop_ready
 from mdh_dask._levels import level_features
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.coding import Levels
+from mdh_dask.columns.passes import DistinctPass, TypedPass
 from mdh_dask.density_trees.passes import BallCounts, NearestCounts
 from mdh_dask.density_trees.plan import Places
-from mdh_dask.ensembles.mixture import TuplePass
-from mdh_dask.ensembles.votes import LabelVotes, TreeVotes
+from mdh_dask.ensembles.votes import LabelVotes, TreeVotes, TuplePass
 from mdh_dask.estimators.groups import CountGroups
 from mdh_dask.growth.discrete import Discrete
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.split_density import ValleyPass
-from mdh_dask.growth.sweeps import BranchPass, UpdatePass
-from mdh_dask.growth.typed import DistinctPass, TypedPass
+from mdh_dask.growth.sweeps import BranchPass, UpdatePass, ValleyPass
 from mdh_dask.images.tiles import SumTiles
 from mdh_dask.kernels import Gower
 from mdh_dask.kernels.gower_map import CodeProducts, gower_code

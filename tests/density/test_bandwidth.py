@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import histograms
 
-from mdh_dask.density.bandwidth import BANDWIDTHS, NORMAL_QUARTILES, Bandwidth, resolve_bandwidth, spread_of_counts
+from mdh_dask.density.kde import BANDWIDTHS, NORMAL_QUARTILES, Bandwidth, resolve_bandwidth, spread_of_counts
 from mdh_dask.splits.null import uniform_depth_quantile
 
 positive = st.floats(1e-3, 1e3)

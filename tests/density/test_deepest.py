@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import reference
 
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.density.kde import deepest_valleys, lower_ratio, relative_depth
+from mdh_dask.density.kde import BANDWIDTHS, deepest_valleys, lower_ratio, relative_depth
 
 
 def some_counts(seed: int = 0, n_bins: int = 90) -> np.ndarray:

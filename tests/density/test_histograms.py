@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask._jit.histograms import bin_projections
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.density.kde import kernel_density, kernel_height, relative_depth
+from mdh_dask.density.kde import BANDWIDTHS, kernel_density, kernel_height, relative_depth
 
 NORMAL = BANDWIDTHS["normal"]
 

@@ -15,12 +15,10 @@ from strategies import seeds
 from mdh_dask import consensus
 from mdh_dask._jit.sums import count_votes
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.ensembles.average_linkage import join
-from mdh_dask.ensembles.consensus import match_labels
+from mdh_dask.ensembles.consensus import join, match_labels
 from mdh_dask.ensembles.labels import found_by
 from mdh_dask.ensembles.linkage import information_shared, linkage_of, tally_of
-from mdh_dask.ensembles.mixture import LabelTuples
-from mdh_dask.ensembles.votes import LabelVotes
+from mdh_dask.ensembles.votes import LabelTuples, LabelVotes
 from mdh_dask.growth.passes import HASH_RANGE
 from mdh_dask.metrics import adjusted_rand_index
 

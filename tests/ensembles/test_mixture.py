@@ -10,20 +10,10 @@ from hypothesis import strategies as st
 from strategies import chunkings, seeds
 
 from mdh_dask.chunks import run
-from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.ensembles.hyperplanes import EnsembleSettings, distinct_partitions, hyperplane_ensemble
-from mdh_dask.ensembles.mixture import (
-    PRIOR,
-    TuplePass,
-    bernoulli_tally,
-    bits_of,
-    cells,
-    climb,
-    fit_components,
-    fits,
-    maximise,
-    words_of,
-)
+from mdh_dask.ensembles.mixture import PRIOR, bernoulli_tally, cells, climb, fit_components, fits, maximise
+from mdh_dask.ensembles.votes import TuplePass, bits_of, words_of
 from mdh_dask.splits.stopping import STOP_RULES
 
 

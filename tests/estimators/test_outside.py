@@ -11,7 +11,7 @@ from helpers import at_night, run
 from mdh_dask import DivisiveClustering, KernelPCAFeatures, PCATree, RandomProjectionTree, jobs, load_model
 from mdh_dask._fields import whole
 from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
-from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
+from mdh_dask.density.kde import BANDWIDTHS, Bandwidth
 from mdh_dask.growth.order import ORDERS
 from mdh_dask.io import write_rows
 from mdh_dask.jobs.inputs import RowsInput, open_rows_input

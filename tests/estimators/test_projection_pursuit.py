@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from mdh_dask import DivisiveClustering, PCATree, ProjectionPursuitTree
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.estimators.proposing import searching
 from mdh_dask.metrics import matching_accuracy
 from mdh_dask.projections import DirectionSearch
 from mdh_dask.projections.search import GeneticSearch
 from mdh_dask.simulate import bolton_mixture, gaussian_mixture
-from mdh_dask.splits import search_null
+from mdh_dask.splits import null
+from mdh_dask.splits.null import Search, best_score_quantile, shared_search, single_score_quantile
 from mdh_dask.splits.rules import SplitRule
-from mdh_dask.splits.search_null import Search, best_score_quantile, shared_search, single_score_quantile
 from mdh_dask.splits.stopping import STOP_RULES
 
 RULE = SplitRule("minimum_error", threshold_rule="minimum_error")
@@ -85,7 +85,7 @@ class TestStopRules:
         assert sum(split["search-null"]) <= 2
 
     def test_the_null_of_a_search_is_linear_in_the_logarithms_and_made_once_for_equal_searches(self, monkeypatch):
-        monkeypatch.setattr(search_null, "SEARCHES", 12)
+        monkeypatch.setattr(null, "SEARCHES", 12)
         made = []
         best = Search.best
         monkeypatch.setattr(Search, "best", lambda *args: made.append(1) or best(*args))

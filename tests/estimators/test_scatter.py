@@ -11,8 +11,7 @@ from scipy.stats import gaussian_kde
 from strategies import row_sets
 
 from mdh_dask.chunks import run
-from mdh_dask.density.bandwidth import BANDWIDTHS
-from mdh_dask.density.kde import relative_depth
+from mdh_dask.density.kde import BANDWIDTHS, relative_depth
 from mdh_dask.growth.bounds import near_rows
 from mdh_dask.growth.branches import Branch, GrowthSettings, SampleRows
 from mdh_dask.growth.growth import grow

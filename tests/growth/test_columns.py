@@ -9,8 +9,7 @@ from mdh_dask.growth.discrete import Discrete, discrete_of
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import Standardiser, standardiser
 from mdh_dask.projections import PROJECTIONS, RANDOM_PROJECTIONS, row_combinations
-from mdh_dask.projections.directions import StandardDirections
-from mdh_dask.projections.random import MOST_ROWS
+from mdh_dask.projections.directions import MOST_ROWS, StandardDirections
 
 ALL_ROWS = FirstPass(seed=0, limit=HASH_RANGE - 1)
 

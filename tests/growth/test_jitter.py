@@ -9,7 +9,7 @@ from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree, 
 from mdh_dask.growth import refine
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
-from mdh_dask.growth.split_density import ValleyPass
+from mdh_dask.growth.sweeps import ValleyPass
 from mdh_dask.growth.trees import axes_of, tree_pass
 from mdh_dask.metrics import adjusted_rand_index
 

@@ -15,11 +15,11 @@ from trees import random_tree
 
 from mdh_dask import DensityTree, DivisiveClustering, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
 from mdh_dask.density_trees import plan
+from mdh_dask.growth.discrete import without_ties
 from mdh_dask.growth.merging import merged_cells
 from mdh_dask.growth.passes import Sample
-from mdh_dask.growth.ties import without_ties
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.tree.checks import check_clusters
+from mdh_dask.tree.routing import check_clusters
 from mdh_dask.valleys import merging
 from mdh_dask.valleys.factors import factors_of
 from mdh_dask.valleys.merging import merge_cells

@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 
 from mdh_dask import DivisiveClustering
 from mdh_dask.chunks import run
-from mdh_dask.density.bandwidth import resolve_bandwidth
+from mdh_dask.density.kde import resolve_bandwidth
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.scoring import Scorer
 from mdh_dask.growth.trees import axes_of, recount

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import row_sets, seeds
 
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.density.kde import BINS_PER_BANDWIDTH
+from mdh_dask.density.kde import BANDWIDTHS, BINS_PER_BANDWIDTH
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.scoring import DIRECTIONS_AT_ONCE, MAX_BINS, Scorer, candidates_for
 from mdh_dask.projections.directions import Proposal, StandardDirections

@@ -5,8 +5,8 @@ import pytest
 from helpers import hashes
 from numpy.testing import assert_array_equal
 
+from mdh_dask.growth.discrete import with_drawn_scales, without_ties
 from mdh_dask.growth.passes import Sample
-from mdh_dask.growth.ties import with_drawn_scales, without_ties
 from mdh_dask.valleys.merging import merge_cells
 
 

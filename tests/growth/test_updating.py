@@ -16,8 +16,8 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask._journal import keeping
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.trees import branches_of, tree_of
 from mdh_dask.io.journal import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, contingency_table

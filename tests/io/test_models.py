@@ -20,7 +20,7 @@ from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, load_mode
 from mdh_dask.images import Features, PixelColumns
 from mdh_dask.io import codec, models, write_rows
 from mdh_dask.io.models import MODEL_MARK, checksum_of, read_model, save_model
-from mdh_dask.tree.checks import FIELDS
+from mdh_dask.tree.routing import FIELDS
 
 TREE = random_tree(5, 6, 3)
 

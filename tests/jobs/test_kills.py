@@ -306,7 +306,7 @@ class KilledJob(RuleBasedStateMachine):
 @pytest.fixture(scope="module", autouse=True)
 def small_blocks():
     with dask.config.set({"mdh-dask.block-size": 2700}), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", 2700)
+        patch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 2700)
         yield
 
 

@@ -46,7 +46,7 @@ def rows_of_blobs(n=6000, d=3):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Twelve blocks of rows, so that there is something to be interrupted in."""
-    monkeypatch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", 6000)
+    monkeypatch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 6000)
 
 
 @pytest.fixture(scope="session")

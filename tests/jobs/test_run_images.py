@@ -44,7 +44,7 @@ BLOCK = 24_000
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", BLOCK)
+    monkeypatch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", BLOCK)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,7 @@ import pytest
 
 from mdh_dask import HierarchicalMDH
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.projections.ica import non_normal_directions
-from mdh_dask.projections.pca import whitening_of
+from mdh_dask.projections.pca import non_normal_directions, whitening_of
 
 
 def sheets(seed, n=2000, d=10, n_clusters=4):

@@ -9,7 +9,7 @@ from strategies import seeds
 
 from mdh_dask import ICATree, PCATree
 from mdh_dask.projections import leading_components
-from mdh_dask.projections.ica import cumulant_matrices, independent_components, joint_diagonaliser
+from mdh_dask.projections.pca import cumulant_matrices, independent_components, joint_diagonaliser
 
 
 def made_sources(seed, n):

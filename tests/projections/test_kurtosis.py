@@ -7,7 +7,7 @@ from helpers import at_night
 from mdh_dask import HierarchicalMDH
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections import kurtosis_directions
-from mdh_dask.projections.random import in_random_subspace
+from mdh_dask.projections.directions import in_random_subspace
 from mdh_dask.projections.thesis import MOST_ROWS
 
 

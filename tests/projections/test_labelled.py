@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask.projections.labelled import labelled_hyperplane
-from mdh_dask.projections.pursuit import Labels, PenalisedDensity
+from mdh_dask.projections.pursuit import Labels, PenalisedDensity, labelled_hyperplane
 
 
 def made_index(seed, n, d, n_labelled, gamma, epsilon=1 - 1e-6):

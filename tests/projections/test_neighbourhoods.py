@@ -5,7 +5,7 @@ import pytest
 
 from mdh_dask import RandomProjectionTree
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.projections.neighbourhoods import near_means
+from mdh_dask.projections.starts import near_means
 
 
 def embeddings(signal, n, d, k, seed=0):

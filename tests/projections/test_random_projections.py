@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mdh_dask._random import generator
 from mdh_dask.projections import RANDOM_PROJECTIONS
-from mdh_dask.projections.random import achlioptas, columns_without_ties, uniform_sphere
+from mdh_dask.projections.directions import achlioptas, columns_without_ties, uniform_sphere
 
 FAMILIES = pytest.mark.parametrize("family", RANDOM_PROJECTIONS.values(), ids=RANDOM_PROJECTIONS)
 

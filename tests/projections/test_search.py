@@ -7,11 +7,11 @@ import pytest
 from helpers import in_turns
 from scipy.stats import ortho_group
 
-from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.projections import PROJECTIONS, DirectionSearch
 from mdh_dask.projections.search import GeneticSearch, IndexScore, SearchSpace, ascend, unit
+from mdh_dask.splits.null import search_score
 from mdh_dask.splits.rules import CRITERIA, SplitRule
-from mdh_dask.splits.search_null import search_score
 
 stream = partial(np.random.default_rng, 5)
 

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.splits.dependence import N_PARTS, errors_of_parts, halves_of_parts, p_value_of_parts
 
 WIDTH = 0.25

@@ -9,9 +9,9 @@ from strategies import seeds
 
 from mdh_dask import DivisiveClustering
 from mdh_dask._jit.histograms import bin_robustly, central_bins, closed_minima, thresholding_errors
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.indices import MinimumError
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.metrics import matching_accuracy
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.rules import SplitRule

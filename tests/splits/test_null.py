@@ -7,9 +7,8 @@ import pytest
 from helpers import at_night, histogram_of
 from scipy.stats import binom, gaussian_kde
 
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
-from mdh_dask.density.kde import valley_evidence
+from mdh_dask.density.kde import BANDWIDTHS, valley_evidence
 from mdh_dask.splits import null
 from mdh_dask.splits.null import chance_of_mode, uniform_depth_quantile, unimodal_p_value
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mdh_dask import DivisiveClustering, load_model
-from mdh_dask.density.bandwidth import BANDWIDTHS
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.scoring import histograms_along
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture

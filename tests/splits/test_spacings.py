@@ -9,8 +9,8 @@ from scipy.stats import norm
 from strategies import seeds
 
 from mdh_dask import DivisiveClustering
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.scoring import histograms_along
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.splits.papers import TAIL, SpacingTest, spacings, widest_exceeds

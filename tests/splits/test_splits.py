@@ -12,9 +12,8 @@ from scipy.stats import gaussian_kde, laplace, norm
 from strategies import seeds
 
 from mdh_dask._jit.histograms import bin_extremes, bin_projections
-from mdh_dask.density.bandwidth import BANDWIDTHS, Bandwidth
 from mdh_dask.density.histograms import Histograms, no_extremes
-from mdh_dask.density.kde import relative_depth
+from mdh_dask.density.kde import BANDWIDTHS, Bandwidth, relative_depth
 from mdh_dask.splits.choose import Counts, SplitSelector
 from mdh_dask.splits.null import uniform_depth_quantile
 from mdh_dask.splits.rules import CRITERIA, SplitRule

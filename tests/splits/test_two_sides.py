@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import DivisiveClustering
-from mdh_dask.density.bandwidth import BANDWIDTHS
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.indices import connectivity, cuts_of, two_means
+from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.rules import CRITERIA, SplitRule

@@ -16,8 +16,8 @@ from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_wid
 from mdh_dask.growth.scaling import robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.support_vectors.dual import in_first_half
-from mdh_dask.support_vectors.holdout import Rows, connecting_edges, densest_first
 from mdh_dask.support_vectors.model import LOWEST, N_BINS, bin_of, level_of_counts, lower_edge
+from mdh_dask.support_vectors.sweep import Rows, connecting_edges, densest_first
 
 
 def groups(n=2000, d=3, k=3, seed=0):

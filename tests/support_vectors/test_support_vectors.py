@@ -12,9 +12,8 @@ from scipy.spatial import cKDTree
 from sklearn.datasets import load_iris
 from strategies import seeds
 
-from mdh_dask._jit.contours import ascend, flood, kernel_totals, lowest_along, unite_inside
-from mdh_dask.support_vectors.adjacency import neighbour_pairs
-from mdh_dask.support_vectors.components import ADJACENCY, UNCLASSIFIED, components, merged
+from mdh_dask._jit.landmarks import ascend, flood, kernel_totals, lowest_along, unite_inside
+from mdh_dask.support_vectors.components import ADJACENCY, UNCLASSIFIED, components, merged, neighbour_pairs
 from mdh_dask.support_vectors.dual import SLACK, level_of, smallest_sphere
 
 

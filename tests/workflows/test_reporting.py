@@ -30,7 +30,7 @@ def words_of(file):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mdh_dask.chunks.layout.LEAST_BLOCK_BYTES", 6000)
+    monkeypatch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 6000)
     write_rows(rows_of_blobs(), "x.zarr", chunk_rows=500)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""Statistics of mixed columns, whose values may be missing: their ranges and distinct values."""
+"""Passes over mixed columns, whose values may be missing: their ranges and distinct values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,6 @@ class TypedPass(Statistic):
     """Ranges of the columns, some of whose values are missing, and the positions of infinities."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> TypedLook:
-        """Return the state of one block of rows."""
         rows = loop_ready(blocks[0])
         d = rows.shape[1]
         low, high, n_missing = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d, dtype=np.int64)
@@ -46,7 +45,6 @@ class TypedPass(Statistic):
         return TypedLook(low, high, n_missing, n_infinite, first)
 
     def combine(self, left: TypedLook, right: TypedLook) -> TypedLook:
-        """Merge ranges and counts."""
         return TypedLook(
             np.minimum(left.low, right.low),
             np.maximum(left.high, right.high),
@@ -83,12 +81,10 @@ class DistinctPass(Statistic):
     limits: Integers
 
     def chunk(self, start: int, *blocks: AnyArray) -> DistinctValues:
-        """Return the distinct values of a block."""
         rows = blocks[0]
         return self._within([np.unique(column[column == column]).astype(np.float64) for column in rows.T])
 
     def combine(self, left: DistinctValues, right: DistinctValues) -> DistinctValues:
-        """Unite the values of both."""
         joined: list[Floats | None] = []
         for column in range(len(self.limits)):
             a, b = left.of(column), right.of(column)
