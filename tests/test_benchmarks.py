@@ -186,7 +186,7 @@ def run_with(monkeypatch, arguments, **suites):
     told = []
 
     def noting(name):
-        def run(sets=ALL_SETS, n_seeds=3):
+        def run(sets=ALL_SETS, n_seeds=3, cells=None):
             told.append((name, sets, n_seeds))
             yield Table(f"Of {name}", ("a|b", "c"), [("x", np.float64(0.51234))])
 
@@ -196,11 +196,11 @@ def run_with(monkeypatch, arguments, **suites):
     return CliRunner().invoke(main, arguments), told
 
 
-def test_what_is_run_is_kept_on_the_page_of_its_group_with_the_machine(monkeypatch, tmp_path):
+def test_what_is_run_is_kept_on_the_page_of_its_group_with_the_machine_but_no_path_of_it(monkeypatch, tmp_path):
     for name in ("x.png", "honesty-b.png"):
         (tmp_path / name).touch()
     run_with(monkeypatch, ["honesty", "mixed_nulls", "--seeds", "2", "--out", str(tmp_path)])
-    run_with(monkeypatch, ["honesty", "--seeds", "4", "--out", str(tmp_path)])
+    run_with(monkeypatch, ["honesty", "--seeds", "4", "--cells", str(tmp_path / "cells"), "--out", str(tmp_path)])
     kept = json.loads((tmp_path / "null.json").read_text())
     assert [(name, own["sizes"]) for name, own in kept.items()] == [
         ("honesty", "n_seeds 4"),

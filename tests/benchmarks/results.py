@@ -68,7 +68,7 @@ def keep(folder: Path, group: str, suite: str, summary: str, tables: Sequence[Ta
     kept[suite] = {
         "summary": summary,
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "sizes": ", ".join(f"{name} {value}" for name, value in sizes.items()) or "the defaults",
+        "sizes": ", ".join(f"{name} {value}" for name, value in sizes.items() if name != "cells") or "the defaults",
         "machine": ", ".join(f"{name} {value}" for name, value in machine().items()),
         "tables": [asdict(table) for table in tables],
     }
