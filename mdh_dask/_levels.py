@@ -47,6 +47,11 @@ class LevelFeatures(NamedTuple):
         highest, lowest = (reduce(projections, self.starts) for reduce in (np.maximum.reduceat, np.minimum.reduceat))
         return (highest - lowest).max(axis=0)
 
+    @property
+    def of_numbers(self) -> Booleans:
+        """Which features are columns of numbers that no level changes, beside others; shape (n_components,)."""
+        return ~self.positions.any(axis=0) & bool(len(self.starts))
+
     def without(self, rows: AnyArray, scale: Floats) -> list[AnyArray]:
         """Return standardised rows along the directions that single columns hardly change, if there are any.
 
@@ -57,7 +62,7 @@ class LevelFeatures(NamedTuple):
         """
         if not len(self.starts) or len(rows) < 2:
             return []
-        straight = (scale > 0) & ~self.positions.any(axis=0)
+        straight = (scale > 0) & self.of_numbers
         numbers = [rows * straight.astype(rows.dtype)] if straight.any() else []
         whitener, changes = _whitener(rows), self._changes(scale)
         squares, components = np.linalg.eigh(whitener.T @ (changes.T @ changes) @ whitener)

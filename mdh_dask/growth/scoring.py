@@ -171,8 +171,9 @@ def rows_and_scorer(
 ) -> tuple[AnyArray, Scorer]:
     """Return the near rows of a branch, and the scorer of directions by those that choose; both are standardised."""
     # Among features of levels, gaps by chance in the rows that choose are deeper than what the numbers alone show.
-    of_levels = isinstance(standardise.discrete.levels, LevelFeatures)
-    sampled = min(len(scoring if of_levels else rows) / branch.n_rows, 1.0)
+    levels = standardise.discrete.levels
+    of_numbers = isinstance(levels, LevelFeatures) and bool(levels.of_numbers.any())
+    sampled = min(len(scoring if of_numbers else rows) / branch.n_rows, 1.0)
     if not settings.from_origin:  # without some rows, the degrees of others would be wrong
         rows, scoring = near_rows(rows, scoring, least_share(settings.selector.min_rows, branch.n_rows))
     min_rows = settings.selector.least_among(len(scoring) / branch.n_rows)
