@@ -231,8 +231,9 @@ def best_failed(model: Any) -> int:
 def why_not(model: Any, leaf: int) -> str:
     """Return why a leaf was not split."""
     tree, n_rows = model.tree_, int(model.tree_.n_rows[leaf])
-    # Clusters that are very many may be smaller.
-    least = min(rows_of_share(model.min_cluster_size, int(tree.n_rows[0])), int(tree.n_rows[tree.leaves].min()))
+    least = rows_of_share(model.min_cluster_size, int(tree.n_rows[0]))
+    if len(tree.leaves) > 1:  # clusters that are very many may be smaller
+        least = min(least, int(tree.n_rows[tree.leaves].min()))
     n_leaves = int(np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]))
     if n_leaves > 1:
         return f"{n_leaves} leaves were united, as the density of the rows shows no valley between them"

@@ -126,6 +126,7 @@ class TestWhy:
 
     def test_too_few_rows_and_no_valley_at_all_are_told_apart(self, groups):
         assert "fewer than twice min_cluster_size, 80" in PCATree(min_cluster_size=80).fit(groups[:150]).why()
+        assert "fewer than twice min_cluster_size, 201" in PCATree(min_cluster_size=201).fit(groups[:150]).why()
         grid = np.linspace([0.0, 0.0], [1.0, 0.1], 200)
         assert "no valley with 15 rows on both sides was found" in PCATree().fit(grid).why()
 
