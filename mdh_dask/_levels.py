@@ -50,7 +50,7 @@ class LevelFeatures(NamedTuple):
     @property
     def of_numbers(self) -> Booleans:
         """Which features are columns of numbers that no level changes, beside others; shape (n_components,)."""
-        return ~self.positions.any(axis=0) & bool(len(self.starts))
+        return np.asarray(~self.positions.any(axis=0) & bool(len(self.starts)))
 
     def without(self, rows: AnyArray, scale: Floats) -> list[AnyArray]:
         """Return standardised rows along the directions that single columns hardly change, if there are any.
