@@ -135,9 +135,10 @@ def cluster(
 ) -> Plan[DensityModel]:
     """Plan the density tree of rows.
 
-    One pass, which draws a sample; no more if the sample holds all rows. Where clusters are so many that it holds few
-    rows of each, another one draws more. Otherwise a second counts the rows nearest to
-    each landmark, and with many rows those in the balls of every test, on rows that are not in the sample.
+    One pass draws a sample; no more follow if it holds all rows. Where clusters are so many that it holds few rows of
+    each, a second pass draws a larger one. If that does not hold all rows either, the last pass counts the rows nearest
+    to each landmark, and, with many rows and usual clusters, those in the balls of every test that are not in the
+    sample.
 
     shape: shape of the rows that the passes will read.
     check: raises an error if the first pass shows that the rows cannot be clustered.

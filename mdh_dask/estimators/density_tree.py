@@ -260,8 +260,9 @@ class DensityTree(InGroups):
         return {caption: png_of(ax) for caption, ax in drawn.items()}
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
-        n = 1 if n_rows <= rows_in_memory(self.sample_size, n_columns) else 2
-        return self._passes_on_features(n, n)
+        if n_rows <= rows_in_memory(self.sample_size, n_columns):
+            return self._passes_on_features(1, 1)
+        return self._passes_on_features(2, 3)  # three if clusters are so many that a larger sample is drawn
 
     def _task_bytes(self, rows: RowArray) -> int:
         n_columns = rows.shape[1]

@@ -170,7 +170,8 @@ def rows_and_scorer(
     branch: Branch, rows: AnyArray, scoring: AnyArray, settings: GrowthSettings, standardise: Standardiser
 ) -> tuple[AnyArray, Scorer]:
     """Return the near rows of a branch, and the scorer of directions by those that choose; both are standardised."""
-    # Among features of levels, gaps by chance in the rows that choose are deeper than what the numbers alone show.
+    # Along features of levels, gaps by chance are deeper than valleys of the numbers. So the rows that choose compare
+    # valleys by the depth that all rows have at least, though the sample holds all rows.
     levels = standardise.discrete.levels
     of_numbers = isinstance(levels, LevelFeatures) and bool(levels.of_numbers.any())
     sampled = min(len(scoring if of_numbers else rows) / branch.n_rows, 1.0)

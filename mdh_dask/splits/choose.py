@@ -93,10 +93,11 @@ class Decision:
 
 
 def least_among(min_rows: float, share: float, n: float) -> float:
-    """Return the least rows on each side of a split of `n` rows, a random share of those with at least `min_rows`.
+    """Return how many of `n` sample rows each side of a split needs, if all rows need `min_rows` on each side.
 
-    A cluster of just `min_rows` has fewer than its share in half of the samples, so two standard errors fewer are
-    enough. The square root of the number of rows, the default, allows no fewer: gaps before few rows are many.
+    share: share of all rows that the sample holds. A cluster of just `min_rows` has fewer than this share of them in
+        half of the samples, so two standard errors fewer are enough. But the square root of `n` is not undercut where
+        all rows need more, as gaps before few rows are many.
     """
     expected = min_rows * share
     return max(expected - 2 * sqrt(expected * max(1 - share, 0)), min(expected, sqrt(n)))

@@ -61,6 +61,7 @@ def test_a_third_cell_between_two_is_not_counted():
     assert found.cut[0] < 40  # but more than two hundred rows of the third cell are between the two
 
 
+@pytest.mark.slow
 def test_clusters_of_many_cells_are_found_as_usual(monkeypatch):
     rows, _ = clusters(3, 4000, 2, spread=9.0)
     usual = DensityTree(random_state=0).fit(rows)
@@ -68,3 +69,13 @@ def test_clusters_of_many_cells_are_found_as_usual(monkeypatch):
     looked = DensityTree(random_state=0).fit(rows)
     assert (looked.labels_ == usual.labels_).all()
     assert (looked.merges_["evidence"] == usual.merges_["evidence"]).all()
+
+
+@pytest.mark.slow
+def test_a_larger_sample_takes_a_pass_within_the_most_that_are_told(monkeypatch):
+    rows, labels = clusters(30, 9000, 2, spread=100.0)
+    monkeypatch.setattr(plan, "crowd_of", lambda *_: Crowd(6000, 1500))
+    model = DensityTree(random_state=0, sample_size=3000).fit(rows)
+    assert normalized_mutual_information(labels, model.labels_) > 0.95
+    assert model.n_passes_ == 3
+    assert model._passes(*rows.shape) == (2, 3)

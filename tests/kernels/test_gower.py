@@ -386,10 +386,11 @@ class TestNumbers:
     def test_features_of_numbers_differ_as_those_of_two_even_levels(self, table):
         made = GowerFeatures(numbers=True).fit(table[0]).map_
         assert made.columns.tolist() == [0, 1]
-        features = made(made.base.raw_landmarks)[:, -2:].astype(float)
-        apart = np.abs(features[:, None] - features).mean(axis=(0, 1))
+        features = made(made.base.raw_landmarks).astype(float)
+        apart = np.abs(features[:, None, -2:] - features[:, -2:]).mean(axis=(0, 1))
         np.testing.assert_allclose(apart, 0.5 * np.sqrt(1 / 5), rtol=1e-4)
-        assert not made.levels.positions[:, -2:].any()
+        assert np.flatnonzero(made.levels.of_numbers).tolist() == [features.shape[1] - 2, features.shape[1] - 1]
+        assert not GowerFeatures().fit(table[0]).map_.levels.of_numbers.any()
 
     def test_few_values_and_missing_ones_are_no_features_of_their_own_and_new_gaps_are_in_the_middle(self, table):
         rows = table[0].assign(grade=np.arange(900) % 9, gaps=np.where(np.arange(900) % 5, np.arange(900.0), np.nan))
