@@ -13,6 +13,7 @@ from .._levels import NO_LEVELS
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Cache, Plan, is_dask
+from ..density_trees.crowded import MOST_ROWS
 from ..density_trees.model import DensityModel
 from ..density_trees.passes import DOUBLINGS
 from ..density_trees.plan import DensitySettings, cluster
@@ -265,6 +266,7 @@ class DensityTree(InGroups):
         return self._passes_on_features(2, 3)  # three if clusters are so many that a larger sample is drawn
 
     def _task_bytes(self, rows: RowArray) -> int:
-        n_columns = rows.shape[1]
-        sample = rows_in_memory(self.sample_size, n_columns) * rows.dtype.itemsize * n_columns
-        return int(max(sample, self.n_landmarks * (n_columns + 1 + DOUBLINGS) * 8))
+        n_rows, n_columns = rows.shape
+        larger = rows_in_memory(min(MOST_ROWS, n_rows), n_columns)  # where clusters are many
+        sample = max(rows_in_memory(self.sample_size, n_columns), larger) * rows.dtype.itemsize * n_columns
+        return int(max(sample, max(self.n_landmarks, larger // 2) * (n_columns + 1 + DOUBLINGS) * 8))

@@ -79,3 +79,4 @@ def test_a_larger_sample_takes_a_pass_within_the_most_that_are_told(monkeypatch)
     assert normalized_mutual_information(labels, model.labels_) > 0.95
     assert model.n_passes_ == 3
     assert model._passes(*rows.shape) == (2, 3)
+    assert DensityTree(sample_size=3000, n_landmarks=100)._task_bytes(rows) >= rows[:6000].nbytes
