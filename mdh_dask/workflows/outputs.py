@@ -88,6 +88,8 @@ class Outputs:
             require("pyarrow", "parquet")
             check_file_of(path, replace, "labels.parquet")
         else:
+            if kind.form == "labels":
+                _check_ending(path, "a Zarr array or a Parquet file", ".zarr", ".parquet")
             check_place(path, replace, MODEL if kind.form == "model" else ARRAY)
 
     @property
@@ -214,13 +216,13 @@ def check_place(path: str, overwrite: bool, kind: Kind) -> None:
         check_folder(folder.parent)
 
 
-def _check_ending(path: str, what: str, ending: str) -> None:
+def _check_ending(path: str, what: str, *endings: str) -> None:
     """Raise an error if a path or URL is named like a file of another format."""
     name = PurePosixPath(name_of(path))
     if name.suffix.lower() in FILES:
         raise SettingError(
             f"expected the path of {what}; got {path}, the name of a file of another format: name it "
-            f"{name.stem}{ending}"
+            f"{' or '.join(name.stem + ending for ending in endings)}"
         )
 
 

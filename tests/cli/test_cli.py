@@ -205,6 +205,7 @@ ERRORS = {
     "folder of report": (("fit", "../in/x.zarr", "--report", "no/r.html"), 73),
     "report is a folder": (("fit", "../in/x.zarr", "--report", "."), 73),
     "no outputs": (("fit", "../in/x.zarr"), 2),
+    "labels in a CSV file": (("fit", "../in/x.zarr", "--out", "l.csv"), 2),
     "same outputs": (("fit", "../in/x.zarr", "--out", "a", "--model", "./a"), 2),
     "output in output": (("fit", "../in/x.zarr", "--out", "a/l", "--model", "a"), 2),
     "output is input": (("fit", "../in/x.zarr", "--out", "../in/x.zarr", "--overwrite"), 2),
