@@ -58,7 +58,8 @@ def mdh(ctx: click.Context, log_level: str, log_json: bool) -> None:
 def main() -> None:
     """Entry point of ``mdh-dask``."""
     search_rarely()
-    import_later("scipy.stats", "pandas", "xarray")  # scikit-learn and Dask do: half a second
+    # Dask and scikit-learn import them at once: half a second.
+    import_later("scipy.fft", "scipy.fftpack", "scipy.stats", "pandas", "xarray")
     with leaving_at_once():
         mdh(prog_name="mdh-dask", obj=WHOLE_PROCESS)
 
