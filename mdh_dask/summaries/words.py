@@ -12,7 +12,7 @@ from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .._words import full_count, percent
 from ..columns import ColumnTypes
-from ..columns.dates import date_text
+from ..columns.types import date_text
 from .tables import MISSING, UNKNOWN, as_precise, shortened
 
 
@@ -38,7 +38,8 @@ def notes_on(rows: AnyArray, types: ColumnTypes | None = None) -> ColumnNotes:
         for j, column in enumerate(some.T):
             if types is None or types.kinds[j] == "continuous":
                 known = column[np.isfinite(column)]
-                few = 2 < len(np.unique(known)) <= 12 and len(known) > 144  # counts or grades
+                # Counts or grades; the first rows are enough for all others, as a sort takes time.
+                few = len(known) > 144 and len(np.unique(known[:144])) <= 12 and 2 < len(np.unique(known)) <= 12
                 for own, is_so in zip(found, (_is_identifier(known), few, _is_skewed(known))):
                     if is_so:
                         own.append(j)
