@@ -13,7 +13,7 @@ import numpy as np
 from .._numba import jit, part
 from .._typing import Floats, Integers
 from .hashing import jitter_tile
-from .vectors import combine_rows, inner
+from .rows import combine_rows, inner
 
 TILE = 64
 

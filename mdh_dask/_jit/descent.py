@@ -7,8 +7,8 @@ import numpy as np
 
 from .._numba import jit, part
 from .._typing import Floats
+from .rows import add_multiple, combine_rows, inner
 from .valleys import REACH_OF_BINS, kernel_pulls, lowest_valley
-from .vectors import add_multiple, combine_rows, inner
 
 BINS_PER_BANDWIDTH = 10
 """Bins per bandwidth of the grid that brackets the lowest density."""

@@ -10,8 +10,7 @@ import numpy as np
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Statistic
-from .dates import MICROSECONDS, days_of, holds_dates
-from .types import ColumnTypes
+from .types import MICROSECONDS, ColumnTypes, days_of, holds_dates
 
 EXACT_IN_SINGLE = 2**24
 """Larger integers are not all numbers of float32."""

@@ -21,8 +21,7 @@ from .coding import (
     numbers,
     text_of,
 )
-from .dates import first_object, holds_dates
-from .types import KINDS, ColumnTypes
+from .types import KINDS, ColumnTypes, first_object, holds_dates
 
 Asked = Literal["auto"] | Mapping[str, Any]
 """Kinds of columns as the parameter ``column_types`` gives them."""

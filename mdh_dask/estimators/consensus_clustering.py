@@ -24,7 +24,7 @@ from ..plotting.parts import png_of
 from ..splits.dependence import parts_in
 from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
-from .checks import check_first_look
+from .base import InGroups
 from .consensus_members import (
     Member,
     Members,
@@ -41,9 +41,8 @@ from .consensus_members import (
 from .consensus_state import MOST_TREES, ConsensusState, MemberState
 from .density_tree import DensityTree
 from .explaining import best_failed, why_not
-from .in_groups import InGroups
 from .models import form_of
-from .parameters import Interval, StrOptions, documented
+from .parameters import Interval, StrOptions, check_first_look, documented
 from .states import TreeState
 from .tree_estimator import TreeEstimator
 

@@ -21,11 +21,9 @@ from ..growth.passes import rows_in_memory
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
 from ..tree.clusters import Level
-from .checks import check_first_look, rows_of_share
-from .density_merges import cut_cells, table_of, why_merged
-from .density_state import DensityState
-from .in_groups import InGroups
-from .parameters import Interval, StrOptions, documented
+from .base import InGroups
+from .density_state import DensityState, cut_cells, table_of, why_merged
+from .parameters import Interval, StrOptions, check_first_look, documented, rows_of_share
 from .planned import FeatureTransformer
 from .row_values import Absent
 

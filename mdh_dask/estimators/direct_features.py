@@ -13,8 +13,7 @@ from ..chunks import Pass, Plan
 from ..growth.passes import first_read, sample_limit
 from ..growth.scaling import standardiser, to_few_bits
 from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, UnitLengthMap, truncated_svd_map
-from .checks import LARGEST_BEFORE_OVERFLOW, check_first_look
-from .parameters import Interval, documented
+from .parameters import LARGEST_BEFORE_OVERFLOW, Interval, check_first_look, documented
 from .planned import FeatureTransformer
 
 SAMPLED = 10_000

@@ -19,8 +19,7 @@ from ..splits.choose import SplitSelector
 from ..splits.null import Search, shared_search
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.stopping import STOP_RULES, StopRule
-from .checks import checked_proposal, rows_of_share
-from .parameters import Interval, StrOptions
+from .parameters import Interval, StrOptions, checked_proposal, rows_of_share
 from .planned import FeatureTransformer
 from .proposing import OPTIONS, PROPOSERS, SEARCHED, Branch, searching
 from .tree_estimator import TreeEstimator

@@ -19,10 +19,10 @@ from ..metrics.contingency import contingency_table
 from ..summaries.changes import LevelDrift
 from ..summaries.drift import Drift
 from ..summaries.passes import LevelPass, UnseenPass
-from .checks import finite_rows
 from .groups import parts_of_groups, without_groups
 from .missing import complete_rows, rows_to_count
 from .models import optional
+from .parameters import finite_rows
 
 
 def drift(

@@ -12,8 +12,8 @@ from ..splits.dependence import N_PARTS
 from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.words import MOST_COLUMNS, clusters_in_words, named, remedies
 from ..tree.export import cluster_in_words, direction_text
-from .checks import rows_of_share
 from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
+from .parameters import rows_of_share
 from .tables import column_names
 
 MANY_ROWS = 20_000

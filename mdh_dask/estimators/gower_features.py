@@ -17,9 +17,8 @@ from ..kernels.gower import Missing, Shift
 from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
 from ..kernels.numbers import NumbersMap, with_numbers
 from ..kernels.nystrom import NystromMap
-from .checks import categorical_columns, check_typed_look
 from .kernel_pca_features import KernelPCAFeatures
-from .parameters import Interval, StrOptions, documented
+from .parameters import Interval, StrOptions, categorical_columns, check_typed_look, documented
 
 MOST_LEVELS = 1000
 """Most levels of a categorical column in the explicit code."""

@@ -15,7 +15,7 @@ from .._words import full_count
 from ..chunks import Statistic, is_dask, reduce_rows, repeated_rows
 from ..columns.coding import is_missing
 from ..splits.dependence import LEAST_PARTS, N_PARTS
-from .checks import finite_rows
+from .parameters import finite_rows
 from .tables import plain_labels
 
 logger = logging.getLogger(__name__)

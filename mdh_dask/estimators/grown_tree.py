@@ -27,10 +27,10 @@ from ..summaries.words import MOST_COLUMNS, clusters_in_words, notes_on
 from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
-from .checks import check_first_look
 from .drift import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
+from .parameters import check_first_look
 from .states import ROWS_AT_ONCE, TreeState
 from .targets import Target, partial_target, restored_counts
 

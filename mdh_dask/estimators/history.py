@@ -18,8 +18,8 @@ from ..metrics.contingency import Contingency, ContingencyTable
 from ..summaries.evidence import evidence_of
 from ..summaries.history import REMEMBERED, History
 from ..summaries.tables import shortened
-from .checks import rows_of_share
 from .groups import without_groups
+from .parameters import rows_of_share
 from .repeats import some_rows
 from .tables import plain_labels
 

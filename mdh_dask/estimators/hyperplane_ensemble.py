@@ -14,9 +14,8 @@ from ..ensembles.hyperplanes import EnsembleSettings, hyperplane_ensemble
 from ..ensembles.mixture import Criterion, HyperplaneMixture
 from ..splits.stopping import STOP_RULES
 from ..summaries.evidence import table_of_cells
-from .checks import check_first_look
-from .in_groups import InGroups
-from .parameters import Interval, StrOptions, documented
+from .base import InGroups
+from .parameters import Interval, StrOptions, check_first_look, documented
 from .row_values import Absent
 
 MOST_HYPERPLANES = 1024

@@ -16,8 +16,7 @@ from ..chunks import Cache, Plan
 from ..kernels import AFFINITIES, Kernel
 from ..kernels.landmarks import SAMPLE
 from .base import ClusterEstimator
-from .checks import categorical_columns, check_first_look
-from .parameters import Interval, StrOptions, documented
+from .parameters import Interval, StrOptions, categorical_columns, check_first_look, documented
 from .planned import FeatureTransformer
 from .spectral_features import SpectralFeatures
 from .states import CentroidState

@@ -17,8 +17,7 @@ from ..growth.scaling import standardiser
 from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
 from ..valleys.neighbours import distinct
-from .checks import categorical_columns, check_first_look, check_typed_look
-from .parameters import Interval, StrOptions, documented
+from .parameters import Interval, StrOptions, categorical_columns, check_first_look, check_typed_look, documented
 from .planned import FeatureTransformer
 
 _Read = tuple[Kernel, Sample, Floats, Floats]

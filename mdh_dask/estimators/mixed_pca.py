@@ -12,8 +12,7 @@ from ..columns.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..growth.passes import Sample, SamplePass, sample_limit
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
-from .checks import categorical_columns, check_typed_look
-from .parameters import documented
+from .parameters import categorical_columns, check_typed_look, documented
 from .planned import FeatureTransformer
 
 MOST_LEVELS = 1000

@@ -1,12 +1,15 @@
-"""Classes of parameters: the constraints of these, and docstrings, which describe each once, in the base class."""
+"""Parameters: their constraints, checks of those that depend on the rows, and docstrings, which describe each once."""
 
 import inspect
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from math import ceil, sqrt
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
+import numpy as np
 from sklearn.utils._param_validation import (
     Interval,
     InvalidParameterError,
@@ -14,6 +17,15 @@ from sklearn.utils._param_validation import (
     make_constraint,
     validate_parameter_constraints,
 )
+
+from .._typing import Booleans, RowArray
+from .._words import full_count
+from ..chunks import is_dask, select_rows
+from ..columns import ColumnTypes
+from ..columns.passes import TypedLook
+from ..growth.passes import FirstLook
+from ..projections.directions import Proposal, StandardDirections
+from .missing import finite
 
 __all__ = ["Interval", "InvalidParameterError", "StrOptions", "make_constraint", "validate_parameter_constraints"]
 
@@ -95,3 +107,105 @@ def _with_default(entry: str, default: Any) -> str:
     head, *text = entry.split("\n")
     shown = f'"{default}"' if isinstance(default, str) else repr(default)
     return "\n".join([f"{head.split(', default=')[0]}, default={shown}", *text])
+
+
+LARGEST_BEFORE_OVERFLOW = 1e150
+
+SMALLEST_BEFORE_UNDERFLOW = 1e-151
+
+
+def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> None:
+    """Raise an error if the first pass found values that are not finite, too large or small, and name the columns."""
+    if look.n_nan or look.n_infinite:
+        raise ValueError(
+            f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
+            f"row {look.first_bad_row}. Drop these rows or fill in the values first"
+            + (", as missing='drop' and 'mean' do; feature_map='gower' takes NaN." if look.n_nan else ".")
+        )
+    low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
+    sizes = np.maximum(np.abs(low), np.abs(high))
+    j = int(sizes.argmax())
+    if sizes[j] > LARGEST_BEFORE_OVERFLOW:
+        raise ValueError(
+            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in {_column(j, names)}, whose square "
+            "overflows. Scale the column first; if such values stand for missing ones, drop these rows."
+        )
+    vanishing = (high > low) & (sizes < SMALLEST_BEFORE_UNDERFLOW)
+    if vanishing.any():
+        j = int(vanishing.argmax())
+        raise ValueError(
+            f"expected columns that are constant or have values of at least {SMALLEST_BEFORE_UNDERFLOW:g} in size; got "
+            f"at most {sizes[j]:g} in {_column(j, names)}, whose square vanishes. Scale the column first, or drop it."
+        )
+
+
+def _column(j: int, names: Sequence[str] | None) -> str:
+    return f"column {j}" if names is None else f"column {names[j]!r}"
+
+
+def checked_proposal(proposed: Any, n_features: int) -> Proposal:
+    """Return the proposal of a projection, after checking the directions and any thresholds."""
+    if isinstance(proposed, list) and len(proposed) and all(np.ndim(family) == 2 for family in proposed):
+        families = [checked_proposal(np.asarray(family), n_features) for family in proposed]
+        vectors = np.concatenate([one.directions.vectors for one in families])
+        return Proposal(StandardDirections(vectors), family=np.repeat(np.arange(len(families)), [*map(len, families)]))
+    directions, thresholds = proposed if isinstance(proposed, tuple) and len(proposed) == 2 else (proposed, None)
+    directions = np.asarray(directions)
+    if directions.ndim != 2 or directions.shape[1] != n_features or directions.dtype.kind not in "iuf":
+        raise ValueError(
+            f"expected directions of shape (n_directions, {n_features}) from the projection; got an array of shape "
+            f"{directions.shape} and dtype {directions.dtype}. Return one direction in each row."
+        )
+    if not np.isfinite(directions).all():
+        raise ValueError("expected finite directions from the projection; got NaN or infinite entries")
+    if thresholds is None:
+        return Proposal(StandardDirections(directions))
+    thresholds = np.asarray(thresholds, dtype=np.float64)
+    if thresholds.shape != (len(directions),) or not np.isfinite(thresholds).all():
+        raise ValueError(
+            f"expected {len(directions)} finite thresholds from the projection, one for each direction; got an array "
+            f"of shape {thresholds.shape}" + (" with NaN or infinity" if thresholds.shape == (len(directions),) else "")
+        )
+    return Proposal(StandardDirections(directions), thresholds)
+
+
+def rows_of_share(size: float | None, n_rows: int) -> int:
+    """Return a number of rows from a count, a share of all rows, or None for the square root of their number."""
+    if size is None:
+        return ceil(sqrt(n_rows))
+    return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)
+
+
+def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:
+    """Return rows after `check_finite`, which Dask does when it computes them."""
+    if is_dask(rows):
+        return select_rows(partial(finite, missing), rows, rows.chunks[0])
+    return finite(missing, rows)
+
+
+def categorical_columns(columns: ColumnTypes | None, n_columns: int) -> Booleans:
+    """Return which columns are categorical: none of numbers."""
+    if columns is None:
+        return np.zeros(n_columns, dtype=bool)
+    if columns.n_columns != n_columns:
+        raise ValueError(f"expected the types of {n_columns} columns, got those of {columns.n_columns}")
+    return columns.mask("categorical")
+
+
+def check_typed_look(look: TypedLook) -> None:
+    """Raise an error if the first pass over mixed columns found infinite or too large values."""
+    if look.n_infinite:
+        raise ValueError(
+            f"expected finite or missing (NaN) values; got {full_count(look.n_infinite, 'infinite (inf) value')}, the "
+            f"first in row {look.first_infinite}. Drop these rows or make the values missing first."
+        )
+    sizes = np.maximum(np.abs(look.low), np.abs(look.high))
+    sizes[look.low > look.high] = 0.0
+    if (sizes > LARGEST_BEFORE_OVERFLOW).any():
+        j = int(sizes.argmax())
+        raise ValueError(
+            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in column {j}. Scale the column "
+            "first, or make such values missing."
+        )
+    if (look.low > look.high).all():
+        raise ValueError("expected values in at least one column; got missing values only")

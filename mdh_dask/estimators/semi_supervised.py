@@ -19,10 +19,9 @@ from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import GAMMAS, MARGIN, MDHResult, labelled_hyperplane
 from ..splits.rules import SplitRule
 from ..tree.structure import Tree
-from .checks import check_first_look
 from .hyperplane import MinimumDensityHyperplane
 from .models import part
-from .parameters import Interval, StrOptions, documented
+from .parameters import Interval, StrOptions, check_first_look, documented
 from .tables import plain_labels, with_values
 from .targets import encoded
 

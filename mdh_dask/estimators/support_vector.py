@@ -16,9 +16,8 @@ from ..support_vectors.components import ADJACENCY, LARGEST_COMPLETE, UNCLASSIFI
 from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
-from .checks import check_first_look, rows_of_share
-from .in_groups import InGroups
-from .parameters import Interval, StrOptions, documented
+from .base import InGroups
+from .parameters import Interval, StrOptions, check_first_look, documented, rows_of_share
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""

@@ -10,9 +10,9 @@ from .._typing import RowArray
 from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, Found, TypedRows, array_of_table, dtype_of, is_categorical, is_single, kind_of
-from ..columns.dates import holds_dates
 from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
 from ..columns.lists import may_hold_lists, with_lists
+from ..columns.types import holds_dates
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from ..chunks import merge_chunks, reduce_rows, run
 from ..growth.leading import leading_directions
 from ..summaries.passes import NearestRows
 from ..tree.clusters import Level
-from .checks import check_first_look, rows_of_share
 from .editing import cut, extract, with_tree
 from .explaining import why_clusters
 from .grown_tree import GrownTree
 from .missing import complete_rows
+from .parameters import check_first_look, rows_of_share
 from .targets import encoded
 from .updating import partial_fit, regrow
 

@@ -20,10 +20,10 @@ from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
 from ..summaries.changes import weighted
 from ..tree.structure import Tree
-from .checks import check_first_look
 from .drift import level_plans
 from .history import follow, follow_update
 from .missing import complete_rows, rows_to_count
+from .parameters import check_first_look
 
 if TYPE_CHECKING:
     from .tree_estimator import TreeEstimator

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._eigenvectors import POSITIVE, normalised
+from .._blas import POSITIVE, normalised
 from .._typing import Floats
 from ..density.kde import valley_evidence
 from ..kernels.spectral import by_alignment

@@ -16,11 +16,10 @@ from .._locations import all_redacted
 from .._process import needed
 from .._typing import AnyArray
 from ..chunks import Statistic, reduce_rows
-from .locks import locked
 from .nodes import copy_objects, find_node, keys_of, remove_node
 from .paths import local_path
 from .repositories import ABOUT, Revision, open_repository
-from .staging import remove_array
+from .staging import locked, remove_array
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from .._locations import has_query, hiding_credentials, name_of, without_query
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, is_single
 from ..columns.coding import kind_of as kind_of_values
-from ..columns.dates import holds_dates
+from ..columns.types import holds_dates
 from .csv import csv_texts, csv_types, is_csv, open_csv
 from .nodes import find_node
 from .npy import open_npy

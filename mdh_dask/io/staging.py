@@ -1,4 +1,4 @@
-"""Outputs at paths and URLs: none appears before it is complete, and only what may be replaced is."""
+"""Outputs at paths and URLs: none appears before it is complete, only what may be replaced is, and locks on files."""
 
 import ctypes
 import errno
@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -246,3 +246,44 @@ def refuse_input(path: str | os.PathLike[str], inputs: Iterable[zarr.Array]) -> 
     for source in inputs:
         if overlaps(path, source):
             raise ValueError(f"{path} holds an input of the array that is to be written there; choose another path")
+
+
+try:
+    import fcntl
+except ImportError:  # on Windows only the number of a job's attempt separates runs
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def locked(file: Path, what: str, *, keep: bool = False, wait: bool = False) -> Iterator[None]:
+    """Create and lock a file, and remove it at the end unless `keep`; without `wait`, a lock is a BlockingIOError."""
+    stream = _acquire(file, what, wait)
+    try:
+        yield
+    finally:
+        if not keep:
+            file.unlink(missing_ok=True)
+        os.close(stream)
+
+
+def _acquire(file: Path, what: str, wait: bool) -> int:
+    while True:
+        stream = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if fcntl is None or _is_still(file, stream):
+                return stream
+        except BlockingIOError:
+            os.close(stream)
+            raise BlockingIOError(f"{what} is being worked on by another run: wait until it has ended") from None
+        except BaseException:
+            os.close(stream)
+            raise
+        os.close(stream)  # the former holder has just removed the file
+
+
+def _is_still(file: Path, stream: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.stat(file), os.fstat(stream))
+    return False

@@ -12,8 +12,8 @@ from .._locations import HIDDEN
 from .._words import full_count
 from ..chunks import holds_compact
 from ..clusters.kinds import CLUSTERS
-from ..io.journal import FolderJournal
-from ..io.locks import locked
+from ..io.codec import FolderJournal
+from ..io.staging import locked
 from ..workflows.facts import Estimate, format_bytes, is_known
 from ..workflows.outputs import check_folder, check_writable
 from .inputs import Input

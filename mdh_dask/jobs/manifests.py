@@ -13,12 +13,12 @@ from .._typing import Integers
 from .._words import full_count
 from ..estimators.groups import compared
 from ..images import Image
-from ..io.journal import Pass
+from ..io.codec import Pass
 from ..io.staging import write_file
 from ..report import SceneTable, Sizes, write_report
 from ..workflows.facts import numbers_of, versions
 from .job import Job
-from .ledger import Ledger
+from .night_scenes import Ledger
 from .notify import OF_MANIFEST
 from .outputs import JobOutputs, checksum_of
 from .state import FORMAT, Work, now, wanted_of

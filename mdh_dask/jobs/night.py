@@ -27,15 +27,14 @@ from ..images.scenes import rows_of
 from ..images.tiles import parts_by_tiles
 from ..images.validity import NoDataError
 from ..io import codec
-from ..io.journal import FolderJournal
+from ..io.codec import FolderJournal
 from ..summaries.drift import novelty_of
 from ..workflows.facts import Estimate, telling_of_memory
 from ..workflows.pixels import describe, labelled, sizes_of
 from ..workflows.scenes import fit_scenes
 from ._run import Run
-from .ledger import LEDGER, Ledger
 from .manifests import crs_of, moved, write_night
-from .night_scenes import Damaged, NightImages, checked_outputs, new_scenes
+from .night_scenes import LEDGER, Damaged, Ledger, NightImages, checked_outputs, new_scenes
 from .outputs import JobOutputs, checksum_of
 from .state import FINISHED, PASSES, code_digest, now, wanted_of
 

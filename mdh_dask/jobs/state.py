@@ -1,6 +1,6 @@
 """The work folder of a job, with its description, progress and attempts, of which only the latest may publish.
 
-The operating system's lock on a file, `mdh_dask.io.locks`, ends with the process that holds it. Some network file
+The operating system's lock on a file, `mdh_dask.io.staging`, ends with the process that holds it. Some network file
 systems do not share it with other hosts; there the number of the attempt in the file identifies the latest attempt.
 Nothing guards the moment between this check and the renaming that follows.
 """

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from .._blas import one_blas_thread
-from .._eigenvectors import signs_of
+from .._blas import one_blas_thread, signs_of
 from .._jit.rows import few_at_once
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import eigh
 
-from .._blas import one_blas_thread
-from .._eigenvectors import signs_of
+from .._blas import one_blas_thread, signs_of
 from .._typing import Floats, Integers
 from .base import Kernel
 from .nystrom import NystromMap

@@ -7,9 +7,8 @@ import numpy as np
 import scipy
 from scipy.linalg import eigh
 
-from .._blas import one_blas_thread
+from .._blas import one_blas_thread, signs_of
 from .._cached import cached_property
-from .._eigenvectors import signs_of
 from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Floats

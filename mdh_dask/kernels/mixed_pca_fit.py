@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._blas import one_blas_thread
-from .._eigenvectors import signs_of
+from .._blas import one_blas_thread, signs_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._blas import one_blas_thread
-from .._eigenvectors import POSITIVE, Normalised, normalised, signs_of
-from .._jit.vectors import align_columns
+from .._blas import POSITIVE, Normalised, normalised, one_blas_thread, signs_of
+from .._jit.rows import align_columns
 from .._random import any_rows
 from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers

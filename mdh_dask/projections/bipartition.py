@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 from scipy.linalg import eigh
 
-from .._eigenvectors import degrees_of
+from .._blas import degrees_of
 from .._jit.affinities import affinity_sums, cut_slopes, least_cut
 from .._typing import AnyArray, Booleans, Floats
 from .pca import centred_rows, scaled_components

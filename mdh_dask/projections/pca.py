@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 
-from .._jit.vectors import diagonalise
+from .._jit.rows import diagonalise
 from .._random import generator
 from .._typing import AnyArray, Floats
 

@@ -7,8 +7,7 @@ import numpy as np
 from .._typing import Floats
 from .._words import percent
 from ..summaries.profiles import Profiles
-from .entries import Entry
-from .sides import difference_in_words
+from .entries import Entry, difference_in_words
 
 TOP_FEATURES = 6
 """Number of features shown for a cluster: those in which it differs most."""

@@ -9,7 +9,7 @@ import numpy as np
 from .._cached import cached_property
 from .._typing import AnyArray, Floats, Integers
 from ..columns import ColumnTypes
-from ..columns.dates import date_text
+from ..columns.types import date_text
 from .moments import Moments
 from .tables import MISSING, UNKNOWN, Table, as_precise, bracketed, shortened, text_table
 

@@ -25,9 +25,16 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products
-from mdh_dask._jit.rows import certainly_distinct, column_moments, count_beyond, project_sparse
+from mdh_dask._jit.rows import (
+    add_multiple,
+    certainly_distinct,
+    column_moments,
+    combine_rows,
+    count_beyond,
+    inner,
+    project_sparse,
+)
 from mdh_dask._jit.sums import add_to_labels
-from mdh_dask._jit.vectors import add_multiple, combine_rows, inner
 from mdh_dask._sparse import sparse_rows
 from mdh_dask.density.histograms import no_extremes
 from mdh_dask.tree.routing import leaves_of

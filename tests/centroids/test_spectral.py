@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 from strategies import seeds
 
 from mdh_dask import RandomProjectionTree, SpectralClustering, SpectralFeatures
-from mdh_dask._jit.vectors import align_columns
+from mdh_dask._jit.rows import align_columns
 from mdh_dask.io import codec
 from mdh_dask.kernels import RBF, LocalScaling, nystrom_map
 from mdh_dask.kernels.spectral import TURNS, AffinitySums, alignments, by_alignment, spectral_map

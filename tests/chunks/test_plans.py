@@ -11,7 +11,7 @@ from mdh_dask._journal import keeping
 from mdh_dask.chunks import Pass, Statistic, Together, run, run_together, together
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.growth.sweeps import BranchPass
-from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.codec import FolderJournal
 from mdh_dask.simulate import gaussian_mixture
 
 

@@ -21,7 +21,7 @@ from mdh_dask import (
 )
 from mdh_dask._journal import keeping
 from mdh_dask.estimators import consensus_members
-from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.codec import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 

@@ -12,7 +12,7 @@ import zarr
 
 import mdh_dask
 from mdh_dask import PDDP, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
-from mdh_dask.estimators.checks import rows_of_share
+from mdh_dask.estimators.parameters import rows_of_share
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.simulate import gaussian_mixture
 

@@ -18,8 +18,7 @@ from mdh_dask._storable import checked_value, stored_name
 from mdh_dask.chunks import Pass
 from mdh_dask.cli import mdh
 from mdh_dask.estimators.base import ClusterEstimator
-from mdh_dask.estimators.checks import check_first_look
-from mdh_dask.estimators.parameters import Interval, StrOptions
+from mdh_dask.estimators.parameters import Interval, StrOptions, check_first_look
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.growth.passes import FirstPass, sample_limit
 from mdh_dask.io import write_rows

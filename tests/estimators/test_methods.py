@@ -23,8 +23,8 @@ from mdh_dask import (
     PCATree,
     load_model,
 )
-from mdh_dask.estimators.checks import rows_of_share
 from mdh_dask.estimators.divisive_tree import DivisiveTree
+from mdh_dask.estimators.parameters import rows_of_share
 from mdh_dask.estimators.registry import all_estimators, estimators
 from mdh_dask.projections import FROM_ORIGIN, PROJECTIONS
 from mdh_dask.simulate import gaussian_mixture

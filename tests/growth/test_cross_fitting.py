@@ -12,7 +12,7 @@ from scipy.stats import binom
 from sklearn.datasets import load_wine
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, RandomProjectionTree
-from mdh_dask.estimators.checks import checked_proposal
+from mdh_dask.estimators.parameters import checked_proposal
 from mdh_dask.growth import examine
 from mdh_dask.growth.cross_fitting import (
     FEW_ROWS,

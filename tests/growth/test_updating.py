@@ -19,7 +19,7 @@ from mdh_dask._journal import keeping
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.trees import branches_of, tree_of
-from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.codec import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, contingency_table
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.thresholds import THRESHOLD_RULES

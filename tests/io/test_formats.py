@@ -11,7 +11,7 @@ import pytest
 from mdh_dask import __version__, load_model
 from mdh_dask._journal import keeping
 from mdh_dask.io import codec
-from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.codec import FolderJournal
 from mdh_dask.jobs.state import FINISHED, Work
 from tests.fixtures.make import job_estimator, job_rows, models, rows_for
 

@@ -32,7 +32,7 @@ from mdh_dask._storable import STORABLE, storable
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.io import codec
-from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.codec import FolderJournal
 
 # --- The codec ---
 

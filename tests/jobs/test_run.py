@@ -18,7 +18,7 @@ from helpers import at_night, job_text
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits, mdh
 from mdh_dask.io import open_rows, verify_rows, write_rows
-from mdh_dask.io.locks import locked
+from mdh_dask.io.staging import locked
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
 from mdh_dask.jobs.state import Fence
@@ -343,7 +343,7 @@ def test_two_runs_of_a_job_exclude_each_other(here):
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", at_night(["FolderJournal", "manifest_of", "write_json", "Fence.claim"], 2))
 def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here, undisturbed, monkeypatch):
-    monkeypatch.setattr("mdh_dask.io.locks.fcntl", None)
+    monkeypatch.setattr("mdh_dask.io.staging.fcntl", None)
     module, name = (Fence, "claim") if moment == "Fence.claim" else (sys.modules["mdh_dask.jobs._run"], moment)
     original, entered = getattr(module, name), []
 

@@ -29,8 +29,7 @@ from mdh_dask.images.stac import SceneFile
 from mdh_dask.jobs import check, run
 from mdh_dask.jobs import night as night_module
 from mdh_dask.jobs.inputs import ScenesInput
-from mdh_dask.jobs.ledger import Ledger
-from mdh_dask.jobs.night_scenes import Damaged
+from mdh_dask.jobs.night_scenes import Damaged, Ledger
 from mdh_dask.workflows import predict, segment
 from mdh_dask.workflows.pixels import PixelOptions
 from mdh_dask.workflows.reading import Reading

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from mdh_dask.io import open_rows, write_rows
-from mdh_dask.io.locks import locked
-from mdh_dask.io.staging import exchange
+from mdh_dask.io.staging import exchange, locked
 from mdh_dask.jobs.staging import Staged, StagedUrl
 from mdh_dask.jobs.state import Fence, new_attempt
 

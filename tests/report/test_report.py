@@ -15,11 +15,10 @@ from mdh_dask._words import depth_text
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
 from mdh_dask.report.differences import ENDED, river_of
-from mdh_dask.report.entries import MAX_NESTING, entries_of, map_of
+from mdh_dask.report.entries import MAX_NESTING, apart, entries_of, map_of, sides_of
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
 from mdh_dask.report.scatter import scatter_of
-from mdh_dask.report.sides import apart, sides_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.history import History
 from mdh_dask.summaries.moments import MomentPass

@@ -18,7 +18,7 @@ from mdh_dask import RandomProjectionTree, cluster_profiles
 from mdh_dask._jit.sums import BASE, N_SLICES, add_slices, largest_deviations
 from mdh_dask._journal import keeping
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.io.journal import FolderJournal
+from mdh_dask.io.codec import FolderJournal
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
 
