@@ -60,7 +60,6 @@ class SparseRows(CompactRows):
         return int(self.csr.data.nbytes + self.csr.indices.nbytes + self.csr.indptr.nbytes)
 
     def __getitem__(self, which: Any) -> "SparseRows":
-        """Return some of the rows, of all columns or of a slice of them."""
         rows, *columns = which if isinstance(which, tuple) else (which,)
         some = self.csr[rows]
         return SparseRows(some if not columns or columns[0] == slice(None) else some[:, columns[0]])
@@ -73,7 +72,6 @@ class SparseRows(CompactRows):
         return SparseRows(self.csr.astype(dtype))
 
     def plain(self, sparse: bool) -> "AnyArray | SparseRows":
-        """Return these rows, or a NumPy array of them."""
         return self if sparse else self.dense()
 
     def dense(self) -> AnyArray:

@@ -206,7 +206,6 @@ class LabelVotes(VotePass):
     """The votes of row-aligned arrays of labels."""
 
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
-        """Return the blocks, which are labels."""
         return blocks
 
 

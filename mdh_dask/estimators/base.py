@@ -200,7 +200,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
         return self.history_.ids
 
     def _adopt(self, state: Any) -> None:
-        """Set a fitted or loaded state."""
         self._state = state
 
     def _finish(self, rows: RowArray, X: Any) -> None:

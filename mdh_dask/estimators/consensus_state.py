@@ -63,7 +63,6 @@ class ConsensusState(State):
 
     @property
     def n_clusters(self) -> int:
-        """Return the number of clusters."""
         return self.n_voted
 
     @property
@@ -73,7 +72,6 @@ class ConsensusState(State):
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
         return self.trees[0].n_features
 
     @property

@@ -27,17 +27,14 @@ class DensityState(MappedState, ComparedState):
 
     @property
     def n_clusters(self) -> int:
-        """Return the number of clusters."""
         return self.model.n_clusters
 
     @property
     def n_columns(self) -> int:
-        """Return the number of features, or of columns without a map."""
         return self.model.n_features
 
     @property
     def sizes(self) -> Integers:
-        """Return the number of rows in every cluster."""
         return self.model.sizes
 
     def labels(self, rows: AnyArray) -> Integers:

@@ -156,16 +156,13 @@ class QuadraticMap(FeatureMap):
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns."""
         return len(self.centre)
 
     @property
     def n_components(self) -> int:
-        """Return the number of features."""
         return len(self.factor)
 
     def __call__(self, rows: AnyArray) -> Floats:
-        """Return the features of a block of rows, shape (n_rows, n_components), float32."""
         return (products((rows - self.centre) * self.scale) * self.factor).astype(np.float32)
 
     def check(self) -> None:

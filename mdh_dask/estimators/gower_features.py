@@ -151,7 +151,6 @@ class GowerFeatures(KernelPCAFeatures):
             raise ValueError(f"expected method='nystrom' with numbers=True; got {self.method!r}")
 
     def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
-        """Return the map of some landmarks."""
         made = nystrom_map(landmarks, kernel, centre, scale, variance=self.variance, n_components=self.n_components)
         return with_numbers(made) if self.numbers else made
 

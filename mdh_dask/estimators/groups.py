@@ -51,7 +51,6 @@ class CountGroups(Statistic):
     """The sizes of all groups."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> GroupSizes:
-        """Return the groups of a block."""
         return GroupSizes(*np.unique(names_of(blocks[0], start), return_counts=True))
 
     def combine(self, left: GroupSizes, right: GroupSizes) -> GroupSizes:

@@ -32,7 +32,6 @@ class MappedState(State):
 
     @property
     def n_features(self) -> int:
-        """Return the number of columns that rows must have."""
         return self.n_columns if self.feature_map is None else self.feature_map.n_features
 
     @property
@@ -69,12 +68,10 @@ class TreeState(MappedState, ComparedState):
 
     @property
     def n_columns(self) -> int:
-        """Return the number of features, or of columns without a map."""
         return self.tree.n_features
 
     @property
     def sizes(self) -> Integers:
-        """Return the number of rows in every cluster."""
         return self.tree.cluster_rows
 
     def labels(self, rows: AnyArray) -> Integers:
@@ -87,7 +84,6 @@ class TreeState(MappedState, ComparedState):
 
     @property
     def compared(self) -> Tree:
-        """The tree."""
         return self.tree
 
     def recount(self) -> Plan[Tree]:
@@ -153,17 +149,14 @@ class CentroidState(MappedState):
 
     @property
     def n_clusters(self) -> int:
-        """Return the number of clusters."""
         return len(self.centroids)
 
     @property
     def n_columns(self) -> int:
-        """Return the number of features, or of columns without a map."""
         return len(self.centre)
 
     @property
     def sizes(self) -> Integers:
-        """Return the number of rows in every cluster."""
         return self.counts
 
     def labels(self, rows: AnyArray) -> Integers:

@@ -74,7 +74,6 @@ class ScaledView(AxesView):
 
     @property
     def dtype(self) -> np.dtype:
-        """Return the dtype of values."""
         return np.dtype(np.float32)
 
     def _read(self, block: Block, n_bands: int) -> AnyArray:

@@ -226,7 +226,6 @@ class WriteRegions(Statistic):
     journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> None:
-        """Write the blocks with these numbers."""
         for i in map(int, blocks[0]):
             block = self.grid.block(i)
             _, found, n = components_of(self.grid.array, block)

@@ -138,7 +138,6 @@ class ValidOnLines(Statistic):
     order: PixelOrder
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
-        """Count the lines of a block."""
         y, _ = self.order.block_of(start, len(blocks[0]))
         return blocks[0].reshape(y.stop - y.start, -1).sum(axis=1, dtype=np.int32)
 

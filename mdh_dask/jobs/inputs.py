@@ -71,7 +71,6 @@ class RowsInput(Input):
 
     @property
     def rows(self) -> da.Array:
-        """Return the rows."""
         return self.table.rows
 
     def describe(self) -> str:
@@ -84,7 +83,6 @@ class RowsInput(Input):
         return int(outputs.labels is not None or outputs.report is not None) + (self.previous is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
-        """Return the estimate of a fit."""
         need = estimate(self.rows, estimator, labels=bool(outputs.labels or outputs.report))
         return replace(need, held_bytes=held_bytes(self.path))
 
@@ -110,7 +108,6 @@ class ImageInput(Input):
 
     @property
     def array(self) -> Any:
-        """Return the image."""
         return self.image
 
     def describe(self) -> str:
@@ -228,7 +225,6 @@ class ScenesInput(Input):
 
     @property
     def rows(self) -> da.Array:
-        """Return a row for each pixel of all scenes, with data or not."""
         return rows_of(self.all_images.values(), columns_of(self.options), counted=False)
 
     def describe(self) -> str:

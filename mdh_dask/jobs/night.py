@@ -88,7 +88,6 @@ class ScheduledRun(Run):
         return False
 
     def begin(self, about: dict[str, Any], anew: bool) -> None:
-        """Record a new attempt; if the job begins anew, remove the earlier work."""
         if anew:
             self.ledger.write()  # first, so that a kill does not leave the old ledger with a job that has begun anew
         super().begin(about, anew)

@@ -151,7 +151,6 @@ class PixelCount(Statistic):
     """The number of pixels, for which all are read."""
 
     def chunk(self, start: int, *blocks: Any) -> int:
-        """Count the pixels of a block."""
         return len(blocks[0])
 
 

@@ -36,7 +36,6 @@ class JobOutputs(Outputs):
     """Stored paths of outputs that the job has made itself, which may be replaced."""
 
     def may_replace(self, path: str) -> bool:
-        """Return whether an output may replace what exists at its path or URL."""
         return self.overwrite or stored(path) in self.own
 
     def replaceable(self) -> list[str]:

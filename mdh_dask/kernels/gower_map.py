@@ -194,7 +194,6 @@ class GowerMap(GowerCode, FeatureMap):
         return float(self.spectrum.sum())
 
     def __call__(self, rows: AnyArray) -> Floats:
-        """Return the features of a block of rows, shape (n, n_components), float32."""
         scaled = self.scale[:, None] * self.projection
         return project_blocks(rows, self.fill, scaled, -self.centre @ self.projection)
 

@@ -56,7 +56,6 @@ class NumbersMap(BasedMap):
         return levels._replace(positions=np.hstack([levels.positions, straight]))
 
     def __call__(self, rows: AnyArray) -> Floats:
-        """Return the features of a block of rows, shape (n, n_components), float32."""
         numbers = (rows[:, self.columns].astype(np.float64) - self.middle) * self.factors
         return np.hstack([self.base(rows), np.nan_to_num(numbers, nan=0.0).astype(np.float32)])
 

@@ -126,7 +126,6 @@ class NystromMap(FeatureMap):
 
     @property
     def levels(self) -> LevelFeatures | None:
-        """Return where the levels of single columns lie among the features, or None for columns of numbers."""
         return self.kernel.levels(self.landmarks, self.projection)
 
     @property

@@ -144,7 +144,6 @@ class Contours(State):
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters, not counting -1."""
         return int(self.point_labels.max(initial=-1)) + 1
 
     @property

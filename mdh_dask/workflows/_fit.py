@@ -46,7 +46,6 @@ class RowsPerLabel(Statistic):
     lowest: int = 0
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
-        """Count the labels of a block."""
         return np.bincount(blocks[0] - self.lowest, minlength=self.n_labels)
 
 
