@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats, Integers
 from ..chunks import merge_chunks, reduce_rows, run
-from ..growth.leading import leading_directions
+from ..growth.refine import leading_directions
 from ..summaries.passes import NearestRows
 from ..tree.clusters import Level
 from .editing import cut, extract, with_tree
