@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from mdh_dask._cached import cached_property
+from mdh_dask._typing import cached_property
 
 FORK = textwrap.dedent(
     """

@@ -1,4 +1,4 @@
-"""Plugins of workers, which leave errors and interrupts to the command, hide credentials and keep few profiles."""
+"""Plugins of workers, which leave errors and interrupts to the command, and pages of schedulers."""
 
 import logging
 import signal
@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+import dask
 from distributed import WorkerPlugin
 
 from .._locations import redacted
@@ -80,3 +81,16 @@ class FewProfiles(WorkerPlugin):
         """Shorten what a worker keeps."""
         worker.profile_history = deque(worker.profile_history, PROFILES)
         worker.profile_keys_history = deque(worker.profile_keys_history, PROFILES)
+
+
+def dask_setup(scheduler: Any) -> None:
+    """Serve ``/metrics`` and ``/health`` on ``mdh-dask.metrics-port``; Dask calls this by its name.
+
+    The port for HTTP of a scheduler also takes orders, such as to retire workers, by which the operator of Kubernetes
+    scales. Who may read metrics should not give them. Schedulers of pods load this module at their start.
+    """
+    from distributed.http.utils import get_handlers
+    from tornado.web import Application
+
+    pages = ["distributed.http.scheduler.prometheus", "distributed.http.health"]
+    Application(get_handlers(scheduler, pages)).listen(dask.config.get("mdh-dask.metrics-port"))

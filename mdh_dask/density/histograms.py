@@ -5,8 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._cached import cached_property
-from .._typing import AnyArray, Booleans, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers, cached_property
 from .kde import Bandwidth, doubt_of, kernel_density, kernel_height, lower_ratio, relative_depth, spread_of_counts
 
 SLACK = 1e-6

@@ -7,9 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from .._cached import cached_property
 from .._state import ComparedState, FeatureMap, State, checked_array
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats, Integers, cached_property
 from ..centroids.passes import N_FAR, CentroidMargins, centroid_margins, far_shares, nearest_centroids
 from ..chunks import Plan
 from ..growth.trees import recount

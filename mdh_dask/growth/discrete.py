@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._cached import cached_property
 from .._jit.hashing import NO_JITTER, Jitter, hash_again, jitter_rows
 from .._levels import LevelFeatures, TwoValued, two_valued
 from .._random import normal_of
 from .._storable import storable
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
 from .passes import Sample
 

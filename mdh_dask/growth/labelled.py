@@ -5,11 +5,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from .._cached import cached_property
 from .._jit.hashing import hash_rows
 from .._jit.rows import few_at_once
 from .._storable import storable
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats, Integers, cached_property
 from ..chunks import Statistic
 from ..density.histograms import Extents
 from ..tree.structure import Tree

@@ -7,9 +7,9 @@ from typing import Any
 
 import dask.array as da
 
-from .._cached import cached_property
 from .._errors import ContentsError
 from .._locations import redacted
+from .._typing import cached_property
 from .._words import full_count
 from ..chunks import holds_compact
 from ..estimators.models import load_model

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._cached import cached_property
 from .._errors import SettingError
 from .._fields import JobError, paths_of
 from .._state import ComparedState
+from .._typing import cached_property
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
 from ..io.repositories import fingerprint, pinned, revision_of

@@ -8,10 +8,9 @@ import scipy
 from scipy.linalg import eigh
 
 from .._blas import one_blas_thread, signs_of
-from .._cached import cached_property
 from .._levels import LevelFeatures
 from .._state import checked_array
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, cached_property
 from .base import Kernel
 from .gower import Gower
 from .landmarks import dimension

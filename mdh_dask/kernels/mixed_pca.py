@@ -6,10 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._cached import cached_property
 from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
-from .._typing import AnyArray, Booleans, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers, cached_property
 from .levels import check_levels
 from .nystrom import HEIGHT
 

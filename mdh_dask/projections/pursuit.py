@@ -6,10 +6,9 @@ from typing import Self
 
 import numpy as np
 
-from .._cached import cached_property
 from .._jit.descent import BINS_PER_BANDWIDTH, MAX_BINS, descend, start_descent
 from .._jit.valleys import REACH_OF_BINS, Penalty, bin_linearly, kernel_sums
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, cached_property
 from ..density.kde import BANDWIDTHS, Bandwidth, kernel_density, kernel_height, relative_depth
 from .pca import centred_rows, scaled_components
 from .starts import Start

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from .._cached import cached_property
 from .._jit.valleys import kernel_pulls, kernel_sums
 from .._random import any_rows
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, cached_property
 from ..density.kde import BANDWIDTHS, kernel_height
 from .pca import centred_rows, scaled_components
 from .pursuit import MDHResult, depth_at

@@ -21,8 +21,7 @@ from ..tree.structure import Tree
 from .differences import differences_of, river_of
 from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, clusters_of, clusters_of_tree, entries_of, map_of, sides_of
 from .pictures import SceneTable, Segments, Sizes, all_embedded, embedded_segments, spectrum_of
-from .profiles import overview_of
-from .scatter import scatter_of
+from .profiles import overview_of, scatter_of
 
 
 def with_depths_of(tree: Tree, drift: Drift) -> Tree:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from .._cached import cached_property
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats, Integers, cached_property
 from .._words import full_count
 from ..density.kde import kernel_density, kernel_height
 from .tables import MISSING, UNKNOWN, bracketed, shortened

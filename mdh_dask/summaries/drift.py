@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._cached import cached_property
-from .._typing import Floats
+from .._typing import Floats, cached_property
 from .._words import listed
 from ..tree.export import columns_of
 from ..tree.structure import NodeDensity, Tree

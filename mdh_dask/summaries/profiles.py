@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._cached import cached_property
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats, Integers, cached_property
 from ..columns import ColumnTypes
 from ..columns.types import date_text
 from .moments import Moments

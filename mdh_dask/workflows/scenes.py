@@ -13,8 +13,7 @@ from .._words import full_count
 from ..chunks import announced
 from ..clusters.current import cluster_for
 from ..images import Image, PixelColumns
-from ..images.bands import with_bands
-from ..images.data_arrays import image_of, labels_like
+from ..images.bands import image_of, labels_like, with_bands
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError

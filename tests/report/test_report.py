@@ -18,7 +18,7 @@ from mdh_dask.report.differences import ENDED, river_of
 from mdh_dask.report.entries import MAX_NESTING, apart, entries_of, map_of, sides_of
 from mdh_dask.report.page import MAX_LIT
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
-from mdh_dask.report.scatter import scatter_of
+from mdh_dask.report.profiles import scatter_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.history import History
 from mdh_dask.summaries.moments import MomentPass
