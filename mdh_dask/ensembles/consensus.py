@@ -141,8 +141,21 @@ def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matchin
     return matching
 
 
+class Elected:
+    """Base of what labels rows by votes for clusters, of which the largest is the first."""
+
+    def labels(self, votes: AnyArray) -> Integers:
+        """Return the cluster with the most votes, shape (n_rows,), int32; the largest one among several."""
+        return votes.argmax(axis=1).astype(np.int32)
+
+    def shares(self, votes: AnyArray) -> Floats:
+        """Return the shares of the votes for each cluster, which are equal for a row without votes."""
+        total = votes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / votes.shape[1])
+
+
 @dataclass(frozen=True)
-class Consensus:
+class Consensus(Elected):
     """The cluster that each label of each clustering votes for.
 
     names: the labels of each clustering, ascending.
@@ -165,17 +178,9 @@ class Consensus:
             chosen[:, j] = np.where(names[place] == own, clusters[place], NO_LABEL)
         return counted_votes(chosen, self.n_clusters)
 
-    def labels(self, votes: Integers) -> Integers:
-        """Return the cluster with the most votes, shape (n_rows,), int32; the largest one among several."""
-        return votes.argmax(axis=1).astype(np.int32)
-
     def confidence(self, votes: Integers) -> Floats:
         """Return the share of the clusterings that agree with the label of a row, shape (n_rows,)."""
         return votes.max(axis=1) / len(self.names)
-
-    def shares(self, votes: Integers) -> Floats:
-        """Return the shares of the votes for each cluster, which are equal for a row without votes."""
-        return shares_of(votes)
 
 
 class Found(NamedTuple):
@@ -278,9 +283,3 @@ def counted_votes(clusters: Integers, n_clusters: int) -> Integers:
     votes = np.zeros((len(clusters), n_clusters), dtype=np.int32)
     count_votes(clusters, votes)
     return votes
-
-
-def shares_of(votes: AnyArray) -> Floats:
-    """Return the shares of the votes for each cluster; equal ones for a row without votes."""
-    total = votes.sum(axis=1, keepdims=True)
-    return np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / votes.shape[1])

@@ -15,7 +15,7 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._typing import AnyArray, Floats, Integers
 from ..tree.clusters import largest_first
-from .consensus import Joined, join, shares_of
+from .consensus import Elected, Joined, join
 from .votes import Tuples, words_of_labels
 
 MOST_LINKED = 2048
@@ -112,7 +112,7 @@ def agreed_groups(tally: Tally, n_clusters: int | None = None) -> Integers:
 
 
 @dataclass(frozen=True)
-class LabelLinkage:
+class LabelLinkage(Elected):
     """Clusters by the labels of their rows: a row is in the cluster with whose rows it shares the most labels.
 
     words: the labels of each clustering as words, ascending; see `words_of_labels`.
@@ -155,14 +155,6 @@ class LabelLinkage:
             if (kept := counts >= min(least, counts.max())).all():
                 return LabelLinkage(self.words, rows[np.argsort(largest_first(counts))])
             rows = rows[kept]
-
-    def labels(self, votes: Floats) -> Integers:
-        """Return the cluster with the most votes, the largest among several, shape (n_rows,), int32."""
-        return votes.argmax(axis=1).astype(np.int32)
-
-    def shares(self, votes: Floats) -> Floats:
-        """Return the shares of the votes for each cluster, which are equal for a row without votes."""
-        return shares_of(votes)
 
     def confidence(self, votes: Floats) -> Floats:
         """Return the share of the votes for the label, shape (n_rows,)."""
