@@ -22,7 +22,7 @@ from ..io.paths import file_exists, local_path, read_file
 from ..io.repositories import revision_of
 from ..workflows.output_kinds import OUTPUTS
 from ..workflows.outputs import Outputs, pure_path
-from .staging import Staged, StagedFile, StagedNode, StagedUrl, publish_nodes
+from .staging import Staged, StagedFile, StagedUrl, publish_nodes
 from .state import Fence
 
 logger = logging.getLogger(__name__)
@@ -47,16 +47,15 @@ class JobOutputs(Outputs):
         paths = (local_path(place if (node := revision_of(place)) is None else node.outside) for place in self.given())
         return [path for path in paths if path is not None]
 
-    def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl | StagedNode]:
+    def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl]:
         """Return the staged outputs of an attempt at a job."""
-        found: dict[str, Staged | StagedUrl | StagedNode] = {}
+        found: dict[str, Staged | StagedUrl] = {}
         for key, place in self.places().items():
             node = revision_of(place)
             outside = place if node is None else node.outside
             file = local_path(outside)
             kind = StagedUrl if OUTPUTS[key].form != "file" and not is_file(place) else StagedFile
-            one = kind(outside, job) if file is None else Staged(file, attempt)
-            found[key] = one if node is None else StagedNode(node, one)
+            found[key] = kind(outside, job, node) if file is None else Staged(file, attempt, node)
         return found
 
     def publish(self, attempt: str, job: str, fence: Fence, about: Mapping[str, Any]) -> None:
@@ -65,10 +64,14 @@ class JobOutputs(Outputs):
         `about` goes to the metadata of these commits.
         """
         all_staged = [*zip(self.places().items(), self.staged(attempt, job).values(), strict=True)]
-        nodes = {one: self.may_replace(place) for (_, place), one in all_staged if isinstance(one, StagedNode)}
+        nodes = {one: self.may_replace(place) for (_, place), one in all_staged if one.node is not None}
         publish_nodes(nodes, {"attempt": f"{attempt}-{job}", **about}, fence)
         for (key, place), one in all_staged:
-            one.publish(self.may_replace(place), fence)
+            if one.node is None:
+                one.publish(self.may_replace(place), fence)
+            else:  # it is committed
+                one.leave()
+                one.give_up()
             logger.info("%s in %s", key, place)
 
     @contextmanager

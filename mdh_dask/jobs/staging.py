@@ -27,6 +27,8 @@ class Staged:
     """Final path: a file or a folder."""
     attempt: str
     """Id of the attempt that writes it."""
+    node: Revision | None = None
+    """The node of an Icechunk repository that it becomes: the final path is then one beside the repository."""
 
     @property
     def folder(self) -> Path:
@@ -103,6 +105,8 @@ class StagedUrl:
     """Final URL."""
     job: str
     """Identifies the job, the same in every run."""
+    node: Revision | None = None
+    """As in `Staged`."""
 
     completing: ClassVar[str] = "/zarr.json"
     """The object below the URL that completes the output: the metadata of an array or group."""
@@ -229,43 +233,14 @@ class StagedFile(StagedUrl):
         write_file(self.final, fs.cat_file(growing), overwrite=True)
 
 
-@dataclass(frozen=True)
-class StagedNode:
-    """A staged node of an Icechunk repository, beside which it is written."""
-
-    node: Revision
-    outside: Staged | StagedUrl
-
-    @property
-    def path(self) -> Path | str:
-        """Path or URL at which the output is written."""
-        return self.outside.path
-
-    def take_over(self) -> None:
-        """Go on where an earlier attempt has stopped."""
-        self.outside.take_over()
-
-    def publish(self, replace: bool, fence: Fence) -> None:
-        """Remove what `publish_nodes` has committed."""
-        self.outside.leave()
-        self.outside.give_up()
-
-    def give_up(self) -> None:
-        """Remove the staged files of all attempts."""
-        self.outside.give_up()
-
-    def leave(self) -> None:
-        """Remove the staged files of this attempt."""
-        self.outside.leave()
-
-
-def publish_nodes(nodes: Mapping[StagedNode, bool], about: Mapping[str, Any], fence: Fence) -> None:
+def publish_nodes(nodes: Mapping[Staged | StagedUrl, bool], about: Mapping[str, Any], fence: Fence) -> None:
     """Commit staged nodes, which may be replaced or not, to each of their repositories, unless that has been done.
 
     The attempt in `about` tells whether it has.
     """
     by_branch: dict[commits.Branch, dict[str, commits.Staged]] = {}
     for one, replace in nodes.items():
+        assert one.node is not None
         staged = commits.Staged(str(one.path), replace)
         by_branch.setdefault(commits.Branch(*one.node[:2]), {})[one.node.path] = staged
     for branch, staged_nodes in by_branch.items():

@@ -173,7 +173,7 @@ def shown(version="main"):
 def test_a_job_commits_once_however_often_it_is_published(monkeypatch):
     bring(0)
     with monkeypatch.context() as patch:
-        patch.setattr("mdh_dask.jobs.staging.StagedNode.publish", kill)
+        patch.setattr("mdh_dask.jobs.staging.Staged.leave", kill)
         with pytest.raises(Killed):
             jobs.run("job.toml")  # ends between the commit and its own note of that
     jobs.run("job.toml")
