@@ -63,10 +63,6 @@ class Mixture:
         """Return the probability of each component given the tuple."""
         return _normalised(self.log_joint(ones))[1]
 
-    def log_prior(self) -> float:
-        """Return the logarithm of the prior density, up to a constant."""
-        return PRIOR * float(self.log_probabilities.sum() + self.log_weights.sum())
-
     def of(self, which: Integers) -> "Mixture":
         """Return some of the components, with weights that sum to one."""
         weights = self.log_weights[which]
@@ -119,7 +115,8 @@ def climb(tally: Tally, mixture: Mixture, most: int) -> Fit:
     while True:
         logs, shares = _normalised(mixture.log_joint(tally.ones))
         likelihood = float(tally.counts @ logs)
-        path.append(likelihood + mixture.log_prior())
+        log_prior = PRIOR * float(mixture.log_probabilities.sum() + mixture.log_weights.sum())  # up to a constant
+        path.append(likelihood + log_prior)
         if len(path) > most or (len(path) > 1 and path[-1] - path[-2] < 1e-7 * n):
             entropy = -float(tally.counts @ (shares * np.log(np.maximum(shares, np.finfo(float).tiny))).sum(axis=1))
             return Fit(mixture, likelihood, entropy, tuple(path))

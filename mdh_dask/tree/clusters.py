@@ -36,11 +36,6 @@ Quality = Callable[["Tree"], AnyArray]
 """A function that returns the quality of each node of a tree as a cluster, shape (n_nodes,)."""
 
 
-def own_clusters(left: Integers) -> Integers:
-    """Return the clusters of nodes if every leaf is one: numbered from left to right, -1 at inner nodes; int32."""
-    return np.where(left < 0, np.cumsum(left < 0) - 1, -1).astype(np.int32)
-
-
 def renumbered(cluster: Integers) -> Integers:
     """Return clusters numbered by their first leaves.
 

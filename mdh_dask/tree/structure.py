@@ -12,7 +12,7 @@ from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.kde import kernel_density, valley_evidence
 from . import clusters, editing, export
-from .clusters import collapsed, own_clusters, parting, renumbered
+from .clusters import collapsed, parting, renumbered
 from .html import map_of
 from .routing import check_tree, leaves_of
 
@@ -87,9 +87,10 @@ class Tree:
     feature_names: tuple[str, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        """Make every leaf a cluster if no clusters are given."""
+        """Make every leaf a cluster if no clusters are given: numbered from left to right, -1 at inner nodes."""
         if self.cluster is None:
-            object.__setattr__(self, "cluster", own_clusters(self.left))
+            own = np.where(self.left < 0, np.cumsum(self.left < 0) - 1, -1).astype(np.int32)
+            object.__setattr__(self, "cluster", own)
 
     check = check_tree
     cut, prune, split, graft = editing.cut, editing.prune, editing.split, editing.graft
