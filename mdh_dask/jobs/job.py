@@ -13,7 +13,7 @@ from .._typing import cached_property
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
 from ..io.repositories import fingerprint, pinned, revision_of
-from ..workflows.outputs import check_separate
+from ..workflows.outputs import Taken
 from ..workflows.pixels import side_of_tiles
 from ..workflows.reading import takes_types
 from ..workflows.row_files import check_ids
@@ -167,7 +167,7 @@ def _check_metrics(metrics: str | None, job: Path, *others: str | None) -> None:
     """Raise an error if the metrics, which are replaced even if the job fails, would replace something else."""
     if metrics is not None:
         try:
-            check_separate(metrics, *(other for other in (str(job), *others) if other is not None))
+            Taken(other for other in (str(job), *others) if other is not None).check(metrics)
         except SettingError as error:
             raise JobError(f"run.openmetrics: {error}") from error
         check_own(metrics, job)

@@ -18,7 +18,7 @@ from ..chunks import Statistic, announced, reduce_rows
 from ..images import Image, PixelColumns, pixel_rows
 from ..images.scenes import alike, usual_of
 from ..io.staging import write_whole
-from ..workflows.outputs import Taken, check_all_separate
+from ..workflows.outputs import Taken
 from ..workflows.scenes import counted_scene
 from .inputs import ScenesInput
 from .job import Job
@@ -265,7 +265,7 @@ def checked_outputs(
     outputs.check(*inputs)
     files = [path for scene in opened.scenes.values() for path in scene.paths]
     next_model, of_night = outputs.of_model(len(ledger.versions) + 1), outputs.of_night()
-    check_all_separate([*next_model.given(), *of_night.given()], files)
+    Taken(files).check(*next_model.given(), *of_night.given())
     fixed = [*files, *(one for one in inputs if "*" not in one), *of_night.given(), str(outputs.model)]
     refused = _refused(outputs, Taken(fixed), ledger, new)
     if refused and not (ledger.versions or ledger.pending):

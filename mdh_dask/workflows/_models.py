@@ -26,7 +26,7 @@ from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import Cluster, check_confidence, write_labels
 from .facts import input_of, telling_of_memory
-from .outputs import Outputs, check_separate, check_writable
+from .outputs import Outputs, Taken, check_writable
 from .pixels import describe, labelled
 from .reading import (
     MissingChunks,
@@ -260,7 +260,7 @@ def drift(
         outputs.check(features, model)
     if openmetrics is not None and not is_gateway(openmetrics):
         check_writable(openmetrics)
-        check_separate(openmetrics, features, model, *([report] if report else []))
+        Taken([features, model, *([report] if report else [])]).check(openmetrics)
         check_file(openmetrics, True, "drift.prom")
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)

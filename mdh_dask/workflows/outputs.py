@@ -61,7 +61,7 @@ class Outputs:
         given = self.given()
         for i, path in enumerate(given):
             check_writable(path)
-            check_separate(path, *given[:i], *inputs)
+            Taken([*given[:i], *inputs]).check(path)
         if self.confidence is not None and self.labels is None:
             raise SettingError("expected labels beside the confidence, as both are written in one pass; got none")
         if self.item is not None and self.labels is None:
@@ -167,16 +167,6 @@ def check_writable(path: str) -> None:
         local_path(path)
     except OSError as error:  # circular links, or a name that is too long
         raise CannotCreateError(f"{path} cannot be made: {error.strerror}; name another place") from error
-
-
-def check_separate(path: str, *others: str) -> None:
-    """Raise an error if a path or URL is that of another, inside it or around it."""
-    check_all_separate([path], others)
-
-
-def check_all_separate(paths: Iterable[str], others: Iterable[str]) -> None:
-    """Raise an error if one of many paths or URLs is that of another, inside it or around it."""
-    Taken(others).check(*paths)
 
 
 class Taken:

@@ -29,7 +29,7 @@ from mdh_dask.cli.parameters import PARAMETERS
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.jobs.methods import description
-from mdh_dask.workflows.outputs import Outputs, check_all_separate
+from mdh_dask.workflows.outputs import Outputs, Taken
 
 THREADS = ("--scheduler", "threads")
 QUICK = ("--method", "rp", "--n-projections", "20", *THREADS)
@@ -309,8 +309,8 @@ def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
     for one, other in ((f"{tmp_path}/a", f"{tmp_path}/link/a/b"), ("s3://bucket/a", "s3://bucket/a/b")):
         for pair in ((one, other), (other, one), (one, one)):
             with pytest.raises(SettingError, match=f"got {pair[0]} and {pair[1]}, which overlap"):
-                check_all_separate(["here", pair[0]], ["there", pair[1]])
-    check_all_separate(["s3://bucket/a"], ["s3://bucket/ab", "gs://bucket/a"])
+                Taken(["there", pair[1]]).check("here", pair[0])
+    Taken(["s3://bucket/ab", "gs://bucket/a"]).check("s3://bucket/a")
     Outputs(f"{tmp_path}/a").check(f"{tmp_path}/b")
 
 
