@@ -3,9 +3,9 @@
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
+from ..tree.merges import groups_of
 from ..valleys.graph import basins_of, smooth_neighbours
-from .clusters import groups_of
-from .structure import Structure
+from ..valleys.structure import Structure
 
 
 class _Links:

@@ -2,28 +2,18 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from .._blas import one_blas_thread
-from .._jit.hashing import hash_again
 from .._random import generator
-from .._typing import Floats, Integers
 from ..growth.bounds import clipped
 from ..growth.crowds import BALL, BALLS, FEWEST_ROWS, GAPS, MOST_IN_BALL, ROWS_EACH, balls_are_crowded, groups_apart
 from ..growth.passes import Sample
 from ..growth.scaling import robust_standardiser
-from ..valleys.graph import RESOLUTION, communities, neighbourhood
-from ..valleys.linkage import closest, linkage
+from ..valleys.graph import neighbourhood
 from ..valleys.neighbours import distinct
-from ..valleys.pair_tests import HALVES
-from ..valleys.regions import WIDTHS, in_regions, least_of_discoveries
-from .structure import MOST_EVIDENCE, Structure, no_sides, one_cell, spanned
+from ..valleys.structure import cells_of_crowd, spanned
 
 ROWS_OF_CELL = 200
 """Sample rows of a cell where clusters are not clearly apart, on average: of half as many, fewer valleys are told."""
-
-USUAL_ROWS = 20_000
-"""Rows for which `RESOLUTION` is; it grows with them, so that the cells of more rows are more, not larger."""
 
 MOST_ROWS = 100_000
 """Most rows, as comparing all pairs of them takes time with the square of their number."""
@@ -52,36 +42,6 @@ def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
     n = min(round(BALL * len(rows)), MOST_IN_BALL)
     if not balls_are_crowded(rows, n, generator(seed, BALLS)):
         return None
-    n_cells = int(communities(neighbourhood(rows).shared, _resolution(len(rows))).max()) + 1
+    n_cells = int(cells_of_crowd(neighbourhood(rows)).max()) + 1
     wanted = min(ROWS_OF_CELL * n_cells, MOST_ROWS)
     return Crowd(wanted, wanted // 2)
-
-
-def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Structure:
-    """Return the cells of rows and the evidence between them in convex regions around two cells in contact.
-
-    A share of `level` of the links that separate cells is false at most; in a cloud without clusters, this is the
-    probability of any.
-
-    points (n_rows, n_columns) float64: in ascending order of the hashes.
-    """
-    points = spanned(points)
-    graph = neighbourhood(points)
-    cell = communities(graph.shared, _resolution(len(points)))
-    n_cells = int(cell.max()) + 1
-    if n_cells == 1:
-        return one_cell(len(points))._replace(reach=graph.reach)
-    order = linkage(graph.dense, cell)
-    members, links = [np.array([own]) for own in range(n_cells)], []
-    for kept, gone in zip(order.kept.tolist(), order.gone.tolist()):
-        links.append(closest(order.contact, members[kept], members[gone]))
-        members[kept] = np.append(members[kept], members[gone])
-    first = np.asarray(hash_again(hashes, HALVES) & np.uint64(1) == 0)
-    found = in_regions(points, first, cell, np.array(links))
-    threshold = least_of_discoveries(found.evidence, level, len(WIDTHS))
-    evidence = np.clip(found.evidence, 0, MOST_EVIDENCE)
-    return Structure(cell, np.array(links), evidence, found.core, found.cut, threshold, no_sides(n_cells), graph.reach)
-
-
-def _resolution(n_rows: int) -> float:
-    return RESOLUTION * max(n_rows / USUAL_ROWS, 1)

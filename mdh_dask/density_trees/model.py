@@ -8,7 +8,7 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars, agreeing_shares
 from ..tree.clusters import Level
-from .clusters import clusters_of
+from ..tree.merges import clusters_of
 from .passes import DOUBLINGS, nearest_landmarks
 
 
@@ -22,7 +22,7 @@ class DensityModel(State):
     counts (n_points,) int64: rows inside the density level that are nearest to each landmark.
     outside (DOUBLINGS, n_cells) int64: rows outside that are in each cell, by doublings of the distance.
     links (n_cells - 1, 2) int64: pairs of cells, which form a tree.
-    evidence, core_rows, cut_rows (n_cells - 1,) float64: see `mdh_dask.density_trees.structure.Structure`.
+    evidence, core_rows, cut_rows (n_cells - 1,) float64: see `mdh_dask.valleys.structure.Structure`.
     clusters (n_cells,) int64: cluster of each cell.
     threshold: evidence above which a link separates clusters.
     peaks (n_cells, n_columns): the raw row of each cell where rows are densest; without columns if it is not known.

@@ -14,7 +14,7 @@ from .._typing import Booleans, Floats, Integers
 from ..valleys.graph import nearest_others
 from ..valleys.landmarks import PLACES, RADII, RANKED_BY, ROWS_OF_PLACE, limits_of, links_of, meeting_of, reaches_of
 from ..valleys.neighbours import distinct, squared_distances
-from .structure import Structure, spanned
+from ..valleys.structure import Structure, spanned
 
 WIDE_RADII = (10, 20, 40, 80)
 """Balls at a peak hold about these numbers of rows, as many of the smallest would be needed to count enough rows."""

@@ -16,16 +16,16 @@ from ..growth.bounds import clipped, without_far_rows
 from ..growth.discrete import Discrete, discrete_of, with_drawn_scales
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
+from ..tree.merges import clusters_of
 from ..valleys.landmarks import RADII
 from ..valleys.lines import FEW_COLUMNS
 from ..valleys.regions import least_of_discoveries
+from ..valleys.structure import Structure, structure_of, structure_of_crowd
 from .basins import with_basins
-from .clusters import clusters_of
-from .crowded import crowd_of, structure_of_crowd
+from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
 from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of, nearest_landmarks
 from .places import NO_PATH, Places, places_of
-from .structure import Structure, structure_of
 
 AT_PEAK, ON_PATH = 8, 9
 """Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the

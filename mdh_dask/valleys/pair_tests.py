@@ -1,7 +1,7 @@
 """The test of a valley of the density between two groups of cells: core against cut, for all pairs of a merge at once.
 
-What places balls and lines is one half of the rows, what is counted in them the other half, and vice versa. All counts
-are integers, of which evidence is a function.
+What places balls, lines and regions is one half of the rows, what is counted in them the other half, and vice versa.
+All counts are integers, of which evidence is a function.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
 from .landmarks import ELSEWHERE, Half, Landmarks
 from .lines import Slabs
+from .regions import Regions
 
 Pair = tuple[int, int]
 
@@ -48,7 +49,7 @@ class Counted(NamedTuple):
     """What the rows show of pairs of groups."""
 
     evidence: Floats
-    """By how many standard errors the cut has fewer rows than either core, in balls or slabs, shape (n_pairs,);
+    """By how many standard errors the cut has fewer rows than either core, in any kind of place, shape (n_pairs,);
     infinite for groups that are no neighbours."""
     core_rows: Floats
     """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
@@ -89,6 +90,8 @@ class PairTests:
         Whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many clouds.
     halves : sequence of tuples of two bool arrays of shape (n_rows,), optional
         As for `mdh_dask.valleys.merging.merge_cells`.
+    regions : bool, default=False
+        Whether rows are counted in convex regions instead, for pairs that are known to be in contact.
     """
 
     def __init__(
@@ -100,15 +103,19 @@ class PairTests:
         in_groups: bool = False,
         slabs: bool = True,
         halves: Sequence[Halves] = (),
+        regions: bool = False,
     ) -> None:
         self.halves, self.shared = halves, 1.0 if halves else SHARED_EVIDENCE
         self.rows, self.hashes, self.cell, self.bandwidth, self.in_groups = rows, hashes, cell, bandwidth, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
-        self.splits: list[list[tuple[Landmarks, Slabs | None]]] = []
+        self.splits: list[list[Regions | tuple[Landmarks, Slabs | None]]] = []
         for split in [[one] for one in halves] if halves else _splits(hashes, parts):
             own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
+            if regions:
+                self.splits.append([Regions(half) for half in own])
+                continue
             chosen = [(half, Landmarks(half)) for half in own]
             self.splits.append([(marks, Slabs(half, marks, normal) if slabs else None) for half, marks in chosen])
 
@@ -138,9 +145,16 @@ class PairTests:
         return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut, without_levels)
 
     def _of_half(
-        self, half: tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers, left_out: Booleans
+        self,
+        half: Regions | tuple[Landmarks, Slabs | None],
+        group: Integers,
+        pairs: Integers,
+        left_out: Booleans,
     ) -> tuple[Floats, Floats, Floats, Booleans]:
         """Return the standard errors of all kinds, those of displaced rows, the rows, and which pairs meet."""
+        if isinstance(half, Regions):
+            errors, rows = half.errors(group, pairs)
+            return errors, errors[:, :0], rows, np.ones(len(pairs), dtype=np.bool_)
         landmarks, slabs = half
         cuts = landmarks.cuts(group, pairs)
         errors, rows = landmarks.errors(group, pairs, cuts)
@@ -161,12 +175,14 @@ class PairTests:
 
     def seen(self) -> Integers:
         """Return the cells with landmarks."""
-        return np.unique(np.concatenate([landmarks.cell for split in self.splits for landmarks, _ in split]))
+        return np.unique(np.concatenate([landmarks.cell for landmarks in self._landmarks()]))
 
     def meeting(self, group: Integers) -> Integers:
         """Return the pairs of groups with neighbouring landmarks, shape (n_pairs, 2)."""
-        links = [landmarks.meeting(group) for split in self.splits for landmarks, _ in split]
-        return np.unique(np.concatenate(links), axis=0)
+        return np.unique(np.concatenate([landmarks.meeting(group) for landmarks in self._landmarks()]), axis=0)
+
+    def _landmarks(self) -> list[Landmarks]:
+        return [half[0] for split in self.splits for half in split if not isinstance(half, Regions)]
 
 
 def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:

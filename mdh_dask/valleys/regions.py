@@ -1,80 +1,86 @@
-"""Convex regions around two cells: a density without clusters has no valley there along any line.
+"""Convex regions around two groups: a density without clusters has no valley there along any line.
 
 A log-concave density, such as a normal or a uniform one, stays so in a convex region, and its projections are then
-unimodal (Prekopa 1973). So all rows of a region may be counted along the line between two cells, where balls and slabs
+unimodal (Prekopa 1973). So all rows of a region may be counted along the line between two groups, where balls and slabs
 count the few near it: this shows valleys between hundreds of clusters of tens of rows in few columns.
 """
 
 from collections.abc import Iterator
 from statistics import NormalDist
-from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Booleans, Floats, Integers
+from .._typing import Floats, Integers
+from .landmarks import ELSEWHERE, Half
+from .lines import errors_in_slabs
 from .neighbours import BLOCK, squared_distances
 
 WIDTHS = 1 / 3, 1 / 4
-"""Widths of slabs through both cells and between them, as shares of the distance of the cells."""
+"""Widths of slabs through both groups and between them, as shares of the distance of the groups."""
 
-NEAREST_CELLS, MOST_SIDES = 3, 64
-"""A region has rows of which one of its cells is among so many nearest ones, and at most so many sides."""
-
-
-class InRegions(NamedTuple):
-    """What links between cells show, each shape (n_links,)."""
-
-    evidence: Floats
-    """Standard errors by which the slab between has fewer rows than that through either cell."""
-    core: Floats
-    """Rows in the slab of the sparser cell."""
-    cut: Floats
-    """Rows in the slab between."""
+NEAREST_GROUPS, MOST_SIDES = 3, 64
+"""A region has rows of which one of its groups is among so many nearest ones, and at most so many sides."""
 
 
-def in_regions(rows: Floats, first: Booleans, cell: Integers, links: Integers) -> InRegions:
-    """Return what convex regions around linked cells show; either half of the rows places them, the other is counted.
+class Regions:
+    """Rows of one half, which place groups, and of the other half, which are counted in regions around two of them.
 
-    first (n_rows,): the rows of the first half.
-    cell (n_rows,): numbered from 0.
-    links (n_links, 2): pairs of cells.
+    Parameters
+    ----------
+    half : Half
     """
-    n_cells, counts = int(cell.max()) + 1, []
-    for placing in (first, ~first):
-        sizes = np.bincount(cell[placing], minlength=n_cells)
-        means = np.zeros((n_cells, rows.shape[1]))
-        np.add.at(means, cell[placing], rows[placing])
+
+    def __init__(self, half: Half) -> None:
+        self.rows, self.counted = half.rows, half.rows[half.counted]
+        self.choosing = half.choosing[half.cell[half.choosing] != ELSEWHERE]
+        self.own = half.cell[self.choosing]
+
+    def errors(self, group: Integers, pairs: Integers) -> tuple[Floats, Floats]:
+        """Return by how many standard errors slabs through groups hold more rows than those between, and the rows.
+
+        Parameters
+        ----------
+        group : array of shape (n_cells,), int
+        pairs : array of shape (n_pairs, 2), int
+
+        Returns
+        -------
+        errors : array of shape (n_pairs, n_widths, 2 groups)
+            Zero for groups without rows that place them.
+        rows : array of shape (n_pairs, n_widths, 2, 2)
+            The rows in the slab through the group, and in that between.
+        """
+        counts = np.array([*self._counted(group[self.own], len(group), pairs)]).reshape(-1, len(WIDTHS), 3)
+        rows = np.stack([counts[..., [0, 2]], counts[..., [1, 1]]], axis=-1)
+        return errors_in_slabs(counts), rows.astype(np.float64)
+
+    def _counted(self, own: Integers, n_groups: int, pairs: Integers) -> Iterator[Integers]:
+        """Yield the rows in the three slabs of each width for each pair, shape (n_widths, 3)."""
+        sizes, means = np.bincount(own, minlength=n_groups), np.zeros((n_groups, self.rows.shape[1]))
+        np.add.at(means, own, self.rows[self.choosing])
         means /= np.maximum(sizes, 1)[:, None]
-        counts.append(np.array([*_counted(rows[~placing], means, sizes, links)]))
-    sides, between = np.array(counts)[..., [0, 2]], np.array(counts)[..., 1]
-    sides = sides.min(axis=-1)  # (2 halves, n_links, n_widths)
-    of_widths = (sides - between) / np.sqrt(np.maximum(sides + between, 1))
-    best = of_widths.sum(axis=0).argmax(axis=1)
-    each = np.arange(len(links))
-    core, cut = (values.sum(axis=0)[each, best].astype(np.float64) for values in (sides, between))
-    return InRegions(of_widths[:, each, best].sum(axis=0) / np.sqrt(2), core, cut)
+        members, known = self._members(means, np.flatnonzero(sizes)), sizes > 0
+        none = np.zeros((len(WIDTHS), 3), dtype=np.int64)
+        for i, j in pairs.tolist():
+            if known[i] and known[j]:
+                others = known.copy()
+                others[[i, j]] = False
+                rows = self.counted[np.union1d(members[i], members[j])]
+                places = np.abs(_within(rows, means[i], means[j], means[others])[:, None] - np.array([0, 0.5, 1]))
+                yield np.array([np.count_nonzero(places < width / 2, axis=0) for width in WIDTHS])
+            else:
+                yield none
 
-
-def _counted(rows: Floats, means: Floats, sizes: Integers, links: Integers) -> Iterator[Integers]:
-    """Yield the rows in the three slabs of each width for each link, shape (n_widths, 3)."""
-    known = np.flatnonzero(sizes)
-    k = min(NEAREST_CELLS, len(known))
-    near = [
-        np.argpartition(squared_distances(rows[i : i + BLOCK], means[known]), k - 1, axis=1)[:, :k]
-        for i in range(0, len(rows), BLOCK)
-    ]
-    of_cell, row = known[np.concatenate(near)].ravel(), np.repeat(np.arange(len(rows)), k)
-    order = np.argsort(of_cell, kind="stable")
-    members = np.split(row[order], np.cumsum(np.bincount(of_cell, minlength=len(means)))[:-1])
-    none = np.zeros((len(WIDTHS), 3), dtype=np.int64)
-    for i, j in links.tolist():
-        if sizes[i] and sizes[j]:
-            others = means[known[(known != i) & (known != j)]]
-            along = _within(rows[np.union1d(members[i], members[j])], means[i], means[j], others)
-            places = np.abs(along[:, None] - np.array([0, 0.5, 1]))
-            yield np.array([np.count_nonzero(places < width / 2, axis=0) for width in WIDTHS])
-        else:
-            yield none
+    def _members(self, means: Floats, known: Integers) -> list[Integers]:
+        """Return the counted rows of which each group is among the nearest."""
+        rows, k = self.counted, min(NEAREST_GROUPS, len(known))
+        near = [
+            np.argpartition(squared_distances(rows[i : i + BLOCK], means[known]), k - 1, axis=1)[:, :k]
+            for i in range(0, len(rows), BLOCK)
+        ]
+        of_group, row = known[np.concatenate(near)].ravel(), np.repeat(np.arange(len(rows)), k)
+        order = np.argsort(of_group, kind="stable")
+        return np.split(row[order], np.cumsum(np.bincount(of_group, minlength=len(means)))[:-1])
 
 
 def _within(rows: Floats, start: Floats, end: Floats, others: Floats) -> Floats:

@@ -6,9 +6,10 @@ import pytest
 
 from mdh_dask import DensityTree, RandomProjectionTree, load_model
 from mdh_dask.density_trees import plan
-from mdh_dask.density_trees.crowded import Crowd, structure_of_crowd
+from mdh_dask.density_trees.crowded import Crowd
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.valleys.regions import in_regions
+from mdh_dask.valleys.pair_tests import PairTests
+from mdh_dask.valleys.structure import structure_of_crowd
 
 
 def clusters(n_clusters, n_rows, n_columns, spread=3.0):
@@ -55,10 +56,10 @@ def test_a_third_cell_between_two_is_not_counted():
     rng = np.random.default_rng(0)
     centres = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 4.0]])
     cell = np.repeat(np.arange(3), 400)
-    rows, first = centres[cell] + rng.normal(size=(1200, 2)), rng.random(1200) < 0.5
-    found = in_regions(rows, first, cell, np.array([[0, 1]]))
+    rows, hashes = centres[cell] + rng.normal(size=(1200, 2)), rng.integers(2**63, size=1200, dtype=np.uint64)
+    found = PairTests(rows, hashes, cell, regions=True).counted(np.arange(3), np.array([[0, 1]]))
     assert found.evidence[0] > 5
-    assert found.cut[0] < 40  # but more than two hundred rows of the third cell are between the two
+    assert found.cut_rows[0] < 20  # but a hundred rows of the third cell in either half are between the two
 
 
 @pytest.mark.slow

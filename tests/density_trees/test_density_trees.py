@@ -21,17 +21,17 @@ from strategies import seeds
 from mdh_dask import DensityTree, KernelPCAFeatures, drift, load_model
 from mdh_dask._jit.communities import move_nodes, rows_by_radius, rows_in_balls
 from mdh_dask.density_trees.basins import with_basins
-from mdh_dask.density_trees.clusters import clusters_of
 from mdh_dask.density_trees.passes import nearest_landmarks
 from mdh_dask.density_trees.places import Places, places_of
 from mdh_dask.density_trees.plan import _in_core_and_cut
-from mdh_dask.density_trees.structure import spanned, structure_of
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
+from mdh_dask.tree.merges import clusters_of
 from mdh_dask.valleys.graph import basins_of, communities, nearest_others, neighbourhood
 from mdh_dask.valleys.landmarks import errors_in_balls
 from mdh_dask.valleys.linkage import linkage
+from mdh_dask.valleys.structure import spanned, structure_of
 
 
 def rings(n, seed=0, sd=0.1):

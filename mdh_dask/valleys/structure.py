@@ -6,13 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
-from ..valleys.graph import RESOLUTION, Neighbourhood, basins_of, communities, neighbourhood, smooth_neighbours
-from ..valleys.lines import FEW_COLUMNS, has_many_columns
-from ..valleys.linkage import closest, linkage
-from ..valleys.merging import FEWEST, Merged, merge_cells
+from .graph import RESOLUTION, Neighbourhood, basins_of, communities, neighbourhood, smooth_neighbours
+from .lines import FEW_COLUMNS, has_many_columns
+from .linkage import closest, linkage
+from .merging import FEWEST, Merged, merge_cells
+from .pair_tests import PairTests
+from .regions import WIDTHS, least_of_discoveries
 
 COARSE_RESOLUTION = 3.0
 """Resolution of the communities in many columns: their evidence needs larger cells."""
+
+USUAL_ROWS = 20_000
+"""Rows for which `RESOLUTION` is."""
 
 DEPENDENT = 1e-6
 """Columns are dependent if rows spread by less than this across some direction, as a share of their largest spread,
@@ -97,6 +102,37 @@ def _cells(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) ->
     if many or not in_groups:
         return communities(graph.shared, COARSE_RESOLUTION if many else RESOLUTION)
     return basins_of(*smooth_neighbours(points))
+
+
+def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Structure:
+    """Return the cells of rows and the evidence between them in convex regions around two cells in contact.
+
+    A share of `level` of the links that separate cells is false at most; in a cloud without clusters, this is the
+    probability of any.
+
+    points (n_rows, n_columns) float64: in ascending order of the hashes.
+    """
+    points = spanned(points)
+    graph = neighbourhood(points)
+    cell = cells_of_crowd(graph)
+    n_cells = int(cell.max()) + 1
+    if n_cells == 1:
+        return one_cell(len(points))._replace(reach=graph.reach)
+    order = linkage(graph.dense, cell)
+    members, links = [np.array([own]) for own in range(n_cells)], []
+    for kept, gone in zip(order.kept.tolist(), order.gone.tolist()):
+        links.append(closest(order.contact, members[kept], members[gone]))
+        members[kept] = np.append(members[kept], members[gone])
+    found = PairTests(points, hashes, cell, regions=True).counted(np.arange(n_cells), np.array(links))
+    threshold = least_of_discoveries(found.evidence, level, len(WIDTHS))
+    evidence = np.clip(found.evidence, 0, MOST_EVIDENCE)
+    rows = found.core_rows, found.cut_rows
+    return Structure(cell, np.array(links), evidence, *rows, threshold, no_sides(n_cells), graph.reach)
+
+
+def cells_of_crowd(graph: Neighbourhood) -> Integers:
+    """Return the cell of each of many rows; the cells of more rows are more, not larger."""
+    return communities(graph.shared, RESOLUTION * max(len(graph.reach) / USUAL_ROWS, 1))
 
 
 def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, many: bool) -> Structure:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._typing import Floats, Integers
-from ..tree.clusters import largest_first
+from .clusters import largest_first
 
 
 def clusters_of(
