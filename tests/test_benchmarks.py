@@ -32,11 +32,8 @@ SMALLEST = {
               "n_rows": 2000, "n_jobs": 1},
     "shapes": {"n_seeds": 1, "most_rows": 1000, "sets": ("pendigits",)},
     "many": {"ks": (12,), "columns": (4,), "n_null": 1000, "repeats": 1, "routed": ((12, 4),)},
-    "ensembles": {"n_seeds": 1, "mixture_seeds": (0,), "mixtures": ((5, 10),), "n_rows": 1000, "clouds": 1,
-                  "generated": ("core-400",)},
     "semi_supervised": {"n_draws": 2, "numbers": (4, 20), "sets": ("pendigits", "no such set")},
     "images": {"names": ("a", "b")},
-    "text": {"n_seeds": 1, "shape": (1000, 2000), "density": 0.01},
     "mixed": {"seeds": (0,), "embeddings": ("CSE",)},
     "speed": {"n_rows": 3000, "columns": (3, 4, 10**6), "clusters": (3,), "repeats": 2, "gigabytes": 0.001,
               "contestants": (RP, "KMeans")},
@@ -48,7 +45,6 @@ SMALLEST = {
     "passes": {"n_rows": 4000, "exact_projections": 5, "seeds": (0,)},
     "giant": {"side": 1500},
     "holes": {"side": 1200},
-    "faults": {"n_rows": 5000, "n_kills": 1},
     "costs": {},
     "honesty": {"n_seeds": 1, "shapes": ((100, 2),), "methods": (RP,), "n_jobs": 1},
     "mixed_nulls": {"n_seeds": 1, "methods": (f"{RP} on pairs", f"{RP} on mPPCA"), "missing": (0.0, 0.3),
@@ -128,8 +124,6 @@ def small(monkeypatch):
         monkeypatch.setattr(f"benchmarks.{module}.apart", apart_here)
     for module in ("memory", "giant", "holes", "scale"):
         monkeypatch.setattr(f"benchmarks.{module}.workers", workers_here)
-    for module in ("ensembles", "many_trees"):
-        monkeypatch.setattr(f"benchmarks.{module}.N_TREES", 3)
     for makers in ("BI_PARTITIONS", "HYPERPLANES", "TREES", "OF_MIXTURES"):
         few("printed_tables", makers)
     few("mixed", "OURS", "dePDDP")
@@ -145,11 +139,6 @@ def small(monkeypatch):
     monkeypatch.setattr("benchmarks.first.PROGRAM", program)
     monkeypatch.setattr("benchmarks.first.COMMANDS", {"--help": ("--help", 60.0)})
     monkeypatch.setattr("benchmarks.first.PLACES", {"threads of the process": "--help"})
-    faults = import_module("benchmarks.faults")
-    mapped = faults.JOB.partition("[method.feature_map]")[2].partition("[cluster]")[0]
-    monkeypatch.setattr(faults, "JOB", faults.JOB.replace(f"[method.feature_map]{mapped}", ""))
-    monkeypatch.setattr(faults, "N_WORKERS", 1)
-    monkeypatch.setattr(faults, "compile_loops", lambda *_: None)  # the tests keep them compiled
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,8 @@ from .sets import GROUPS as SETS
 from .shared import Table
 
 GROUPS = {
-    "quality": (
-        "quality",
-        "power",
-        "shapes",
-        "many",
-        "ensembles",
-        "semi_supervised",
-        "images",
-        "text",
-        "mixed",
-        "nights",
-    ),
-    "performance": ("speed", "scale", "scale_out", "memory", "first", "passes", "giant", "holes", "faults", "costs"),
+    "quality": ("quality", "power", "shapes", "many", "semi_supervised", "images", "mixed", "nights"),
+    "performance": ("speed", "scale", "scale_out", "memory", "first", "passes", "giant", "holes", "costs"),
     "null": ("honesty", "evidence", "mixed_nulls", "tails"),
     "papers": ("printed_tables", "figures", "hppc", "svc", "mixed_simulations"),
     "dependence": ("dependence",),

@@ -121,19 +121,8 @@ def _scores(
 
 
 def _searches(n_seeds: int, sets: Sequence[str], folder: str | None) -> Table:
-    columns = (
-        "data",
-        "rows",
-        "columns",
-        "classes",
-        "search",
-        "stop rule",
-        "runs",
-        *SCORE_COLUMNS,
-        "published",
-        "required",
-        "verdict",
-    )
+    columns = ("data", "rows", "columns", "classes", "search", "stop rule", "runs")
+    columns = (*columns, *SCORE_COLUMNS, "published", "required", "verdict")
     rows: list[tuple[Any, ...]] = []
     for name in sets:
         if (one := rows_of(name, 0, folder)) is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mdh_dask import (
     PDDP,
@@ -15,6 +16,7 @@ from mdh_dask import (
     HierarchicalKernelMDH,
     HierarchicalMDH,
     HierarchicalSpectral,
+    HyperplaneEnsemble,
     KernelKMeans,
     KernelPCAFeatures,
     MinimumDensityHyperplane,
@@ -34,7 +36,7 @@ from .published import (
     MIXTURES,
     TREE_METHODS,
     TREE_TABLE,
-)
+)  # fmt: skip
 from .sets import any_set
 from .shared import FOLDER, SKIPPED, Table
 
@@ -94,17 +96,18 @@ TREES: dict[str, Maker] = {
 }
 """Those of `TREE_METHODS` first."""
 
-HIERARCHICAL_TREES: dict[str, Maker] = {
-    "HierarchicalMDH": lambda seed, k: HierarchicalMDH(random_state=seed),
-    "as_in_thesis": lambda seed, k: published_settings.mdh(random_state=seed),
-    "DePDDP": lambda seed, k: DePDDP(random_state=seed),
-}
-"""By the names of the estimators; the first two stand beside MDH_hier."""
+ENSEMBLE = HyperplaneEnsemble(stop_rule="none", scale=False)
+"""As in the thesis: of every hyperplane, on the columns as they are."""
 
-OF_MIXTURES: dict[str, Callable[..., Any]] = {
-    "HierarchicalMDH": HierarchicalMDH,
-    "as_in_thesis": published_settings.mdh,
+OF_MIXTURES: dict[str, tuple[Maker, int]] = {
+    "HierarchicalMDH": (lambda seed, k: HierarchicalMDH(random_state=seed), 0),
+    "as_in_thesis": (lambda seed, k: published_settings.mdh(random_state=seed), 0),
+    "HyperplaneEnsemble": (lambda seed, k: HyperplaneEnsemble(random_state=seed), 1),
+    "of every hyperplane": (lambda seed, k: clone(ENSEMBLE).set_params(random_state=seed), 1),
 }
+"""By the names of the estimators, with the place of the values they stand beside: those of MDH_hier or of MDH_ens."""
+
+HIERARCHICAL_TREES = OF_MIXTURES | {"DePDDP": (lambda seed, k: DePDDP(random_state=seed), 2)}
 
 
 def run(
@@ -116,16 +119,7 @@ def run(
     """Score every method that was published with these tables, one table for each set, and the means of all sets."""
     seeds = range(n_seeds)
     lines = [line for cell in mixtures for line in _mixture_lines(*cell, seeds)]
-    columns = (
-        "components",
-        "columns",
-        "method",
-        "NMI",
-        "clusters",
-        "published NMI",
-        "published clusters",
-        "difference",
-    )
+    columns = ("components", "columns", "method", "NMI", "clusters", "published NMI", "its clusters", "difference")
     yield Table(f"Simulated mixtures, thesis table 4.1: means of {n_seeds} sets", columns, lines)
     titles = "SR", "V", "published SR", "published V", "difference of SR", "difference of V"
     for title, methods, table, makers in (
@@ -137,8 +131,12 @@ def run(
     nmi = {name: {method: (score,) for method, score in zip(TREE_METHODS, TREE_TABLE[name])} for name in TREE_TABLE}
     titles = "NMI", "clusters", "published NMI", "difference"
     yield from _tables("Trees, thesis table 5.2", titles, nmi, TREES, _labels, seeds, sets, folder)
-    nmi = {name: dict(zip(HIERARCHICAL_TREES, ((a[0],), (a[0],), (b[0],)))) for name, (a, b) in HIERARCHICAL.items()}
-    yield from _tables("Trees, thesis table 4.4", titles, nmi, HIERARCHICAL_TREES, _labels, seeds, sets, folder)
+    nmi = {
+        name: {method: (own[place][0],) for method, (_, place) in HIERARCHICAL_TREES.items()}
+        for name, own in HIERARCHICAL.items()
+    }
+    makers = {method: make for method, (make, _) in HIERARCHICAL_TREES.items()}
+    yield from _tables("Trees, thesis table 4.4", titles, nmi, makers, _labels, seeds, sets, folder)
 
 
 def _tables(
@@ -192,9 +190,9 @@ def _labels(y: Any, labels: Any) -> tuple[float, float]:
 
 def _mixture_lines(n_clusters: int, n_columns: int, seeds: Sequence[int]) -> Iterator[tuple[Any, ...]]:
     lazy = [varied_mixture(100 * n_clusters, n_columns, n_clusters, random_state=seed) for seed in seeds]
-    nmi, k = MIXTURES[n_clusters, n_columns]
-    for name, method in OF_MIXTURES.items():
-        scores = [_labels(y.compute(), _fitted(method(random_state=seed), X.compute())) for seed, (X, y) in
-                  zip(seeds, lazy)]  # fmt: skip
+    data = [(X.compute(), y.compute()) for X, y in lazy]
+    for name, (make, place) in OF_MIXTURES.items():
+        scores = [_labels(y, _fitted(make(seed, n_clusters), X)) for seed, (X, y) in zip(seeds, data)]
         means = tuple(map(float, np.mean(scores, axis=0)))
+        nmi, k = MIXTURES[n_clusters, n_columns][place]
         yield n_clusters, n_columns, name, *means, nmi, k, means[0] - nmi

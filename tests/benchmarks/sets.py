@@ -14,65 +14,20 @@ from .downloads import download
 from .shared import FOLDER, folder_of, labelled_set
 
 TABLES = (
-    "auto_mpg",
-    "banknote",
-    "binary_alphadigits",
-    "breast_cancer_wisconsin",
-    "credit_approval",
-    "dermatology",
-    "digits",
-    "forest_type",
-    "image_segmentation",
-    "ionosphere",
-    "iris",
-    "letter",
-    "mfeat_fac",
-    "mfeat_full",
-    "optdigits",
-    "pendigits",
-    "pima_diabetes",
-    "synthetic_control",
-    "usps",
-    "voting",
-    "wine",
-    "yale_faces",
-    "yeast_cell_cycle",
-    "coil20_32x32",
-)
+    "auto_mpg", "banknote", "binary_alphadigits", "breast_cancer_wisconsin", "credit_approval", "dermatology",
+    "digits", "forest_type", "image_segmentation", "ionosphere", "iris", "letter", "mfeat_fac", "mfeat_full",
+    "optdigits", "pendigits", "pima_diabetes", "synthetic_control", "usps", "voting", "wine", "yale_faces",
+    "yeast_cell_cycle", "coil20_32x32",
+)  # fmt: skip
 
 LARGE_TABLES = ("bbc_news", "coil20", "shuttle", "covertype_50k", "mnist", "kddcup99_10pct_numeric", "covertype")
 """Those of more than 50000 rows or 10000 columns; the numeric columns of *kddcup99_10pct* are a set of their own."""
 
-SHAPES = (
-    "shapes2d/aggregation",
-    "shapes2d/atom",
-    "shapes2d/chainlink",
-    "shapes2d/chameleon_t4_8k",
-    "shapes2d/chameleon_t5_8k",
-    "shapes2d/chameleon_t7_10k",
-    "shapes2d/chameleon_t8_8k",
-    "shapes2d/compound",
-    "shapes2d/d31",
-    "shapes2d/engytime",
-    "shapes2d/flame",
-    "shapes2d/halfmoons",
-    "shapes2d/hepta",
-    "shapes2d/jain",
-    "shapes2d/lsun",
-    "shapes2d/pathbased",
-    "shapes2d/r15",
-    "shapes2d/s1",
-    "shapes2d/s2",
-    "shapes2d/s3",
-    "shapes2d/s4",
-    "shapes2d/spiral",
-    "shapes2d/target",
-    "shapes2d/tetra",
-    "shapes2d/twodiamonds",
-    "shapes2d/unbalance",
-    "shapes2d/wingnut",
-    "shapes2d/birch1",
-)
+SHAPES = tuple(f"shapes2d/{name}" for name in (
+    "aggregation", "atom", "chainlink", "chameleon_t4_8k", "chameleon_t5_8k", "chameleon_t7_10k", "chameleon_t8_8k",
+    "compound", "d31", "engytime", "flame", "halfmoons", "hepta", "jain", "lsun", "pathbased", "r15", "s1", "s2",
+    "s3", "s4", "spiral", "target", "tetra", "twodiamonds", "unbalance", "wingnut", "birch1",
+))  # fmt: skip
 
 GROUPS = {"tables": TABLES, "shapes": SHAPES, "large tables": LARGE_TABLES}
 

@@ -74,18 +74,8 @@ def _iris() -> Table:
         right = own <= MOST_WRONG_OF_TWO if most is None else (found[0], own) == (clusters, most)
         bound = f"wrong <= {MOST_WRONG_OF_TWO}" if most is None else "as published"
         rows.append((n, q, p, *found, clusters, wrong, bound, verdict(right)))
-    columns = (
-        "components",
-        "q",
-        "p",
-        "clusters",
-        "wrong",
-        "support vectors",
-        "published",
-        "wrong",
-        "required",
-        "verdict",
-    )
+    found = ("clusters", "wrong", "support vectors")
+    columns = ("components", "q", "p", *found, "published", "wrong", "required", "verdict")
     return Table("Iris (section 6 of the source)", columns, rows)
 
 
