@@ -28,6 +28,21 @@ def local_scaling(rows, landmarks, neighbour, floor):
     )
 
 
+def drawn_near(rows, landmarks):
+    """Rows with the logarithms of distances beyond the outer fences of Tukey, three interquartile ranges away."""
+
+    def near(value, column):
+        lower, upper = np.quantile(column, 0.25), np.quantile(column, 0.75)
+        unit = (upper - lower) or (max(column) - min(column)) or 1.0
+        low, high = lower - 3 * unit, upper + 3 * unit
+        unit = (high - low) / 7
+        if value > high:
+            return high + unit * math.log1p((value - high) / unit)
+        return low - unit * math.log1p((low - value) / unit) if value < low else value
+
+    return np.array([[near(value, column) for value, column in zip(row, landmarks.T)] for row in rows])
+
+
 def neighbour_affinities(rows, landmarks, k, floor):
     """Weights of the links over the roots of both degrees, and the half links that make them."""
     radii, reach = ([kth_nearest(x, landmarks, k + 1) for x in some] for some in (landmarks, rows))

@@ -16,6 +16,30 @@ from .._typing import Floats
 from .base import Evaluator, Kernel, checked_number
 from .distances import least_scale, neighbour_distances, squared_distances_to, squares_among
 
+FENCE = 3.0
+"""Distance of Tukey's outer fences from the quartiles of a column, in interquartile ranges.
+
+Rows in a long tail are far from each other: their neighbours would be rows in the same tail, most of them of the
+largest cluster, however far apart clusters are in other columns."""
+
+
+def _fences(landmarks: Floats) -> tuple[Floats, Floats]:
+    """Return Tukey's outer fences of each column, shape (n_columns,) each; farther away if half of it is one value."""
+    lower, upper = np.quantile(landmarks, [0.25, 0.75], axis=0)
+    spread = np.where(upper > lower, upper - lower, np.ptp(landmarks, axis=0))
+    away = FENCE * np.where(spread > 0, spread, 1.0)
+    return lower - away, upper + away
+
+
+def _near(rows: Floats, low: Floats, high: Floats) -> Floats:
+    """Return rows in which values beyond the fences are as far away as the logarithm of their distance from these."""
+    beyond = np.maximum(rows - high, low - rows)
+    if not (beyond > 0).any():
+        return rows
+    unit = (high - low) / (2 * FENCE + 1)  # the interquartile range
+    drawn = unit * np.log1p(np.maximum(beyond, 0) / unit)
+    return np.where(rows > high, high + drawn, np.where(rows < low, low - drawn, rows))
+
 
 @dataclass(frozen=True)
 class _NeighbourGraph(Kernel):
@@ -25,6 +49,8 @@ class _NeighbourGraph(Kernel):
     radii: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
     inverse_roots: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
     floor: float = field(default=0.0, repr=False, compare=False, kw_only=True)
+    low: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
+    high: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
     shift_invariant: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
     of_neighbours: ClassVar[bool] = True
@@ -33,8 +59,10 @@ class _NeighbourGraph(Kernel):
         checked_number("n_neighbors", self.n_neighbors, 0, int)
 
     def fit(self, landmarks: Floats) -> Self:
-        radii = neighbour_distances(landmarks, self.n_neighbors)
-        alone = replace(self, radii=radii, inverse_roots=np.ones(len(landmarks)), floor=least_scale(radii))
+        low, high = _fences(landmarks)
+        radii = neighbour_distances(_near(landmarks, low, high), self.n_neighbors)
+        unit = np.ones(len(landmarks))
+        alone = replace(self, radii=radii, inverse_roots=unit, floor=least_scale(radii), low=low, high=high)
         # With its own degree's root as the only divisor, a row sums to that root.
         return replace(alone, inverse_roots=1 / alone.matrix(landmarks, landmarks).sum(axis=1))
 
@@ -42,17 +70,22 @@ class _NeighbourGraph(Kernel):
         checked_number("floor", self.floor, 0)
         checked_array("radii", self.radii, (n_landmarks,), 0)
         checked_array("inverse_roots", self.inverse_roots, (n_landmarks,), 0)
+        for name in ("low", "high"):
+            checked_array(name, getattr(self, name), (n_features,))
 
     def bind(self, landmarks: Floats) -> Evaluator:
         assert self.radii is not None
-        squares = squared_distances_to(landmarks)
+        assert self.low is not None
+        assert self.high is not None
+        low, high = self.low, self.high
+        squares = squared_distances_to(_near(landmarks, low, high))
         k = min(self.n_neighbors + 1, len(landmarks))
         scales = np.maximum(self.radii, self.floor)
         # The margin keeps rounding from unlinking a landmark from itself or from the one at its radius.
         reaches = np.square(self.radii) + 1e-9 * np.square(scales)
 
         def fill(rows: Floats, out: Floats) -> None:
-            squares(rows, out)
+            squares(_near(rows, low, high), out)
             neighbour_affinities(out, k, self.floor, scales, reaches, self.inverse_roots)
 
         return fill
@@ -65,7 +98,8 @@ class NearestNeighbors(_NeighbourGraph):
     A landmark is linked to itself and to its k nearest others, with the weight ``exp(-|x - y|^2 / (s_x s_y))`` of
     `LocalScaling` for the distance s to the k-th, halved where only one of the two is a neighbour of the other.
     A row is linked to its k + 1 nearest landmarks, and to those whose k-th neighbour is farther than the row; D holds
-    the sums of weights.
+    the sums of weights. Of values in a long tail of a column, beyond the outer fences of Tukey, the logarithm of their
+    distance from the fence counts.
 
     Parameters
     ----------
@@ -75,7 +109,8 @@ class NearestNeighbors(_NeighbourGraph):
         Steps of the random walk along the links after which rows are compared (diffusion maps): the more, the fewer
         components have much variance. 1 for the graph itself.
     radii, inverse_roots : arrays of shape (n_landmarks,), optional
-        Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as is the least scale `floor`.
+        Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as are the least scale `floor` and the
+        fences `low` and `high` of each column, shape (n_columns,).
 
     Notes
     -----
@@ -110,7 +145,8 @@ class Heat(_NeighbourGraph):
     shortest, longest : int
         First and last time.
     radii, inverse_roots : arrays of shape (n_landmarks,), optional
-        Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as is the least scale `floor`.
+        Distance to the k-th neighbour and ``degree^(-1/2)``; set by `fit`, as are the least scale `floor` and the
+        fences `low` and `high` of each column, shape (n_columns,).
 
     Notes
     -----

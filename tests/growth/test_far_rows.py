@@ -89,6 +89,15 @@ def test_fill_values_hide_no_clusters_from_methods_that_compare_distances(model,
 
 
 @pytest.mark.slow
+def test_kernel_trees_find_clusters_of_one_column_beside_others_with_long_tails():
+    rng = np.random.default_rng([0, 20_000, 5])
+    y = rng.random(20_000) < 0.16
+    rows = np.column_stack([rng.normal(size=len(y)) + 5 * y, rng.standard_t(2, size=(len(y), 5))])
+    labels = HierarchicalKernelMDH(random_state=0).fit(rows).labels_
+    assert adjusted_rand_index(y, labels) > 0.92  # .89 by the distances of rows in tails
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("model", [DensityTree(scale=False), SupportVectorClustering(scale=False)])
 def test_fill_values_in_a_constant_column_hide_no_clusters_without_scaling(model):
