@@ -16,7 +16,7 @@ from .options import (
     CONFIDENCE,
     ID_COLUMN,
     IDS,
-    KIND_NAMES,
+    KINDS_OF_COLUMNS,
     NUMBERS,
     REPORT,
     SAVED_MODEL,
@@ -27,6 +27,7 @@ from .options import (
     input_options,
     kind_options,
     output_options,
+    path_options,
     reading_options,
     say_fit,
     scheduler_options,
@@ -67,7 +68,7 @@ def main() -> None:
 @mdh.command(cls=FitCommand)
 @input_options
 @kind_options
-@click.option("--out", metavar="PATH", help="Path or URL of the Zarr array or Parquet file of labels to write.")
+@path_options(out="Path or URL of the Zarr array or Parquet file of labels to write.")
 @click.option(
     "--labels",
     "known_labels",
@@ -94,8 +95,10 @@ def main() -> None:
 @CONFIDENCE
 @IDS
 @ID_COLUMN
-@click.option("--previous", metavar="PATH", help="Path or URL of a model of the night before, whose ids clusters keep.")
-@click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
+@path_options(
+    previous="Path or URL of a model of the night before, whose ids clusters keep.",
+    model="Path or URL of the model to write.",
+)
 @REPORT
 @output_options
 @cluster_options
@@ -111,7 +114,7 @@ def fit(features: str, progress: bool | None, as_json: bool, **options: Any) -> 
     from .. import workflows
 
     cluster, estimator = cluster_of(options), estimator_of(options, wants_progress(progress))
-    if kinds := {kind: columns for kind in KIND_NAMES if (columns := options.pop(kind))}:
+    if kinds := {kind: columns for kind in KINDS_OF_COLUMNS if (columns := options.pop(kind))}:
         estimator.set_params(column_types=kinds)
     said = workflows.fit(features, estimator, labels=options.pop("out"), **options, cluster=cluster)
     say_fit(said, estimator, as_json)
@@ -130,9 +133,7 @@ def fit(features: str, progress: bool | None, as_json: bool, **options: Any) -> 
 @CONFIDENCE
 @IDS
 @ID_COLUMN
-@click.option(
-    "--preview", metavar="PATH", help="Path or URL of a PNG to write for an image: the segments in their mean colours."
-)
+@path_options(preview="Path or URL of a PNG to write for an image: the segments in their mean colours.")
 @output_options
 @cluster_options
 def predict(features: str, model: str, out: str, progress: bool | None, **options: Any) -> None:
@@ -157,7 +158,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @reading_options
 @SAVED_MODEL
 @REPORT
-@click.option("--openmetrics", metavar="PATH", help="File for Prometheus to replace, or http:// of a Pushgateway.")
+@path_options(openmetrics="File for Prometheus to replace, or http:// of a Pushgateway.")
 @NUMBERS
 @click.option(
     "--groups", metavar="NAME", help="Column of FEATURES that names the group of each row, as for fit; one more pass."

@@ -19,6 +19,7 @@ from .options import (
     cluster_table,
     existing,
     output_options,
+    path_options,
     reading_options,
     say_fit,
     wants_progress,
@@ -107,23 +108,13 @@ image_options = adding(
 
 @click.command(cls=FitCommand)
 @image_options
-@click.option(
-    "--out", metavar="PATH", help="Path or URL of the Zarr image of labels to write; ending in .tif, of a GeoTIFF."
-)
-@click.option("--model", metavar="PATH", help="Path or URL of the model to write.")
-@click.option(
-    "--connected", metavar="PATH", help="Path or URL of an image of the numbers of connected regions to write."
-)
-@click.option(
-    "--regions",
-    metavar="PATH",
-    help="Path or URL of a Parquet table of these regions to write; ending in .geoparquet, with their polygons.",
-)
-@click.option("--item", metavar="PATH", help="Path or URL of a STAC item of the labels to write, as JSON.")
-@click.option(
-    "--preview",
-    metavar="PATH",
-    help="Path or URL of a PNG to write: the segments in their mean colours, at most 2000 pixels wide.",
+@path_options(
+    out="Path or URL of the Zarr image of labels to write; ending in .tif, of a GeoTIFF.",
+    model="Path or URL of the model to write.",
+    connected="Path or URL of an image of the numbers of connected regions to write.",
+    regions="Path or URL of a Parquet table of these regions to write; ending in .geoparquet, with their polygons.",
+    item="Path or URL of a STAC item of the labels to write, as JSON.",
+    preview="Path or URL of a PNG to write: the segments in their mean colours, at most 2000 pixels wide.",
 )
 @REPORT
 @output_options

@@ -16,16 +16,32 @@ from ..clusters import start_cluster
 from ..clusters.current import LOCAL_SCHEDULERS, AutoCluster, is_memory
 from .exits import say
 
+
+def adding(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator that adds options to a command; its help lists the last first."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in options:
+            command = option(command)
+        return command
+
+    return add
+
+
+def path_options(**texts: str) -> Callable[..., Any]:
+    """Return a decorator that adds options for paths or URLs to a command, in this order, with texts for its help."""
+    return adding(*(click.option(f"--{name}", metavar="PATH", help=text) for name, text in reversed(texts.items())))
+
+
 MISSING_CHUNKS = click.option(
     "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
     help="Whether missing chunks of a Zarr array are an error or hold the fill value.",
 )  # fmt: skip
 
 
-CONFIDENCE = click.option(
-    "--confidence", metavar="PATH",
-    help="Path or URL of a Zarr array to write in the same pass: how sure each label is, from 0 to 1.",
-)  # fmt: skip
+CONFIDENCE = path_options(
+    confidence="Path or URL of a Zarr array to write in the same pass: how sure each label is, from 0 to 1."
+)
 
 IDS = click.option(
     "--ids", is_flag=True, help="Write the ids of clusters, which stay from night to night, in place of their labels."
@@ -50,18 +66,7 @@ def say_fit(line: str, estimator: Any, as_json: bool) -> None:
     say(as_text(numbers_of(estimator)) if as_json else line)
 
 
-REPORT = click.option("--report", metavar="PATH", help="Path or URL of the HTML report to write.")
-
-
-def adding(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decorator that adds options to a command; its help lists the last first."""
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in options:
-            command = option(command)
-        return command
-
-    return add
+REPORT = path_options(report="Path or URL of the HTML report to write.")
 
 
 def _is_missing(path: str) -> bool:
@@ -109,23 +114,6 @@ SAVED_MODEL = click.option(
 )
 
 
-KIND_NAMES = ("continuous", "ordinal", "categorical")
-
-
-def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the kinds of columns to a command."""
-    texts = (
-        "are numbers",
-        "have levels in the order of their values; texts need their order, as size=S:M:L",
-        "have levels without an order",
-    )
-    for kind, text in reversed([*zip(KIND_NAMES, texts)]):
-        help_ = f"Columns of a table, or numbers from 0, that {text}.  [default: by the types of the table]"
-        places = _ordered_places if kind == "ordinal" else _places
-        command = click.option(f"--{kind}", callback=places, metavar="A,B,C", help=help_)(command)
-    return command
-
-
 def _places(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str | int] | None:
     names = _names(ctx, param, value)
     return None if names is None else [_place(name) for name in names]
@@ -151,6 +139,23 @@ def _ordered_places(
         found[_place(name)] = order
     return found
 
+
+KINDS_OF_COLUMNS = {
+    "continuous": (_places, "are numbers"),
+    "ordinal": (_ordered_places, "have levels in the order of their values; texts need their order, as size=S:M:L"),
+    "categorical": (_places, "have levels without an order"),
+}
+"""Kinds of columns: what reads them, and what they are."""
+
+kind_options = adding(
+    *(
+        click.option(
+            f"--{kind}", callback=places, metavar="A,B,C",
+            help=f"Columns of a table, or numbers from 0, that {text}.  [default: by the types of the table]",
+        )
+        for kind, (places, text) in reversed(KINDS_OF_COLUMNS.items())
+    )
+)  # fmt: skip
 
 output_options = adding(
     click.option("--progress/--no-progress", default=None, help="Show progress bars.  [default: in a terminal]"),

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from .._fields import JobError
+from .options import adding
 
 PARAMETERS = {
     "n_clusters": "Number of clusters; by default it is found.",
@@ -75,9 +76,7 @@ def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "feature_map.n_landmarks=500, or projection; 'mdh-dask methods NAME' lists them. Can be repeated.",
         ),
     ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return adding(*reversed(options))(command)
 
 
 VALUE: Mapping[str, Any] = {"metavar": "VALUE"}
