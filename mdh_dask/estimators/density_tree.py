@@ -1,6 +1,7 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -20,9 +21,12 @@ from ..density_trees.plan import DensitySettings, cluster
 from ..growth.passes import rows_in_memory
 from ..plotting import plot_landmarks, plot_merges
 from ..plotting.parts import png_of
+from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
 from ..tree.clusters import Level
 from .base import InGroups
-from .density_state import DensityState, cut_cells, table_of, why_merged
+from .density_state import DensityState
+from .editing import check_fewer, renamed
+from .history import unite
 from .parameters import Interval, StrOptions, check_first_look, documented, rows_of_share
 from .planned import FeatureTransformer
 from .row_values import Absent
@@ -198,11 +202,35 @@ class DensityTree(InGroups):
         2
         """
         check_is_fitted(self)
-        model: Self = cut_cells(self, n_clusters)
-        return model
+        check_fewer(n_clusters, self.n_clusters_)
+        other, before = copy(self), self._model.clusters
+        other._adopt(self._model.cut(n_clusters))
+        united = np.empty(self.n_clusters_ + 1, dtype=np.int64)
+        united[before], united[-1] = other._model.clusters, -1
+        unite(other, self.history_, united[:-1], self._model.sizes)
+        if (labels := getattr(self, "labels_", None)) is not None:
+            other.labels_, other._labelled, other._probabilities = renamed(labels, united), self._labelled, None
+        return other
 
     def _reason(self) -> str:
-        return why_merged(self._model)
+        state = self._model
+        united = np.flatnonzero(~state.separates)
+        if not len(united):
+            return (
+                "every cell of the sample is a cluster" if len(state.clusters) > 1 else "the sample has a single cell"
+            )
+        best = int(united[state.evidence[united].argmax()])
+        evidence = float(state.evidence[best])
+        if evidence >= state.threshold:
+            return "clusters of fewer rows than min_cluster_size, or without a landmark, were united with others"
+        said = (
+            f"of the merges that were made, the one with the most evidence for two clusters has "
+            f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}"
+        )
+        in_core, in_cut = state.core_rows[best], state.cut_rows[best]
+        if not in_core and not in_cut:  # in many columns, neither is known
+            return said
+        return f"{said}; {in_core:.0f} held-out rows are in the less dense of the cores, and {in_cut:.0f} between them"
 
     @property
     def noise(self) -> bool:
@@ -216,7 +244,10 @@ class DensityTree(InGroups):
 
     def _adopt(self, state: DensityModel) -> None:
         self._model = state
-        self.merges_ = table_of(state, 1 - self.quantile)
+        sides = rows_of_sides(state.links, state.cell_rows, len(state.links))
+        p_values = p_values_of_merges(state.evidence, state.threshold, 1 - self.quantile)
+        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates, *sides.T, p_values)
+        self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
         self.level_ = state.level
 
         # Row numbers count those without missing values only.
