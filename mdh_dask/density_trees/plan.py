@@ -151,7 +151,7 @@ def cluster(
     if crowd is None:
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
         more = settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
-        sketch = _sketch(settings, look.columns, _near(sample, settings), more)
+        sketch = _sketch(settings, look.columns, _near(sample, settings))
     else:
         sample, sketch, least = crowd
         n_landmarks = max(n_landmarks, least)
@@ -240,9 +240,7 @@ def _crowd(
     return (sample, sketch, crowd.n_landmarks) if 2 * apart > len(evidence) else None
 
 
-def _sketch(
-    settings: DensitySettings, columns: Columns, sample: Sample, more: bool = False, crowded: bool = False
-) -> _Sketch:
+def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded: bool = False) -> _Sketch:
     """Return what a sample shows, in few columns without those of two values, and with them if these show no clusters.
 
     Jittered two-valued columns hide clusters of the others.
@@ -254,7 +252,7 @@ def _sketch(
         in_groups, level = settings.parts_at is not None, 1 - settings.quantile
         if crowded:
             return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level))
-        structure = structure_of(points, sample.hashes, level, not more, bandwidth, in_groups)
+        structure = structure_of(points, sample.hashes, level, bandwidth, in_groups)
         return _Sketch(frame, discrete, points, structure)
 
     with one_blas_thread():

@@ -87,7 +87,7 @@ class DensityTree(InGroups):
     -----
     Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
     With twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all
-    merges; the sample is then not counted in slabs. They have to confirm the significant merges: the density of
+    merges. They have to confirm the significant merges: the density of
     both cores must be significantly higher by more than a quarter. And they find clusters that the sample does not
     show, between the basins of its modes: if every path across the cut has a ball with significantly fewer rows
     than balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false ones among these. Clusters

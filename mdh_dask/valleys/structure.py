@@ -59,7 +59,6 @@ def structure_of(
     points: Floats,
     hashes: Integers,
     level: float,
-    slabs: bool = True,
     bandwidth: Callable[[Floats], float] | None = None,
     in_groups: bool = False,
 ) -> Structure:
@@ -68,8 +67,6 @@ def structure_of(
     points (n_rows, n_columns) float64: in ascending order of the hashes.
     hashes (n_rows,) uint64: their bits divide the rows into halves.
     level: probability of a false separation, shared among the merges, the radii and the slabs.
-    slabs: whether rows are also counted in slabs, in two to `FEW_COLUMNS` columns. In one column, balls are slabs, and
-        both together split too many clouds. A pass that tests the clusters again counts balls only.
     bandwidth: returns how far single columns of few levels change a projection on a direction, shape (n_columns,). For
         more than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
     in_groups: whether rows depend on each other, and the last bits of the hashes are their parts; see
@@ -89,7 +86,7 @@ def structure_of(
     # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
     merged = merge_cells(
         points, hashes, cell, n_cells, most_groups=1, smooth=False, bandwidth=along if many else None,
-        in_groups=in_groups, slabs=(slabs and not in_groups) or many, order=order, level=level,
+        in_groups=in_groups, slabs=many or not in_groups, order=order, level=level,
     )  # fmt: skip
     return _structure(cell, merged, order.contact, graph.reach, many)
 

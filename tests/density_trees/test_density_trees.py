@@ -131,7 +131,7 @@ class TestCountingAgain:
         rng = np.random.default_rng(0)
         y = rng.integers(2, size=2000)
         points = rng.normal(size=(2000, 2)) + np.column_stack([2.5 * y, 0 * y])
-        structure = structure_of(points, rng.integers(2**63, size=2000, dtype=np.uint64), 0.05, slabs=False)
+        structure = structure_of(points, rng.integers(2**63, size=2000, dtype=np.uint64), 0.05)
         structure = with_basins(points, structure)
         balls = places_of(points, structure, 2000)
         n_paths = 0
