@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 
 import dask
@@ -15,8 +16,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from dask.callbacks import Callback
+from PIL import Image
 
 from mdh_dask._jit import descent as separators
+from mdh_dask.chunks import Statistic
 from mdh_dask.projections.pursuit import Separator
 
 
@@ -46,11 +49,13 @@ def job_text(**sections):
     return "\n".join([*found, ""])
 
 
-def run(*args):
-    """Run a command in this process."""
+def run(*args, code=None):
+    """Run a command in this process, which ends with this code if one is given."""
     from mdh_dask.cli import mdh
 
-    return CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
+    result = CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
+    assert code in (None, result.exit_code), result.output
+    return result
 
 
 def last_line(result):
@@ -203,6 +208,42 @@ def unit(v):
 
 def hashes(n, seed=0):
     return np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64)
+
+
+class Added(Statistic):
+    """What a function makes of the blocks of each task, added up."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def chunk(self, start, *blocks):
+        return self.of(*blocks)
+
+    def combine(self, left, right):
+        return left + right
+
+
+def rings(n, radii=(1.0, 4.0), sd=0.1, seed=0, first=None):
+    """Rows on two circles, in turns or so many on the first before all others, and the circle of each."""
+    rng = np.random.default_rng(seed)
+    circle = np.arange(n) % 2 if first is None else (np.arange(n) >= first).astype(int)
+    angle, radius = rng.uniform(0, 2 * np.pi, n), np.take(radii, circle)
+    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, sd, (n, 2)), circle
+
+
+def stripes(n, gap, seed=0):
+    """Two long stripes of rows beside each other, and which of them is the upper one's."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.uniform(0, 8, n), rng.normal(0, 0.2, n)])
+    upper = rng.integers(2, size=n)
+    rows[:, 1] += gap * upper
+    return rows, upper
+
+
+def png(pixels):
+    """Return an image as the bytes of a PNG file."""
+    Image.fromarray(pixels).save(file := BytesIO(), "PNG")
+    return file.getvalue()
 
 
 def groups_of_few_rows(n_each, n_columns, seed=0):

@@ -16,15 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
-from dask.cli import cli as dask_command
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
-from helpers import at_night, last_line
+from helpers import at_night, last_line, run
 from sklearn.metrics import adjusted_rand_score
 
 from mdh_dask import KernelPCAFeatures, RandomProjectionTree, load_model
 from mdh_dask._errors import SettingError
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.cli.parameters import PARAMETERS
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.io import open_rows, write_rows
@@ -42,13 +40,6 @@ def of_map(**settings):
 def rows_of_blobs(n=900, d=3):
     y = np.arange(n) % 3
     return np.random.default_rng(0).normal(size=(n, d)).astype("float32") + 9 * y[:, None].astype("float32"), y
-
-
-def run(*args, under="mdh-dask"):
-    if under == "dask mdh":
-        dask_command.add_command(mdh)
-        return CliRunner().invoke(dask_command, ["mdh", *map(str, args)], prog_name="dask")
-    return CliRunner().invoke(mdh, [str(arg) for arg in args], prog_name="mdh-dask")
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +63,7 @@ def store(tmp_path_factory):
 
 @pytest.mark.slow
 def test_fit_writes_labels_model_and_report_and_one_line_on_standard_output(here):
-    result = run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", *QUICK)
-    assert result.exit_code == 0, result.output
+    result = run("fit", "../in/x.zarr", "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html", *QUICK, code=0)
     assert re.fullmatch(r"3 clusters of 900 rows in [\d.]+ s: l.zarr, m.zarr, r.html\n", result.stdout)
     X, y = rows_of_blobs()
     labels = open_rows("l.zarr", ndim=1).compute()
@@ -85,8 +75,7 @@ def test_fit_writes_labels_model_and_report_and_one_line_on_standard_output(here
 
 
 def model_with(*options):
-    result = run("fit", "../in/x.zarr", "--model", "m.zarr", "--overwrite", *options, *THREADS)
-    assert result.exit_code == 0, result.output
+    run("fit", "../in/x.zarr", "--model", "m.zarr", "--overwrite", *options, *THREADS, code=0)
     return load_model("m.zarr")
 
 
@@ -136,8 +125,7 @@ def test_help_names_the_common_parameters_and_the_list_of_all_methods_what_each_
     listed = run("methods").stdout
     assert [line.split()[0] for line in listed.splitlines()] == list(all_methods())
     assert "PCATree: Divisive clustering by low-density separators on principal components" in listed
-    result = run("methods", "kernel-kmean")
-    assert result.exit_code == exits.USAGE
+    result = run("methods", "kernel-kmean", code=exits.USAGE)
     assert "(did you mean 'kernel-kmeans'?)" in result.stderr
 
 
@@ -163,8 +151,7 @@ def test_the_list_of_parameters_has_defaults_values_and_whole_sentences(method):
     ],
 )
 def test_what_was_an_option_is_named_as_a_parameter_of_the_method(typed, written, here):
-    result = run("fit", "../in/x.zarr", *OUT, *typed)
-    assert result.exit_code == exits.USAGE
+    result = run("fit", "../in/x.zarr", *OUT, *typed, code=exits.USAGE)
     assert f"A parameter of the method is written as -p {written}." in result.stderr
 
 
@@ -231,8 +218,7 @@ ERRORS = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(name, here, wording):
     args, code = ERRORS[name]
-    result = run(*args, *(() if name == "unknown command" else THREADS))
-    assert result.exit_code == code, result.output
+    result = run(*args, *(() if name == "unknown command" else THREADS), code=code)
     assert "Traceback" not in result.stderr
     assert result.stdout == ""
     assert os.listdir() == []
@@ -244,8 +230,7 @@ def test_outputs_that_exist_are_refused_before_any_work(here, monkeypatch):
     Path("there").mkdir()
     Path("r.html").write_text("mine")
     for option, path in (("--out", "there"), ("--model", "there"), ("--report", "r.html")):
-        result = run("fit", "../in/x.zarr", option, path, *THREADS)
-        assert result.exit_code == exits.CANNOT_CREATE
+        result = run("fit", "../in/x.zarr", option, path, *THREADS, code=exits.CANNOT_CREATE)
         assert f"{path} exists: name another output, or replace it with --overwrite" in result.stderr
     assert Path("r.html").read_text() == "mine"
 
@@ -257,27 +242,15 @@ def test_overwrite_replaces_outputs_of_the_same_kind_only(here):
     assert run(*fit, "--overwrite").exit_code == 0
     Path("mine").mkdir()
     for option, path in (("--out", "mine"), ("--out", "m.zarr"), ("--model", "mine"), ("--model", "l.zarr")):
-        result = run("fit", "../in/x.zarr", option, path, *QUICK, "--overwrite")
-        assert result.exit_code == exits.CANNOT_CREATE
+        result = run("fit", "../in/x.zarr", option, path, *QUICK, "--overwrite", code=exits.CANNOT_CREATE)
         assert "nothing else is replaced" in result.stderr
     assert sorted(os.listdir()) == ["l.zarr", "m.zarr", "mine", "r.html"]
 
 
 def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    result = run("fit", "../in/x.zarr", "--report", "r.html", *THREADS)
-    assert result.exit_code == exits.MISSING_PACKAGE
+    result = run("fit", "../in/x.zarr", "--report", "r.html", *THREADS, code=exits.MISSING_PACKAGE)
     assert 'pip install "mdh_dask[report]"' in result.stderr
-
-
-def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
-    def fail(*_):
-        raise RuntimeError("a bug")
-
-    monkeypatch.setattr("mdh_dask.workflows.reading.Reading.table", fail)
-    result = run("fit", "../in/x.zarr", *OUT, *THREADS)
-    assert result.exit_code == exits.FAILED
-    assert "ERROR a bug\nTraceback" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -298,8 +271,7 @@ def test_an_unforeseen_error_has_a_traceback(here, monkeypatch):
     ],
 )
 def test_a_bad_value_of_an_option_is_refused_with_what_is_expected(option, value, expected, here):
-    result = run("fit", "../in/x.zarr", *OUT, option, *value.split())
-    assert result.exit_code == exits.USAGE, result.output
+    result = run("fit", "../in/x.zarr", *OUT, option, *value.split(), code=exits.USAGE)
     assert re.search(expected, result.stderr)
     assert value.partition(" ")[0].rpartition("=")[2] in result.stderr
 
@@ -390,8 +362,7 @@ def test_work_runs_on_a_scheduler_named_by_address_or_file(here, tcp_cluster):
     named = [("--scheduler", tcp_cluster.scheduler_address), ("--scheduler-file", "scheduler.json")]
     for i, where in enumerate(named):
         options = ("--out", f"l{i}.zarr", "--report", f"r{i}.html", *QUICK[:4], "--progress")
-        result = run("fit", "../in/x.zarr", *options, *where)
-        assert result.exit_code == 0, result.output
+        result = run("fit", "../in/x.zarr", *options, *where, code=0)
         assert f"scheduler at {tcp_cluster.scheduler_address}" in Path(f"r{i}.html").read_text()
         assert "writing labels: 100%" in result.stderr
     assert run("predict", "../in/nan.zarr", *MODEL, *OUT, *named[0]).exit_code == exits.BAD_DATA
@@ -505,7 +476,7 @@ def test_no_name_of_a_column_a_level_or_a_file_sends_control_characters_or_forge
     pq.write_table(table, path)
     options = ("--feature-map", "gower", "--out", str(tmp_path / "l\u2028\x1b.zarr"), "--report", str(report), *QUICK)
     shown = [
-        CliRunner().invoke(mdh, command)
+        run(*command)
         for command in (
             ["fit", str(path), *options],
             ["fit", str(path), *options],

@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
+from helpers import run as command
 from PIL import Image
 from sklearn.datasets import load_wine
 from test_images import beach
 
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows.facts import HIDDEN, encoded, mask_of
 
 WRITTEN = ["labels.zarr", "model.zarr", "report.html", "segmented.png"]
 
 
-def run(*args, scheduler="threads"):
+def run(*args, scheduler="threads", code=None):
     where = () if scheduler is None else ("--scheduler", scheduler)
-    return CliRunner().invoke(mdh, ["demo", *map(str, args), *where], prog_name="mdh-dask")
+    return command("demo", *args, *where, code=code)
 
 
 @pytest.fixture
@@ -55,8 +55,7 @@ def test_a_mask_hides_all_other_segments_and_is_small_for_a_large_image():
 
 @pytest.mark.slow
 def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
-    result = run("--table")
-    assert result.exit_code == 0, result.output
+    result = run("--table", code=0)
     assert re.fullmatch(r"3 clusters of 178 rows in [\d.]+ s: open (.+)\n", result.stdout)
     assert sorted(os.listdir("mdh-dask-demo-table")) == ["labels.zarr", "model.zarr", "report.html"]
     kinds, labels = load_wine().target, zarr.open_array("mdh-dask-demo-table/labels.zarr")[:]
@@ -69,8 +68,7 @@ def test_the_wines_are_clustered_and_shown_by_the_names_of_their_columns(here):
 
 @pytest.mark.slow
 def test_the_photograph_is_segmented_on_a_local_cluster_by_default(here):
-    result = run(scheduler=None)
-    assert result.exit_code == 0, result.output
+    result = run(scheduler=None, code=0)
     found = re.fullmatch(r"(\d+) segments of 640 x 427 pixels in [\d.]+ s: open (.+)\n", result.stdout)
     assert found[1] == "2"  # on tiles, which show that flowers are not background
     assert Path(found[2]) == here / "mdh-dask-demo" / "report.html"
@@ -99,8 +97,7 @@ def test_the_report_holds_both_pictures_a_mask_and_the_colour_of_each_segment(he
 def test_a_filled_folder_is_kept_without_overwrite_and_filled_anew_with_it(here):
     Path("d").mkdir()
     Path("d/notes.txt").write_text("mine")
-    refused = run("--image", "../beach.png", "--out", "d")
-    assert refused.exit_code == exits.CANNOT_CREATE
+    refused = run("--image", "../beach.png", "--out", "d", code=exits.CANNOT_CREATE)
     assert "d is not empty: name another folder with --out, or replace it with --overwrite" in refused.stderr
     assert os.listdir("d") == ["notes.txt"]
     for _ in range(2):
@@ -125,7 +122,6 @@ def test_a_filled_folder_is_kept_without_overwrite_and_filled_anew_with_it(here)
 def test_an_error_is_told_in_one_line_and_leaves_nothing_behind(args, code, message, here):
     Path("../text.png").write_text("no picture")
     Path("../half.png").write_bytes(Path("../beach.png").read_bytes()[:3000])
-    result = run(*args)
-    assert result.exit_code == code, result.output
+    result = run(*args, code=code)
     assert re.search(message, result.stderr.splitlines()[-1])
     assert os.listdir() == []

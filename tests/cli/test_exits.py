@@ -80,8 +80,7 @@ def test_what_is_no_job_file_is_said_to_be_none(here):
         ("deep.toml", exits.BAD_JOB, "deep.toml is not TOML: maximum recursion depth exceeded"),
     ):
         Path("deep.toml").write_text("a = " + "[" * 5000 + "]" * 5000)
-        result = run("run", path)
-        assert result.exit_code == code, result.output
+        result = run("run", path, code=code)
         assert message in result.stderr
 
 
@@ -95,15 +94,13 @@ def test_a_job_file_that_may_never_end_is_refused_at_once(here):
         ("/dev/zero", "/dev/zero is a pipe, a socket or a device"),
         ("large.toml", "large.toml: expected a job file of at most 1,048,576 bytes; got 2,097,152: check the path"),
     ):
-        result = run("run", path)
-        assert result.exit_code == exits.BAD_JOB, result.output
+        result = run("run", path, code=exits.BAD_JOB)
         assert message in result.stderr
 
 
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
 def test_a_server_of_files_that_does_not_answer_may_do_so_later(here, name):
-    result = run("fit", f"http://127.0.0.1:9/{name}", "--out", "l.zarr", "--scheduler", "threads")
-    assert result.exit_code == exits.TRY_AGAIN, result.output
+    result = run("fit", f"http://127.0.0.1:9/{name}", "--out", "l.zarr", "--scheduler", "threads", code=exits.TRY_AGAIN)
     assert "127.0.0.1" in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
 
@@ -243,8 +240,7 @@ def noisy(*args, **others):
 def test_every_line_of_a_json_log_is_json_whoever_writes_it(here, monkeypatch):
     hooks = sys.excepthook, threading.excepthook, sys.unraisablehook, warnings.showwarning
     monkeypatch.setattr("mdh_dask.workflows._fit.fit_rows", noisy)
-    result = run("--log-json", "fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads")
-    assert result.exit_code == exits.FAILED
+    result = run("--log-json", "fit", "x.zarr", "--out", "l.zarr", "--scheduler", "threads", code=exits.FAILED)
     lines = {line["message"]: line for line in lines_of(result)}
     assert any("UserWarning: beware\nof this" in message for message in lines)
     assert lines["two\nlines"]["level"] == "error"

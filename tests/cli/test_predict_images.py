@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import tifffile
 import zarr
-from click.testing import CliRunner
-from helpers import in_turns, last_line
+from helpers import in_turns, last_line, run
 from ome_zarr_models.v05 import Labels
 from PIL import Image
 from test_images import beach, ome_image
 
 from mdh_dask import RandomProjectionTree, load_model
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import write_rows
 
@@ -24,10 +23,6 @@ SIZE = (300, 250)
 THREADS = ("--scheduler", "threads")
 
 QUICK = ("--method", "rp", "--n-projections", "20", *THREADS)
-
-
-def run(command, *args):
-    return CliRunner().invoke(mdh, [command, *map(str, args)], prog_name="mdh-dask")
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +45,7 @@ def store(tmp_path_factory):
         "axes": ("unnamed.zarr", "--axes", "cyx"),
     }
     for name, (image, *options) in models.items():
-        result = run("segment", folder / image, "--model", folder / f"{name}.model", *options, *QUICK)
-        assert result.exit_code == 0, result.output
+        run("segment", folder / image, "--model", folder / f"{name}.model", *options, *QUICK, code=0)
     RandomProjectionTree(n_projections=20).fit(beach(*SIZE).reshape(-1, 3)).save(folder / "rows.model")
     return folder
 
@@ -59,8 +53,7 @@ def store(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "image"), in_turns(["bands", "columns"], ["beach.png", "night.png", "beach.tif"]))
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
-    result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS)
-    assert result.exit_code == 0, result.output
+    result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS, code=0)
     found = load_model(f"../in/{model}.model")
     assert re.fullmatch(rf"250 x 300 pixels in \d+ of {found.n_clusters_} segments: l.zarr\n", result.stdout)
     features = found.pixel_columns_.features
@@ -74,8 +67,7 @@ def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_write
     outputs = ("--out", "a.zarr", "--model", "m.zarr", "--preview", "a.png")
     assert run("segment", "../in/ome.zarr", *outputs, "--coordinates", 0.1, *QUICK).exit_code == 0
     given = ("--model", "m.zarr", "--out", "b.zarr", "--preview", "b.png", "--progress")
-    result = run("predict", "../in/ome.zarr", *given, *THREADS)
-    assert result.exit_code == 0, result.output
+    result = run("predict", "../in/ome.zarr", *given, *THREADS, code=0)
     assert result.stdout.endswith("segments: b.zarr, b.png\n")
     assert "writing labels: 100%" in result.stderr
     Labels.from_zarr(zarr.open_group("b.zarr/labels", mode="r"))
@@ -86,10 +78,8 @@ def test_the_image_that_a_model_was_fitted_to_gets_the_labels_that_segment_write
 
 def test_drift_compares_images_with_the_columns_of_the_model(here):
     for model in ("bands", "columns"):
-        same = run("drift", "../in/beach.tif", "--model", f"../in/{model}.model", *THREADS)
-        assert same.exit_code == 0, same.output
-        other = run("drift", "../in/night.png", "--model", f"../in/{model}.model", *THREADS)
-        assert other.exit_code == exits.DRIFT, other.output
+        run("drift", "../in/beach.tif", "--model", f"../in/{model}.model", *THREADS, code=0)
+        run("drift", "../in/night.png", "--model", f"../in/{model}.model", *THREADS, code=exits.DRIFT)
 
 
 OUT = ("--out", "l.zarr")

@@ -8,11 +8,11 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from disturbed import attempts, environment, finish, make_job, outputs, passes_made, start, store_rows, wait_for
+from helpers import run
 
 from mdh_dask._fields import JobError
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.clusters.slurm import _check_interface
 from mdh_dask.jobs.job import read_job
 
@@ -256,9 +256,8 @@ def test_the_job_file_that_is_deployed_is_right():
 
 def test_where_there_is_no_slurm_a_job_can_be_checked_but_not_run(small_job, monkeypatch):
     monkeypatch.setattr("mdh_dask.clusters.slurm.which", lambda _: None)
-    assert CliRunner().invoke(mdh, ["run", "--check", str(small_job)]).exit_code == 0
-    result = CliRunner().invoke(mdh, ["run", str(small_job)])
-    assert result.exit_code == exits.MISSING_PACKAGE
+    run("run", "--check", small_job, code=0)
+    result = run("run", small_job, code=exits.MISSING_PACKAGE)
     assert result.stderr.endswith("which is missing: run the job on a login node of the cluster\n")
 
 

@@ -1,13 +1,15 @@
 """Schedulers that talk to those alone who have their certificates, which Dask's configuration names."""
 
+from functools import partial
+
 import dask
 import pytest
-from click.testing import CliRunner
 from distributed import LocalCluster
 from distributed.security import Security
 from disturbed import make_job, outputs, store_rows
+from helpers import run as command
 
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,7 @@ def job(secured, tmp_path):
     return make_job(tmp_path / "job", tmp_path / "rows.zarr", f'kind = "scheduler"\naddress = "{secured[0]}"')
 
 
-def run(job, *options):
-    return CliRunner().invoke(mdh, ["run", *options, str(job)])
+run = partial(command, "run")
 
 
 @pytest.mark.slow
@@ -60,8 +61,7 @@ def test_a_job_runs_on_an_encrypted_scheduler_by_the_certificates_of_dasks_confi
 
 
 def test_without_certificates_it_is_refused_with_the_remedy(job):
-    result = run(job)
-    assert result.exit_code == exits.USAGE
+    result = run(job, code=exits.USAGE)
     assert "expected certificates for tls://" in result.stderr
     assert "DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in result.stderr
 
@@ -83,8 +83,7 @@ def test_a_scheduler_without_encryption_is_told_from_none(job, certificates, rea
 
 def test_a_scheduler_with_encryption_is_told_from_none(job, secured):
     plain = secured[0].replace("tls://", "tcp://")
-    result = run(job, "--scheduler", plain)
-    assert result.exit_code == exits.TRY_AGAIN
+    result = run(job, "--scheduler", plain, code=exits.TRY_AGAIN)
     assert f"at {plain} closed the connection at once: if it is one with TLS, name it {secured[0]}" in result.stderr
 
 

@@ -5,16 +5,13 @@ import json
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
+from helpers import run as command
 
 from mdh_dask import load_model
-from mdh_dask.cli import mdh
 
 
 def run(*args, code=0):
-    result = CliRunner().invoke(mdh, [*args, "--scheduler", "threads"])
-    assert result.exit_code == code, result.output
-    return result.stdout
+    return command(*args, "--scheduler", "threads", code=code).stdout
 
 
 @pytest.fixture

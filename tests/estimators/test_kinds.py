@@ -9,14 +9,13 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
+from helpers import run as command
 from sklearn.base import clone
 
 from mdh_dask import jobs, load_model
 from mdh_dask._state import State, checked_array
 from mdh_dask._storable import checked_value, stored_name
 from mdh_dask.chunks import Pass
-from mdh_dask.cli import mdh
 from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.parameters import Interval, StrOptions, check_first_look
 from mdh_dask.estimators.registry import METHODS
@@ -111,9 +110,7 @@ def here(tmp_path, monkeypatch, rows):
 
 
 def run(*args, code=0):
-    result = CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"][: None if args[0] != "run" else -2])
-    assert result.exit_code == code, result.output
-    return result
+    return command(*args, "--scheduler", "threads", code=code)
 
 
 @pytest.fixture
@@ -203,7 +200,7 @@ def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
         in run("fit", "x.zarr", *options, "--quantile", 0.9, code=2).output
     )
     assert "--method mdh has no parameter 'reach'" in run("fit", "x.zarr", "-p", "reach=3", "--out", "q", code=2).output
-    assert re.search(r"^nearest +NearestPoints: ", CliRunner().invoke(mdh, ["methods"]).output, re.MULTILINE)
+    assert re.search(r"^nearest +NearestPoints: ", command("methods").output, re.MULTILINE)
 
 
 def test_a_job_runs_it_and_counts_its_clusters(here, rows):

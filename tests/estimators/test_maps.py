@@ -8,14 +8,13 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
-from helpers import in_turns
+from helpers import in_turns, rings
+from helpers import run as command
 from sklearn.base import clone
 
 from mdh_dask import HierarchicalMDH, KernelPCAFeatures, PCATree, drift, jobs, load_model
 from mdh_dask._state import FeatureMap, checked_array
 from mdh_dask.chunks import Pass
-from mdh_dask.cli import mdh
 from mdh_dask.estimators.mapped import FEATURE_MAPS
 from mdh_dask.estimators.parameters import Interval
 from mdh_dask.estimators.planned import FeatureTransformer
@@ -79,9 +78,7 @@ def _registered(monkeypatch):
 @pytest.fixture(scope="module")
 def rows():
     """A ring about a ball, which no line separates."""
-    rng = np.random.default_rng(0)
-    angle, radius = rng.uniform(0, 2 * np.pi, 1200), np.repeat([1.0, 6.0], 600)
-    return radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1) + rng.normal(0, 0.1, (1200, 2)) + 50
+    return rings(1200, (1.0, 6.0), first=600)[0] + 50
 
 
 @pytest.fixture
@@ -92,9 +89,7 @@ def here(tmp_path, monkeypatch, rows):
 
 
 def run(*args, code=0):
-    result = CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"])
-    assert result.exit_code == code, result.output
-    return result
+    return command(*args, "--scheduler", "threads", code=code)
 
 
 MAPS = {"by name": "polar", "as a transformer": PolarFeatures(power=1.2)}

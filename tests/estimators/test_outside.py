@@ -157,8 +157,7 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
 @pytest.mark.parametrize("parameter", at_night(CHOICES))
 def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
     given = f"--method divisive --n-projections 30 -p {parameter}={CHOICES[parameter].replace('_', '-')}"
-    result = run(*f"fit x.zarr {given} --model m.zarr --scheduler threads".split())
-    assert result.exit_code == 0, result.output
+    run(*f"fit x.zarr {given} --model m.zarr --scheduler threads".split(), code=0)
     assert load_model("m.zarr").get_params()[parameter] == CHOICES[parameter]
     (here / "job.toml").write_text(
         f'[input]\npath = "x.zarr"\n[method]\nname = "divisive"\nn_projections = 30\n'

@@ -11,8 +11,7 @@ import pytest
 import rasterio
 import rasterio.features
 import zarr
-from click.testing import CliRunner
-from helpers import job_text
+from helpers import job_text, run
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
@@ -20,7 +19,6 @@ from strategies import seeds
 from test_images import beach
 from test_nodata import HOLES, bright
 
-from mdh_dask.cli import mdh
 from mdh_dask.images import components, open_image, region_tables
 from mdh_dask.images.components import find_regions, sieved, write_regions
 from mdh_dask.images.regions import RegionPaths, write_segments
@@ -218,7 +216,7 @@ JOB = job_text(
 
 def test_a_table_of_regions_is_not_named_like_another_format(image, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(mdh, ["segment", "a.zarr", "--regions", "s.csv"])
+    result = run("segment", "a.zarr", "--regions", "s.csv")
     assert "a Parquet table; got s.csv, the name of a file of another format: name it s.parquet" in result.output
 
 
@@ -240,8 +238,7 @@ def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
     )
     arguments = ["segment", "a.zarr", *options, "--method", "rp", "--n-projections", "20", "--scheduler", "threads"]
     for command in (arguments, ["run", "job.toml"]):
-        result = CliRunner().invoke(mdh, command, prog_name="mdh-dask")
-        assert result.exit_code == 0, result.output
+        run(*command, code=0)
     with rasterio.open("c.tif") as found:
         numbers = zarr.open_array("c.zarr", mode="r")[:]
         np.testing.assert_array_equal(np.where(found.read(1) == found.nodata, -1, found.read(1).astype(int)), numbers)
@@ -252,5 +249,5 @@ def test_commands_and_jobs_write_regions(image, tmp_path, monkeypatch):
     metrics = json.loads(Path("metrics.json").read_text())
     over_pixels = [made for made in metrics["each_pass"] if made["n_rows"] >= (~HOLES).sum()]
     assert metrics["passes"] == len(over_pixels)
-    result = CliRunner().invoke(mdh, ["segment", "a.zarr", "--sieve", "10", "--preview", "q.png"], prog_name="mdh-dask")
+    result = run("segment", "a.zarr", "--sieve", 10, "--preview", "q.png")
     assert "expected --out, --connected or --regions with --sieve" in " ".join(result.stderr.split())

@@ -22,9 +22,8 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.estimators.groups import Parts
-from mdh_dask.images import open_image, tiles
-from mdh_dask.images.features import Features
-from mdh_dask.images.rows import counted, pixel_rows
+from mdh_dask.images import Features, open_image, pixel_rows, tiles
+from mdh_dask.images.rows import counted
 from mdh_dask.images.tiles import parts_by_tiles, tiled_rows
 from mdh_dask.workflows import segment
 from mdh_dask.workflows.facts import numbers_of

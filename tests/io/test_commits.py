@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import zarr
 from disturbed import COMMAND, Killed, kill
+from helpers import job_text
 from test_images import beach
 
 from mdh_dask import PCATree, jobs, load_model
@@ -137,23 +138,14 @@ def test_outputs_that_no_repository_can_hold_are_refused_before_any_work(places,
         Outputs(**places, of_image=True).check()
 
 
-JOB = """
-[input]
-kind = "image"
-path = "image.zarr"
-[method]
-name = "rp"
-n_projections = 20
-sample_size = 100
-[cluster]
-kind = "threads"
-[output]
-labels = "icechunk::r@main/labels"
-model = "icechunk::r@main/model"
-manifest = "manifest.json"
-[run]
-on_change = "restart"
-"""
+JOB = job_text(
+    input={"kind": "image", "path": "image.zarr"},
+    method={"name": "rp", "n_projections": 20, "sample_size": 100},
+    output={
+        "labels": "icechunk::r@main/labels", "model": "icechunk::r@main/model", "manifest": "manifest.json",
+    },
+    run={"on_change": "restart"},
+)  # fmt: skip
 
 
 def bring(night):

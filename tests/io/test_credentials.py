@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import run
+from helpers import job_text, run
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -22,22 +22,14 @@ ROWS = np.random.default_rng(0).normal(size=(400, 2)) + 9 * (np.arange(400) % 2)
 
 SECRETS = ("hunter2", "s1gned")  # no hexadecimal digits alone: a hash in a manifest may hold any of those
 
-JOB = """
-[input]
-path = "{}"
-[method]
-sample_size = 100
-name = "rp"
-n_projections = 4
-[cluster]
-kind = "threads"
-[output]
-labels = "l.zarr"
-model = "m.zarr"
-report = "r.html"
-metrics = "metrics.json"
-manifest = "manifest.json"
-"""
+JOB = job_text(
+    input={"path": "{}"},
+    method={"name": "rp", "sample_size": 100, "n_projections": 4},
+    output={
+        "labels": "l.zarr", "model": "m.zarr", "report": "r.html", "metrics": "metrics.json",
+        "manifest": "manifest.json",
+    },
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -96,8 +88,7 @@ def test_a_job_keeps_no_credentials_and_goes_on_only_with_the_same(here, url):
     assert [leaks(result, here, but=["job.toml"]) for result in (checked, made, again)] == [[], [], []]
     assert json.loads((here / "manifest.json").read_text())["job"]["input"]["path"] == stored(url.format("x.npy"))
     job.write_text(JOB.format(url.format("x.npy").replace("s1gned", "s2gned")))
-    other = run("run", job)
-    assert other.exit_code == 78
+    other = run("run", job, code=78)
     assert "job.input.path was" in other.stderr
     assert "s2gned" not in other.stderr
 
@@ -116,8 +107,7 @@ def test_a_job_keeps_no_credentials_and_goes_on_only_with_the_same(here, url):
 )
 def test_no_error_of_a_command_holds_credentials(here, url, arguments, code):
     x, *others = arguments
-    result = run("fit", url.format(x), *(other.format(url.format("x.npy")) for other in others), *OPTIONS)
-    assert result.exit_code == code, result.stderr
+    result = run("fit", url.format(x), *(other.format(url.format("x.npy")) for other in others), *OPTIONS, code=code)
     assert leaks(result, here) == []
     assert result.exit_code != 65 or "***@" in result.stderr
 

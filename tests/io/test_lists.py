@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from helpers import job_text
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, jobs, load_model
-from mdh_dask.io.inputs import open_features, open_typed
+from mdh_dask.io import open_features
+from mdh_dask.io.inputs import open_typed
 from mdh_dask.workflows import fit, predict
 from mdh_dask.workflows.row_files import open_labels
 
@@ -194,21 +196,12 @@ def rows_of(path):
     return open_features(path, ["e"]).rows
 
 
-JOB = """
-[input]
-path = "{path}"
-columns = ["e"]
-id_column = "name"
-text_column = "name"
-[method]
-name = "rp"
-[cluster]
-kind = "synchronous"
-[output]
-labels = "j.parquet"
-model = "j.zarr"
-report = "j.html"
-"""
+JOB = job_text(
+    input={"path": "{path}", "columns": ["e"], "id_column": "name", "text_column": "name"},
+    method={"name": "rp"},
+    cluster={"kind": "synchronous"},
+    output={"labels": "j.parquet", "model": "j.zarr", "report": "j.html"},
+)
 
 
 @pytest.mark.parametrize("texts", [False, True])

@@ -3,15 +3,16 @@
 import json
 import logging
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
 from distributed import Client, LocalCluster
+from helpers import job_text
+from helpers import run as command
 
 from mdh_dask import PCATree, load_model
-from mdh_dask.cli import mdh
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import open_features, open_rows
 from mdh_dask.io.repositories import fingerprint, pinned
@@ -97,24 +98,14 @@ def test_sessions_stores_and_arrays_are_read_by_worker_processes_at_their_snapsh
     assert load_model(tmp_path / "m.zarr").pixel_columns_.snapshots == (first,)
 
 
-JOB = """
-[input]
-kind = "image"
-path = "{place}"
-[method]
-name = "pca"
-random_state = 0
-[cluster]
-kind = "threads"
-[output]
-labels = "l.zarr"
-model = "m.zarr"
-manifest = "manifest.json"
-"""
+JOB = job_text(
+    input={"kind": "image", "path": "{place}"},
+    method={"name": "pca", "random_state": 0},
+    output={"labels": "l.zarr", "model": "m.zarr", "manifest": "manifest.json"},
+)
 
 
-def run(job):
-    return CliRunner().invoke(mdh, ["run", str(job)])
+run = partial(command, "run")
 
 
 @pytest.mark.slow
@@ -136,20 +127,11 @@ def test_a_job_reads_a_branch_at_one_snapshot_which_manifest_and_labels_name(rep
     assert open_image(f"{place}@{first}").snapshot == first
 
 
-NIGHT = """
-[input]
-kind = "scenes"
-path = ["{place}@main/image"]
-[method]
-name = "pca"
-random_state = 0
-[cluster]
-kind = "threads"
-[output]
-labels = "l-{{scene}}.zarr"
-model = "m-{{version}}.zarr"
-manifest = "manifest.json"
-"""
+NIGHT = job_text(
+    input={"kind": "scenes", "path": ["{place}@main/image"]},
+    method={"name": "pca", "random_state": 0},
+    output={"labels": "l-{{scene}}.zarr", "model": "m-{{version}}.zarr", "manifest": "manifest.json"},
+)
 
 
 @pytest.mark.slow
@@ -159,8 +141,7 @@ def test_a_night_labels_a_scene_again_when_its_branch_has_another_snapshot(repos
     job.write_text(NIGHT.format(place=place))
     for snapshot in (second, commit):
         snapshot = snapshot if isinstance(snapshot, str) else snapshot(made, FIRST, "third")
-        found = run(job)
-        assert found.exit_code == 0, found.output
+        run(job, code=0)
         scenes = json.loads((tmp_path / "manifest.json").read_text())["scenes"]
         assert scenes["image"]["snapshot"] == snapshot
         assert zarr.open_array(tmp_path / "l-image.zarr").attrs["snapshot"] == snapshot

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import zarr
-from click.testing import CliRunner
+from helpers import run as run_command
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask._sparse import SparseRows
-from mdh_dask.cli import mdh
 from mdh_dask.io import open_features, open_rows, sparse
 from mdh_dask.io.inputs import kind_of
 from mdh_dask.jobs import run
@@ -98,8 +97,8 @@ def labels(rows):
     return model.labels_
 
 
-def command(*args):
-    return CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"], prog_name="mdh-dask")
+def command(*args, code=None):
+    return run_command(*args, "--scheduler", "threads", code=code)
 
 
 @pytest.mark.slow
@@ -107,9 +106,8 @@ def command(*args):
 def test_commands_give_the_labels_of_the_estimator(written, labels, tmp_path, monkeypatch, name):
     monkeypatch.setenv("DASK_MDH_DASK__BLOCK_SIZE", "8kB")
     model, report = tmp_path / "m.zarr", tmp_path / "r.html"
-    found = command("fit", written / name, "--out", tmp_path / "l.zarr", "--model", model, "--report", report,
-                    "--method", "rp", "--n-projections", 50, "--confidence", tmp_path / "c.zarr")  # fmt: skip
-    assert found.exit_code == 0, found.output
+    command("fit", written / name, "--out", tmp_path / "l.zarr", "--model", model, "--report", report,
+                    "--method", "rp", "--n-projections", 50, "--confidence", tmp_path / "c.zarr", code=0)  # fmt: skip
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), labels)
     assert "600 rows of 12 float64 features" in report.read_text()
     assert "Bytes read" not in report.read_text()  # as dense rows they would be many more

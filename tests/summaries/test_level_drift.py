@@ -8,10 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from helpers import run
 
 from mdh_dask import DensityTree, PCATree, drift, load_model
-from mdh_dask.cli import mdh
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.estimators.drift import restored_level_counts
 from mdh_dask.summaries.changes import LevelDrift
@@ -162,8 +161,7 @@ def test_the_command_and_its_report_show_levels_and_escape_them(model, tmp_path,
     model.save("m.zarr")
     pq.write_table(table(1, 900, unknown=60), "new.parquet", row_group_size=300)
     args = ["drift", "new.parquet", "--model", "m.zarr", "--scheduler", "threads", "--json", "--report", "r.html"]
-    result = CliRunner().invoke(mdh, args)
-    assert result.exit_code == 3, result.output
+    result = run(*args, code=3)
     assert json.loads(result.stdout)["levels"][0]["unseen"] == {EVIL: 60}
     html = (tmp_path / "r.html").read_text()
     assert "Levels of columns" in html

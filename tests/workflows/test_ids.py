@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
+from helpers import job_text, run
 
 from mdh_dask import RandomProjectionTree, jobs, load_model
 from mdh_dask._fields import JobError
-from mdh_dask.cli import mdh
 from mdh_dask.io.openmetrics import read_gauges
 from mdh_dask.jobs.notify import ABOUT, PREFIX
 from mdh_dask.workflows import fit, predict
@@ -53,23 +52,12 @@ def test_predictions_are_ids_on_request(nights):
     assert summary.startswith("1500 rows in 2 of 3 clusters")
 
 
-JOB = """
-[input]
-path = "night.npy"
-previous = "m.zarr"
-ids = true
-[method]
-name = "rp"
-n_projections = 50
-[cluster]
-kind = "threads"
-[output]
-labels = "l.zarr"
-model = "m.zarr"
-[run]
-on_change = "restart"
-openmetrics = "job.prom"
-"""
+JOB = job_text(
+    input={"path": "night.npy", "previous": "m.zarr", "ids": True},
+    method={"name": "rp", "n_projections": 50},
+    output={"labels": "l.zarr", "model": "m.zarr"},
+    run={"on_change": "restart", "openmetrics": "job.prom"},
+)
 
 
 def test_a_nightly_job_keeps_the_ids_of_the_model_that_it_replaces(nights):
@@ -97,19 +85,6 @@ def test_a_job_refuses_ids_without_labels_and_a_previous_model_that_is_missing(n
 
 
 def test_the_commands_write_ids_too(nights):
-    command = [
-        "fit",
-        "two.npy",
-        "--method",
-        "rp",
-        "--n-projections",
-        "50",
-        "--previous",
-        "one.zarr",
-        "--ids",
-        "--out",
-        "l.zarr",
-    ]
-    found = CliRunner().invoke(mdh, [*command, "--model", "two.zarr"], catch_exceptions=False)
-    assert found.exit_code == 0, found.output
+    method = ("--method", "rp", "--n-projections", 50, "--previous", "one.zarr", "--ids")
+    run("fit", "two.npy", *method, "--out", "l.zarr", "--model", "two.zarr", code=0)
     assert sorted(np.unique(zarr.open_array("l.zarr", mode="r")[:])) == [0, 1, 2]

@@ -4,11 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import run
 
 from mdh_dask import load_model
 from mdh_dask._fields import JobError
-from mdh_dask.cli import mdh
 from mdh_dask.io import write_rows
 from mdh_dask.jobs._run import run_job
 from mdh_dask.jobs.job import read_job
@@ -31,17 +30,15 @@ def store(tmp_path_factory):
     return folder
 
 
-def fit(store, *args):
+def fit(store, *args, code=None):
     options = ["--method", "rp", "--n-projections", "20"] if "--method" not in args else []
-    command = ["fit", str(store / "x.zarr"), "--scheduler", "threads", *options, *map(str, args)]
-    return CliRunner().invoke(mdh, command, prog_name="mdh-dask")
+    return run("fit", store / "x.zarr", "--scheduler", "threads", *options, *args, code=code)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["y.npy", "y.zarr", "y.csv"])
 def test_trees_do_not_cut_the_labels_of_a_file(store, tmp_path, name):
-    found = fit(store, "--labels", store / name, "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html")
-    assert found.exit_code == 0, found.output
+    fit(store, "--labels", store / name, "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html", code=0)
     model = load_model(tmp_path / "m.zarr")
     assert model.n_clusters_ == 2
     assert model.known_labels_.tolist() == (["left", "right"] if name == "y.csv" else [0, 1])

@@ -11,30 +11,21 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from cases import QUICK
-from click.testing import CliRunner
-from helpers import at_night
+from helpers import at_night, job_text
+from helpers import run as command
 
 from mdh_dask import RandomProjectionTree, drift, load_model
 from mdh_dask._fields import JobError
-from mdh_dask.cli import mdh
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.io import open_rows
 from mdh_dask.jobs import run
 from mdh_dask.jobs.job import read_job
 
-JOB = """
-[input]
-path = "{path}"
-groups = "{groups}"
-[method]
-name = "{method}"
-{parameters}
-[cluster]
-kind = "threads"
-[output]
-labels = "l.zarr"
-model = "m.zarr"
-"""
+JOB = job_text(
+    input={"path": "{path}", "groups": "{groups}"},
+    method={"name": "{method}"},
+    output={"labels": "l.zarr", "model": "m.zarr"},
+).replace("[cluster]", "{parameters}\n[cluster]")
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +45,8 @@ def store(tmp_path_factory):
     return folder, model
 
 
-def fit(path, *args):
-    given = ["fit", str(path), *map(str, args), "--scheduler", "threads"]
-    return CliRunner().invoke(mdh, given, prog_name="mdh-dask")
+def fit(path, *args, code=None):
+    return command("fit", path, *args, "--scheduler", "threads", code=code)
 
 
 @pytest.mark.slow
@@ -64,14 +54,10 @@ def fit(path, *args):
 def test_commands_test_groups_as_the_estimator_does_and_do_not_cluster_their_column(store, tmp_path, name, column):
     folder, model = store
     out = ["--out", tmp_path / "l.zarr", "--model", tmp_path / "m.zarr", "--report", tmp_path / "r.html"]
-    found = fit(folder / name, "--groups", column, "--method", "rp", "--n-projections", 30, "--json", *out)
-    assert found.exit_code == 0, found.output
+    found = fit(folder / name, "--groups", column, "--method", "rp", "--n-projections", 30, "--json", *out, code=0)
     told = json.loads(found.stdout)
-    assert (told["n_groups"], told["n_clusters"], told["compared"]) == (
-        20,
-        1,
-        {"Groups of dependent rows": "20 groups"},
-    )
+    assert (told["n_groups"], told["n_clusters"]) == (20, 1)
+    assert told["compared"] == {"Groups of dependent rows": "20 groups"}
     loaded = load_model(tmp_path / "m.zarr")
     assert (loaded.n_groups_, loaded.n_features_in_) == (20, 2)
     np.testing.assert_array_equal(open_rows(tmp_path / "l.zarr", ndim=1), model.labels_)
@@ -124,9 +110,8 @@ def test_what_does_not_test_groups_is_refused_before_any_work(store, tmp_path, m
 def test_drift_compares_the_groups_of_its_column(store, tmp_path, name, column):
     folder, model = store
     model.save(tmp_path / "m.zarr")
-    args = ["drift", folder / name, "--model", tmp_path / "m.zarr", "--groups", column, "--json"]
-    found = CliRunner().invoke(mdh, [*map(str, args), "--scheduler", "threads"], prog_name="mdh-dask")
-    assert found.exit_code == 0, found.output
+    options = ("--model", tmp_path / "m.zarr", "--groups", column, "--json", "--scheduler", "threads")
+    found = command("drift", folder / name, *options, code=0)
     table = pd.read_csv(folder / "x.csv")
     assert json.loads(found.stdout) == drift(model, table[["a", "b"]].to_numpy(), groups=table["donor"]).to_dict()
     assert json.loads(found.stdout)["design_effect"] > 1

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import run
 
 from mdh_dask import SupportVectorClustering, load_model
-from mdh_dask.cli import mdh
 from mdh_dask.io import open_rows, write_rows
 
 LEAVE = {"width": 1.0, "outliers": 0.1, "unclassified": "leave"}
@@ -21,8 +20,7 @@ def fitted(tmp_path_factory):
     write_rows(rows, folder / "x.zarr", chunk_rows=200)
     options = ["--method", "svc", *(f"-p{name}={value}" for name, value in LEAVE.items()), "--scheduler", "threads"]
     written = [f"--out={folder / 'y.zarr'}", f"--model={folder / 'm.zarr'}", f"--report={folder / 'r.html'}"]
-    found = CliRunner().invoke(mdh, ["fit", str(folder / "x.zarr"), *options, *written])
-    assert found.exit_code == 0, found.output
+    found = run("fit", folder / "x.zarr", *options, *written, code=0)
     assert "2 clusters of 600 rows" in found.output
     return folder, rows, truth
 
@@ -44,8 +42,7 @@ def test_a_command_writes_the_labels_of_the_estimator(fitted):
 @pytest.mark.slow
 def test_a_loaded_model_leaves_the_same_rows_outside_and_any_far_row(fitted):
     folder, _, _ = fitted
-    written = [f"--model={folder / 'm.zarr'}", f"--out={folder / 'p.zarr'}"]
-    done = CliRunner().invoke(mdh, ["predict", str(folder / "x.zarr"), *written, "--scheduler", "threads"])
-    assert done.exit_code == 0, done.output
+    options = ("--model", folder / "m.zarr", "--out", folder / "p.zarr", "--scheduler", "threads")
+    run("predict", folder / "x.zarr", *options, code=0)
     np.testing.assert_array_equal(labels_in(folder / "p.zarr"), labels_in(folder / "y.zarr"))
     assert load_model(folder / "m.zarr").predict(np.array([[99.0, 99.0]])).tolist() == [-1]

@@ -10,10 +10,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from click.testing import CliRunner
+from helpers import job_text
+from helpers import run as command
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
-from mdh_dask.cli import mdh
 from mdh_dask.io import open_features
 from mdh_dask.io.csv import open_csv
 from mdh_dask.io.inputs import open_typed
@@ -145,7 +145,7 @@ def test_a_command_says_what_is_striking_about_columns_and_what_to_do_after_one_
     rng = np.random.default_rng(0)
     columns = {"id": np.arange(500), "price": rng.lognormal(7, 1, 500), "width": rng.normal(size=500)}
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")
-    said = CliRunner().invoke(mdh, ["fit", str(tmp_path / "x.parquet"), "--out", str(tmp_path / "l.zarr")]).output
+    said = command("fit", tmp_path / "x.parquet", "--out", tmp_path / "l.zarr").output
     assert "3 columns of numbers; id: perhaps an identifier; price: a long tail\n" in said
     assert re.search(r"INFO To try next, in this order:\n.* INFO     X = X.drop\(columns=\['id'\]\)  # .*\n", said)
 
@@ -166,8 +166,7 @@ def test_a_row_of_numbers_that_is_taken_for_names_is_told(tmp_path, caplog, head
     ],
 )
 def test_orders_that_the_command_line_cannot_mean_are_refused(paths, ordinal, error):
-    done = CliRunner().invoke(mdh, ["fit", str(paths["x.csv"]), "--out", "l.zarr", "--ordinal", ordinal])
-    assert done.exit_code == 2
+    done = command("fit", paths["x.csv"], "--out", "l.zarr", "--ordinal", ordinal, code=2)
     assert error in done.output
 
 
@@ -175,37 +174,21 @@ def test_the_command_line_takes_kinds_of_columns(paths, tmp_path):
     out, model, labels = tmp_path / "labels.zarr", tmp_path / "model.zarr", tmp_path / "again.zarr"
     kinds = ["--categorical", "code", "--ordinal", "x,colour=red:blue:green", "--continuous", "y"]
     kinds += ["--feature-map", "gower", "--method", "rp", "--n-projections", "30"]
-    here = ["--scheduler", "threads"]
-    done = CliRunner().invoke(
-        mdh, ["fit", str(paths["x.csv"]), "--out", str(out), "--model", str(model), *kinds, *here]
-    )
-    assert done.exit_code == 0, done.output
+    here = ("--model", model, "--scheduler", "threads")
+    command("fit", paths["x.csv"], "--out", out, *kinds, *here, code=0)
     loaded = load_model(model)
     assert loaded.columns.kinds == ("ordinal", "ordinal", "categorical", "continuous")
     assert loaded.columns.levels[1] == ("red", "blue", "green")
-    done = CliRunner().invoke(
-        mdh, ["predict", str(paths["coded.parquet"]), "--model", str(model), "--out", str(labels), *here]
-    )
-    assert done.exit_code == 0, done.output
+    command("predict", paths["coded.parquet"], "--out", labels, *here, code=0)
     np.testing.assert_array_equal(zarr.open_array(labels)[:], zarr.open_array(out)[:])
-    done = CliRunner().invoke(mdh, ["drift", str(paths["x.parquet"]), "--model", str(model), *here])
-    assert done.exit_code == 0, done.output
+    command("drift", paths["x.parquet"], *here, code=0)
 
 
-JOB = """
-[input]
-path = "{path}"
-[input.columns]
-{columns}
-[method]
-feature_map = "gower"
-name = "rp"
-n_projections = 30
-[cluster]
-kind = "threads"
-[output]
-labels = "labels.zarr"
-"""
+JOB = job_text(
+    input={"path": "{path}"},
+    method={"name": "rp", "feature_map": "gower", "n_projections": 30},
+    output={"labels": "labels.zarr"},
+).replace("[method]", "[input.columns]\n{columns}\n[method]")
 
 
 @pytest.mark.slow
