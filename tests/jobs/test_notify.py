@@ -1,35 +1,23 @@
 """What a run tells monitors: metrics that Prometheus reads."""
 
-import socket
-import subprocess
+import json
 import threading
-import time
-from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from shutil import which
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from helpers import job_text
+from helpers import run as command
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as families_of_text
 
 from mdh_dask import PCATree
 from mdh_dask._errors import SettingError
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.workflows import drift
 
-JOB = """
-[input]
-path = "x.npy"
-[cluster]
-kind = "threads"
-[output]
-labels = "l.zarr"
-[run]
-openmetrics = 'metrics "a".prom'
-"""
+JOB = job_text(input={"path": "x.npy"}, output={"labels": "l.zarr"}, run={"openmetrics": 'metrics "a".prom'})
 
 
 @pytest.fixture
@@ -40,18 +28,9 @@ def job(tmp_path):
     return tmp_path / "job.toml"
 
 
-@pytest.fixture(params=["stand-in", "prometheus-pushgateway"])
-def gateway(request):
-    """The address of a Pushgateway, and a function that returns what it holds."""
-    if request.param == "stand-in":
-        yield from stand_in()
-    elif which(request.param):
-        yield from real_gateway(request.param)
-    else:
-        pytest.skip(f"{request.param} is missing")
-
-
-def stand_in():
+@pytest.fixture
+def gateway():
+    """The address of a stand-in for a Pushgateway, and a function that returns what it holds."""
     held = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -73,31 +52,7 @@ def stand_in():
     server.server_close()
 
 
-def real_gateway(program):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    process = subprocess.Popen([program, f"--web.listen-address={url.removeprefix('http://')}", "--log.level=error"])
-
-    def held():
-        with urlopen(f"{url}/metrics", timeout=10) as page:
-            text = page.read().decode()
-        return {f.name: f.samples[0].value for f in families_of_text(text) if f.samples and "mdh" in f.name}
-
-    try:
-        for _ in range(100):
-            with suppress(OSError):
-                held()
-                break
-            time.sleep(0.1)
-        yield url, held
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def run(job):
-    return CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
+run = partial(command, "run")
 
 
 def metrics(job, parse=text_string_to_metric_families):
@@ -143,8 +98,7 @@ WHOLE = '# TYPE mdh_dask_job_rows gauge\nmdh_dask_job_rows{job_file="/a"} 7\n# E
 )  # fmt: skip
 def test_a_damaged_file_of_metrics_is_replaced_with_a_warning(damaged, job):
     (job.parent / 'metrics "a".prom').write_bytes(damaged)
-    result = run(job)
-    assert result.exit_code == 0
+    result = run(job, code=0)
     assert "no metrics of an earlier run (" in result.stderr
     assert (metrics(job)["rows"], metrics(job)["exit_code"]) == (600, 0)
     assert "no metrics of an earlier run (" not in run(job).stderr
@@ -155,8 +109,7 @@ def test_a_failure_keeps_the_last_success(job):
     assert run(job).exit_code == 0
     before = metrics(job)
     np.save(job.parent / "x.npy", np.full((600, 2), np.nan))
-    result = run(job)
-    assert result.exit_code == exits.BAD_JOB
+    run(job, code=exits.BAD_JOB)
     after = metrics(job)
     assert after["exit_code"] == exits.BAD_JOB
     assert after["last_success_timestamp_seconds"] == before["last_success_timestamp_seconds"]
@@ -165,10 +118,9 @@ def test_a_failure_keeps_the_last_success(job):
 
 @pytest.mark.parametrize("place", ["x.npy", "l.zarr", "job.toml"])
 def test_metrics_replace_no_file_of_the_job(place, job):
-    job.write_text(JOB.replace("'metrics \"a\".prom'", f"'{place}'"))
+    job.write_text(JOB.replace(json.dumps('metrics "a".prom'), json.dumps(place)))
     before = (job.parent / "x.npy").read_bytes(), job.read_bytes()
-    result = run(job)
-    assert result.exit_code == exits.BAD_JOB
+    result = run(job, code=exits.BAD_JOB)
     assert "run.openmetrics: expected separate paths" in " ".join(result.stderr.split())
     assert ((job.parent / "x.npy").read_bytes(), job.read_bytes()) == before
     assert not (job.parent / "l.zarr").exists()
@@ -176,7 +128,7 @@ def test_metrics_replace_no_file_of_the_job(place, job):
 
 def test_metrics_of_a_run_are_pushed_to_a_gateway_which_keeps_the_last_success(job, gateway, monkeypatch):
     url, held = gateway
-    job.write_text(JOB.replace("""openmetrics = 'metrics "a".prom'""", ""))
+    job.write_text(JOB.partition("[run]")[0])
     monkeypatch.setenv("MDH_DASK_OPENMETRICS", f"{url}/metrics/job/nightly")
     assert run(job).exit_code == 0
     first = held()
@@ -197,9 +149,8 @@ def test_drift_is_pushed_to_a_gateway_and_one_that_is_not_there_is_named(job, ga
     new, model = str(job.parent / "new.npy"), str(job.parent / "m.zarr")
     assert drift(new, model, openmetrics=f"{url}/metrics/job/drift").found
     assert held()["mdh_dask_drift_found"] == 1
-    command = ["drift", new, "--model", model, "--openmetrics", "http://127.0.0.1:1/metrics/job/drift"]
-    result = CliRunner().invoke(mdh, command, prog_name="mdh-dask")
-    assert result.exit_code == exits.NOT_READ_OR_WRITTEN
+    options = ("--model", model, "--openmetrics", "http://127.0.0.1:1/metrics/job/drift")
+    result = command("drift", new, *options, code=exits.NOT_READ_OR_WRITTEN)
     assert "http://127.0.0.1:1" in result.stderr
 
 
@@ -212,8 +163,8 @@ def test_drift_writes_what_it_found_in_openmetrics(job):
         with pytest.raises(SettingError, match="expected separate paths"):
             drift(str(folder / "x.npy"), str(folder / "m.zarr"), openmetrics=str(folder / place))
     for name, drifted in (("x", 0), ("new", 1)):
-        command = ["drift", f"{folder}/{name}.npy", "--model", f"{folder}/m.zarr", "--openmetrics", f"{folder}/d.prom"]
-        assert CliRunner().invoke(mdh, command).exit_code == (exits.DRIFT if drifted else 0)
+        options = ("--model", f"{folder}/m.zarr", "--openmetrics", f"{folder}/d.prom")
+        command("drift", f"{folder}/{name}.npy", *options, code=exits.DRIFT if drifted else 0)
         (*families,) = text_string_to_metric_families((folder / "d.prom").read_text())
         values = {family.name: family.samples[0].value for family in families}
         assert values["mdh_dask_drift_found"] == drifted

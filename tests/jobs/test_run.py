@@ -4,19 +4,21 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import zarr
-from click.testing import CliRunner
 from distributed.scheduler import KilledWorker
-from disturbed import contents, emptied, undisturbed_outputs
+from disturbed import COMMAND, contents, emptied, undisturbed_outputs
 from helpers import at_night, job_text
+from helpers import run as command
 
 from mdh_dask import RandomProjectionTree, load_model
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.staging import locked
 from mdh_dask.jobs._run import run_job
@@ -34,6 +36,8 @@ JOB = job_text(
         "manifest": "out/manifest.json",
     },
 )
+
+NIGHTLY = JOB + "[run]\non_change = 'restart'\n"
 
 OUTPUTS = ["l.zarr", "m.zarr", "manifest.json", "metrics.json", "r.html"]
 
@@ -66,8 +70,7 @@ def here(store, monkeypatch):
     return folder
 
 
-def run(*args):
-    return CliRunner().invoke(mdh, ["run", *map(str, args)])
+run = partial(command, "run")
 
 
 @pytest.fixture
@@ -80,8 +83,7 @@ def undisturbed(here):
 
 
 def test_a_job_writes_what_fit_writes(here):
-    result = run("job.toml")
-    assert result.exit_code == 0, result.output
+    result = run("job.toml", code=0)
     assert re.fullmatch(r"3 clusters of 6000 rows in [\d.]+ s: \S*l.zarr, .*manifest.json\n", result.stdout)
     assert sorted(os.listdir("out")) == OUTPUTS
     expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(open_rows("x.zarr"))
@@ -126,8 +128,7 @@ def test_the_manifest_tells_what_was_made_of_what(here):
 
 def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     monkeypatch.setattr("mdh_dask.chunks.reduction._reduced", lambda *_: pytest.fail("something was computed"))
-    result = run("--check", "job.toml")
-    assert result.exit_code == 0, result.output
+    result = run("--check", "job.toml", code=0)
     lines = dict(line.split(":", 1) for line in result.stdout.splitlines())
     assert lines["job"].strip() == f"{here}/job.toml, not begun"
     assert "6,000 rows of 3 float32 columns, 0.1 MB in 12 blocks" in lines["input"]
@@ -147,8 +148,7 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
 )
 def test_workers_with_less_memory_than_they_need_are_refused_by_the_check(cluster, here):
     (here / "job.toml").write_text(JOB.replace('kind = "threads"', cluster))
-    result = run("--check", "job.toml")
-    assert result.exit_code == exits.BAD_JOB
+    result = run("--check", "job.toml", code=exits.BAD_JOB)
     said = (
         r"\[cluster\]: each worker of 2 threads has 200 MB of memory and needs about 4\d\d.* MB = 400 MB \+ threads x "
     )
@@ -187,8 +187,7 @@ def test_the_passes_that_are_estimated_are_those_made(method, passes, here):
 def test_outputs_that_exist_are_refused_before_anything_is_made(here):
     Path("out/l.zarr").mkdir()
     for arguments in (["job.toml"], ["--check", "job.toml"]):
-        result = run(*arguments)
-        assert result.exit_code == exits.CANNOT_CREATE
+        result = run(*arguments, code=exits.CANNOT_CREATE)
         assert "l.zarr exists: name another output, or replace it with --overwrite" in result.stderr
     assert sorted(os.listdir()) == ["job.toml", "out", "x.zarr"]
 
@@ -196,8 +195,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_made(here):
 @pytest.mark.parametrize("place", ["job.toml", "job.work/l.zarr", "x.zarr/c", "out/m.zarr"])
 def test_outputs_on_top_of_something_of_the_job_are_refused(place, here):
     (here / "job.toml").write_text(JOB.replace("out/l.zarr", place))
-    result = run("job.toml", "--overwrite")
-    assert result.exit_code == exits.USAGE
+    result = run("job.toml", "--overwrite", code=exits.USAGE)
     assert "expected separate paths" in result.stderr
 
 
@@ -207,8 +205,7 @@ def test_outputs_on_top_of_something_of_the_job_are_refused(place, here):
 def test_a_finished_job_does_nothing_and_says_so(here):
     run("job.toml")
     before = {path: path.stat().st_mtime_ns for path in (here / "out").rglob("*")}
-    result = run("job.toml")
-    assert result.exit_code == 0
+    result = run("job.toml", code=0)
     assert re.fullmatch(rf"finished on \S+, nothing to do: {here}/out/l.zarr, .*\n", result.stdout)
     assert {path: path.stat().st_mtime_ns for path in (here / "out").rglob("*")} == before
     assert "finished on" in run("--check", "job.toml").stdout
@@ -218,8 +215,7 @@ def test_a_finished_job_does_nothing_and_says_so(here):
 def test_a_finished_job_whose_output_is_gone_says_so(here):
     run("job.toml")
     shutil.rmtree("out/m.zarr")
-    result = run("job.toml")
-    assert result.exit_code == exits.BAD_JOB
+    result = run("job.toml", code=exits.BAD_JOB)
     assert re.search(rf"finished on \S+, but {here}/out/m.zarr is gone: make it with --restart", result.stderr)
     assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert sorted(os.listdir("out")) == OUTPUTS
@@ -235,8 +231,7 @@ def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, m
     text = JOB.replace("n_projections = 20", "n_projections = 30").replace("sample_size = 300\n", "")
     (here / "job.toml").write_text(text)
     for arguments in (["job.toml"], ["--check", "job.toml"]):
-        result = run(*arguments)
-        assert result.exit_code == exits.BAD_JOB
+        result = run(*arguments, code=exits.BAD_JOB)
         assert re.search(
             r"since the job began, on \S+, job.method.n_projections was 20 and is 30; job.method.sample_size was 300 "
             r"and is not given: change it back, or discard its work with --restart\n",
@@ -248,30 +243,27 @@ def test_a_job_that_changed_is_an_error_that_says_what_changed(finished, here, m
 def test_an_input_that_changed_is_an_error_though_it_looks_the_same(here):
     run("job.toml")
     write_rows(rows_of_blobs()[::-1].copy(), "x.zarr", chunk_rows=500, overwrite=True)
-    result = run("job.toml")
-    assert result.exit_code == exits.BAD_JOB
+    result = run("job.toml", code=exits.BAD_JOB)
     assert re.search(r"input.listing was '?\w{8}'? and is '?\w{8}", result.stderr)
     assert run("job.toml", "--restart").exit_code == exits.CANNOT_CREATE
     assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert "nothing to do" in run("job.toml").stdout
 
 
-def test_another_version_does_not_go_on_but_knows_a_finished_job(here, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "other", "said"),
+    [
+        ("__version__", "99", r"versions.mdh_dask was \S+ and is '?99'?"),
+        ("code_digest", lambda: "0" * 64, r"versions.code was \w{8} and is 00000000"),
+    ],
+    ids=["version", "code"],
+)
+def test_other_code_or_another_version_does_not_go_on_but_knows_a_finished_job(name, other, said, here, monkeypatch):
     run("job.toml")
-    monkeypatch.setattr("mdh_dask.jobs.state.__version__", "99")
+    monkeypatch.setattr(f"mdh_dask.jobs.state.{name}", other)
     assert "nothing to do" in run("job.toml").stdout
     (here / "job.work" / "manifest.json").unlink()
-    assert "versions.mdh_dask was" in run("job.toml").stderr
-
-
-def test_a_job_that_was_killed_does_not_go_on_with_other_code_of_the_same_version(here, monkeypatch):
-    run("job.toml")
-    monkeypatch.setattr("mdh_dask.jobs.state.code_digest", lambda: "0" * 64)
-    assert "nothing to do" in run("job.toml").stdout
-    (here / "job.work" / "manifest.json").unlink()
-    result = run("job.toml")
-    assert result.exit_code == exits.BAD_JOB
-    assert re.search(r"versions.code was \w{8} and is 00000000: change it back, or discard", result.stderr)
+    assert re.search(f"{said}: change it back, or discard", run("job.toml", code=exits.BAD_JOB).stderr)
 
 
 DAMAGE = {
@@ -295,8 +287,7 @@ def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
         if damage in DAMAGE:
             DAMAGE[damage](content)
         file.write_text({"no dict": "[1]", "deep": "[" * 100_000}.get(damage) or json.dumps(content))
-        result = run("job.toml")
-        assert result.exit_code == 78, (damage, result.stderr)
+        result = run("job.toml", code=78)
         assert re.search(
             r"job.json is damaged \(.*\): restore it from a copy, or discard its work with --restart", result.stderr
         ), damage
@@ -316,8 +307,7 @@ def test_an_output_that_appears_meanwhile_is_not_replaced(here, undisturbed, mon
     from mdh_dask.jobs._run import _published as original
 
     monkeypatch.setattr("mdh_dask.jobs._run._published", appear)
-    result = run("job.toml")
-    assert result.exit_code == exits.CANNOT_CREATE
+    result = run("job.toml", code=exits.CANNOT_CREATE)
     assert f"{here}/out/m.zarr appeared while it was being written: move it elsewhere" in result.stderr
     monkeypatch.undo()
     os.chdir(here)
@@ -355,8 +345,7 @@ def test_without_locks_the_attempt_that_loses_leaves_nothing_behind(moment, here
         return found
 
     monkeypatch.setattr(module, name, overtaken)
-    result = run("job.toml")
-    assert result.exit_code == exits.TRY_AGAIN
+    result = run("job.toml", code=exits.TRY_AGAIN)
     assert "the job was taken over by attempt" in result.stderr
     assert sorted(os.listdir("out")) == OUTPUTS
     assert contents(here / "out") == undisturbed
@@ -370,11 +359,85 @@ def test_killed_workers_are_an_error_that_names_the_need_and_the_remedy(here, mo
         raise KilledWorker("task", None, 3)
 
     monkeypatch.setattr("mdh_dask.chunks.reduction._reduced", die)
-    result = run("job.toml")
-    assert result.exit_code == exits.NO_MEMORY
+    result = run("job.toml", code=exits.NO_MEMORY)
     assert re.search(
         r"several workers died one after another of the same task, most likely for lack of memory: one needs about "
         r"400 MB \+ threads x .* MB \(5 x 0.006 MB of a block .*\)\. Give workers more memory or fewer threads, or "
         r"make blocks smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment\n",
         result.stderr,
     )
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+def test_a_worker_that_dies_of_a_chunk_too_large_for_it_says_so(tmp_path):
+    """Of two chunks larger than a worker, one is stored, without taking room."""
+    chunks = {"chunks": (5 * 10**7, 2), "compressors": None}
+    zarr.create_array(tmp_path / "x.zarr", shape=(10**8, 2), dtype="f8", fill_value=1.0, **chunks)
+    (tmp_path / "x.zarr/c/0").mkdir(parents=True)
+    with (tmp_path / "x.zarr/c/0/0").open("wb") as file:
+        file.truncate(8 * 10**8)
+    fit = "fit x.zarr --missing-chunks fill --workers 1 --threads-per-worker 1 --memory-limit 600MB --out l.zarr"
+    environment = os.environ | {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    done = subprocess.run([*COMMAND, *fit.split()], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == exits.NO_MEMORY, done.stderr
+    assert "exceeded 95% memory budget. Restarting" in done.stderr
+    assert re.search(
+        r"ERROR several workers died one after another of the same task, most likely for lack of memory: one needs "
+        r"about 400 MB \+ threads x 4,0\d\d MB \(5 x 800 MB of a block \+ 2 x [\d.]+ MB of results\)\. Give workers "
+        r"more memory or fewer threads, or store the input in smaller chunks: one of 800 MB is read whole\n$",
+        done.stderr,
+    ), done.stderr
+    assert not (tmp_path / "l.zarr").exists()
+
+
+# Night after night
+
+
+@pytest.fixture
+def next_night(here):
+    """A job that begins anew where its input has changed: done on 6000 rows, with 5500 others in their place."""
+    Path("job.toml").write_text(NIGHTLY)
+    run("job.toml", code=0)
+    bring(5500)
+
+
+def bring(n):
+    write_rows(rows_of_blobs(n), "x.zarr", chunk_rows=500, overwrite=True)
+
+
+def rows_shown():
+    """Return the rows of which there are labels and a model, both complete."""
+    assert load_model("out/m.zarr").n_clusters_ == 3
+    return len(open_rows("out/l.zarr", ndim=1))
+
+
+@pytest.mark.slow
+def test_an_input_that_changes_while_it_is_read_makes_no_outputs(next_night, monkeypatch):
+    def changing(*args, **kwargs):
+        bring(6000)
+        return original(*args, **kwargs)
+
+    from mdh_dask.jobs._run import metrics_of as original
+
+    before = contents(Path("out"))
+    with monkeypatch.context() as patch:
+        patch.setattr("mdh_dask.jobs._run.metrics_of", changing)
+        result = run("job.toml", code=exits.BAD_JOB)
+    assert "ERROR since the job began, on " in result.stderr
+    assert "input.objects was 13 and is 14; " in result.stderr
+    assert {name: content for name, content in contents(Path("out")).items() if not name.startswith(".")} == before
+    run("job.toml", code=0)
+    assert rows_shown() == 6000
+
+
+@pytest.mark.slow
+def test_only_outputs_that_the_job_made_itself_are_replaced(next_night):
+    Path("out/mine.json").write_text("mine")
+    Path("job.toml").write_text(NIGHTLY.replace("metrics.json", "mine.json"))
+    for _ in range(2):
+        result = run("job.toml", code=exits.CANNOT_CREATE)
+        assert result.stderr.endswith("mine.json exists: name another output, or replace it with --overwrite\n")
+    assert (Path("out/mine.json").read_text(), rows_shown()) == ("mine", 6000)
+    run("job.toml", "--overwrite", code=0)
+    assert rows_shown() == 5500

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import s3fs
 from helpers import at_night, job_text, run
+from test_run import rows_of_blobs
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask.cli import exits
@@ -20,13 +21,7 @@ from mdh_dask.jobs.staging import StagedUrl
 from mdh_dask.jobs.state import Fence, new_attempt
 from tests.s3 import s3_in_environment
 
-
-def rows_of_blobs(n=900, d=3):
-    y = np.arange(n) % 3
-    return np.random.default_rng(0).normal(size=(n, d)).astype("float32") + 9 * y[:, None].astype("float32")
-
-
-ROWS = rows_of_blobs()
+ROWS = rows_of_blobs(900)
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +90,7 @@ def results(objects):
 @pytest.mark.slow
 def test_a_job_reads_and_writes_there_and_leaves_nothing_else(job):
     url, fs = job
-    result = run("run", "job.toml")
-    assert result.exit_code == 0, result.output
+    run("run", "job.toml", code=0)
     expected = RandomProjectionTree(n_projections=20, sample_size=100).fit(ROWS)
     np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), expected.labels_)
     assert load_model(f"{url}/m.zarr").tree_ == expected.tree_
@@ -199,9 +193,3 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
         a._commit(claim)
     np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), np.full(900, ord("b")))
     assert verify_rows(f"{url}/l.zarr") == []
-
-
-# Many scenes
-
-
-COG = {"driver": "COG", "blocksize": 128, "overview_resampling": "nearest"}

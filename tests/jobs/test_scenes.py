@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 import rasterio
 import zarr
-from click.testing import CliRunner
 from disturbed import contents
 from helpers import at_night, job_text
+from helpers import run as command
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from mdh_dask import PCATree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask._fields import JobError
 from mdh_dask._words import full_count
-from mdh_dask.cli import exits, mdh
+from mdh_dask.cli import exits
 from mdh_dask.images import Features, open_image, pixel_rows
 from mdh_dask.images.scenes import Scene, find_scenes, matched, rows_of
 from mdh_dask.images.stac import SceneFile
@@ -255,7 +255,7 @@ def test_damaged_scenes_stop_no_night_and_are_named_until_they_are_whole_or_gone
     for name, seed in (("a", 0), ("b", 1)):
         scene(places[name], seed)
     caplog.clear()
-    result = CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
+    result = command("run", job)
     assert (result.exit_code, gauge(job, "exit_code")) == (0, 0)
     assert re.search(wanted, caplog.records[-1].getMessage())
     assert caplog.records[-1].levelname == "WARNING"
@@ -293,8 +293,7 @@ def test_a_fault_of_the_package_is_no_damaged_scene(tmp_path, monkeypatch):
     job = new_job(tmp_path)
     scene(tmp_path / "scenes/a.tif", 0)
     monkeypatch.setattr(night_module, "crs_of", [].index)
-    result = CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
-    assert result.exit_code == exits.FAILED
+    result = command("run", job, code=exits.FAILED)
     assert "Traceback" in result.stderr
     assert "left out" not in result.stderr
 
@@ -372,7 +371,7 @@ def test_drift_only_labels_unless_refitting_is_asked_for(tmp_path):
 def test_a_job_file_that_cannot_work_is_refused_before_any_work(old, new, message, tmp_path):
     job = new_job(tmp_path, JOB.replace(old, new))
     scene(tmp_path / "scenes/a.tif", 0)
-    result = CliRunner().invoke(mdh, ["run", str(job)], prog_name="mdh-dask")
+    result = command("run", job)
     assert result.exit_code in (exits.BAD_JOB, exits.NO_INPUT, exits.BAD_DATA, exits.USAGE)
     assert message in " ".join(result.stderr.split())
     assert list(job.parent.glob("out/*")) == []
@@ -688,8 +687,7 @@ def test_a_command_segments_many_scenes_and_another_predicts_by_the_names_of_ban
         scene(tmp_path / f"scenes/{number}.tif", number, height=30 + number, bands=bands, holes=3)
 
     def mdh_dask(*args):
-        result = CliRunner().invoke(mdh, args, prog_name="mdh-dask")
-        assert result.exit_code == 0, result.output
+        result = command(*args, code=0)
         assert "small input: computing on threads of this process" in result.stderr
         return result.stdout
 
