@@ -22,7 +22,7 @@ from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
 from .memory import N_WORKERS, Peaks, trouble_of, workers
 from .peers import why_missing
-from .shared import Table, verdict
+from .shared import Table, check_space, verdict
 
 SHORT: dict[str, Any] = {"side": 4000}
 
@@ -148,16 +148,6 @@ def _segmented(path: Path, out: Path, options: PixelOptions) -> str:
     model = RandomProjectionTree()
     segment_image(_opened(path), model, options, outputs, nullcontext("workers"))
     return f"{model.n_clusters_}, {model.n_passes_ + 1}"
-
-
-def check_space(folder: Path, size: float) -> None:
-    """Raise an error unless a folder has room for `size` bytes."""
-    free = shutil.disk_usage(folder).free
-    if free < size:
-        raise OSError(
-            f"the ground and the labels take up to {size / 1e9:.3g} GB, and {folder} has {free / 1e9:.3g} GB free: set "
-            "TMPDIR to a folder with more room"
-        )
 
 
 def space_of(side: int, bands: int) -> int:

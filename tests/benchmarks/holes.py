@@ -16,9 +16,9 @@ from mdh_dask.images import open_image
 from mdh_dask.workflows.outputs import Outputs
 from mdh_dask.workflows.pixels import PixelOptions, segment_image
 
-from .giant import CHUNK, COLOURS, check_space, space_of, store_scene
+from .giant import CHUNK, COLOURS, space_of, store_scene
 from .memory import N_WORKERS, Peaks, trouble_of, workers
-from .shared import Table, verdict
+from .shared import Table, check_space, verdict
 
 SHORT: dict[str, Any] = {"side": 3000}
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import threading
 import time
 from collections import Counter
@@ -20,7 +19,7 @@ from mdh_dask.clusters.plugins import FewProfiles
 from mdh_dask.io import open_rows, write_rows
 
 from .memory_of_estimators import ESTIMATORS, peaks_of_estimators, plot
-from .shared import Table, store_mixture, verdict
+from .shared import Table, check_space, store_mixture, verdict
 
 __all__ = ["SHORT", "plot", "run"]
 
@@ -51,7 +50,7 @@ def run(
     """
     with TemporaryDirectory() as name:
         folder = Path(name)
-        _check_space(folder, n_rows * n_columns * 4)
+        check_space(folder, 1.5 * n_rows * n_columns * 4)
         yield peaks_of_estimators(folder, estimators, estimator_rows, n_columns, chunk_sizes)
         yield from _larger_than_workers(folder, n_rows, n_columns)
 
@@ -74,15 +73,6 @@ def _larger_than_workers(folder: Path, n_rows: int, n_columns: int) -> Iterator[
     done = [("labels complete", complete, "True", verdict(complete)), ("clusters", model.n_clusters_, "-", "-")]
     more = [("spilled bytes", spilled, "-", "-"), ("passes with labels", model.n_passes_ + 1, "-", "-")]
     yield Table("Events", ("event", "count", "required", "verdict"), [*events, *done, *more])
-
-
-def _check_space(folder: Path, size: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < 1.5 * size:
-        raise OSError(
-            f"expected {1.5 * size / 1e9:.1f} GB free in {folder}; got {free / 1e9:.1f} GB: pass fewer --rows, or set "
-            "TMPDIR to a folder with more room"
-        )
 
 
 @contextmanager

@@ -34,15 +34,10 @@ KDD, TEXTS = "kddcup99_10pct.csv.gz", ("protocol_type", "service", "flag")
 
 
 class Stored(NamedTuple):
-    """Rows in a store, the classes of some of them (-1 is none), and their number."""
+    """Rows in a store, and the classes of some of them (-1 is none)."""
 
     path: Path
     y: np.ndarray
-
-    @property
-    def n_classes(self) -> int:
-        """Return the number of classes."""
-        return len(np.unique(self.y[self.y >= 0]))
 
 
 def _mixture(path: Path, n_rows: int, folder: str | None) -> np.ndarray:
@@ -184,7 +179,7 @@ def _processor_seconds(peaks: Peaks) -> float:
 
 
 def _peer_line(data: str, stored: Stored) -> tuple[Any, ...]:
-    X, k = scaled(open_rows(stored.path).compute()).astype(np.float32), stored.n_classes
+    X, k = scaled(open_rows(stored.path).compute()).astype(np.float32), len(np.unique(stored.y[stored.y >= 0]))
     with two_threads():
         cpu, start = time.process_time(), time.perf_counter()
         features = Nystroem(n_components=1000, gamma=0.5 / X.shape[1], random_state=0).fit_transform(X)

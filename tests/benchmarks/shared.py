@@ -1,6 +1,7 @@
 """What the benchmarks share: tables, interleaved timings, data in a store, two threads."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -101,6 +102,16 @@ def ratio_row(name: str, a: Times, b: Times, most: float) -> tuple[Any, ...]:
     """Return a line that compares times measured in turn: the median of the ratios within each turn is judged."""
     median, least, cpu = ratios(a, b)
     return name, median, least, cpu, f"<= {most:g}", verdict(median <= most)
+
+
+def check_space(folder: Path, size: float) -> None:
+    """Raise an error unless a folder has room for `size` bytes."""
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise OSError(
+            f"expected {size / 1e9:.3g} GB free in {folder}; got {free / 1e9:.3g} GB: set TMPDIR to a folder with more "
+            "room, or take smaller sizes"
+        )
 
 
 @contextmanager
