@@ -5,6 +5,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from cases import new
+from helpers import rings
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
@@ -28,18 +29,10 @@ METHODS = [
 ]
 
 
-def rings(n=1200):
-    """Rows on two circles, one inside the other, which no line separates, and the circle of each."""
-    rng = np.random.default_rng(0)
-    circle = np.arange(n) % 2
-    angle, radius = rng.uniform(0, 2 * np.pi, n), 1.0 + 4 * circle
-    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (n, 2))
-    return X.astype(np.float32), circle
-
-
 @pytest.fixture(scope="module")
 def rows():
-    return rings()[0]
+    """Rows on two circles, one inside the other, which no line separates."""
+    return rings(1200, (1.0, 5.0))[0].astype(np.float32)
 
 
 def tree_of_rows(**parameters):
@@ -94,9 +87,6 @@ def test_a_precomputed_kernel_is_split_by_rows_and_columns():
         np.testing.assert_array_equal(some, gram[np.ix_([0, 3], [0, 3])])
     for feature_map in (None, "rbf", MAP):
         assert _safe_split(tree_of_rows(feature_map=feature_map), gram, None, [0, 3])[0].shape == (2, 5)
-
-
-# The same whatever the chunks, the scheduler and the cache
 
 
 # Passes

@@ -4,12 +4,12 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from cases import assert_same_fit, new
 from scipy.sparse import csr_array
 
 from mdh_dask import HierarchicalMDH, KernelKMeans, RandomProjectionTree, SemiSupervisedMDH
 from mdh_dask._sparse import RepeatedRows
 from mdh_dask.chunks import repeated_rows
-from mdh_dask.estimators.registry import METHODS
 from mdh_dask.growth.passes import FirstPass
 
 N = 240
@@ -28,28 +28,16 @@ def weights():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["rp", "kernel-mdh", "kernel-kmeans"])
-def test_weights_of_any_form_are_repeated_rows_of_any_form(rows, weights, name):
-    settings = {"n_clusters": 3} if name == "kernel-kmeans" else {"starts": "pca2"} if "mdh" in name else {}
-    repeated = METHODS[name](**settings).fit(np.repeat(rows, weights, axis=0))
+@pytest.mark.parametrize("name", ["RandomProjectionTree", "HierarchicalKernelMDH", "KernelKMeans"])
+def test_weights_of_any_form_go_with_rows_of_any_form(rows, weights, name):
+    expected = new(name).fit(rows, sample_weight=weights)
     for X, w in (
         (rows, weights.tolist()),
         (csr_array(rows), weights.astype(float)),
         (da.from_array(rows, chunks=(70, 2)), da.from_array(weights, chunks=50)),
     ):
-        model = METHODS[name](**settings).fit(X, sample_weight=w)
-        labels = np.asarray(model.labels_)
-        assert labels.shape == (N,)
-        np.testing.assert_array_equal(np.repeat(labels, weights), repeated.labels_)
-        if hasattr(model, "tree_"):
-            for field in ("planes", "thresholds", "bins", "n_rows"):
-                np.testing.assert_array_equal(getattr(model.tree_, field), getattr(repeated.tree_, field))
-        if name != "kernel-kmeans":
-            sources = np.repeat(np.arange(N), weights)
-            np.testing.assert_array_equal(model.exemplar_indices_, sources[repeated.exemplar_indices_])
-    np.testing.assert_array_equal(
-        METHODS[name](**settings).fit(rows).labels_, METHODS[name](**settings).fit(rows, None, np.ones(N)).labels_
-    )
+        assert_same_fit(new(name).fit(X, sample_weight=w), expected)
+    assert_same_fit(new(name).fit(rows, None, np.ones(N)), new(name).fit(rows))
 
 
 @pytest.mark.slow
