@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import rings
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
@@ -18,6 +19,8 @@ from mdh_dask.centroids.plan import CentroidSettings, k_means
 from mdh_dask.chunks import run
 from mdh_dask.simulate import gaussian_mixture
 
+RINGS = rings(900, first=300)[0]
+
 SETTINGS = CentroidSettings(3, 8, 3, 10_000, standardise=True, scale=True, seed=0)
 
 
@@ -25,15 +28,6 @@ SETTINGS = CentroidSettings(3, 8, 3, 10_000, standardise=True, scale=True, seed=
 def mixture():
     X, y = gaussian_mixture(4000, 4, 5, sd=1.0, random_state=2)
     return X.compute(), np.asarray(y)
-
-
-@pytest.fixture(scope="module")
-def rings():
-    rng = np.random.default_rng(0)
-    angle, radius = rng.uniform(0, 2 * np.pi, 900), np.repeat([1.0, 4.0], [300, 600])
-    return np.c_[radius * np.cos(angle), radius * np.sin(angle)] + rng.normal(0, 0.1, (900, 2)), np.repeat(
-        [1, 0], [300, 600]
-    )
 
 
 class TestPass:
@@ -80,17 +74,17 @@ class TestPlan:
 
 class TestKernelKMeans:
     @pytest.mark.slow
-    def test_the_objective_is_that_of_k_means_on_the_same_features(self, rings):
-        model = KernelKMeans(n_clusters=3, feature_map="local_scaling").fit(rings[0])
-        best = KMeans(3, n_init=10, random_state=0).fit(model.feature_map_.transform(rings[0])).inertia_
+    def test_the_objective_is_that_of_k_means_on_the_same_features(self):
+        model = KernelKMeans(n_clusters=3, feature_map="local_scaling").fit(RINGS)
+        best = KMeans(3, n_init=10, random_state=0).fit(model.feature_map_.transform(RINGS)).inertia_
         assert model.inertia_ == pytest.approx(best, rel=1e-3)
         assert model.n_passes_ == 2
 
-    def test_a_saved_model_gives_the_same_labels_and_a_damaged_one_is_refused(self, rings, tmp_path):
-        model = KernelKMeans(n_clusters=2, feature_map=KernelPCAFeatures(kernel="quadratic")).fit(rings[0])
+    def test_a_saved_model_gives_the_same_labels_and_a_damaged_one_is_refused(self, tmp_path):
+        model = KernelKMeans(n_clusters=2, feature_map=KernelPCAFeatures(kernel="quadratic")).fit(RINGS)
         model.save(tmp_path / "m.zarr")
         loaded = load_model(tmp_path / "m.zarr")
-        np.testing.assert_array_equal(loaded.predict(rings[0]), model.labels_)
+        np.testing.assert_array_equal(loaded.predict(RINGS), model.labels_)
         assert loaded.inertia_ == model.inertia_
         for name, wrong in (("centroids", np.zeros((2, 1))), ("counts", np.full(2, -1)), ("scale", np.zeros(0))):
             with pytest.raises(ValueError, match="expected"):

@@ -8,9 +8,10 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import Added
 
 from mdh_dask import RandomProjectionTree
-from mdh_dask.chunks import Pass, Statistic, announced, one_bar, progress, run
+from mdh_dask.chunks import Pass, announced, one_bar, progress, run
 
 
 @pytest.fixture
@@ -65,14 +66,6 @@ def test_records_have_fields_for_programs(log, clock):
     }
 
 
-class RowCount(Statistic):
-    def chunk(self, start, *blocks):
-        return len(blocks[0])
-
-    def combine(self, left, right):
-        return left + right
-
-
 def shares(text):
     """Return the percentages that a bar shows, one after the other."""
     return [int(share) for share in re.findall(r"(\d+)%\|", text)]
@@ -84,7 +77,7 @@ def test_one_bar_covers_all_passes_of_a_plan_and_is_full_at_its_end_only(capsys)
 
     def plan():
         for number in range(120):
-            yield Pass(f"look {number}", RowCount())
+            yield Pass(f"look {number}", Added(len))
             shown.append(capsys.readouterr().err)
 
     rows = da.ones((100, 2), chunks=(50, 2))

@@ -4,6 +4,7 @@ from dataclasses import replace
 from zlib import crc32
 
 import dask.array as da
+import helpers
 import numpy as np
 import pytest
 import reference_density_tree
@@ -34,12 +35,8 @@ from mdh_dask.valleys.linkage import linkage
 from mdh_dask.valleys.structure import spanned, structure_of
 
 
-def rings(n, seed=0, sd=0.1):
-    """Rows of two rings and their ring."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    angle = rng.uniform(0, 2 * np.pi, n)
-    return (1.0 + y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, sd, (n, 2)), y
+def rings(n, sd=0.1):
+    return helpers.rings(n, (1.0, 2.0), sd)
 
 
 def random_graph(seed, n=15):

@@ -3,17 +3,10 @@
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import rings
 
 from mdh_dask import HierarchicalMDH, ProjectionPursuitTree, QuadraticFeatures
 from mdh_dask.metrics import adjusted_rand_index
-
-
-def rings(n=1000, seed=0):
-    """A ball within a ring, about a point far from the origin."""
-    rng = np.random.default_rng(seed)
-    angle, radius = rng.uniform(0, 2 * np.pi, n), np.repeat([0.5, 5.0], n // 2)
-    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.2, (n, 2))
-    return X * [1.0, 100.0] + [50.0, -3.0], np.repeat([0, 1], n // 2)
 
 
 def test_features_are_the_columns_and_each_product_once():
@@ -33,7 +26,8 @@ def test_scaled_features_have_unit_variance_and_squares_are_not_their_columns_ag
 
 @pytest.mark.slow
 def test_one_split_parts_a_ball_from_the_ring_around_it_that_no_line_parts():
-    X, y = rings()
+    X, y = rings(1000, (0.5, 5.0), sd=0.2, first=500)
+    X = X * [1.0, 100.0] + [50.0, -3.0]  # far from the origin
     for method in (ProjectionPursuitTree, HierarchicalMDH):
         # More splits would cut the ring, which has valleys across its arcs.
         model = method(feature_map="products").as_divisive(max_levels=1).fit(X)

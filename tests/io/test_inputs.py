@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from helpers import in_turns
+from helpers import Added, in_turns
 
 from mdh_dask import PCATree
-from mdh_dask.chunks import Statistic, reduce_rows
+from mdh_dask.chunks import reduce_rows
 from mdh_dask.io import open_features, write_rows
 from mdh_dask.io.repositories import fingerprint
 from tests.helpers import counted_computes, serving
@@ -71,17 +71,10 @@ def test_blocks_are_about_as_large_as_asked_for_and_chunk_sizes_are_known(folder
 
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet"])
 def test_opening_reads_no_row_and_a_pass_reads_every_block_in_the_task_that_needs_it(folder, name):
-    class Sum(Statistic):
-        def chunk(self, start, *blocks):
-            return blocks[0].sum(dtype=float)
-
-        def combine(self, left, right):
-            return left + right
-
     with counted_computes() as computes:
         rows = open_features(folder / name, block_bytes=120).rows
         assert not computes
-        assert reduce_rows(Sum(), rows) == pytest.approx(ROWS.sum(dtype=float))
+        assert reduce_rows(Added(lambda block: block.sum(dtype=float)), rows) == pytest.approx(ROWS.sum(dtype=float))
     (ran,) = computes
     n = rows.numblocks[0]
     assert len(ran) <= 2 * n + 5

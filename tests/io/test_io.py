@@ -19,10 +19,9 @@ import numpy as np
 import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
-from helpers import names
+from helpers import Added, names
 from zarr.storage import LocalStore
 
-from mdh_dask.chunks import Statistic
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
@@ -43,12 +42,7 @@ def threads():
     return dask.config.set(scheduler="threads", num_workers=8)
 
 
-class ColumnSums(Statistic):
-    def chunk(self, start, *blocks):
-        return blocks[0].sum(axis=0, dtype=np.float64)
-
-    def combine(self, left, right):
-        return left + right
+COLUMN_SUMS = Added(partial(np.sum, axis=0, dtype=np.float64))
 
 
 # --- What da.to_zarr and da.store get wrong ---
@@ -355,7 +349,7 @@ def test_default_chunks_hold_1_to_64_mib_and_fit_the_dask_chunks(rows):
 @pytest.mark.cluster
 def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(path, client_of_processes):
     x = da.from_array(ROWS, chunks=(130, D))
-    sums = write_rows(x, path, chunk_rows=50, shard_rows=500, also=ColumnSums())
+    sums = write_rows(x, path, chunk_rows=50, shard_rows=500, also=COLUMN_SUMS)
     np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))
     np.testing.assert_array_equal(open_rows(path).compute(), ROWS)
     assert verify_rows(path) == []
@@ -375,7 +369,7 @@ def test_a_statistic_is_computed_in_the_same_pass(path, lazy):
 
     x = da.from_array(ROWS, chunks=(130, D)).map_blocks(seen, dtype=np.float32, meta=ROWS[:0]) if lazy else ROWS
     with dask.config.set(scheduler="synchronous"):
-        sums = write_rows(x, path, chunk_rows=100, also=ColumnSums())
+        sums = write_rows(x, path, chunk_rows=100, also=COLUMN_SUMS)
     np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))
     assert sum(passes) == (N if lazy else 0)
     assert write_rows(x, path, overwrite=True) is None

@@ -12,7 +12,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import assert_same_tree
+from helpers import Added, assert_same_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -256,22 +256,12 @@ def test_a_statistic_of_another_package_is_kept(value, tmp_path):
     assert Counting.asked == before + 1
 
 
-class Plain(Statistic):
-    """A statistic that is no dataclass, so that nobody knows its parameters."""
-
-    def chunk(self, start, *blocks):
-        return len(blocks[0])
-
-    def combine(self, left, right):
-        return left + right
-
-
 @pytest.mark.parametrize(
     ("statistic", "message"),
     [
         (Counting("an object"), "got a object, in the journal of a job: decorate a dataclass"),
         (Counting(Path), "got a ABCMeta|got a type"),
-        (Plain(), "expected a dataclass or named tuple to be stored; got Plain"),
+        (Added(len), "expected a dataclass or named tuple to be stored; got Added"),
     ],
     ids=["value", "parameter", "class"],
 )

@@ -6,8 +6,9 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import Added
 
-from mdh_dask.chunks import Statistic, map_rows
+from mdh_dask.chunks import map_rows
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.io.blocks import NOTES
 
@@ -17,16 +18,6 @@ LABELS = np.arange(N, dtype="int32") * 7 % 13
 
 class Stop(Exception):
     """Ends the writing, as a kill would."""
-
-
-class Total(Statistic):
-    """Sum of all rows."""
-
-    def chunk(self, start, *blocks):
-        return int(blocks[0].sum())
-
-    def combine(self, left, right):
-        return left + right
 
 
 def contents(folder):
@@ -49,7 +40,7 @@ def lazy(chunks=10, stop_after=None, computed=None):
 
 def write(array, path, **options):
     with dask.config.set(scheduler="synchronous"):
-        return write_rows(array, path, chunk_rows=10, also=Total(), resume="job", **options)
+        return write_rows(array, path, chunk_rows=10, also=Added(np.sum), resume="job", **options)
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """The report: one file that holds everything, whole or absent."""
 
 import re
-import struct
-import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from helpers import png
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,15 +80,7 @@ def random_tree(n_leaves, seed, chain=False):
     return tree_from_nodes(nodes, n_features=2)
 
 
-def png():
-    """Return an image of one pixel."""
-
-    def part(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    pixels = zlib.compress(b"\0\x40\x80\xff")
-    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", pixels) + part(b"IEND", b"")
+PIXEL = png(np.array([[[64, 128, 255]]], "u1"))
 
 
 @pytest.fixture
@@ -137,7 +128,7 @@ def test_the_table_tells_label_rows_share_and_the_depth_of_the_split_above(path)
 
 def test_text_is_escaped(path):
     evil = "<script>alert('&')</script>"
-    page = written(path, random_tree(3, 0), title=evil, facts={evil: evil}, images={f'"{evil}': png()})
+    page = written(path, random_tree(3, 0), title=evil, facts={evil: evil}, images={f'"{evil}': PIXEL})
     assert page.all("script") == []
     shown_in = ("title", "h1", "dt", "dd", "figcaption")
     assert page.words.count(evil) == len(shown_in)
@@ -146,7 +137,7 @@ def test_text_is_escaped(path):
 
 
 def test_nothing_is_loaded_from_anywhere(path):
-    page = written(path, random_tree(20, 1), images={"a": png()})
+    page = written(path, random_tree(20, 1), images={"a": PIXEL})
     html = path.read_text(encoding="utf-8")
     assert re.findall(r"https?:|//|@import|url\(", re.sub(r"base64,[^\"]*", "", html)) == []
     addresses = [a[name] for _, a in page.elements for name in ("src", "href", "srcset", "data") if name in a]
@@ -235,8 +226,8 @@ def test_the_spectrum_in_words_and_as_a_picture():
 
 
 def test_images_are_embedded_beside_each_other_from_bytes_and_files(path, tmp_path):
-    (tmp_path / "b.png").write_bytes(png())
-    images = written(path, random_tree(3, 0), images={"bytes": png(), "file": tmp_path / "b.png"}).all("img")
+    (tmp_path / "b.png").write_bytes(PIXEL)
+    images = written(path, random_tree(3, 0), images={"bytes": PIXEL, "file": tmp_path / "b.png"}).all("img")
     assert [image["alt"] for image in images] == ["bytes", "file"]
     assert images[0]["src"] == images[1]["src"]
     assert images[0]["src"].startswith("data:image/png;base64,iVBOR")

@@ -1,12 +1,11 @@
 """The report in a browser: what is to be seen at every width, with a keyboard alone, and by a screen reader."""
 
-import struct
-import zlib
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from browser import Tab, browser_path
+from helpers import png
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, drift
 from mdh_dask.kernels import RBF, nystrom_map
@@ -48,15 +47,7 @@ CONTRASTS = """(() => {
 })()"""
 
 
-def png():
-    """Return a picture of stripes."""
-
-    def part(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    lines = b"".join(b"\0" + bytes([x * 8 % 256, 90, 160] * 32) for x in range(32))
-    header = struct.pack(">IIBBBBB", 32, 32, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", zlib.compress(lines)) + part(b"IEND", b"")
+STRIPES = png(np.array([[[x * 8, 90, 160]] * 32 for x in range(32)], "u1"))
 
 
 def blobs(n):
@@ -78,8 +69,8 @@ def pages(tmp_path_factory):
         facts={"Input": "s3://" + "folder/" * 30, "Versions": {"numpy": "2.0", "dask": "2025.1"}},
         feature_map=nystrom_map(blobs(10), RBF(), np.zeros(14), np.ones(14), n_components=3),
         profiles=type(profiles)(names, profiles.moments),
-        images={"Stripes": png()},
-        segments=Segments({"The same stripes": png()}, [png()] * model.n_clusters_),
+        images={"Stripes": STRIPES},
+        segments=Segments({"The same stripes": STRIPES}, [STRIPES] * model.n_clusters_),
         sample=(blobs(20), model.predict(blobs(20))),
     )
     moved = write_report(

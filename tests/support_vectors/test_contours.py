@@ -6,7 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference_contours
-from helpers import at_night, in_turns
+from helpers import at_night, in_turns, rings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import seeds
@@ -25,13 +25,6 @@ def groups(n=2000, d=3, k=3, seed=0):
     rng = np.random.default_rng(seed)
     group = rng.integers(0, k, n)
     return rng.normal(size=(n, d)) + 6.0 * np.sqrt(3 / d) * group[:, None], group
-
-
-def rings(n=1000):
-    rng = np.random.default_rng(0)
-    angle, group = rng.uniform(0, 2 * np.pi, n), np.arange(n) % 2
-    radius = 1.0 + 3 * group
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.2, (n, 2)), group
 
 
 def _never(block):
@@ -114,7 +107,7 @@ class TestSweep:
     @pytest.mark.slow
     @pytest.mark.parametrize("n_landmarks", [400, 900])
     def test_groups_and_rings_are_found(self, rows, n_landmarks):
-        for X, group in ([array[:900] for array in rows], rings()):
+        for X, group in ([array[:900] for array in rows], rings(1000, sd=0.2)):
             svc = SupportVectorClustering(n_landmarks=n_landmarks).fit(X)
             assert svc.n_clusters_ == group.max() + 1
             assert adjusted_rand_index(svc.labels_, group) > 0.95
@@ -145,7 +138,7 @@ class TestSweep:
 
     @pytest.mark.slow
     def test_the_contour_of_the_chosen_width_is_apart_between_the_clusters(self):
-        X, group = rings()
+        X, group = rings(1000, sd=0.2)
         svc = SupportVectorClustering().fit(X)
         angle = np.linspace(0, 2 * np.pi, 60)
         middle = (np.linalg.norm(X[group == 0], axis=1).mean() + np.linalg.norm(X[group == 1], axis=1).mean()) / 2

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference_contours
+from helpers import rings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
@@ -155,14 +156,9 @@ class TestIris:
 
 
 class TestComponents:
-    def rings(self):
-        rng = np.random.default_rng(0)
-        angle, radius = rng.uniform(0, 2 * np.pi, 400), np.repeat([1.0, 3.0], 200)
-        return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + rng.normal(0, 0.1, (400, 2))
-
     @pytest.mark.parametrize("adjacency", ADJACENCY)
     def test_two_rings_are_two_components_in_every_graph(self, adjacency):
-        points, counts = self.rings(), np.ones(400)
+        points, counts = rings(400, (1.0, 3.0), first=200)[0], np.ones(400)
         sphere = smallest_sphere(points, counts, 0.7, 0.0)
         level = level_of(sphere.totals(points), counts, 0.0)
         labels = components(sphere, level, counts, adjacency=adjacency, n_neighbors=16, n_segment=None)

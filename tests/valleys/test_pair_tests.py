@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_density_tree
-from helpers import groups_of_few_rows
+from helpers import groups_of_few_rows, stripes
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
@@ -48,15 +48,6 @@ TWO = np.arange(2)
 
 def hashes(n, seed=0):
     return np.sort(np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64))
-
-
-def stripes(n, gap, seed=0):
-    """Two long stripes of rows beside each other."""
-    rng = np.random.default_rng(seed)
-    rows = np.column_stack([rng.uniform(0, 8, n), rng.normal(0, 0.2, n)])
-    upper = rng.integers(2, size=n)
-    rows[:, 1] += gap * upper
-    return rows, upper
 
 
 def squares(one, other):
