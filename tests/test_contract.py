@@ -50,6 +50,15 @@ OF_EACH_KIND = (
 pytestmark = pytest.mark.filterwarnings("ignore:found .* of n_clusters")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks():
+    """Let blocks be the chunks of the rows: neighbours are merged up to megabytes, which would be all rows here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 1)
+        patch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCKS", 10**9)
+        yield
+
+
 def every(names, but=()):
     """Test all of these classes, of which some are expected to fail, each for its reason."""
     failing = dict(but)

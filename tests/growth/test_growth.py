@@ -108,6 +108,7 @@ def test_splits_that_settle_keep_what_was_grown_below_them(monkeypatch):
 @pytest.mark.slow
 def test_trees_whose_splits_settle_are_the_same_in_chunks(monkeypatch):
     monkeypatch.setattr(growth, "MOVING_COUNTS", 0)
+    monkeypatch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 1)  # else all chunks are one block
     X, _ = many_clusters(50, 6000, 16, seed=4)
     whole, lazy = (
         RandomProjectionTree(n_projections=50, sample_size=1000, min_cluster_size=100, random_state=0).fit(rows)
