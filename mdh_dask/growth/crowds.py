@@ -11,7 +11,7 @@ from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
-from ..valleys.graph import communities, neighbourhood
+from ..valleys.graph import communities, shared_neighbours
 from ..valleys.neighbours import BLOCK, squared_distances
 from .branches import Branch, SampleRows
 from .examine import Examiner
@@ -46,6 +46,9 @@ LEVEL = 0.001
 BALL, MOST_IN_BALL = 1 / 40, 500
 """Share of the rows in a ball, and most of them."""
 
+ROWS_WITH_BALLS = round(MOST_IN_BALL / BALL)
+"""Most rows among which balls are drawn."""
+
 CROWDED, IN_VAIN = 2, 2
 """Number of balls that must show several clusters, and of those without that end the look."""
 
@@ -55,6 +58,9 @@ cluster in 2 to 384 columns it is at least .6, of 200 to 5000 clear clusters in 
 
 RESOLUTION = 1.0
 """Resolution of the communities: that of modularity, which hardly divides clear clusters."""
+
+ROUNDED = 1e-12
+"""Projections of different rows are farther apart than this, as a share of the largest."""
 
 NEAREST = 4, 64
 """First and last of the nearest rows whose distances show the number of dimensions."""
@@ -114,8 +120,12 @@ def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
     """Return the rows of a sample that differ before values of few levels are spread: these look like groups."""
     sample = branch.sample.load()
     rows = np.asarray(examiner.standardise(sample.rows), dtype=np.float64)
-    sums = (rows * np.random.default_rng(0).normal(size=rows.shape[1])).sum(axis=1)  # compared faster than rows
-    which = np.sort(np.unique(sums, return_index=True)[1])
+    direction = np.random.default_rng(0).normal(size=rows.shape[1])  # its projections are compared faster than rows
+    along = np.sort(rows @ direction)
+    if np.diff(along).min(initial=np.inf) > ROUNDED * np.abs(along).max(initial=0.0):
+        return _rows_of(sample, examiner) if examiner.standardise.discrete.jitter else rows
+    # A product may differ in the last bits for equal rows; these sums do not.
+    which = np.sort(np.unique((rows * direction).sum(axis=1), return_index=True)[1])
     return _rows_of(sample.take(which), examiner) if examiner.standardise.discrete.jitter else rows[which]
 
 
@@ -165,12 +175,13 @@ def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> 
 @one_blas_thread()
 def balls_are_crowded(rows: Floats, n: int, rng: np.random.Generator) -> bool:
     """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters."""
+    rows = rows[:: -(-len(rows) // ROWS_WITH_BALLS)]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
     for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):
         if crowded == CROWDED or i - crowded == IN_VAIN:
             break
         near = np.argpartition(squared_distances(rows[[centre]], rows)[0], n)[:n]
-        crowded += edges_between(rows[np.sort(near)]) < APART
+        crowded += shows_clusters(rows[np.sort(near)])
     return crowded == CROWDED
 
 
@@ -198,8 +209,8 @@ def small_groups(rows: Floats, last: int, rng: np.random.Generator) -> tuple[Int
     return sizes, np.sqrt(near[np.arange(len(sizes)), np.maximum(sizes - 1, 0)])
 
 
-def edges_between(points: Floats) -> float:
-    """Return the share of the edges of a neighbour graph that leave communities, in times of that of a normal cloud.
+def shows_clusters(points: Floats) -> bool:
+    """Return whether edges between communities of points are fewer, by `APART`, than those of a normal cloud.
 
     The cloud has as many points and dimensions as the points have locally. So a sample may hold too few rows of each of
     thousands of clusters for any test between two of them.
@@ -208,12 +219,14 @@ def edges_between(points: Floats) -> float:
     --------
     >>> rng = np.random.default_rng(0)
     >>> groups = np.repeat(rng.normal(size=(50, 9)), 10, axis=0)
-    >>> edges_between(groups + 0.01 * rng.normal(size=groups.shape)) < 0.1
+    >>> shows_clusters(groups + 0.01 * rng.normal(size=groups.shape))
     True
-    >>> edges_between(rng.normal(size=(500, 9))) > 0.8
-    True
+    >>> shows_clusters(rng.normal(size=(500, 9)))
+    False
     """
-    return _leaving(points) / _usual(len(points), dimensions_of(points))
+    n, leaving = len(points), _leaving(points)
+    # With more dimensions, more edges leave; most clouds have too many for as many dimensions as columns.
+    return leaving < APART * _usual(n, points.shape[1]) and leaving < APART * _usual(n, dimensions_of(points))
 
 
 @lru_cache(maxsize=64)
@@ -222,7 +235,7 @@ def _usual(n: int, n_columns: int) -> float:
 
 
 def _leaving(points: Floats) -> float:
-    graph = neighbourhood(points).shared
+    graph = shared_neighbours(points)[0]
     community, edges = communities(graph, RESOLUTION), graph.tocoo()
     return float(edges.data[community[edges.row] != community[edges.col]].sum() / edges.data.sum())
 

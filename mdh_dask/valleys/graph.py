@@ -45,19 +45,22 @@ class Neighbourhood(NamedTuple):
 
 def neighbourhood(points: Floats) -> Neighbourhood:
     """Return the graph of shared neighbours of at least three points."""
+    n, (shared, distances) = len(points), shared_neighbours(points)
+    typical = np.median(distances[distances > 0]) if (distances > 0).any() else 1.0
+    reach = np.maximum(distances / typical, LEAST_DISTANCE)
+    edges = shared.tocoo()
+    weights = edges.data / (reach[edges.row] * reach[edges.col])
+    return Neighbourhood(shared, _ordered(csr_array((weights, (edges.row, edges.col)), shape=(n, n))), reach)
+
+
+def shared_neighbours(points: Floats) -> tuple[csr_array, Floats]:
+    """Return how many neighbours two neighbours share, and the distance of each point to its last neighbour."""
     n = len(points)
     near, distances = nearest_others(points, min(NEIGHBOURS, n - 1))
     known = coo_array((np.ones(near.size), (np.repeat(np.arange(n), near.shape[1]), near.ravel())), shape=(n, n))
     linked = csr_array(known)
     close = linked + eye_array(n, format="csr")
-    shared = csr_array((linked + linked.T) * (close @ close.T))
-    shared = _bridged(shared, points)
-    typical = np.median(distances[distances > 0]) if (distances > 0).any() else 1.0
-    reach = np.maximum(distances / typical, LEAST_DISTANCE)
-    edges = shared.tocoo()
-    weights = edges.data / (reach[edges.row] * reach[edges.col])
-    dense = csr_array((weights, (edges.row, edges.col)), shape=(n, n))
-    return Neighbourhood(_ordered(shared), _ordered(dense), reach)
+    return _ordered(_bridged(csr_array((linked + linked.T) * (close @ close.T)), points)), distances
 
 
 def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:

@@ -134,14 +134,14 @@ def test_balls_of_rows_show_many_clusters_in_eight_columns_in_noise_or_with_a_fe
         both = np.concatenate([rows, noise])
         for centre in (0, 1):
             near = np.argsort(np.square(both - both[centre]).sum(axis=1))[:500]
-            assert crowds.edges_between(both[near]) < crowds.APART
+            assert crowds.shows_clusters(both[near])
     normal = rng.normal(size=(500, 10))
     walk = np.cumsum(normal[:, :3], axis=0)
     angle = 9 * normal[:, 0]
     curve = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.01 * normal[:, :2]
     clouds = normal, normal[:, :2], rng.standard_t(2, size=(500, 10)), np.exp(normal), rng.uniform(size=(500, 2))
     for rows in (*clouds, walk, curve, rng.normal(size=(500, 100))):
-        assert crowds.edges_between(rows) > crowds.APART
+        assert not crowds.shows_clusters(rows)
     assert crowds.dimensions_of(curve) <= 2
     assert crowds.dimensions_of(curve[:50]) <= 2
 
