@@ -66,7 +66,8 @@ def evidence(model: Any) -> Evidence:
         among all rows, with its limits of 95 percent, ``effect_low`` and ``effect_high``, which do not account for
         its choice. ``rows_first``, ``rows_second``, ``rows_valley``: rows on both sides, and under the kernel, or
         in the balls, in the valley. ``n_tested``: rows that tested, or parts of dependent rows.
-        ``p_value``: of all tests of the node or pair together, on rows that did not choose. ``p_family`` and
+        ``p_value``: of all tests of the node or pair together, on rows that did not choose; of a split between
+        groups of cells, of which there are hundreds, those of cells in contact. ``p_family`` and
         ``p_fdr``: adjusted for the family-wise error rate (Holm) and the false discovery rate (Benjamini and
         Hochberg) of the table; of a split at least that of the splits above. NaN where nothing was tested, as by
         rules of papers or for a number of clusters that was given, where dependent rows allow no number, and of

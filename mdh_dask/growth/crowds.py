@@ -13,6 +13,7 @@ from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, shared_neighbours
 from ..valleys.neighbours import BLOCK, squared_distances
+from .between_groups import divide_crowd
 from .branches import Branch, SampleRows
 from .examine import Examiner
 from .passes import Sample, draw, rows_in_memory
@@ -108,8 +109,17 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     return Branch(1, SampleRows.of_all(sample), n, counted=True), replace(examiner, settings=own, near=True)
 
 
-def _leaves(root: Branch) -> list[Branch]:
-    return [own for own in root.walk() if not own.children]
+def crowd_left(root: Branch, examiner: Examiner) -> bool:
+    """Divide the largest leaf of a tree between groups of cells while it is crowded; return whether one is left."""
+    while crowded := is_crowded(root, examiner):
+        largest = _largest(root)
+        if len(largest.sample) < FEWEST_ROWS or not divide_crowd(largest, examiner):
+            break
+    return crowded
+
+
+def _largest(root: Branch) -> Branch:
+    return max((own for own in root.walk() if not own.children), key=lambda own: len(own.sample))
 
 
 def _rows_of(sample: Sample, examiner: Examiner) -> Floats:
@@ -166,7 +176,7 @@ def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> 
 
     rows: the distinct rows of the root, if they are known.
     """
-    largest = max(_leaves(root), key=lambda own: len(own.sample))
+    largest = _largest(root)
     rows = rows if rows is not None and largest is root else _distinct_rows(largest, examiner)
     n = min(round(BALL * len(root.sample)), MOST_IN_BALL)
     return balls_are_crowded(rows, n, generator(*examiner.settings.stream_of(largest.node_id), BALLS))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._random import generator
-from .._typing import AnyArray
+from .._typing import AnyArray, Floats
 from ..chunks import work_through
 from ..density.histograms import Histograms
 from ..projections.directions import KeyedDirections, Proposal, StandardDirections, single_columns
@@ -205,6 +205,31 @@ class Examiner:
         # What is left is looked at afresh.
         rest.halved_at = None
         return found
+
+    def rows_of(self, branch: Branch) -> AnyArray:
+        """Return the standardised sample rows of a branch."""
+        sample = branch.sample.load()
+        return self.standardise.jittered(sample.rows, sample.hashes)
+
+    def split_at(
+        self, branch: Branch, direction: Floats, threshold: float, p_value: float, n_tested: float
+    ) -> tuple[Branch, ...]:
+        """Split a branch at a hyperplane that needs no valley; return the children, none if one had too few rows.
+
+        direction, threshold: for standardised rows.
+        p_value, n_tested: of the test of the split, and the number of rows that tested it.
+        """
+        rows = self.rows_of(branch)
+        rows, scorer = rows_and_scorer(branch, rows, rows, self.settings, self.standardise)
+        proposal = Proposal(StandardDirections(direction[None]), np.array([threshold]))
+        candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
+        decision = self.settings.selector.suggested(self._counts_of(branch, candidates).along(candidates))
+        branch.state = State.LEAF
+        if decision is not None:
+            decision = replace(decision, p_value=p_value, n_tested=n_tested)
+            branch.candidates, branch.decision, branch.state = candidates, decision, State.SPLIT
+            branch.part(counted=True)
+        return branch.children or ()
 
     def _counts_of(self, branch: Branch, candidates: Histograms) -> Counts:
         """Return the counts of the sample of a branch along candidates, which it does not keep."""

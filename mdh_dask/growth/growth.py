@@ -18,7 +18,7 @@ from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
-from .crowds import CROWD, crowd, is_crowded
+from .crowds import CROWD, crowd, crowd_left
 from .examine import Examiner
 from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
 from .merging import Merges
@@ -103,9 +103,9 @@ def grow_from(
     root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
     root, examiner = yield from crowd(root, shape, examiner)
     yield from grow_branch(root, root, examiner)
-    standardise = examiner.standardise
+    crowded, standardise = examiner.near and crowd_left(root, examiner), examiner.standardise
     tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
-    if crowded := examiner.near and is_crowded(root, examiner):
+    if crowded:
         logger.warning("%s found, but %s", full_count(tree.n_leaves, "cluster"), CROWD)
     if root.n_rows < shape[0]:
         tree = yield from recounted(tree)

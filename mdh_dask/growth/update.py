@@ -121,7 +121,7 @@ class Updater(Examiner):
         if not branch.children:
             branch.state = State.OPEN
             return branch
-        if branch in self.counts:
+        if branch in self.counts and not self._needs_no_valley(branch):
             assert branch.candidates is not None
             assert branch.decision is not None
             rng = generator(self.settings.seed, branch.node_id, 1)
@@ -135,6 +135,12 @@ class Updater(Examiner):
         left, right = branch.children
         branch.children = self.settle(left), self.settle(right)
         return branch
+
+    def _needs_no_valley(self, branch: Branch) -> bool:
+        """Return whether other evidence than a valley made the split, as that between groups of cells."""
+        rule = self.settings.selector.rule
+        assert branch.decision is not None
+        return rule.limits_depth and branch.decision.depth <= rule.min_relative_depth
 
     def _without_split(self, branch: Branch) -> Branch:
         """Return the branch without its split, or the remaining side."""

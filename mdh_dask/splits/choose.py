@@ -239,6 +239,11 @@ class SplitSelector:
         assert isinstance(self.stop, VotingRule)  # no others divide rows repeatedly
         return self.stop.p_value(test, tested, rng), decision
 
+    def suggested(self, whole: Histograms) -> Decision | None:
+        """Return the split at the threshold suggested with the one direction; None if a side has too few rows."""
+        anywhere = replace(self, rule=SplitRule(threshold_rule="proposed"))
+        return anywhere._decision(whole, 0, self.min_rows, None, accepted=True)
+
     def follow(self, counts: Counts, candidates: Histograms, existing: float, rng: np.random.Generator) -> Decision:
         """Decide whether an existing split still holds after other rows were counted, and at which threshold.
 

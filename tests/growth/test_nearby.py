@@ -8,7 +8,7 @@ from helpers import at_night
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.chunks import run
 from mdh_dask.estimators.divisive_tree import DivisiveTree
-from mdh_dask.growth import crowds, growth
+from mdh_dask.growth import between_groups, crowds, growth
 from mdh_dask.growth.passes import draw
 from mdh_dask.growth.trees import recount
 from mdh_dask.metrics import normalized_mutual_information
@@ -166,8 +166,65 @@ def test_copies_of_a_few_rows_are_no_clusters(looks):
     assert looks == [False]
 
 
-def test_clusters_that_no_line_separates_in_few_columns_are_no_silent_single_one(caplog, tmp_path):
-    model = RandomProjectionTree(random_state=0).fit(many(200, 20_000, 8)[0])
+@pytest.fixture(scope="module")
+def packed():
+    return many(200, 20_000, 8)
+
+
+def test_clusters_that_nothing_separates_are_no_silent_single_one(packed, caplog, monkeypatch, tmp_path):
+    monkeypatch.setattr(crowds, "divide_crowd", lambda *_: False)
+    model = RandomProjectionTree(random_state=0).fit(packed[0])
     model.save(tmp_path / "model")
     for text in (caplog.text, model.why(), load_model(tmp_path / "model").why()):
         assert "neighbourhoods of rows look like those of more clusters" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", at_night([RandomProjectionTree, HierarchicalMDH]))
+def test_hyperplanes_between_groups_of_cells_find_most_of_two_hundred_clusters_in_eight_columns(
+    packed, method, caplog, tmp_path
+):
+    rows, labels = packed
+    model = method(random_state=0).fit(rows)
+    assert 150 <= model.n_clusters_ <= 200
+    assert normalized_mutual_information(labels, model.labels_) > 0.88
+    assert "more clusters" not in caplog.text
+    tree = model.tree_
+    assert (tree.p_value[tree.left >= 0] <= 0.05).all()
+    model.save(tmp_path / "model")
+    assert (load_model(tmp_path / "model").predict(rows) == model.labels_).all()
+    counted = run(recount(tree), rows).result
+    assert (counted.n_rows == tree.n_rows).all()
+    # Splits without a valley stay; others do not, whose clusters have fewer rows than the square root of all.
+    assert model.partial_fit(rows[:5000]).n_clusters_ > 60
+
+
+@pytest.mark.slow
+def test_clouds_that_look_crowded_by_mistake_are_not_divided(monkeypatch, caplog):
+    monkeypatch.setattr(crowds, "balls_are_crowded", lambda *_: True)
+    rng = np.random.default_rng(0)
+    for n_columns in (2, 8):
+        normal = rng.normal(size=(5000, n_columns))
+        for cloud in (normal, rng.uniform(size=normal.shape), rng.exponential(size=normal.shape), normal.round(1)):
+            assert RandomProjectionTree(random_state=0).fit(cloud).n_clusters_ == 1
+    assert caplog.text.count("more clusters") == 7  # two rounded columns have too few different rows for a look
+
+
+def test_a_cut_divides_groups_along_the_direction_in_which_no_row_is_astray():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), 50)
+    rows = 30 * rng.normal(size=(4, 3))[group] + 9 * rng.normal(size=(200, 3))
+    rows[:, 0] = 10 * (group % 2) + rng.normal(size=200)
+    cut = between_groups.best_cut(rows, group, rng)
+    left = rows @ cut.directions[0] <= cut.thresholds[0]
+    for own in range(4):
+        assert left[group == own].mean() in (0, 1)
+        assert left[group == own][0] == cut.lower[0][own]
+    assert cut.lower[0].sum() == 2  # two on either side tell more than one
+
+
+def test_links_on_the_paths_between_some_cells_are_those_without_the_ends_of_others():
+    links = np.array([[0, 1], [1, 2], [2, 3], [2, 4], [4, 5]])
+    found, evidence = between_groups.linking(links, np.arange(5.0), np.isin(np.arange(6), [0, 4]))
+    assert found.tolist() == [[0, 1], [1, 2], [2, 4]]
+    assert evidence.tolist() == [0, 1, 3]

@@ -1,0 +1,171 @@
+"""Hyperplanes between the groups of a crowd: clusters that regions around cells show, but no line through all rows.
+
+The groups are confirmed first, by `mdh_dask.valleys.structure.structure_of_crowd`. Hyperplanes that divide them only
+route rows, and need no valley: each leaves the fewest rows of groups on the side of others, for what it tells of them.
+"""
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import entr, ndtr
+
+from .._blas import one_blas_thread
+from .._random import generator
+from .._typing import Booleans, Floats, Integers
+from ..tree.merges import clusters_of
+from ..valleys.neighbours import distinct
+from ..valleys.regions import WIDTHS
+from ..valleys.structure import structure_of_crowd
+from .branches import Branch, State
+from .examine import Examiner
+
+MOST_ROWS = 40_000
+"""Most rows in cells, as comparing all pairs of them takes time with the square of their number."""
+
+PAIRS = 6
+"""Key of the random streams that choose pairs of groups."""
+
+N_PAIRS, N_TURNED, TURNS = 32, 2, 3
+"""Number of directions between two groups, number of the best that are turned, and most turns of each."""
+
+NEAR = (0.25, 0.5, 4.0)
+"""Directions are turned by the rows near their thresholds, in standard deviations of all."""
+
+THRESHOLDS, AT_ONCE = 64, 2**22
+"""Number of thresholds along a direction, and of counts of groups before thresholds that are held at once."""
+
+RIDGE = 1e-3
+"""Share of the mean variance that is added to a covariance, which few rows would make singular."""
+
+
+class Cuts(NamedTuple):
+    """The best threshold along each of some directions."""
+
+    directions: Floats
+    thresholds: Floats
+    costs: Floats
+    lower: Booleans
+    """Whether most rows of each group are on the lower side, shape (n_directions, n_groups)."""
+
+    def at(self, which: Integers) -> "Cuts":
+        """Return some of them."""
+        return Cuts(self.directions[which], self.thresholds[which], self.costs[which], self.lower[which])
+
+    def and_of(self, other: "Cuts") -> "Cuts":
+        """Return these and others."""
+        return Cuts(*(np.concatenate(both) for both in zip(self, other)))
+
+    def best(self, n: int) -> "Cuts":
+        """Return those of least cost, the first of equal ones."""
+        return self.at(np.argsort(self.costs, kind="stable")[:n])
+
+
+@one_blas_thread()
+def divide_crowd(leaf: Branch, examiner: Examiner) -> bool:
+    """Divide a leaf between the groups of its rows, if most of their cells are groups; return whether it was divided.
+
+    The p-value of a split is that of all links of cells on the paths between its groups.
+    """
+    selector, sample = examiner.settings.selector, leaf.sample.load()
+    rows = np.asarray(examiner.rows_of(leaf), dtype=np.float64)
+    some = distinct(rows)
+    some = some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]]
+    found = structure_of_crowd(rows[some], sample.hashes[some], 1 - selector.stop.quantile)
+    if 2 * np.count_nonzero(found.evidence >= found.threshold) <= len(found.evidence):
+        return False
+    least = selector.min_rows * len(some) / len(rows)
+    group = clusters_of(found.links, found.evidence, np.bincount(found.cell), found.threshold, least)
+    of_row = np.full(len(leaf.sample.drawn.hashes), -1)
+    of_row[leaf.sample.indices[some]] = group[found.cell]
+    stack = [(leaf, np.arange(int(group.max()) + 1), found.links, found.evidence)]
+    while stack:
+        branch, groups, links, evidence = stack.pop()
+        own = of_row[branch.sample.indices]
+        groups, branch.state = np.intersect1d(groups, own), State.LEAF
+        if len(groups) > 1:
+            links, evidence = linking(links, evidence, np.isin(group, groups))
+            p_value = min(len(links) * len(WIDTHS) * float(ndtr(-evidence.max())), 1.0)
+            ours, rng = np.isin(own, groups), generator(*examiner.settings.stream_of(branch.node_id), PAIRS)
+            cut = best_cut(examiner.rows_of(branch)[ours], np.searchsorted(groups, own[ours]), rng)
+            lower = cut.lower[0]
+            for child in examiner.split_at(branch, cut.directions[0], cut.thresholds[0], p_value, len(some)):
+                stack.append((child, groups[lower], links, evidence))
+                lower = ~lower
+    return leaf.children is not None
+
+
+def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Integers, Floats]:
+    """Return the links of a spanning tree of cells on the paths between wanted cells."""
+    while True:
+        loose = (np.bincount(links.ravel(), minlength=len(wanted)) == 1) & ~wanted
+        kept = ~loose[links].any(axis=1)
+        if kept.all():
+            return links, evidence
+        links, evidence = links[kept], evidence[kept]
+
+
+def best_cut(rows: Floats, group: Integers, rng: np.random.Generator) -> Cuts:
+    """Return the hyperplane that divides groups of rows at the least cost.
+
+    Its cost is the number of rows on the side on which most of their group are not, for the information of the sides
+    about groups: cuts of low cost in turn leave few rows on the side of other groups in all.
+    """
+    n = np.bincount(group)
+    means = np.array([np.bincount(group, column) for column in rows.T]).T / n[:, None]
+    one, other = rng.integers(len(n), size=(2, N_PAIRS)) if len(n) > 2 else np.array([[0], [1]])
+    differ = one != other
+    directions = np.linalg.solve(_covariance(rows - means[group]), (means[one[differ]] - means[other[differ]]).T).T
+    found = cuts_along(directions, rows, group).best(N_TURNED)
+    for _ in range(TURNS):
+        turned = np.concatenate([_turned(found.at(np.array([i])), rows, group) for i in range(len(found.costs))])
+        better = found.and_of(cuts_along(turned, rows, group)).best(N_TURNED)
+        if better.costs[0] == found.costs[0]:
+            break
+        found = better
+    return found.best(1)
+
+
+def _turned(cut: Cuts, rows: Floats, group: Integers) -> Floats:
+    """Return Fisher's discriminants of both sides of a cut among the rows near it, for several widths."""
+    away, lower = rows @ cut.directions[0] - cut.thresholds[0], cut.lower[0][group]
+    weights = np.exp(-np.square(away / (np.array(NEAR)[:, None] * (away.std() or 1.0))) / 2)
+    found = []
+    for own in weights / weights.mean(axis=1, keepdims=True):
+        sides = np.stack([own * lower, own * ~lower])
+        means = sides @ rows / sides.sum(axis=1, keepdims=True)
+        within = (rows - means[(~lower).astype(np.int64)]) * np.sqrt(own)[:, None]
+        found.append(np.linalg.solve(_covariance(within), means[1] - means[0]))
+    return np.array(found)
+
+
+def _covariance(within: Floats) -> Floats:
+    products = within.T @ within / len(within)
+    return products + (RIDGE * np.trace(products) / len(products) or 1.0) * np.eye(len(products))
+
+
+def cuts_along(directions: Floats, rows: Floats, group: Integers) -> Cuts:
+    """Return the thresholds of least cost; see `best_cut`."""
+    n_groups = int(group.max()) + 1
+    size = max(AT_ONCE // (n_groups * THRESHOLDS), 1)
+    parts = (_cuts(directions[i : i + size], rows, group, n_groups) for i in range(0, len(directions), size))
+    return reduce(Cuts.and_of, parts)
+
+
+def _cuts(directions: Floats, rows: Floats, group: Integers, n_groups: int) -> Cuts:
+    along, n = directions @ rows.T, len(directions)
+    low = along.min(axis=1, keepdims=True)
+    width = np.maximum(along.max(axis=1, keepdims=True) - low, np.finfo(np.float64).tiny) / THRESHOLDS
+    bins = np.minimum((along - low) / width, THRESHOLDS - 1).astype(np.int64)
+    bins += (np.arange(n)[:, None] * n_groups + group) * THRESHOLDS
+    counts = np.bincount(bins.ravel(), minlength=n * n_groups * THRESHOLDS).reshape(n, n_groups, THRESHOLDS)
+    below = counts.cumsum(axis=2)
+    below, total = below[..., :-1], below[..., -1:]
+    lower = 2 * below > total
+    share = (lower * total).sum(axis=1) / len(rows)
+    told = entr(share) + entr(1 - share)
+    astray = np.minimum(below, total - below).sum(axis=1) + 1  # where none is, the cut that tells most
+    costs = np.divide(astray, told, out=np.full(told.shape, np.inf), where=told > 0)
+    best, each = costs.argmin(axis=1), np.arange(n)
+    thresholds = low[:, 0] + width[:, 0] * (best + 1)
+    return Cuts(directions, thresholds, costs[each, best], lower[each, :, best])
