@@ -66,6 +66,9 @@ def p_values(differences: AnyArray) -> Floats:
 def errors_of_parts(differences: AnyArray) -> Floats:
     """Return the differences of parts with rows in standard errors: the normal quantiles of `p_values`.
 
+    Among few counts, these may vary less than those of independent rows by chance: callers take no more than the
+    standard errors of rows.
+
     They are zero with fewer than `LEAST_PARTS` parts, and where no part has a difference: no slab, or no rows in balls.
 
     Examples

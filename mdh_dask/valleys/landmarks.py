@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import minimum_spanning_tree
 
 from .._jit.pairs import Limits, Links, Listed, Marks, count_in_balls, find_halfway, find_meeting
 from .._typing import Booleans, Floats, Integers
@@ -97,6 +98,14 @@ class Landmarks:
         ends = np.sort(group[self.cell[np.stack([links.first, links.second])[:, self.near]]], axis=0)
         return ends[:, ends[0] < ends[1]].T
 
+    def spanning(self, group: Integers) -> Integers:
+        """Return the pairs of groups in a least spanning tree by their closest landmarks, shape (n_groups - 1, 2)."""
+        links, apart = self.marks.links, np.full((len(group), len(group)), np.inf)
+        between = np.maximum(self.marks.apart[links.first, links.second], np.finfo(np.float32).tiny)
+        np.minimum.at(apart, (group[self.cell[links.first]], group[self.cell[links.second]]), between)
+        np.fill_diagonal(apart, np.inf)
+        return np.sort(np.transpose(minimum_spanning_tree(apart).nonzero()), axis=1)
+
     def cuts(self, group: Integers, pairs: Integers) -> Listed:
         """Return the links between the groups of each pair, the densest first."""
         one, other = group[self.cell[self.marks.links.first]], group[self.cell[self.marks.links.second]]
@@ -145,11 +154,10 @@ class Landmarks:
         n_core, n_cut = np.moveaxis(np.maximum(n_balls, 1)[..., None, :], -1, 0)  # (n_pairs, 2, 1) each
         total = sums.sum(axis=2)
         core, cut = total[..., 0] * (n_cut / n_core), total[..., 1].astype(np.float64)
-        if self.by_parts:
+        errors = errors_in_balls(total, n_core, n_cut)
+        if self.by_parts:  # a cut of one ball without rows is so in all parts, which then seem certain of it
             of_parts = np.moveaxis(sums, 2, 0)
-            errors = errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut)
-        else:
-            errors = errors_in_balls(total, n_core, n_cut)
+            errors = np.minimum(errors, errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut))
         errors[np.diff(cuts.start) == 0] = np.nan
         return np.moveaxis(errors, 1, 2), np.moveaxis(np.stack([core, cut], axis=-1), 1, 2)
 

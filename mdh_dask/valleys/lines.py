@@ -121,10 +121,10 @@ class Slabs:
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
         """Return the standard errors of counts of shape (n_pairs, n_lines, 1 or 2, n_parts, 3), and the rows."""
         sides, between = counts[..., [0, 2]], counts[..., [1]]
+        errors = errors_in_slabs(counts.sum(axis=-2))
         if self.landmarks.by_parts:
-            errors = errors_of_parts(np.moveaxis((sides - between).astype(np.float64), -2, 0))
-        else:
-            errors = errors_in_slabs(counts.sum(axis=-2))
+            of_parts = np.moveaxis((sides - between).astype(np.float64), -2, 0)
+            errors = np.minimum(errors, errors_of_parts(of_parts))
         errors[np.diff(cuts.start) == 0] = np.nan
         rows = np.stack(np.broadcast_arrays(sides, between), axis=-1)[:, :, 0].sum(axis=2)
         return errors, rows.astype(np.float64)

@@ -85,8 +85,9 @@ def merge_cells(
     Cells are merged in the order of their contact in a neighbour graph, if that is known: small cells of different
     clusters have little evidence between them, as they have few rows. The remaining groups, two of which may both be in
     contact with a third one that came later, are merged next, the pair with the least evidence first. Cells of
-    dependent rows wait for that unless their cut is at least as dense as a core: parts of two clusters have little
-    evidence as long as they are small, and would be merged for good (``python -m tests.benchmarks dependence``).
+    dependent rows are all merged in this order: parts of two clusters have little evidence as long as they are small,
+    and would be merged for good (``python -m tests.benchmarks dependence``). They need more evidence the more pairs of
+    them meet.
 
     Parameters
     ----------
@@ -148,12 +149,13 @@ def merge_cells(
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     lost = np.flatnonzero(group != np.arange(n_cells)).tolist()
     merged: dict[Pair, Values] = {(int(group[cell]), cell): (0.0, 0.0, 0.0) for cell in lost}
-    if order is None:  # of leaves, few meet
-        enough = NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2)))
-    else:
-        enough = evidence_needed(rows, level, n_cells - 1)
+    enough = 0.0
     if order is not None:
-        merged |= _merged_in_order(tests, group, order, 0.0 if in_groups else enough)
+        enough = evidence_needed(rows, level, n_cells - 1)
+    if order is None or in_groups:
+        enough = max(enough, NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2))))
+    if order is not None and not in_groups:
+        merged |= _merged_in_order(tests, group, order, enough)
     known = _known(tests, factors, group, {*apart}, enough)
     merged |= _merged_least_first(known, most_groups, fewest_groups)
     return _numbered(group, merged, enough)._replace(apart=known.left())
@@ -194,9 +196,8 @@ def _merged_in_order(tests: PairTests, group: Integers, order: Merges, enough: f
 
 
 def _known(tests: PairTests, factors: Factors, group: Integers, apart: Collection[Pair], enough: float) -> Known:
-    """Return what is known of the groups that may be merged: neighbours, or all if levels or donors may part them."""
-    # Levels of a category may be far from each other, and so may rows of different donors.
-    every = bool(factors) or tests.bandwidth is not None or tests.in_groups
+    """Return what is known of the groups that may be merged: neighbours, or all if levels may part them."""
+    every = bool(factors) or tests.bandwidth is not None  # levels of a category may be far from each other
     pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
     return Known(tests, factors, group, pairs.reshape(-1, 2).astype(np.int64), apart, enough)
 

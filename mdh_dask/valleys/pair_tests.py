@@ -178,8 +178,15 @@ class PairTests:
         return np.unique(np.concatenate([landmarks.cell for landmarks in self._landmarks()]))
 
     def meeting(self, group: Integers) -> Integers:
-        """Return the pairs of groups with neighbouring landmarks, shape (n_pairs, 2)."""
-        return np.unique(np.concatenate([landmarks.meeting(group) for landmarks in self._landmarks()]), axis=0)
+        """Return the pairs of groups with neighbouring landmarks, shape (n_pairs, 2).
+
+        Groups of dependent rows are connected by further pairs, as rows of different donors may be far from each other.
+        """
+        marks = self._landmarks()
+        links = [landmarks.meeting(group) for landmarks in marks]
+        if self.in_groups:
+            links += [landmarks.spanning(group) for landmarks in marks]
+        return np.unique(np.concatenate(links), axis=0)
 
     def _landmarks(self) -> list[Landmarks]:
         return [half[0] for split in self.splits for half in split if not isinstance(half, Regions)]
