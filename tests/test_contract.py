@@ -293,6 +293,20 @@ def test_variants_have_the_same_bits_in_chunks_and_when_they_are_saved(model, ro
     assert_same_results(results(loaded, rows), results(model, rows))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "rows", "more"), [pytest.param(*own, id=name) for name, *own in variants() if "groups" in own[-1]]
+)
+def test_workers_change_no_bit_where_groups_are_compared(model, rows, more, client_of_processes):
+    model, by_threads = (clone(model).set_params(**sample(type(model).__name__, PASSES[1])) for _ in range(2))
+    lazy, groups = da.from_array(rows, chunks=(99, 3)), da.from_array(more["groups"], chunks=70)
+    model.fit(lazy, groups=groups)
+    with dask.config.set(scheduler="threads"):
+        by_threads.fit(lazy, groups=groups)
+        assert_same_fit(model, by_threads)
+    np.testing.assert_array_equal(model.labels_, by_threads.labels_)
+
+
 @every(MAPS)
 def test_a_map_is_saved_with_the_model_of_its_features(name, tmp_path):
     model = fit(new("PCATree", feature_map=new(name)), ROWS)
