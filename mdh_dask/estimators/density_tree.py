@@ -64,7 +64,8 @@ class DensityTree(InGroups):
     outliers : float, default=0.01
         Share of the rows outside the density level, about.
     scale : bool, default=True
-        Whether to scale the columns by their standard deviations, computed without far rows.
+        Whether to scale the columns: by their standard deviations, computed without far rows, and then by how far near
+        rows are apart in them, as these are mostly of one cluster.
 
     Attributes
     ----------
@@ -96,12 +97,12 @@ class DensityTree(InGroups):
     line between them, in the convex region around both, where a log-concave density has no valley. This counts if
     most cells are clusters then (``python -m tests.benchmarks many``). With more than eight columns, the cells are
     larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time
-    of a pass is in proportion to `n_landmarks`.
-    The `confidence` of a row is the share of the ten nearest landmarks that are in
-    its cluster. The standard deviation of a column includes the distances between clusters: with few rows, scaling
-    hides clusters that differ in only one of many columns, which ``scale=False`` may show. Neighbourhoods are of all
-    columns: beside five or more unrelated ones with long tails, take their logarithm, leave them out, or grow a tree,
-    which looks along single columns (``python -m tests.benchmarks power --kind tails``). Two values of one column,
+    of a pass is in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks
+    that are in its cluster. The standard deviation of a column includes the distances between clusters, so that a
+    column counted the less, the farther they are apart; the differences of near rows do not, if rows are few for the
+    number of columns. Neighbourhoods are of all columns: beside five or more unrelated ones with long tails, take their
+    logarithm, leave them out, or grow a tree, which looks along single columns (``python -m tests.benchmarks power
+    --kind tails``). Two values of one column,
     levels of one category and rows that lack one value are no clusters: of up to eight columns, those of two values are
     left out, or rows are displaced at random along them if the others show no clusters. Of more columns, those of
     which two groups may be levels are left out of their test, which does not find all: of indicators of independent
@@ -112,7 +113,8 @@ class DensityTree(InGroups):
     ----------
     F. Chazal, L. Guibas, S. Oudot and P. Skraba, Persistence-based clustering in Riemannian manifolds, Journal of the
     ACM 60, 2013. V. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in large
-    networks, Journal of Statistical Mechanics, 2008.
+    networks, Journal of Statistical Mechanics, 2008. D. Art, R. Gnanadesikan and J. Kettenring, Data-based metrics for
+    cluster analysis, Utilitas Mathematica 21A, 1982.
 
     Examples
     --------
