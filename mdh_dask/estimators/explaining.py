@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._words import depth_text, full_count, p_text
+from .._words import depth_text, full_count, p_text, percent
 from ..growth.crowds import CROWD, FEWEST_ROWS
 from ..growth.passes import rows_held
 from ..splits.dependence import N_PARTS
@@ -122,11 +122,20 @@ def why_clusters(model: Any, cluster: int | None) -> str:
         return f"{said}: {why_not(model, best_failed(model))}{few_groups(model)}{hint}{next_steps(model)}"
     if model._crowded:
         said += f", but {CROWD}"
-    table = model.evidence()
-    tested = table["p_family"][table["separates"] & ~np.isnan(table["p_value"])]
-    if len(tested):
-        said += f"; the least certain split has {p_text(tested.max())}, adjusted for all tests of the tree"
+    said += certainty(model)
     return "\n".join([said, *lines, *left_out(model), *on_pixels(model), *(other_seeds(model) or [ASK])])
+
+
+def certainty(model: Any) -> str:
+    """Return in words how certain the splits of a tree are; nothing if they were not tested."""
+    table = model.evidence()
+    tested = table["separates"] & ~np.isnan(table["p_value"])
+    if not tested.any():
+        return ""
+    if (family := table["p_family"][tested].max()) < 1:
+        return f"; the least certain split has {p_text(family)}, adjusted for all tests of the tree"
+    # Of hundreds of splits some are false, but few: that none is says nothing.
+    return f"; by chance, {percent(table['p_fdr'][tested].max())} of the splits may be false at most"
 
 
 ASK = "Whether fits with other seeds find the same clusters: print(model.repeats(X))"
