@@ -319,7 +319,7 @@ class TestOneCluster:
         rng = np.random.default_rng(0)
         side = rng.random(1500) < 0.16
         X = np.column_stack(
-            [rng.normal(size=(1500, 4)), rng.normal(size=1500) + apart * side, rng.normal(size=(1500, 5))]
+            [rng.normal(size=(1500, 4)), rng.normal(size=1500) + apart * side, rng.normal(size=(1500, 25))]
         )
         model = DensityTree().fit(X)
         assert model.n_clusters_ == 1
