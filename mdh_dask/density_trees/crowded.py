@@ -7,7 +7,7 @@ from .._random import generator
 from ..growth.bounds import clipped
 from ..growth.crowds import BALL, BALLS, FEWEST_ROWS, GAPS, MOST_IN_BALL, ROWS_EACH, balls_are_crowded, groups_apart
 from ..growth.passes import Sample
-from ..growth.scaling import robust_standardiser
+from ..growth.scaling import near_standardiser
 from ..valleys.graph import neighbourhood
 from ..valleys.neighbours import distinct
 from ..valleys.structure import cells_of_crowd, spanned
@@ -32,7 +32,7 @@ class Crowd(NamedTuple):
 def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
     """Return what shows so many clusters that neighbourhoods of sample rows look like them, or None if they do not."""
     raw = clipped(sample.rows, scale)
-    rows = spanned(robust_standardiser(raw, scale).exactly(raw[distinct(raw)]))
+    rows = spanned(near_standardiser(raw, scale).exactly(raw[distinct(raw)]))
     if len(rows) < FEWEST_ROWS:
         return None
     groups = groups_apart(rows, 0, generator(seed, GAPS))

@@ -15,7 +15,7 @@ from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
 from ..growth.discrete import Discrete, discrete_of, with_drawn_scales
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
-from ..growth.scaling import Standardiser, robust_standardiser, scaled_by_near_rows
+from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
 from ..valleys.landmarks import RADII
 from ..valleys.lines import FEW_COLUMNS
@@ -245,9 +245,7 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
 
     Jittered two-valued columns hide clusters of the others.
     """
-    frame = robust_standardiser(sample.rows, settings.scale)
-    if settings.scale:
-        frame = scaled_by_near_rows(frame, sample.rows)
+    frame = near_standardiser(sample.rows, settings.scale)
 
     def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
         points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))

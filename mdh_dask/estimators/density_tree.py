@@ -88,26 +88,25 @@ class DensityTree(InGroups):
     -----
     Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
     With twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all
-    merges. They have to confirm the significant merges: the density of
-    both cores must be significantly higher by more than a quarter. And they find clusters that the sample does not
-    show, between the basins of its modes: if every path across the cut has a ball with significantly fewer rows
-    than balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false ones among these. Clusters
-    of fewer than about fifty rows are seldom significant. Where near rows look like hundreds of clusters, one more
-    pass draws a larger sample, of which a quarter or half are landmarks. Its cells in contact are compared along the
-    line between them, in the convex region around both, where a log-concave density has no valley. This counts if
-    most cells are clusters then (``python -m tests.benchmarks many``). With more than eight columns, the cells are
-    larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of `merges_` are then zero. The time
-    of a pass is in proportion to `n_landmarks`. The `confidence` of a row is the share of the ten nearest landmarks
-    that are in its cluster. The standard deviation of a column includes the distances between clusters, so that a
-    column counted the less, the farther they are apart; the differences of near rows do not, if rows are few for the
-    number of columns. Neighbourhoods are of all columns: beside five or more unrelated ones with long tails, take their
-    logarithm, leave them out, or grow a tree, which looks along single columns (``python -m tests.benchmarks power
-    --kind tails``). Two values of one column,
-    levels of one category and rows that lack one value are no clusters: of up to eight columns, those of two values are
-    left out, or rows are displaced at random along them if the others show no clusters. Of more columns, those of
-    which two groups may be levels are left out of their test, which does not find all: of indicators of independent
-    categories without other columns, some samples of 600 rows are divided. A map of mixed columns says where levels
-    lie, and a valley must remain where they are smoothed out.
+    merges. They have to confirm the significant merges: the density of both cores must be significantly higher by more
+    than a quarter. And they find clusters that the sample does not show, between the basins of its modes: if every path
+    across the cut has a ball with significantly fewer rows than balls at both peaks, by more than an eighth. ``1 -
+    quantile`` is the share of false ones among these. Clusters of fewer than about fifty rows are seldom significant.
+    Where near rows look like hundreds of clusters, one more pass draws a larger sample, of which a quarter or half are
+    landmarks. Its cells in contact are compared along the line between them, in the convex region around both, where a
+    log-concave density has no valley. This counts if most cells are clusters then (``python -m tests.benchmarks
+    many``). With more than eight columns, the cells are larger and are merged as the leaves of kernel trees; ``core``
+    and ``cut`` of `merges_` are then zero. The time of a pass is in proportion to `n_landmarks`. The `confidence` of a
+    row is the share of the ten nearest landmarks that are in its cluster. With `scale`, columns that tell clusters
+    apart count for more than by their standard deviations, which include the distances between clusters; in two or
+    three columns, near rows differ alike in all, and this changes little. Neighbourhoods are of all columns: beside
+    five or more unrelated ones with long tails, take their logarithm, leave them out, or grow a tree, which looks along
+    single columns (``python -m tests.benchmarks power --kind tails``). Two values of one column, levels of one category
+    and rows that lack one value are no clusters: of up to eight columns, those of two values are left out, or rows are
+    displaced at random along them if the others show no clusters. Of more columns, those of which two groups may be
+    levels are left out of their test, which does not find all: of indicators of independent categories without other
+    columns, some samples of 600 rows are divided. A map of mixed columns says where levels lie, and a valley must
+    remain where they are smoothed out.
 
     References
     ----------

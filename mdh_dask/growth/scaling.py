@@ -5,6 +5,7 @@ from math import ceil
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._jit.hashing import jitter_rows
 from .._levels import LevelFeatures
 from .._storable import storable
@@ -163,12 +164,13 @@ def robust_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
     return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0))
 
 
-def scaled_by_near_rows(frame: Standardiser, rows: AnyArray) -> Standardiser:
-    """Return the standardiser with columns scaled by how far near rows are apart, as these are mostly of one cluster.
+@one_blas_thread()  # the last bits of distances decide which rows are near
+def near_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
+    """Return a `robust_standardiser` whose columns are also scaled by how far near rows are apart in them.
 
-    The standard deviation of a column includes the distances between clusters: beside columns without any, those that
-    tell clusters apart would count the less, the farther the clusters are. In columns in which most near rows are
-    equal, as levels have no density, near rows are taken to differ as they do in the others.
+    Near rows are mostly of one cluster, while the standard deviation of a column includes the distances between
+    clusters: a column would count the less, the farther it tells clusters apart. Columns in which most near rows are
+    equal keep their standard deviation, as levels have no density.
 
     Source: D. Art, R. Gnanadesikan and J. Kettenring, Data-based metrics for cluster analysis, Utilitas Mathematica 21A
     (1982), here for single columns.
@@ -177,12 +179,12 @@ def scaled_by_near_rows(frame: Standardiser, rows: AnyArray) -> Standardiser:
     --------
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.normal(size=(500, 6)) + np.outer(np.arange(500) % 2, [10, 0, 0, 0, 0, 0])
-    >>> frame = robust_standardiser(rows, scale=True)
-    >>> (scaled_by_near_rows(frame, rows).scale / frame.scale > 2).tolist()
+    >>> (near_standardiser(rows, True).scale / robust_standardiser(rows, True).scale > 2).tolist()
     [True, False, False, False, False, False]
     """
+    frame = robust_standardiser(rows, scale)
     used = frame.scale > 0
-    if len(rows) < ROWS_TO_TRIM or np.count_nonzero(used) < 2:
+    if not scale or len(rows) < ROWS_TO_TRIM or np.count_nonzero(used) < 2:
         return frame
     points = frame.exactly(rows[:NEAR_ROWS])[:, used]
     points = _trimmed(points, np.sort(points, axis=0))
@@ -193,9 +195,9 @@ def scaled_by_near_rows(frame: Standardiser, rows: AnyArray) -> Standardiser:
         if not free.any():
             return frame
         factors /= np.where(free, apart / np.median(apart[free]), 1.0)
-    scale = frame.scale.copy()
-    scale[used] *= to_few_bits(factors)
-    return replace(frame, scale=scale)
+    scales = frame.scale.copy()
+    scales[used] *= to_few_bits(factors)
+    return replace(frame, scale=scales)
 
 
 def _near_differences(points: Floats) -> tuple[Floats, Floats]:

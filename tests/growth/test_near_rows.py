@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
 
 from mdh_dask import DensityTree
-from mdh_dask.growth.scaling import ROUNDS, robust_standardiser, scaled_by_near_rows
+from mdh_dask.growth.scaling import ROUNDS, near_standardiser, robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
 
 
 def factors(rows):
-    frame = robust_standardiser(rows, scale=True)
-    return scaled_by_near_rows(frame, rows).scale / np.where(frame.scale > 0, frame.scale, 1)
+    usual = robust_standardiser(rows, scale=True).scale
+    return near_standardiser(rows, scale=True).scale / np.where(usual > 0, usual, 1)
 
 
 def two(n=400, apart=10, others=5, seed=0):
@@ -68,8 +69,19 @@ def test_a_far_row_changes_hardly_anything():
 
 @pytest.mark.parametrize("rows", [two(10), np.ones((50, 3)), two(others=0), np.repeat(two(20), 30, axis=0)])
 def test_few_rows_one_column_and_copies_of_rows_are_scaled_as_usual(rows):
-    frame = robust_standardiser(rows, scale=True)
-    assert scaled_by_near_rows(frame, rows) is frame
+    assert_array_equal(near_standardiser(rows, True).scale, robust_standardiser(rows, True).scale)
+
+
+def test_columns_that_are_not_scaled_are_left_as_they_are():
+    assert_array_equal(near_standardiser(two(), False).scale, 1)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    rows = two(2000, others=30)  # compared in products of all pairs
+    with threadpool_limits(2):
+        several = factors(rows)
+    with threadpool_limits(1):
+        assert_array_equal(factors(rows), several)
 
 
 @pytest.mark.slow
