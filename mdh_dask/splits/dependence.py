@@ -63,20 +63,20 @@ def p_values(differences: AnyArray) -> Floats:
         return np.asarray(np.where(error > 0, stdtr(n - 1, -mean / error), mean <= 0), dtype=np.float64)
 
 
-def errors_of_parts(differences: AnyArray) -> Floats:
+def errors_of_parts(differences: AnyArray, of_rows: Floats) -> Floats:
     """Return the differences of parts with rows in standard errors: the normal quantiles of `p_values`.
 
-    Among few counts, these may vary less than those of independent rows by chance: callers take no more than the
-    standard errors of rows.
-
-    They are zero with fewer than `LEAST_PARTS` parts, and where no part has a difference: no slab, or no rows in balls.
+    They are at most those `of_rows`, as if rows were independent: by chance, the parts of few counts vary less. A place
+    without rows is so in every part. They are zero with fewer than `LEAST_PARTS` parts, and where no part has a
+    difference: no slab, or no rows in balls.
 
     Examples
     --------
-    >>> errors_of_parts(np.array([[3.0, 1.0], [4.0, -1.0], [5.0, 2.0], [4.0, 0.0]])).round(1).tolist()
-    [3.1, 0.7]
+    >>> differences = np.array([[3.0, 1.0], [4.0, -1.0], [5.0, 2.0], [4.0, 0.0]])
+    >>> errors_of_parts(differences, np.array([2.5, 4.0])).round(1).tolist()
+    [2.5, 0.7]
     """
     if len(differences) < LEAST_PARTS:
         return np.zeros(differences.shape[1:])
     errors = np.clip(-ndtri(p_values(differences)), -MOST_ERRORS, MOST_ERRORS)
-    return np.asarray(np.where(differences.any(axis=0), errors, 0.0))
+    return np.asarray(np.where(differences.any(axis=0), np.minimum(errors, of_rows), 0.0))

@@ -155,9 +155,9 @@ class Landmarks:
         total = sums.sum(axis=2)
         core, cut = total[..., 0] * (n_cut / n_core), total[..., 1].astype(np.float64)
         errors = errors_in_balls(total, n_core, n_cut)
-        if self.by_parts:  # a cut of one ball without rows is so in all parts, which then seem certain of it
+        if self.by_parts:
             of_parts = np.moveaxis(sums, 2, 0)
-            errors = np.minimum(errors, errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut))
+            errors = errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut, errors)
         errors[np.diff(cuts.start) == 0] = np.nan
         return np.moveaxis(errors, 1, 2), np.moveaxis(np.stack([core, cut], axis=-1), 1, 2)
 

@@ -124,7 +124,7 @@ class Slabs:
         errors = errors_in_slabs(counts.sum(axis=-2))
         if self.landmarks.by_parts:
             of_parts = np.moveaxis((sides - between).astype(np.float64), -2, 0)
-            errors = np.minimum(errors, errors_of_parts(of_parts))
+            errors = errors_of_parts(of_parts, errors)
         errors[np.diff(cuts.start) == 0] = np.nan
         rows = np.stack(np.broadcast_arrays(sides, between), axis=-1)[:, :, 0].sum(axis=2)
         return errors, rows.astype(np.float64)

@@ -70,11 +70,13 @@ def test_a_mode_of_a_single_part_is_no_evidence_however_clear_the_other_is():
 
 
 def test_a_place_without_rows_in_any_part_is_no_evidence_for_or_against_a_valley():
-    assert errors_of_parts(np.array([[0, -1, 3], [0, -2, 4], [0, -1, 5], [0, -3, 4]])).round(1).tolist() == [
-        0,
-        -2.1,
-        3.1,
-    ]
+    differences = np.array([[0, -1, 3], [0, -2, 4], [0, -1, 5], [0, -3, 4]])
+    assert errors_of_parts(differences, np.full(3, 9.0)).round(1).tolist() == [0, -2.1, 3.1]
+
+
+def test_parts_show_no_more_than_independent_rows_would():
+    alike = np.ones((16, 1))  # a core of sixteen rows, one in each part, and a cut without any
+    assert errors_of_parts(alike, np.array([3.4])).tolist() == [3.4]
 
 
 def test_divisions_of_parts_are_even_and_cut_each_others_halves_in_two():
