@@ -134,8 +134,8 @@ def certainty(model: Any) -> str:
         return ""
     if (family := table["p_family"][tested].max()) < 1:
         return f"; the least certain split has {p_text(family)}, adjusted for all tests of the tree"
-    # Of hundreds of splits some are false, but few: that none is says nothing.
-    return f"; by chance, {percent(table['p_fdr'][tested].max())} of the splits may be false at most"
+    # Of hundreds of splits, a few may be false: what is known is how many.
+    return f"; at most {percent(table['p_fdr'][tested].max())} of the splits are expected to be false"
 
 
 ASK = "Whether fits with other seeds find the same clusters: print(model.repeats(X))"

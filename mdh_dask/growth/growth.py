@@ -103,7 +103,8 @@ def grow_from(
     root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
     root, examiner = yield from crowd(root, shape, examiner)
     yield from grow_branch(root, root, examiner)
-    crowded, standardise = examiner.near and crowd_left(root, examiner), examiner.standardise
+    crowded = examiner.near and crowd_left(root, examiner)
+    standardise = examiner.standardise
     tree = multiplied(tree_of(root), 1 / standardise.unit).jittered_by(standardise.discrete.jitter)
     if crowded:
         logger.warning("%s found, but %s", full_count(tree.n_leaves, "cluster"), CROWD)

@@ -193,7 +193,7 @@ def test_hyperplanes_between_groups_of_cells_find_most_of_two_hundred_clusters_i
     assert "more clusters" not in caplog.text
     tree = model.tree_
     assert (tree.p_value[tree.left >= 0] <= 0.05).all()
-    assert re.search(r"; by chance, [0-4]\.\d* % of the splits may be false at most$", model.why().splitlines()[0])
+    assert re.search(r"; at most [0-4]\.\d* % of the splits are expected to be false$", model.why().splitlines()[0])
     model.save(tmp_path / "model")
     assert (load_model(tmp_path / "model").predict(rows) == model.labels_).all()
     counted = run(recount(tree), rows).result
