@@ -1,7 +1,7 @@
 """The update of a finished tree by a batch of new rows, in one pass over them."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -12,12 +12,14 @@ from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..density.histograms import Histograms, joint_extremes, no_extremes
 from ..projections.directions import Axes
-from ..splits.choose import Counts, Decision
+from ..splits.choose import Counts, Decision, SplitSelector
 from ..tree.editing import multiplied, proportioned
 from ..tree.structure import Tree
 from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
+from .crowds import FEW, ROWS_EACH
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, standardiser_of
+from .nearby import LEAST_ROWS
 from .order import prune
 from .passes import FirstLook, FirstPass, rows_held, sample_limit
 from .sweeps import BranchCounts, UpdatePass
@@ -37,9 +39,10 @@ def update(
     """Plan the update of a tree by new rows.
 
     One pass. The new rows are added to the counts of the old ones, which the tree holds. A split stays while the sum
-    shows it, unless the new rows fill its valley, and moves with its valley, or to one of the new rows nearby where
+    has a valley there, unless the new rows fill it, and moves with its valley, or to one of the new rows nearby where
     they have none; see `mdh_dask.splits.choose.SplitSelector.follow`. A split that has gone is replaced by its other
-    side if one side has hardly any new rows; otherwise both sides are merged. Then leaves are split: along the stored
+    side if one side has hardly any new rows; otherwise both sides are merged, or one side joins the clusters of the
+    other if the new rows alone do not show most of the splits below. Then leaves are split: along the stored
     direction if the new rows confirm the valley that the old ones show, otherwise by a sample of the new rows, one half
     of which tests the choice of the other.
 
@@ -48,7 +51,9 @@ def update(
     merged: whether leaves were merged after growing; new leaves then belong to the cluster of the branch above them.
     """
     sample_size = settings.sample_size or 10_000  # an update has only one pass
-    settings = replace(settings, sample_size=sample_size)
+    n_old = round(decay * int(tree.n_rows[0]))
+    of_a_crowd = _of_a_crowd(tree, settings.selector, n_old + shape[0])
+    settings = replace(settings, sample_size=sample_size, selector=of_a_crowd or settings.selector)
     wanted = rows_held(sample_size, shape[1])
     axes = axes_of(tree)
     sweep = replace(tree_pass(tree, axes), extremes=settings.selector.rule.at.needs_extremes)
@@ -58,7 +63,7 @@ def update(
     sample = look.sample.first(wanted)
     standardise = standardiser_of(settings, look.columns, sample)
     standardise = replace(standardise, discrete=replace(standardise.discrete, jitter=tree.jitter))
-    updater, n_old = Updater(settings, standardise), round(decay * int(tree.n_rows[0]))
+    updater = Updater(settings, standardise, n_splits=tree.n_leaves - 1)
     root = updater.settle(updater.added(tree, n_old, axes, counts, SampleRows.of_all(sample)))
     split = updater.examine_open(root)
     if split is not None:
@@ -67,16 +72,29 @@ def update(
     return Grown(proportioned(grown, n_old + shape[0]), standardise, sample)
 
 
+def _of_a_crowd(tree: Tree, selector: SplitSelector, n_rows: int) -> SplitSelector | None:
+    """Return the selector for a tree of clusters so small that only neighbourhoods of rows showed them, else None."""
+    sizes = proportioned(tree, n_rows).n_rows[tree.leaves]
+    if np.median(sizes) >= selector.min_rows:
+        return None
+    return replace(selector, min_rows=max(round(np.quantile(sizes, FEW) * LEAST_ROWS / ROWS_EACH), 1))
+
+
 @dataclass(frozen=True)
 class Updater(Examiner):
     """Updates the branches of a tree to which new rows were added.
 
+    n_splits: number of splits of the tree.
     counts: counts along the direction of each branch that has one, with the old rows as the first half and the new ones
         as the second.
+    new_rows: number of new rows of each branch.
+    shown: whether the new rows alone show a split, as far as it was asked.
     """
 
+    n_splits: int = 1
     counts: dict[Branch, Counts] = field(default_factory=dict)
     new_rows: dict[Branch, int] = field(default_factory=dict)
+    shown: dict[Branch, bool] = field(default_factory=dict)
     least_rows: ClassVar[int] = 100
 
     def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: SampleRows) -> Branch:
@@ -121,12 +139,12 @@ class Updater(Examiner):
         if not branch.children:
             branch.state = State.OPEN
             return branch
-        if branch in self.counts and not self._needs_no_valley(branch):
+        if branch in self.counts:
             assert branch.candidates is not None
             assert branch.decision is not None
             rng = generator(self.settings.seed, branch.node_id, 1)
             counts, existing = self.counts[branch], branch.decision.threshold
-            followed = self.settings.selector.follow(counts, branch.candidates, existing, rng)
+            followed = self.settings.selector.follow(counts, branch.candidates, existing, self.n_splits, rng)
             branch.decision = followed.tested_as(branch.decision)
             if not branch.decision.accepted:
                 return self._without_split(branch)
@@ -135,12 +153,6 @@ class Updater(Examiner):
         left, right = branch.children
         branch.children = self.settle(left), self.settle(right)
         return branch
-
-    def _needs_no_valley(self, branch: Branch) -> bool:
-        """Return whether other evidence than a valley made the split, as that between groups of cells."""
-        rule = self.settings.selector.rule
-        assert branch.decision is not None
-        return rule.limits_depth and branch.decision.depth <= rule.min_relative_depth
 
     def _without_split(self, branch: Branch) -> Branch:
         """Return the branch without its split, or the remaining side."""
@@ -151,9 +163,25 @@ class Updater(Examiner):
             logger.info("a cluster of %s rows has vanished", int(small.n_rows))
             large.sample = branch.sample
             return self.settle(large)
+        if not self._shows_again(branch.children):
+            logger.info("%s rows join clusters that the new rows alone do not show", int(small.n_rows))
+            most = max(branch.children, key=lambda child: (len(list(child.walk())), child.n_rows))
+            most.sample = branch.sample
+            return self.settle(most)
         logger.info("two clusters of %s and %s rows are merged", int(small.n_rows), int(large.n_rows))
         branch.state, branch.children = State.OPEN, None
         return branch
+
+    def _shows_again(self, branches: Iterable[Branch]) -> bool:
+        """Return whether the new rows alone show at least half of the splits of some branches."""
+        splits = [own for branch in branches for own in branch.walk() if own.children and own in self.counts]
+        for own in splits:
+            if own not in self.shown:
+                assert own.candidates is not None
+                assert own.decision is not None
+                new, rng = self.counts[own].along(own.candidates, half=1), generator(self.settings.seed, own.node_id, 3)
+                self.shown[own] = self.settings.selector.shows(new, own.decision.threshold, rng)
+        return 2 * sum(self.shown[own] for own in splits) >= len(splits)
 
     def split_sample(self, branch: Branch) -> None:
         """Split a leaf along its stored direction, or else by its sample of new rows."""

@@ -244,27 +244,39 @@ class SplitSelector:
         anywhere = replace(self, rule=SplitRule(threshold_rule="proposed"))
         return anywhere._decision(whole, 0, self.min_rows, None, accepted=True)
 
-    def follow(self, counts: Counts, candidates: Histograms, existing: float, rng: np.random.Generator) -> Decision:
+    def follow(
+        self, counts: Counts, candidates: Histograms, existing: float, n_splits: int, rng: np.random.Generator
+    ) -> Decision:
         """Decide whether an existing split still holds after other rows were counted, and at which threshold.
 
         counts: the second half is the rows that are new.
         candidates: only the split's direction.
         existing: threshold of the existing split.
-        Returns an accepted decision if all rows, with none held out, show the split. The threshold does not move if it
-            is as good as the best one; otherwise it moves within its valley, so that the branches under it remain.
-            Where the new rows have no valley, one that they show nearby by themselves counts; if they show none, the
-            split is rejected if they fill the valley of the old ones, by more than chance would.
+        n_splits: number of splits of the tree, of any of which chance might fill the valley.
+        Returns an accepted decision if all rows, with none held out, have a valley there, or had none before. The
+            threshold does not move if it is as good as the best one; otherwise it moves within its valley, so that the
+            branches under it remain. Where the new rows have no valley, one that they show nearby by themselves counts;
+            if they show none, the split is rejected if they fill the valley of the old ones, by more than chance would:
+            in any split of the tree if all rows show this one significantly, or else in this one.
         """
-        whole, new = counts.along(candidates), counts.along(candidates, half=1)
+        old, new, whole = (counts.along(candidates, half) for half in (0, 1, None))
         k, threshold, moved, accepted = self._followed(whole, existing, self.min_rows, rng)
+        if self.rule.limits_depth:
+            level = self.stop.level(n_splits if accepted else 1)
+            had_none = old.counts.any() and old.depth[0, k] <= self.rule.min_relative_depth
+            accepted = bool(had_none or self.rule.admissible(whole, self.min_rows)[0, k])
         if accepted and self.rule.at.limits_depth:
             least = self.min_rows * new.counts.sum() / max(whole.counts.sum(), 1)
             place, better, elsewhere, shown = self._followed(new, threshold, least, rng)
             if shown and elsewhere:
                 k, threshold, moved = place, better, True
             elif not shown and new.leaves_rows(max(least, 1))[0, k]:
-                accepted = not _filled(counts.along(candidates, half=0), new, k, self.stop.quantile)
+                accepted = not _filled(old, new, k, level)
         return self._split(accepted, 0, k, threshold, whole, moved, self.min_rows)
+
+    def shows(self, histogram: Histograms, existing: float, rng: np.random.Generator) -> bool:
+        """Return whether rows, with none held out, show an existing split."""
+        return self._followed(histogram, existing, self.min_rows, rng)[3]
 
     def _followed(
         self, histogram: Histograms, existing: float, min_rows: float, rng: np.random.Generator
@@ -308,11 +320,11 @@ class SplitSelector:
         return Decision(accepted, c, threshold, depth, n_left, n_rows - n_left, histogram, moved, score)
 
 
-def _filled(old: Histograms, new: Histograms, k: int, quantile: float) -> bool:
+def _filled(old: Histograms, new: Histograms, k: int, level: float) -> bool:
     """Return whether new rows have more of their lower mode in a bin than old ones, by more than chance would."""
     depth = float(old.depth[0, k])
     rows = new.density[0] * new.spread[0][0] * new.bandwidth[0] / ROUGHNESS
     mode = min(rows[: k + 1].max(), rows[k:].max())
     # The square roots of rows under a kernel have the variance 1/4.
     excess = np.sqrt(rows[k]) - np.sqrt(mode / (1 + depth))
-    return bool(excess > NormalDist().inv_cdf(quantile) * np.sqrt((1 + 1 / (1 + depth)) / 4))
+    return bool(excess > NormalDist().inv_cdf(1 - level) * np.sqrt((1 + 1 / (1 + depth)) / 4))

@@ -6,6 +6,7 @@ import pytest
 from helpers import at_night
 from hypothesis import given
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import pdist
 from trees import trees
 
 from mdh_dask import (
@@ -20,7 +21,7 @@ from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.trees import branches_of, tree_of
 from mdh_dask.io.codec import FolderJournal
-from mdh_dask.metrics import adjusted_rand_index, contingency_table
+from mdh_dask.metrics import adjusted_rand_index, contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.splits.thresholds import THRESHOLD_RULES
 
@@ -77,7 +78,7 @@ class TestStream:
         assert found[:5] == [3] * 5
         assert found[6] == 4
         rows, of = night(99, 0, 1, 2, 3)
-        assert adjusted_rand_index(of, model.predict(rows)) > 0.97
+        assert adjusted_rand_index(of, model.predict(rows)) > 0.9  # directions of the other splits stay
 
     def test_the_split_of_a_cluster_that_vanishes_goes_and_the_others_stay(self):
         model = RandomProjectionTree(n_projections=200)
@@ -129,6 +130,25 @@ class TestStream:
             model.partial_fit(night(i, 0, 1)[0] + i * step)
         rows, of = night(99, 0, 1)
         assert adjusted_rand_index(of, model.predict(rows + 11 * step)) > 0.97
+
+    def test_small_batches_leave_the_clusters_as_they_were(self):
+        rng = np.random.default_rng(2)
+        centres = 3 * rng.normal(size=(10, 6))
+        model = RandomProjectionTree(n_projections=200).fit(night(0, *range(10), n=5000, centres=centres)[0])
+        batches = [night(i, *range(10), n=200, centres=centres) for i in range(1, 9)]
+        assert after_nights(model, batches) == [model.n_clusters_] * 8
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("n_clusters", "n_columns"), [(100, 32), (200, 8)])
+    def test_a_batch_of_hundreds_of_clusters_leaves_nearly_all(self, n_clusters, n_columns):
+        # Neighbourhoods show them: the batch alone shows hardly any.
+        centres = np.random.default_rng(0).uniform(size=(n_clusters, n_columns))
+        centres *= 6 / np.quantile(pdist(centres), 0.002)
+        model = RandomProjectionTree().fit(night(1, *range(n_clusters), n=20_000, centres=centres)[0])
+        rows, of = night(2, *range(n_clusters), n=5000, centres=centres)
+        before = normalized_mutual_information(of, model.predict(rows))
+        model.partial_fit(rows)
+        assert normalized_mutual_information(of, model.labels_) > before - 0.02
 
     @pytest.mark.parametrize("draw", ["normal", "lognormal", "standard_exponential"])
     def test_nights_without_clusters_are_not_split(self, draw):
