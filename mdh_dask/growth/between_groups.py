@@ -62,13 +62,14 @@ class Cuts(NamedTuple):
 
 
 @one_blas_thread()
-def divide_crowd(leaf: Branch, examiner: Examiner) -> bool:
-    """Divide a leaf between the groups of its rows, if most of their cells are groups; return whether it was divided.
+def divide_crowd(root: Branch, examiner: Examiner) -> bool:
+    """Divide a branch afresh between the groups of its rows; return whether it was divided.
 
-    The p-value of a split is that of all links of cells on the paths between its groups.
+    It is if most of their cells are groups, and these are more than its leaves. The p-value of a split is that of all
+    links of cells on the paths between its groups.
     """
-    selector, sample = examiner.settings.selector, leaf.sample.load()
-    rows = np.asarray(examiner.rows_of(leaf), dtype=np.float64)
+    selector, sample = examiner.settings.selector, root.sample.load()
+    rows = np.asarray(examiner.rows_of(root), dtype=np.float64)
     some = distinct(rows)
     some = some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]]
     found = structure_of_crowd(rows[some], sample.hashes[some], 1 - selector.stop.quantile)
@@ -76,9 +77,11 @@ def divide_crowd(leaf: Branch, examiner: Examiner) -> bool:
         return False
     least = selector.min_rows * len(some) / len(rows)
     group = clusters_of(found.links, found.evidence, np.bincount(found.cell), found.threshold, least)
-    of_row = np.full(len(leaf.sample.drawn.hashes), -1)
-    of_row[leaf.sample.indices[some]] = group[found.cell]
-    stack = [(leaf, np.arange(int(group.max()) + 1), found.links, found.evidence)]
+    if group.max() < sum(not own.children for own in root.walk()):
+        return False
+    of_row = np.full(len(root.sample.drawn.hashes), -1)
+    of_row[root.sample.indices[some]] = group[found.cell]
+    root.children, stack = None, [(root, np.arange(int(group.max()) + 1), found.links, found.evidence)]
     while stack:
         branch, groups, links, evidence = stack.pop()
         own = of_row[branch.sample.indices]
@@ -92,7 +95,7 @@ def divide_crowd(leaf: Branch, examiner: Examiner) -> bool:
             for child in examiner.split_at(branch, cut.directions[0], cut.thresholds[0], p_value, len(some)):
                 stack.append((child, groups[lower], links, evidence))
                 lower = ~lower
-    return leaf.children is not None
+    return root.children is not None
 
 
 def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Integers, Floats]:

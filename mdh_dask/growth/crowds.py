@@ -110,10 +110,15 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
 
 
 def crowd_left(root: Branch, examiner: Examiner) -> bool:
-    """Divide the largest leaf of a tree between groups of cells while it is crowded; return whether one is left."""
-    while crowded := is_crowded(root, examiner):
+    """Divide a tree between groups of cells if its largest leaf is crowded, of all rows and then of this leaf.
+
+    Returns whether it still is.
+    """
+    if crowded := is_crowded(root, examiner):
+        divide_crowd(root, examiner)
+    while crowded := crowded and is_crowded(root, examiner):
         largest = _largest(root)
-        if len(largest.sample) < FEWEST_ROWS or not divide_crowd(largest, examiner):
+        if largest is root or len(largest.sample) < FEWEST_ROWS or not divide_crowd(largest, examiner):
             break
     return crowded
 
