@@ -1,6 +1,7 @@
 """Clusters in words, and what notebooks show of models and trees."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import dask
@@ -100,6 +101,11 @@ class TestWhy:
         assert model.why(label).splitlines()[1] in lines
         with pytest.raises(ValueError, match="a cluster from 0 to 2, got 3"):
             model.why(3)
+
+    def test_where_no_bound_on_any_false_split_says_something_their_share_is_told(self, groups):
+        model = PCATree(random_state=0).fit(groups)
+        model.tree_ = replace(model.tree_, p_value=np.where(model.tree_.left >= 0, 0.6, np.nan))
+        assert model.why().splitlines()[0].endswith("; at most 60.0 % of the splits are expected to be false")
 
     def test_a_valley_that_failed_is_described_with_how_much_it_lacks(self):
         rng = np.random.default_rng(0)
