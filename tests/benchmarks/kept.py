@@ -32,13 +32,11 @@ def run_cells(
         Seconds after which no cell is begun.
     """
     end = time.monotonic() + budget
-    values = {} if cells is None else _read(cells)
+    values = finished(cells)
     missing = takewhile(lambda _: time.monotonic() < end, [key for key in dict.fromkeys(keys) if key not in values])
     for key, value in Parallel(n_jobs, return_as="generator_unordered")(delayed(_cell)(work, key) for key in missing):
         values[key] = value
-        if cells is not None:
-            with cells.open("a") as file:
-                file.write(json.dumps([*key, value]) + "\n")
+        keep(cells, key, value)
     return [values.get(key) for key in keys]
 
 
@@ -46,7 +44,17 @@ def _cell(work: Callable[..., Any], key: Key) -> tuple[Key, Any]:
     return key, work(*key)
 
 
-def _read(cells: Path) -> dict[Key, Any]:
+def keep(cells: Path | None, key: Key, value: Any) -> None:
+    """Add a cell to a file, if there is one."""
+    if cells is not None:
+        with cells.open("a") as file:
+            file.write(json.dumps([*key, value]) + "\n")
+
+
+def finished(cells: Path | None) -> dict[Key, Any]:
+    """Return the cells of a file, whose folder is made if it is missing; none without a file."""
+    if cells is None:
+        return {}
     if not cells.exists():
         cells.parent.mkdir(parents=True, exist_ok=True)
         return {}

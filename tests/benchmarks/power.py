@@ -71,6 +71,7 @@ METHODS: dict[str, Callable[[np.ndarray, int], Labels]] = {
     "RandomProjectionTree": _ours("RandomProjectionTree"),
     "HierarchicalMDH": _ours("HierarchicalMDH"),
     "HierarchicalKernelMDH": _ours("HierarchicalKernelMDH"),
+    "DensityTree": _ours("DensityTree"),
     "ConsensusClustering": _ours("ConsensusClustering"),
     "mixture, full": _mixture("full"),
     "mixture, spherical or tied": _mixture("spherical", "tied"),

@@ -5,12 +5,13 @@ import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .kept import finished, keep
 from .methods import METHODS, Score, score, warm_up
 from .peers import why_missing
 from .regret import OURS, REGRET_COLUMNS, THEIRS, box_plot, regret_lines
@@ -75,6 +76,7 @@ def run(
     budget: float = math.inf,
     jobs: int = 2,
     folder: str | None = None,
+    cells: Path | None = None,
 ) -> Iterator[Table]:
     """Score methods on sets: ours find the number of clusters, others get it if they need it.
 
@@ -83,16 +85,17 @@ def run(
     million values. Peers that compile loops in every process do so before, on other rows, which does not count. Small
     sets come first, and what was too slow on one is not tried on those that have at least as many rows and columns. Nor
     is what needs more memory by its formula, or is left when the budget, in seconds by the clock for all of them, is
-    spent.
+    spent. A file of `cells` holds those that were tried, which are not tried again.
     """
     absent = {name: why_missing(METHODS[name].module) for name in methods}
     yield _methods_table(absent)
     shapes, missing = _shapes(sets, folder)
     yield _sets_table(sets, shapes, missing)
-    cells: Cells = {}
+    found: Cells = {}
     with worker_pool(jobs) as pool, ThreadPoolExecutor(jobs) as executor:
         list(executor.map(lambda method: _compiled(pool, method), (name for name in methods if METHODS[name].ours)))
-        measure = _measurement(pool, absent, range(n_seeds), seconds, memory, time.monotonic() + budget, folder)
+        end = time.monotonic() + budget
+        measure = _measurement(pool, absent, range(n_seeds), seconds, memory, end, folder, cells)
         futures = {
             (name, method): executor.submit(measure, name, method, shapes[name])
             for name in shapes
@@ -100,11 +103,11 @@ def run(
         }
         try:
             for name in shapes:
-                cells |= {(name, method): futures[name, method].result() for method in methods}
-                yield _set_table(name, {method: cells[name, method] for method in methods})
+                found |= {(name, method): futures[name, method].result() for method in methods}
+                yield _set_table(name, {method: found[name, method] for method in methods})
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
-    yield from summaries(cells)
+    yield from summaries(found)
 
 
 def _methods_table(absent: dict[str, str | None]) -> Table:
@@ -153,10 +156,21 @@ def _measurement(
     memory: float,
     end: float,
     folder: str | None,
+    cells: Path | None,
 ) -> Callable[[str, str, Any], Cell]:
     slow: dict[str, list[tuple[int, int]]] = {name: [] for name in absent}
+    known = finished(cells)
 
     def measure(name: str, method: str, shape: Any) -> Cell:
+        if (kept := known.get((name, method))) is not None:
+            cell = Cell(tuple(Score(*score) for score in kept["scores"]), kept["failure"])
+        elif (cell := tried(name, method, shape)).failure not in (UNTRIED, absent[method]):
+            keep(cells, (name, method), asdict(cell))
+        if cell.failure == SLOW:
+            slow[method].append(shape[:2])
+        return cell
+
+    def tried(name: str, method: str, shape: Any) -> Cell:
         if absent[method] is not None:
             return Cell(failure=absent[method])
         if METHODS[method].n_bytes(*shape[:3]) > memory:
@@ -171,8 +185,6 @@ def _measurement(
             cell = _cell(worker, limit, seeds if METHODS[method].seeded else seeds[:1], name, method, folder)
         finally:
             pool.put(worker)
-        if cell.failure == SLOW:
-            slow[method].append(shape[:2])
         return cell
 
     return measure
