@@ -19,7 +19,6 @@ from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
 from .crowds import FEW, ROWS_EACH
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, standardiser_of
-from .nearby import LEAST_ROWS
 from .order import prune
 from .passes import FirstLook, FirstPass, rows_held, sample_limit
 from .sweeps import BranchCounts, UpdatePass
@@ -52,8 +51,8 @@ def update(
     """
     sample_size = settings.sample_size or 10_000  # an update has only one pass
     n_old = round(decay * int(tree.n_rows[0]))
-    of_a_crowd = _of_a_crowd(tree, settings.selector, n_old + shape[0])
-    settings = replace(settings, sample_size=sample_size, selector=of_a_crowd or settings.selector)
+    selector = _for_sizes_of(tree, settings, n_old + shape[0])
+    settings = replace(settings, sample_size=sample_size, selector=selector)
     wanted = rows_held(sample_size, shape[1])
     axes = axes_of(tree)
     sweep = replace(tree_pass(tree, axes), extremes=settings.selector.rule.at.needs_extremes)
@@ -72,12 +71,16 @@ def update(
     return Grown(proportioned(grown, n_old + shape[0]), standardise, sample)
 
 
-def _of_a_crowd(tree: Tree, selector: SplitSelector, n_rows: int) -> SplitSelector | None:
-    """Return the selector for a tree of clusters so small that only neighbourhoods of rows showed them, else None."""
-    sizes = proportioned(tree, n_rows).n_rows[tree.leaves]
-    if np.median(sizes) >= selector.min_rows:
-        return None
-    return replace(selector, min_rows=max(round(np.quantile(sizes, FEW) * LEAST_ROWS / ROWS_EACH), 1))
+def _for_sizes_of(tree: Tree, settings: GrowthSettings, n_rows: int) -> SplitSelector:
+    """Return the selector for the update of a tree.
+
+    Where most clusters have fewer rows than one needs by default, neighbourhoods showed them when the tree grew. Then
+    as small a part of a cluster is enough as it was there.
+    """
+    selector, sizes = settings.selector, proportioned(tree, n_rows).n_rows[tree.leaves]
+    if not 0 < settings.nearby < np.inf or np.median(sizes) >= selector.min_rows:
+        return selector
+    return replace(selector, min_rows=max(round(np.quantile(sizes, FEW) * settings.nearby / ROWS_EACH), 1))
 
 
 @dataclass(frozen=True)

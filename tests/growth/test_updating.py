@@ -138,6 +138,13 @@ class TestStream:
         batches = [night(i, *range(10), n=200, centres=centres) for i in range(1, 9)]
         assert after_nights(model, batches) == [model.n_clusters_] * 8
 
+    def test_no_update_makes_clusters_smaller_than_users_want(self):
+        model = RandomProjectionTree(n_projections=200, min_cluster_size=400)
+        model.fit(night(0, 0, 1, n=1000)[0])
+        for i in range(1, 6):  # old rows count less and less
+            model.partial_fit(night(i, 0, 1, n=150)[0])
+            assert model.n_clusters_ == 1 or model.tree_.n_rows[model.tree_.leaves].min() >= 400
+
     @pytest.mark.slow
     @pytest.mark.parametrize(("n_clusters", "n_columns"), [(100, 32), (200, 8)])
     def test_a_batch_of_hundreds_of_clusters_leaves_nearly_all(self, n_clusters, n_columns):
