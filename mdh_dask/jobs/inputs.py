@@ -25,7 +25,7 @@ from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.facts import Estimate, estimate
-from ..workflows.pixels import PixelOptions, columns_of, segment_image
+from ..workflows.pixels import PixelOptions, segment_image
 from ..workflows.reading import Reading
 from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
@@ -104,7 +104,7 @@ class ImageInput(Input):
     @cached_property
     def rows(self) -> da.Array:
         """Return a row for each pixel, with data or not, before weighting the columns."""
-        return all_rows(self.image, columns_of(self.options))
+        return all_rows(self.image, self.options.columns)
 
     @property
     def array(self) -> Any:
@@ -215,7 +215,7 @@ class ScenesInput(Input):
     def image(self, name: str) -> Image:
         """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
         image = open_scene(self.scenes[name], self.reading.image, self.options.bands)
-        columns_of(self.options).check_image(image)
+        self.options.columns.check_image(image)
         return image
 
     @cached_property
@@ -225,7 +225,7 @@ class ScenesInput(Input):
 
     @property
     def rows(self) -> da.Array:
-        return rows_of(self.all_images.values(), columns_of(self.options), counted=False)
+        return rows_of(self.all_images.values(), self.options.columns, counted=False)
 
     def describe(self) -> str:
         """Return the number of scenes and of their pixels, and the columns of rows."""

@@ -168,9 +168,10 @@ def segment(
         missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask, dequantise=dequantise,
         reproject=reproject,
     )  # fmt: skip
+    cluster = cluster or current_cluster()
     if names_scenes(image):
         reading = replace(reading, mask=None)  # of every scene its own
-        return segment_scenes(image, bands, mask, reading, estimator, options, outputs, cluster or current_cluster())
+        return segment_scenes(image, mask, reading, estimator, options, outputs, cluster)
     if not is_node(image) and not isinstance(image, str | os.PathLike):
         if any(one is not None for one in (axes, mask, dequantise, reproject)):
             raise SettingError(
@@ -178,10 +179,8 @@ def segment(
                 "and reproject"
             )
         if isinstance(image, Mapping):
-            return segment_data_arrays(image, estimator, options, outputs, cluster or current_cluster(), index or {})
-        return segment_data_array(image, estimator, options, outputs, cluster or current_cluster(), index or {})
+            return segment_data_arrays(image, estimator, options, outputs, cluster, reading.index)
+        return segment_data_array(image, estimator, options, outputs, cluster, reading.index)
     outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
-    opened = with_bands(reading.image(image), bands)
-    return (
-        f"{segment_image(opened, estimator, options, outputs, cluster or current_cluster()).summary}: {outputs.kept()}"
-    )
+    made = segment_image(with_bands(reading.image(image), bands), estimator, options, outputs, cluster)
+    return f"{made.summary}: {outputs.kept()}"

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +32,7 @@ from ..images.overview import SegmentSummary
 from ..images.quantisation import Dequantise
 from ..images.regions import RegionPaths, write_segments
 from ..images.rows import all_rows, counted
+from ..images.scenes import rows_of
 from ..images.stac import item_of
 from ..images.tiles import Tiles, tiled_rows
 from ..images.validity import Nodata
@@ -84,6 +85,12 @@ class PixelOptions:
     dequantise: Dequantise | None = None
     """Values that stored numbers become as given by the user, for the model."""
 
+    @property
+    def columns(self) -> Features:
+        """Return the columns of a pixel's row, before weighting."""
+        window = self.window or (WINDOW if needs_window(self.features) else None)
+        return Features(window, self.coordinates is not None, kinds=self.features)
+
     def __post_init__(self) -> None:
         """Raise an error for options that exclude each other."""
         side = self.dependence
@@ -115,24 +122,11 @@ def segment_image(
     if image.snapshot:
         logger.info("snapshot %s", image.snapshot)
     started = perf_counter()
-    every = all_rows(image, columns_of(options))
+    every = all_rows(image, options.columns)
     written, measured = together(input_of(image.path, image.snapshot)), telling_of_memory(every, estimator)
     with cluster_for(cluster, every.nbytes) as where, written, measured, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
-        features, tiles = columns_of(options), None
-        if options.dependence is None:
-            features, rows, n_passes = _prepared(image, pixel_rows(image, features), estimator, options)
-            estimator.fit(rows)
-        else:
-            tiles, n_passes = fit_tiles([image], estimator, options)
-        estimator.pixel_columns_ = PixelColumns(
-            n_bands, features, image.axes, options.nodata, options.bands, tiles, options.dequantise,
-            snapshots_of([image]),
-        )  # fmt: skip
-        name_columns(estimator, image)
-        counting = int(image.validity is not None)
-        estimator.n_passes_ = counting + n_passes + (0 if options.sample else estimator.n_passes_)
-        log_segments(estimator)
+        features = fit_images([image], estimator, options, n_before=int(image.validity is not None))
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
@@ -151,22 +145,30 @@ def segment_image(
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
 
 
-def name_columns(estimator: Any, image: Image) -> None:
-    """Name the columns of a model by the bands of its image, or of one of its images, if these have names."""
-    if len(image.bands) == image.shape[2]:
-        estimator._name_columns(estimator.pixel_columns_.features.names(image.bands))
+def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n_before: int = 0) -> Features:
+    """Fit an estimator to the pixels of images, one after another, as if they were one table; return its columns.
 
-
-def snapshots_of(images: Iterable[Image]) -> tuple[str, ...] | None:
-    """Return the snapshots at which images are read; None if they are in no repository."""
-    return tuple(dict.fromkeys(image.snapshot for image in images if image.snapshot)) or None
-
-
-def log_segments(estimator: Any) -> None:
-    """Log how many segments were found in how many passes, and that pixels were compared, if they were."""
+    The images are `counted`, and have the same bands; coordinates are those of a single one. The passes are those of
+    the estimator, or one with a sample, and `n_before`.
+    """
+    first, tiles = images[0], None
+    if options.dependence is None:
+        features, rows, n_passes = _prepared(images, estimator, options)
+        estimator.fit(rows)
+    else:
+        features = options.columns
+        tiles, n_passes = _fit_tiles(images, estimator, options)
+    snapshots = tuple(dict.fromkeys(image.snapshot for image in images if image.snapshot)) or None
+    estimator.pixel_columns_ = PixelColumns(
+        first.shape[2], features, first.axes, options.nodata, options.bands, tiles, options.dequantise, snapshots
+    )
+    if len(first.bands) == first.shape[2]:
+        estimator._name_columns(features.names(first.bands))
+    estimator.n_passes_ = n_before + n_passes + (0 if options.sample else estimator.n_passes_)
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
     for said in on_pixels(estimator):
         logger.info("%s", said)
+    return features
 
 
 def side_of_tiles(
@@ -187,13 +189,12 @@ def side_of_tiles(
     return "auto" if asked is None else asked
 
 
-def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> tuple[Tiles, int]:
+def _fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> tuple[Tiles, int]:
     """Fit an estimator to the pixels of images, tested on tiles; return these and the number of passes before."""
     side = None if options.dependence == "auto" else options.dependence
-    bar = announced("measuring tiles", estimator.progress)
-    tiled = tiled_rows(images, columns_of(options), side, bar)
+    tiled = tiled_rows(images, options.columns, side, announced("measuring tiles", estimator.progress))
     logger.info("%s", tiled.summary)
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    seed = _seed_of(estimator)
     sizes = GroupSizes(tiled.names, tiled.n)
     if options.sample is None:
         estimator.fit(tiled.rows, groups=parts_of(tiled.tiles, sizes, seed))
@@ -206,6 +207,10 @@ def fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) ->
     return tiled.summary, 2
 
 
+def _seed_of(estimator: Any) -> int:
+    return int(check_random_state(estimator.random_state).randint(2**31))
+
+
 @contextmanager
 def keeping_parameters(estimator: Any) -> Iterator[None]:
     """Give an estimator its own parameters back in the end: weighted columns are not scaled again."""
@@ -216,43 +221,29 @@ def keeping_parameters(estimator: Any) -> Iterator[None]:
         estimator.set_params(**before)
 
 
-def columns_of(options: PixelOptions) -> Features:
-    """Return the columns of a pixel's row, before weighting."""
-    window = options.window or (WINDOW if needs_window(options.features) else None)
-    return Features(window, options.coordinates is not None, kinds=tuple(options.features))
-
-
 def _prepared(
-    image: Image, rows: da.Array, estimator: Any, options: PixelOptions
+    images: Sequence[Image], estimator: Any, options: PixelOptions
 ) -> tuple[Features, da.Array | AnyArray, int]:
     """Return the columns of rows, the rows to grow the tree on, and the number of passes made."""
-    features = columns_of(options)
+    features, rows = options.columns, rows_of(images, options.columns)
     if options.coordinates is None and options.sample is None:
         return features, rows, 0
-    if options.coordinates is None:
-        assert options.sample is not None
-        return features, drawn(rows, estimator, options.sample), 1
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
-    wanted = options.sample or PIXELS_FOR_SCALES
+    wanted, seed = options.sample or PIXELS_FOR_SCALES, _seed_of(estimator)
     limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
+    if options.coordinates is None:
+        return features, reduce_rows(SamplePass(seed, limit), rows, progress=bar).first(wanted).rows, 1
     first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
     sample = first.sample.first(wanted)
     # Weights need columns of one scale, and scaling by the estimator would undo the weights.
     factors = standardiser(first.columns, sample, getattr(estimator, "scale", True)).scale
     factors[-2:] *= options.coordinates
     features = features.times(factors)
-    own = {name: False for name in SCALES if name in estimator.get_params()}
-    estimator.set_params(**own)
-    if options.sample is None:
-        return features, pixel_rows(image, features), 1
-    return features, sample.rows * factors.astype(rows.dtype), 1
-
-
-def drawn(rows: da.Array, estimator: Any, wanted: int) -> AnyArray:
-    """Return a sample of rows, drawn in one pass with the seed of an estimator."""
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
-    limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
-    return reduce_rows(SamplePass(seed, limit), rows, progress=bar).first(wanted).rows
+    estimator.set_params(**{name: False for name in SCALES if name in estimator.get_params()})
+    return (
+        features,
+        rows_of(images, features) if options.sample is None else sample.rows * factors.astype(rows.dtype),
+        1,
+    )
 
 
 def labelled(
@@ -363,7 +354,7 @@ def _names_of_bands(seen: SegmentSummary) -> tuple[str, ...]:
 
 def _facts(image: Image, options: PixelOptions) -> dict[str, str]:
     """Return the facts of a report on the image and its columns."""
-    chosen = columns_of(options)
+    chosen = options.columns
     columns = ["lightness, redness and yellowness" if "lab" in chosen.kinds else f"{image.shape[2]} bands"]
     if around := [AROUND[part] for part in chosen.parts if part in AROUND]:
         columns.append(f"their {' and '.join(around)} in {chosen.window} x {chosen.window} pixels")

@@ -1,18 +1,16 @@
 """One model of many scenes or DataArrays, and its labels of each."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
-
-import dask.array as da
 
 from .._errors import SettingError
 from .._words import full_count
 from ..chunks import announced
 from ..clusters.current import cluster_for
-from ..images import Image, PixelColumns
+from ..images import Image
 from ..images.bands import image_of, labels_like, with_bands
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
@@ -22,18 +20,7 @@ from ._fit import Cluster
 from .facts import telling_of_memory
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
-from .pixels import (
-    PixelOptions,
-    columns_of,
-    describe,
-    drawn,
-    fit_tiles,
-    labelled,
-    log_segments,
-    name_columns,
-    segment_image,
-    snapshots_of,
-)
+from .pixels import PixelOptions, describe, fit_images, labelled, segment_image
 from .reading import Reading
 
 logger = logging.getLogger(__name__)
@@ -48,52 +35,24 @@ def counted_scene(image: Image, progress: bool = False) -> Image | None:
 
 
 def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOptions) -> None:
-    """Fit an estimator to the pixels of all `counted` scenes, one after another, as if they were one table.
-
-    The passes are those of the estimator, or one with a sample.
-    """
-    features = columns_of(options)
-    rows: da.Array = rows_of(images.values(), features)
-    first = next(iter(images.values()))
+    """Fit an estimator to the pixels of all `counted` scenes, see `fit_images`; the model keeps the names of bands."""
+    first, rows = next(iter(images.values())), rows_of(images.values(), options.columns)
     logger.info("%s scenes, %s pixels of %s columns", len(images), *rows.shape)
-    tiles = None
     with telling_of_memory(rows, estimator):
-        if options.dependence is not None:
-            tiles, n_passes = fit_tiles([*images.values()], estimator, options)
-        else:
-            n_passes = int(options.sample is not None)
-            estimator.fit(rows if options.sample is None else drawn(rows, estimator, options.sample))
-    estimator.n_passes_ = n_passes + (estimator.n_passes_ if options.sample is None else 0)
-    estimator.pixel_columns_ = PixelColumns(
-        first.shape[2],
-        features,
-        first.axes,
-        options.nodata,
-        first.bands or None,
-        tiles,
-        options.dequantise,
-        snapshots_of(images.values()),
-    )
-    name_columns(estimator, first)
-    log_segments(estimator)
+        fit_images([*images.values()], estimator, replace(options, bands=first.bands or None))
 
 
 def segment_scenes(
-    given: Any, bands: Sequence[str] | None, mask: str | None, reading: Reading, estimator: Any, options: PixelOptions,
-    outputs: Outputs, cluster: Cluster,
+    given: Any, mask: str | None, reading: Reading, estimator: Any, options: PixelOptions, outputs: Outputs,
+    cluster: Cluster,
 ) -> str:  # fmt: skip
     """Fit one model to several scenes and write its labels of each; return a summary. See `segment`."""
     check_options(options, outputs)
     started = perf_counter()
-    found = find_scenes(given, bands, mask)
-    own = own_outputs((scene.name for scene in found), outputs)
+    found = find_scenes(given, options.bands, mask)
     taken = Taken(path for scene in found for path in scene.paths)
-    taken.check(*filter(None, [outputs.model]))
-    for one in own.values():
-        places = [place for key in OF_A_SCENE if (place := getattr(one, key)) is not None]
-        taken.check(*places)
-        taken.add(*places)
-    images = matched({scene.name: open_scene(scene, reading.image, bands) for scene in found})
+    own = own_outputs([scene.name for scene in found], outputs, taken)
+    images = matched({scene.name: open_scene(scene, reading.image, options.bands) for scene in found})
     n_without = segment_images(images, own, estimator, options, outputs, cluster)
     without = f", {n_without} without data," if n_without else ""
     seconds = perf_counter() - started
@@ -109,11 +68,23 @@ def check_options(options: PixelOptions, outputs: Outputs) -> None:
         raise SettingError("expected no report with several scenes; got one: a job with kind = 'scenes' writes one")
 
 
-def own_outputs(names: Iterable[str], outputs: Outputs) -> dict[str, Outputs]:
-    """Return the checked outputs of every scene, each with the model."""
-    own = {name: _outputs_of(name, outputs) for name in names}
-    for one in own.values():
-        one.check()
+def own_outputs(names: Iterable[str], outputs: Outputs, taken: Taken) -> dict[str, Outputs]:
+    """Return the checked outputs of every scene, each with the model, none of which is `taken`."""
+    patterns = {key: place for key in OF_A_SCENE if (place := getattr(outputs, key)) is not None}
+    for key, place in patterns.items():
+        folder, _, name = place.rpartition("/")
+        if "{scene}" not in name or "{scene}" in folder:
+            raise SettingError(
+                f"expected a path with {{scene}} in its last part for the {key} of all scenes; got {place}"
+            )
+    taken.check(*filter(None, [outputs.model]))
+    own = {}
+    for scene in names:
+        places = {key: place.replace("{scene}", scene) for key, place in patterns.items()}
+        own[scene] = replace(outputs, **places)
+        own[scene].check()
+        taken.check(*places.values())
+        taken.add(*places.values())
     return own
 
 
@@ -122,7 +93,7 @@ def segment_images(
     outputs: Outputs, cluster: Cluster,
 ) -> int:  # fmt: skip
     """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
-    every = rows_of(images.values(), columns_of(options), counted=False)
+    every = rows_of(images.values(), options.columns, counted=False)
     with cluster_for(cluster, every.nbytes), together({"scenes": [*images]}):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
@@ -131,27 +102,14 @@ def segment_images(
         fit_scenes(held, estimator, options)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
-        features = columns_of(options)
-        for name, image in held.items():
-            if name in own and own[name].shows_pixels:
-                about = {"scene": name}
+        for name, place in own.items():
+            if name in held and place.shows_pixels:
+                image, about = held[name], {"scene": name}
                 seen = labelled(
-                    image, features, estimator, own[name], estimator.progress, sieve=options.sieve, about=about
+                    image, options.columns, estimator, place, estimator.progress, sieve=options.sieve, about=about
                 )
-                describe(seen, image, estimator, own[name], name)
+                describe(seen, image, estimator, place, name)
     return len(images) - len(held)
-
-
-def _outputs_of(scene: str, outputs: Outputs) -> Outputs:
-    """Return the outputs of a scene and the model."""
-    given = {key: place for key in OF_A_SCENE if (place := getattr(outputs, key)) is not None}
-    for key, place in given.items():
-        folder, _, name = place.rpartition("/")
-        if "{scene}" not in name or "{scene}" in folder:
-            raise SettingError(
-                f"expected a path with {{scene}} in its last part for the {key} of all scenes; got {place}"
-            )
-    return replace(outputs, **{key: place.replace("{scene}", scene) for key, place in given.items()})
 
 
 def segment_data_array(
@@ -166,13 +124,9 @@ def segment_data_array(
 
 
 def segment_data_arrays(
-    arrays: Mapping[str, Any],
-    estimator: Any,
-    options: PixelOptions,
-    outputs: Outputs,
-    cluster: Cluster,
+    arrays: Mapping[str, Any], estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster,
     index: Mapping[str, int],
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Fit one model to the pixels of several DataArrays, write any outputs, and return the labels of each."""
     check_options(options, outputs)
     if not arrays:
@@ -181,7 +135,7 @@ def segment_data_arrays(
         raise ValueError(f"expected names that differ as texts; got {', '.join(map(repr, arrays))}")
     images = matched({str(name): image_of(array, index, options.nodata) for name, array in arrays.items()})
     images = {name: with_bands(image, options.bands) for name, image in images.items()}
-    own = own_outputs(images, outputs) if outputs.kept() else {}
+    own = own_outputs(images, outputs, Taken()) if outputs.kept() else {}
     segment_images(images, own, estimator, options, outputs, cluster)
     return {name: _labels(array, images[str(name)], estimator) for name, array in arrays.items()}
 
