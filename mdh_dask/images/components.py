@@ -4,7 +4,6 @@ import heapq
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import dask.array as da
 import numpy as np
 import zarr
 from scipy.sparse import coo_array
@@ -13,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from .._jit.communities import measure_components, number_components
 from .._typing import AnyArray, Integers
 from ..chunks import Progress, Statistic, reduce_rows
-from ..io.blocks import CONFIG
+from ..io.blocks import CONFIG, Grid
 from .image import Block
 
 NONE = np.zeros(0, np.int64)
@@ -44,35 +43,6 @@ class Regions(NamedTuple):
     def n(self) -> int:
         """Return the number of regions."""
         return len(self.classes)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Blocks of whole chunks of an array, by rows of blocks."""
-
-    array: zarr.Array
-
-    @property
-    def sides(self) -> tuple[int, int]:
-        """Return lines and columns of blocks."""
-        lines, columns = (max(SIDE // chunk, 1) * chunk for chunk in self.array.chunks)
-        return lines, columns
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Return the numbers of blocks."""
-        (height, width), (lines, columns) = self.array.shape, self.sides
-        return -(-height // lines), -(-width // columns)
-
-    def block(self, i: int) -> Block:
-        """Return the `i`-th block."""
-        (height, width), (lines, columns) = self.array.shape, self.sides
-        y, x = divmod(i, self.shape[1])
-        return (slice(y * lines, min((y + 1) * lines, height)), slice(x * columns, min((x + 1) * columns, width)))
-
-    def numbers(self) -> da.Array:
-        """Return the numbers of the blocks, one in a chunk."""
-        return da.arange(self.shape[0] * self.shape[1], chunks=1)
 
 
 class Part(NamedTuple):
@@ -146,7 +116,7 @@ def find_regions(labels: zarr.Array, progress: Progress | None = None, borders: 
 
     Without `borders` these are empty. Memory grows with the number of regions, not with their sizes.
     """
-    grid = Grid(labels)
+    grid = Grid(labels, SIDE)
     parts: list[Part] = reduce_rows(Parts(grid, borders), grid.numbers(), progress=progress)
     starts = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])]).astype(np.int64)
     n = int(starts[-1])
@@ -243,7 +213,7 @@ def write_regions(labels: zarr.Array, regions: Regions, place: str, progress: Pr
         place, shape=labels.shape, chunks=labels.chunks, dtype="int32" if regions.n < 2**31 else "int64",
         overwrite=True, config=CONFIG,
     )  # fmt: skip
-    grid = Grid(labels)
+    grid = Grid(labels, SIDE)
     reduce_rows(WriteRegions(grid, target, regions.of_parts, regions.starts), grid.numbers(), progress=progress)
     return target
 

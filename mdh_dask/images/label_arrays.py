@@ -14,7 +14,6 @@ from ..io.nodes import MARK, count_missing
 from ..io.staging import Kind, Stage
 from .image import Image, PixelOrder
 from .ome import VERSION, label_metadata, n_copies, write_copies
-from .validity import MarkedRows
 
 NO_DATA = -1
 """The stored label of pixels without data."""
@@ -52,18 +51,19 @@ def _nothing(start: int, n_rows: int) -> None:
 
 @dataclass(frozen=True)
 class LabelRows(Statistic):
-    """Statistics of labels and pixels that label the rows themselves, so that each block of rows is freed at once."""
+    """Statistics of labels and pixels that label the rows themselves, so that each block of rows is freed at once.
+
+    The blocks are `MarkedRows`: of the rows, and of the pixels unless rows start with them.
+    """
 
     label: Label
     n_labels: int
     of: Statistic
     """Computed from all pixels; those without data have the label after the highest."""
     stored: Callable[[int, int], Integers | None] = _nothing
-    """Returns known labels from the first row of a block and its number of rows, or None."""
+    """Returns known labels from the first row of a block and its number of rows, or None; then rows may be anything."""
     lowest: int = 0
     """The lowest label; there are `n_labels` from it."""
-    marked: bool = False
-    """Whether blocks of rows and pixels are `MarkedRows`."""
     also: Statistic | None = None
     """Computed from the pixels with data only."""
 
@@ -71,25 +71,16 @@ class LabelRows(Statistic):
     journalled = False
 
     def chunk(self, start: int, *blocks: Any) -> tuple[Any, Any]:
-        """Label a block and compute its state; the last of the blocks holds the pixels."""
-        if self.marked:
-            return self._marked_chunk(start, blocks[0], blocks[-1])
-        rows, pixels = blocks[0], blocks[-1]
-        labels = self._labels(rows, self.stored(start, len(rows)))
-        return self.of.chunk(start, labels, pixels), self._also(start, labels, pixels)
-
-    def _marked_chunk(self, start: int, rows: MarkedRows, pixels: MarkedRows) -> tuple[Any, Any]:
-        """Label the pixels with data; `rows` may be anything if their labels are known."""
+        """Label the pixels with data of a block and compute its state."""
+        rows, pixels, also = blocks[0], blocks[-1], None
         known, valid = self.stored(start, len(pixels.rows)), pixels.valid
-        if valid is None:
-            labels = self._labels(rows.rows if known is None else pixels.rows, known)
-            return self.of.chunk(start, labels, pixels.rows), self._also(start, labels, pixels.rows)
-        labels, more = np.full(len(valid), self.lowest + self.n_labels, np.int32), None
-        if valid.any():
-            inside = self._labels(rows.held, None) if known is None else self._labels(pixels.held, known[valid])
-            labels[valid] = inside
-            more = None if self.also is None else self._also(start, inside, pixels.held)
-        return self.of.chunk(start, labels, pixels.rows), more
+        labels = np.full(len(pixels.rows), self.lowest + self.n_labels, np.int32)
+        if valid is None or valid.any():
+            there = slice(None) if valid is None else valid
+            own = np.asarray(self.label(rows.held)) if known is None else known[there]
+            labels[there] = self._checked(own, labels[there].shape)
+            also = None if self.also is None else self.also.chunk(start, own, pixels.held)
+        return self.of.chunk(start, labels, pixels.rows), also
 
     def combine(self, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
         """Combine the states of the statistics."""
@@ -102,12 +93,8 @@ class LabelRows(Statistic):
         """Return the values of both statistics."""
         return self.of.finalise(state[0]), None if state[1] is None else self.also.finalise(state[1])  # type: ignore[union-attr]
 
-    def _also(self, start: int, labels: Integers, pixels: AnyArray) -> Any:
-        return None if self.also is None or not len(labels) else self.also.chunk(start, labels, pixels)
-
-    def _labels(self, rows: AnyArray, known: Integers | None) -> Integers:
-        labels = np.asarray(self.label(rows)) if known is None else known
-        if labels.shape != rows.shape[:1] or labels.dtype.kind not in "iu":
+    def _checked(self, labels: Integers, shape: tuple[int, ...]) -> Integers:
+        if labels.shape != shape or labels.dtype.kind not in "iu":
             raise TypeError(f"expected an integer for each row; got labels of shape {labels.shape} and {labels.dtype}")
         largest = self.lowest + self.n_labels - 1
         if labels.min() < self.lowest or labels.max() > largest:

@@ -31,7 +31,7 @@ from .rows import all_rows, marked_rows, no_data
 def write_labels(
     label: Label,
     image: Image,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None,
     *,
     n_labels: int,
     lowest: int = 0,
@@ -54,7 +54,7 @@ def write_labels(
         Path or URL of a Zarr array of shape (lines, columns), in the image's chunks and the smallest unsigned dtype
         for the labels; for OME-Zarr of a group, with the array in ``labels/segments/0`` and smaller
         copies, down to 512 pixels, beside it. Ending in ``.tif``: of a cloud-optimised GeoTIFF in place of these, which
-        lies where the image does, see `mdh_dask.images.maps.write_map`.
+        lies where the image does, see `mdh_dask.images.maps.write_map`. None to write nothing.
     n_labels : int
     lowest : int, default 0
         The lowest label; with -1, for pixels in no segment, the dtype is signed. All results begin with it. Pixels
@@ -97,14 +97,19 @@ def write_labels(
     array([[0, 0],
            [1, 1]], dtype=uint8)
     """
-    if is_map(path):
+    if path is not None and is_map(path):
         return _write_map(
             label, image, path, n_labels=n_labels, lowest=lowest, features=features, overwrite=overwrite,
             attributes=attributes, also=also, progress=progress, resume=resume, known=known,
         )  # fmt: skip
     features = features or Features()
     features.check_image(image)
-    marked, layout = image.validity is not None, layout_of(image, n_labels, lowest)
+    overview = overview_of(image, n_labels, lowest)
+    given = {} if known is None else {"stored": known}
+    if path is None:
+        labelled = LabelRows(label, n_labels, overview, **given, lowest=lowest, also=also)
+        return _seen(image, *reduce_rows(labelled, *_rows(image, features), progress=progress))
+    layout = layout_of(image, n_labels, lowest)
     begun = find_begun(path, resume, path_inside(image), **layout)
     replace = begun is None and will_replace(path, overwrite, LABEL_IMAGE)
     refuse_input(path, _stored(image.source))
@@ -115,13 +120,12 @@ def write_labels(
             target = create(image, layout, stage, attributes or {}, resume)
         else:
             done = blocks_done(target, all_rows(image, features), image.order.block_of)
-        without = lowest + n_labels if marked else None
+        without = None if image.validity is None else lowest + n_labels
         write = WriteLabels(target, stage.folder, done, resume is not None, order=image.order, without=without)
-        overview = overview_of(image, n_labels, lowest)
-        stored = write.stored if known is None else known
-        parts = LabelRows(label, n_labels, Together((write, overview)), stored, lowest, marked, also)
-        (blocks, seen), more = reduce_rows(parts, *_rows(image, features, write), progress=progress)
-        seen = _seen(seen, more, image)
+        both = Together((write, overview))
+        labelled = LabelRows(label, n_labels, both, **({"stored": write.stored} | given), lowest=lowest, also=also)
+        (blocks, summary), more = reduce_rows(labelled, *_rows(image, features, write), progress=progress)
+        seen = _seen(image, summary, more)
         finish(target, blocks, image, lambda: seen.colours, stage, lowest, resume)
         if resume is not None:
             tidy(target, stage.folder)
@@ -152,26 +156,7 @@ def _write_map(
     return seen
 
 
-def summarise(
-    label: Label,
-    image: Image,
-    *,
-    n_labels: int,
-    lowest: int = 0,
-    features: Features | None = None,
-    also: Statistic | None = None,
-    progress: Progress | None = None,
-    known: Callable[[int, int], Integers] | None = None,
-) -> SegmentSummary:
-    """Return the result of `write_labels` without writing; one pass over the image."""
-    overview, marked = overview_of(image, n_labels, lowest), image.validity is not None
-    stored = {} if known is None else {"stored": known}
-    labelled = LabelRows(label, n_labels, overview, **stored, lowest=lowest, marked=marked, also=also)
-    seen, more = reduce_rows(labelled, *_rows(image, features or Features()), progress=progress)
-    return _seen(seen, more, image)
-
-
-def _seen(seen: SegmentSummary, more: Any, image: Image) -> SegmentSummary:
+def _seen(image: Image, seen: SegmentSummary, more: Any) -> SegmentSummary:
     if not seen.sizes.any():
         raise no_data(image)
     return seen._replace(more=more)
@@ -179,13 +164,12 @@ def _seen(seen: SegmentSummary, more: Any, image: Image) -> SegmentSummary:
 
 def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
     """Return the rows, and the pixels too unless rows start with them; for blocks that are done, only the pixels."""
-    of_pixels = all_rows if image.validity is None else marked_rows
-    rows = of_pixels(image, features)
+    rows = marked_rows(image, features)
     skips = write is not None and bool(write.done) and features != Features()
     if features.starts_with_bands and not skips:
         return (rows,)
     lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
-    pixels = of_pixels(image, lines=lines)
+    pixels = marked_rows(image, lines=lines)
     if write is not None and skips:
         rows = with_stored(rows, write.target, write.done, needed=False)
     return rows, pixels

@@ -1,6 +1,7 @@
 """Labels as maps: cloud-optimised GeoTIFF with place, value without data, colours and names of the segments."""
 
 import io
+import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ import zarr
 from .._locations import hiding_credentials, name_of
 from .._process import needed
 from .._typing import AnyArray, Integers
+from ..io.blocks import Grid
 from ..io.paths import naming
 from ..io.repositories import revision_of
 from ..io.staging import remove_array, staged_file
@@ -155,7 +157,7 @@ def _write_plain(
     tags: Mapping[str, str],
 ) -> None:
     rasterio = needed("rasterio", "maps")
-    dtype = dtype_of(len(colours))
+    dtype, grid = dtype_of(len(colours)), Grid(labels, TILE)
     nodata, (height, width) = LARGEST_OF[dtype], labels.shape
     about = {"driver": "GTiff", "height": height, "width": width, "count": 1, "dtype": dtype, "nodata": nodata}
     if place is not None:
@@ -173,11 +175,10 @@ def _write_plain(
             target.write_colormap(1, table | {nodata: (0, 0, 0, 0)})
         target.update_tags(**tags)
         target.update_tags(1, **{f"CATEGORY_{i}": name for i, name in enumerate(names)})
-        for lines, columns in _blocks(labels):
-            block: AnyArray = np.asarray(labels[lines, columns])
+        for where in map(grid.block, range(math.prod(grid.shape))):
+            block: AnyArray = np.asarray(labels[where])
             block = np.where(block < 0, nodata, block.astype(np.int64)).astype(dtype)
-            window = rasterio.windows.Window.from_slices(lines, columns)
-            target.write(block, 1, window=window)
+            target.write(block, 1, window=rasterio.windows.Window.from_slices(*where))
 
 
 def _write_cog(plain: Path, final: Path) -> None:
@@ -187,12 +188,3 @@ def _write_cog(plain: Path, final: Path) -> None:
             plain, final, driver="COG", compress="deflate", blocksize=TILE, bigtiff="if_safer",
             overview_resampling="nearest",  # the mean of labels is not a label
         )  # fmt: skip
-
-
-def _blocks(labels: zarr.Array) -> Iterator[tuple[slice, slice]]:
-    """Yield blocks of whole chunks of labels, in lines and columns."""
-    height, width = labels.shape
-    lines, columns = (-(-TILE // chunk) * chunk for chunk in labels.chunks)
-    for y in range(0, height, lines):
-        for x in range(0, width, columns):
-            yield slice(y, min(y + lines, height)), slice(x, min(x + columns, width))

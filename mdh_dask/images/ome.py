@@ -1,17 +1,16 @@
 """OME-Zarr: metadata of the image at full resolution and of its labels, and smaller copies of these for viewers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import dask.array as da
 import numpy as np
 import zarr
 
 from .._locations import redacted
 from .._typing import AnyArray, Integers
-from ..io.blocks import store
+from ..io.blocks import Grid, store
 from ..io.nodes import count_missing
 
 VERSION = "0.5"
@@ -145,12 +144,8 @@ def write_copies(group: zarr.Group, labels: zarr.Array, folder: Path | None) -> 
 
 
 def _copy(larger: zarr.Array, smaller: zarr.Array, folder: Path | None) -> None:
-    sides = tuple(max(BLOCK // chunk, 1) * chunk for chunk in smaller.chunks)
-    blocks = da.core.normalize_chunks(sides, smaller.shape)
-    ones = tuple((1,) * len(sizes) for sizes in blocks)
-    da.map_blocks(
-        _copy_block, larger, smaller, folder, sides, chunks=ones, dtype=bool, meta=np.empty((0, 0), bool)
-    ).all().compute()  # fmt: skip
+    grid = Grid(smaller, BLOCK)
+    grid.numbers().map_blocks(_copy_block, grid, larger, folder, dtype=bool).all().compute()
     missing, expected = count_missing(smaller)
     if missing:
         raise RuntimeError(
@@ -159,14 +154,8 @@ def _copy(larger: zarr.Array, smaller: zarr.Array, folder: Path | None) -> None:
         )
 
 
-def _copy_block(
-    larger: zarr.Array, smaller: zarr.Array, folder: Path | None, sides: tuple[int, int], block_id: tuple[int, int]
-) -> AnyArray:
-    lines, columns = _places(sides, block_id, smaller.shape)
-    every_second = tuple(slice(2 * s.start, 2 * s.stop) for s in (lines, columns))
-    store(smaller, folder, (lines, columns), np.asarray(larger[every_second])[::2, ::2])
-    return np.ones((1, 1), bool)
-
-
-def _places(sides: tuple[int, int], block_id: tuple[int, int], shape: tuple[int, ...]) -> Iterator[slice]:
-    return (slice(side * i, min(side * (i + 1), n)) for side, i, n in zip(sides, block_id, shape))
+def _copy_block(numbers: Integers, grid: Grid, larger: zarr.Array, folder: Path | None) -> AnyArray:
+    for where in map(grid.block, numbers.tolist()):
+        every_second = tuple(slice(2 * s.start, 2 * s.stop) for s in where)
+        store(grid.array, folder, where, np.asarray(larger[every_second])[::2, ::2])
+    return np.ones(len(numbers), bool)

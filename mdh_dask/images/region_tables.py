@@ -24,8 +24,7 @@ from .components import NONE, SIDE, Regions
 from .image import Image
 from .label_arrays import StoredLabels
 from .maps import place_of
-from .rows import all_rows, marked_rows
-from .validity import MarkedRows
+from .rows import marked_rows
 
 ENDING = ".geoparquet"
 
@@ -108,7 +107,7 @@ class LargestValues(Statistic):
 
 @dataclass(frozen=True)
 class RegionSums(Statistic):
-    """Sums of the bands of every region; the rows are pixels of some blocks of an image."""
+    """Sums of the bands of every region; the blocks are `MarkedRows` of some blocks of an image."""
 
     known: StoredLabels
     starts: Mapping[int, int]
@@ -123,7 +122,7 @@ class RegionSums(Statistic):
 
     def chunk(self, start: int, *blocks: Any) -> Sums:
         """Sum the pixels of the regions in a block."""
-        pixels = blocks[0].rows if isinstance(blocks[0], MarkedRows) else blocks[0]
+        pixels = blocks[0].rows
         numbers = self.known(self.starts[start], len(pixels))
         inside = numbers >= 0
         if not inside.any():
@@ -219,7 +218,7 @@ def _middles(boxes: Integers, image: Image) -> tuple[Floats, ...]:
 
 def _bands(image: Image) -> Iterator[_Band]:
     """Yield the rows of an image in bands of about `SIDE` lines."""
-    rows = all_rows(image) if image.validity is None else marked_rows(image)  # known blocks without data are not read
+    rows = marked_rows(image)  # of which known blocks without data are not read
     ends = np.concatenate([[0], np.cumsum(rows.chunks[0])])
     first_lines = np.array([image.order.block_of(int(a), int(b - a))[0].start for a, b in pairwise(ends)])
     lines = np.unique(first_lines)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -17,30 +17,19 @@ from .components import Regions, find_regions, sieved, write_regions
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, StoredLabels, WriteLabels, create, finish
-from .labels import summarise, write_labels
+from .labels import write_labels
 from .maps import hidden_array, is_map, place_of, removed_at_the_end, write_map
 from .overview import SegmentSummary
 from .region_tables import LargestValues, write_table
 
 
-class RegionPaths(NamedTuple):
-    """Paths or URLs of what is written; None for what is not wanted."""
-
-    labels: str | None = None
-    connected: str | None = None
-    regions: str | None = None
-
-    @property
-    def first(self) -> str:
-        """Return one that is given."""
-        return next(path for path in self if path is not None)
-
-
 def write_segments(
     label: Label,
     image: Image,
-    paths: RegionPaths,
     *,
+    labels: str | None = None,
+    connected: str | None = None,
+    regions: str | None = None,
     sieve: int | None,
     n_labels: int,
     lowest: int = 0,
@@ -53,6 +42,7 @@ def write_segments(
 ) -> SegmentSummary:
     """Label the rows of an image, find the regions of connected pixels, and write labels, regions and their table.
 
+    `labels`, `connected` and `regions` are paths or URLs of these, None for what is not wanted; one is given.
     Parameters that `write_labels` has, and the result, are as there, for the final labels: with `sieve`, regions of
     fewer pixels are merged first, see `sieved`. `bar` returns the progress bar for a text. Callers have
     checked the paths.
@@ -60,34 +50,31 @@ def write_segments(
     One pass over the image to label it, two over the labels, and one over the image for each of labels or overview, and
     table. Pixels with a negative label are in no region.
     """
-    hidden = [hidden_array(f"{paths.first}-{name}") for name in ("classes", "numbers")]
+    first = next(path for path in (labels, connected, regions) if path is not None)
+    hidden = [hidden_array(f"{first}-{name}") for name in ("classes", "numbers")]
     with ExitStack() as kept:
         for place in hidden if resume is None else hidden[1:]:
             kept.enter_context(removed_at_the_end(place))
         largest = write_labels(
             label, replace(image, multiscale=None), hidden[0], n_labels=n_labels, lowest=lowest, features=features,
             overwrite=True, progress=bar("labelling"), resume=resume,
-            also=None if paths.regions is None else LargestValues(image.shape[2]),
+            also=None if regions is None else LargestValues(image.shape[2]),
         )  # fmt: skip
         classes = open_array(hidden[0])
-        regions = find_regions(classes, bar("finding regions"), borders=sieve is not None)
-        final = regions if sieve is None else sieved(regions, sieve)
+        final = find_regions(classes, bar("finding regions"), borders=sieve is not None)
+        final = final if sieve is None else sieved(final, sieve)
         write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), bar("writing regions"))
         numbers = StoredLabels(open_array(hidden[1]), image.order)
         # Pixels in no segment are in no region, and keep their labels.
         known = StoredLabels(numbers.array, image.order, final.classes) if sieve else StoredLabels(classes, image.order)
-        about: dict[str, Any] = {"n_labels": n_labels, "lowest": lowest, "also": also, "known": known}
-        if paths.labels is None:
-            seen = summarise(label, image, **about, progress=bar("looking at segments"))
-        else:
-            seen = write_labels(
-                label, image, paths.labels, **about, overwrite=overwrite, attributes=attributes,
-                progress=bar("writing labels"),
-            )  # fmt: skip
-        if paths.connected is not None:
-            _write_numbers(numbers, image, final, seen.colours[-lowest:], paths.connected, overwrite, bar)
-        if paths.regions is not None:
-            write_table(paths.regions, numbers, image, final, largest.more, bar, overwrite)
+        seen = write_labels(
+            label, image, labels, n_labels=n_labels, lowest=lowest, also=also, known=known, overwrite=overwrite,
+            attributes=attributes, progress=bar("looking at segments" if labels is None else "writing labels"),
+        )  # fmt: skip
+        if connected is not None:
+            _write_numbers(numbers, image, final, seen.colours[-lowest:], connected, overwrite, bar)
+        if regions is not None:
+            write_table(regions, numbers, image, final, largest.more, bar, overwrite)
     return seen
 
 

@@ -141,6 +141,37 @@ def rows_from(start: int, n_rows: int) -> slice:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """Blocks of whole chunks of a two-dimensional array, by rows of blocks."""
+
+    array: zarr.Array
+    side: int
+    """Approximate lines and columns of a block."""
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Return lines and columns of blocks."""
+        lines, columns = (max(self.side // chunk, 1) * chunk for chunk in self.array.chunks)
+        return lines, columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the numbers of blocks."""
+        (height, width), (lines, columns) = self.array.shape, self.sides
+        return -(-height // lines), -(-width // columns)
+
+    def block(self, i: int) -> tuple[slice, slice]:
+        """Return the `i`-th block."""
+        (height, width), (lines, columns) = self.array.shape, self.sides
+        y, x = divmod(i, self.shape[1])
+        return (slice(y * lines, min((y + 1) * lines, height)), slice(x * columns, min((x + 1) * columns, width)))
+
+    def numbers(self) -> da.Array:
+        """Return the numbers of the blocks, one in a chunk."""
+        return da.arange(self.shape[0] * self.shape[1], chunks=1)
+
+
+@dataclass(frozen=True)
 class DamagedBlocks(Statistic):
     """Row ranges of the blocks, given by their numbers, whose contents differ from the record."""
 

@@ -27,10 +27,9 @@ from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
 from ..images.label_arrays import Label
-from ..images.labels import summarise
 from ..images.overview import SegmentSummary
 from ..images.quantisation import Dequantise
-from ..images.regions import RegionPaths, write_segments
+from ..images.regions import write_segments
 from ..images.rows import all_rows, counted
 from ..images.scenes import rows_of
 from ..images.stac import item_of
@@ -265,21 +264,19 @@ def labelled(
     attributes = {"n_clusters": n_clusters, **({"snapshot": image.snapshot} if image.snapshot else {}), **(about or {})}
     if outputs.ids:
         label, n_clusters = partial(_ids_of, label, np.append(estimator.ids_, -1)), estimator.history_.n_ids
-    known: dict[str, Any] = {"n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also}
+    known: dict[str, Any] = {
+        "n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also, "resume": resume,
+        "overwrite": outputs.overwrite, "attributes": attributes,
+    }  # fmt: skip
     if sieve is not None or outputs.connected or outputs.regions:
         return write_segments(
-            label, image, RegionPaths(outputs.labels, outputs.connected, outputs.regions), sieve=sieve, **known,
-            overwrite=outputs.overwrite, attributes=attributes,
-            bar=lambda text: announced(text, progress), resume=resume,
+            label, image, labels=outputs.labels, connected=outputs.connected, regions=outputs.regions, sieve=sieve,
+            bar=lambda text: announced(text, progress), **known,
         )  # fmt: skip
-    if outputs.labels is None:
-        bar = announced("looking at segments", progress)
-        return summarise(label, image, **known, progress=bar)
-    seen = write_labels(
-        label, image, outputs.labels, **known, overwrite=outputs.overwrite, attributes=attributes,
-        progress=announced("writing labels", progress), resume=resume,
-    )  # fmt: skip
-    logger.info("labels written")
+    bar = announced("looking at segments" if outputs.labels is None else "writing labels", progress)
+    seen = write_labels(label, image, outputs.labels, **known, progress=bar)
+    if outputs.labels is not None:
+        logger.info("labels written")
     return seen
 
 

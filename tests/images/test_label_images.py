@@ -19,7 +19,6 @@ from mdh_dask.chunks import reduce_rows
 from mdh_dask.images import Image, open_image, write_labels
 from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.label_arrays import is_label_image
-from mdh_dask.images.labels import summarise
 from mdh_dask.images.overview import Overview
 
 
@@ -184,7 +183,7 @@ def test_the_overview_is_that_of_the_whole_image_whatever_the_blocks(case, panel
 
 
 def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_darker_boundaries(stored):
-    seen = summarise(bright, stored, n_labels=3)
+    seen = write_labels(bright, stored, None, n_labels=3)
     labels = expected_labels(beach())
     np.testing.assert_array_equal(seen.photograph, beach())
     means = np.array([np.rint(beach()[labels == i].mean(axis=0)) for i in range(3)])
@@ -201,7 +200,7 @@ def test_a_photograph_is_shown_as_it_is_and_segments_in_their_mean_colours_with_
 def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
     pixels = np.stack([np.linspace(lo, hi, 4800).reshape(60, 80) for lo, hi in ((0, 500), (1000, 9000))], axis=-1)
     image = image_of(np.concatenate([pixels, pixels], axis=-1).astype(dtype))
-    seen = summarise(bright, image, n_labels=3)
+    seen = write_labels(bright, image, None, n_labels=3)
     assert seen.photograph.shape == (60, 80, 3)
     assert [seen.photograph[..., i].min() for i in range(3)] == [0, 0, 0]
     assert [seen.photograph[..., i].max() for i in range(3)] == [255, 255, 255]

@@ -23,7 +23,6 @@ from mdh_dask.cli import exits
 from mdh_dask.images import Features, Image, open_image, pixel_rows, write_labels
 from mdh_dask.images.axes import AxesView
 from mdh_dask.images.image import PixelOrder
-from mdh_dask.images.labels import summarise
 from mdh_dask.images.rows import counted
 from mdh_dask.images.validity import Validity, validity_of
 
@@ -206,7 +205,7 @@ def test_tiles_that_a_mask_leaves_out_are_never_read(tmp_path, monkeypatch):
 
 def test_an_image_without_data_is_refused_and_nothing_is_written(stored, tmp_path):
     zarr.open_array(stored, mode="r+")[:] = 255
-    for make in (counted, pixel_rows, lambda image: summarise(bright, image, n_labels=3)):
+    for make in (counted, pixel_rows, lambda image: write_labels(bright, image, None, n_labels=3)):
         with pytest.raises(ValueError, match=r"expected pixels with data in .*image.zarr; got none among 4800"):
             make(open_image(stored))
     with pytest.raises(ValueError, match="expected pixels with data"):

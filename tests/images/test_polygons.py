@@ -16,7 +16,7 @@ from test_nodata import bright
 
 from mdh_dask.images import open_image, region_tables
 from mdh_dask.images.region_tables import Polygons
-from mdh_dask.images.regions import RegionPaths, write_segments
+from mdh_dask.images.regions import write_segments
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 
@@ -32,16 +32,17 @@ def drawn(table, column, like):
 @pytest.mark.parametrize("sieve", [None, 10])
 def test_the_union_of_polygons_is_the_image_of_labels_where_that_lies(crs, sieve, tmp_path):
     image = open_image(scene_with(crs, tmp_path))
-    paths = RegionPaths(*(str(tmp_path / name) for name in ("l.tif", "c.tif", "r.geoparquet")))
+    names = {"labels": "l.tif", "connected": "c.tif", "regions": "r.geoparquet"}
+    paths = {kind: str(tmp_path / name) for kind, name in names.items()}
     with pytest.MonkeyPatch.context() as patch, dask.config.set({"mdh-dask.block-size": 1}):
         patch.setattr(region_tables, "SIDE", 16)
-        write_segments(bright, image, paths, sieve=sieve, n_labels=3)
-    table = geopandas.read_parquet(paths.regions)
+        write_segments(bright, image, **paths, sieve=sieve, n_labels=3)
+    table = geopandas.read_parquet(paths["regions"])
     assert table.crs.equals(crs)
     assert table.geometry.is_valid.all()
     assert {*table.geometry.geom_type} == {"Polygon"}
     np.testing.assert_allclose(table.area, table["area"] * 30 * 30)
-    for path, column in zip(paths[:2], ("segment", "region")):
+    for path, column in zip((paths["labels"], paths["connected"]), ("segment", "region")):
         with rasterio.open(path) as file:
             expected = np.where(file.read(1) == file.nodata, -1, file.read(1).astype("i4"))
             np.testing.assert_array_equal(drawn(table, column, file), expected)

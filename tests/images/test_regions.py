@@ -21,7 +21,7 @@ from test_nodata import HOLES, bright
 
 from mdh_dask.images import components, open_image, region_tables
 from mdh_dask.images.components import find_regions, sieved, write_regions
-from mdh_dask.images.regions import RegionPaths, write_segments
+from mdh_dask.images.regions import write_segments
 
 
 def stored(labels, chunks):
@@ -133,18 +133,18 @@ def image(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("sieve", [None, 10])
 def test_labels_regions_and_table_agree(sieve, image, tmp_path):
-    names = ("l.zarr", "c.zarr", "r.parquet")
+    names = {"labels": "l.zarr", "connected": "c.zarr", "regions": "r.parquet"}
     results = []
     for block in (1, 10**9):
-        paths = RegionPaths(*(str(tmp_path / f"{block}{name}") for name in names))
+        paths = {kind: str(tmp_path / f"{block}{name}") for kind, name in names.items()}
         with dask.config.set({"mdh-dask.block-size": block}), pytest.MonkeyPatch.context() as patch:
             patch.setattr(components, "SIDE", block)
             patch.setattr(region_tables, "SIDE", block)
-            seen = write_segments(bright, image, paths, sieve=sieve, n_labels=3)
-        labels, regions = (zarr.open_array(path, mode="r")[:] for path in paths[:2])
-        results.append((labels, regions, pyarrow.parquet.read_table(paths.regions)))
+            seen = write_segments(bright, image, **paths, sieve=sieve, n_labels=3)
+        labels, regions = (zarr.open_array(paths[kind], mode="r")[:] for kind in ("labels", "connected"))
+        results.append((labels, regions, pyarrow.parquet.read_table(paths["regions"])))
     assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
-    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
+    table = pyarrow.parquet.read_table(paths["regions"]).sort_by("region").to_pydict()
     np.testing.assert_array_equal(regions, named(labels.astype(int))[0])
     np.testing.assert_array_equal(labels == -1, HOLES)
     np.testing.assert_array_equal(seen.sizes, [(labels == i).sum() for i in range(3)])
@@ -166,9 +166,9 @@ def test_regions_have_coordinates_and_bands_have_their_names(tmp_path, registrat
     zarr.create_array(tmp_path / "a.zarr", data=pixels)
     place = {"spatial:transform": (10.0, 0.0, 500.0, 0.0, -10.0, 900.0), "spatial:registration": registration}
     image = replace(open_image(tmp_path / "a.zarr", axes="yxc"), bands=("red", "nir"), georeference=place)
-    paths = RegionPaths(regions=str(tmp_path / "r.parquet"))
-    write_segments(lambda rows: rows[:, 0], image, paths, sieve=None, n_labels=2)
-    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
+    path = str(tmp_path / "r.parquet")
+    write_segments(lambda rows: rows[:, 0], image, regions=path, sieve=None, n_labels=2)
+    table = pyarrow.parquet.read_table(path).sort_by("region").to_pydict()
     assert [name for name in table if "mean" in name] == ["mean_red", "mean_nir"]
     shift = 5.0 if registration == "pixel" else 0.0
     assert table["x"] == [505 + shift, 525 + shift]
@@ -182,22 +182,23 @@ def test_means_of_regions_of_a_wide_image_whose_rows_are_in_panels(tmp_path, mon
     pixels = (kinds * 50 + rng.integers(0, 50, kinds.shape)).astype("u1")[..., None]
     zarr.create_array(tmp_path / "a.zarr", data=pixels, chunks=(8, 1024, 1))
     monkeypatch.setattr(region_tables, "SIDE", 16)
-    paths = RegionPaths(connected=str(tmp_path / "c.zarr"), regions=str(tmp_path / "r.parquet"))
+    paths = {"connected": str(tmp_path / "c.zarr"), "regions": str(tmp_path / "r.parquet")}
     with dask.config.set({"mdh-dask.block-size": 1}):
         image = open_image(tmp_path / "a.zarr", axes="yxc")
-        write_segments(lambda rows: rows[:, 0] // 50, image, paths, sieve=None, n_labels=3)
-    numbers = zarr.open_array(paths.connected, mode="r")[:].ravel()
-    table = pyarrow.parquet.read_table(paths.regions).sort_by("region").to_pydict()
+        write_segments(lambda rows: rows[:, 0] // 50, image, **paths, sieve=None, n_labels=3)
+    numbers = zarr.open_array(paths["connected"], mode="r")[:].ravel()
+    table = pyarrow.parquet.read_table(paths["regions"]).sort_by("region").to_pydict()
     np.testing.assert_allclose(table["mean_0"], np.bincount(numbers, pixels.ravel()) / table["area"], rtol=1e-15)
 
 
 def test_pixels_in_no_segment_are_in_no_region(image, tmp_path):
-    paths = RegionPaths(str(tmp_path / "l.zarr"), str(tmp_path / "new" / "c.zarr"), str(tmp_path / "r.parquet"))
+    labels, connected, regions = (str(tmp_path / name) for name in ("l.zarr", "new/c.zarr", "r.parquet"))
+    paths = {"labels": labels, "connected": connected, "regions": regions}
     none = lambda rows: np.full(len(rows), -1)  # noqa: E731
-    seen = write_segments(none, image, paths, sieve=10, n_labels=2, lowest=-1)
+    seen = write_segments(none, image, **paths, sieve=10, n_labels=2, lowest=-1)
     assert seen.sizes.tolist() == [(~HOLES).sum(), 0]
-    assert pyarrow.parquet.read_table(paths.regions).num_rows == 0
-    for path in paths[:2]:
+    assert pyarrow.parquet.read_table(regions).num_rows == 0
+    for path in (labels, connected):
         assert (zarr.open_array(path, mode="r")[:] == -1).all()
 
 
