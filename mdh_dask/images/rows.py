@@ -1,12 +1,11 @@
 """The pixels of an image as rows, block by block."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import dask
 import dask.array as da
 import numpy as np
-from dask.delayed import Delayed
 
 from .._typing import AnyArray, Booleans, Integers
 from ..chunks import Progress, Statistic, reduce_rows
@@ -49,39 +48,59 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
     ...     pixel_rows(open_image(f"{folder}/a.zarr"), Features(coordinates=True))[-1].compute()
     array([11.,  2.,  3.])
     """
-    image = image if image.validity is None else counted(image)
-    if image.n_valid is None:
-        return all_rows(image, features, lines)
-    features, lines, dtype, n_columns = _layout(image, features, lines)
-    n_valid = valid_of_blocks(image.n_valid, image.order, lines)
-    numbers = np.flatnonzero(n_valid)  # blocks without data are left out, and never read
-    full = full_blocks(image.n_valid, image.order, lines, features.margin)[numbers]
-    return da.map_blocks(
-        _read_valid_rows, opened(image), features, image.order, lines, _node((numbers, full)),
-        chunks=(tuple(n_valid[numbers].tolist()), (n_columns,)), dtype=dtype, meta=np.empty((0, 0), dtype),
-    )  # fmt: skip
+    return _lazy(counted(image), features, lines, "held")
 
 
 def all_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
     """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose values are undefined."""
-    features, lines, dtype, n_columns = _layout(image, features, lines)
-    return da.map_blocks(
-        _read_rows, opened(image), features, image.order, lines, chunks=(image.order.sizes(lines), (n_columns,)),
-        dtype=dtype, meta=np.empty((0, 0), dtype),
-    )  # fmt: skip
+    return _lazy(image, features, lines, "rows")
 
 
 def marked_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
     """Return `all_rows` in blocks of `MarkedRows`, which say which pixels hold data."""
-    features, lines, dtype, n_columns = _layout(image, features, lines)
-    known = None
+    return _lazy(image, features, lines, None)
+
+
+Part = Literal["rows", "held"] | None
+"""What becomes of a block of `MarkedRows`: one of its attributes, or itself."""
+
+
+def _lazy(image: Image, features: Features | None, lines: int | None, part: Part) -> da.Array:
+    """Return the rows of an image; blocks that are known to be without data are not read, or left out if "held"."""
+    features = features or Features()
+    features.check_image(image)
+    dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
+    order, lines = image.order, lines or image.block_lines(dtype.itemsize * n_columns)
+    sizes, known = order.sizes(lines), None
     if image.n_valid is not None:
-        empty = valid_of_blocks(image.n_valid, image.order, lines) == 0
-        known = _node((empty, full_blocks(image.n_valid, image.order, lines, features.margin)))
+        n_valid = valid_of_blocks(image.n_valid, order, lines)
+        numbers = np.flatnonzero(n_valid) if part == "held" else np.arange(len(n_valid))
+        full = full_blocks(image.n_valid, order, lines, features.margin)
+        known = dask.delayed((numbers, n_valid == 0, full), traverse=False)
+        sizes = tuple(n_valid[numbers].tolist()) if part == "held" else sizes
     return da.map_blocks(
-        _read_marked_rows, opened(image), features, image.order, lines, known,
-        chunks=(image.order.sizes(lines), (n_columns,)), dtype=dtype, meta=np.empty((0, 0), dtype),
+        _read_rows, opened(image), features, order, lines, part, known, chunks=(sizes, (n_columns,)), dtype=dtype,
+        meta=np.empty((0, 0), dtype),
     )  # fmt: skip
+
+
+def _read_rows(
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, part: Part,
+    known: tuple[Integers, Booleans, Booleans] | None, block_id: tuple[int, int],
+) -> Any:  # fmt: skip
+    number, empty, full = block_id[0], False, False
+    if known is not None:
+        numbers, no_data, no_holes = known
+        number = int(numbers[number])
+        empty, full = no_data[number], no_holes[number]
+    y, x = block = order.block(number, lines)
+    if empty:
+        n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
+        rows = MarkedRows(np.zeros((n_rows, n_columns), features.dtype(source.dtype)), np.zeros(n_rows, bool))
+    else:
+        source = source.without_holes() if full else source
+        rows = MarkedRows(*features.rows(source, order.height, order.width, block))
+    return rows if part is None else getattr(rows, part)
 
 
 def counted(image: Image, progress: Progress | None = None) -> Image:
@@ -144,46 +163,6 @@ class ValidOnLines(Statistic):
     def combine(self, left: Integers, right: Integers) -> Integers:
         """Concatenate the counts."""
         return np.concatenate([left, right])
-
-
-def _layout(image: Image, features: Features | None, lines: int | None) -> tuple[Features, int, np.dtype, int]:
-    """Return features, lines of a block, dtype of rows and number of columns."""
-    features = features or Features()
-    features.check_image(image)
-    dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
-    return features, lines or image.block_lines(dtype.itemsize * n_columns), dtype, n_columns
-
-
-def _node(value: Any) -> Delayed:
-    return dask.delayed(value, traverse=False)
-
-
-def _read_rows(
-    source: OpenPixels, features: Features, order: PixelOrder, lines: int, block_id: tuple[int, int]
-) -> AnyArray:
-    return features.rows(source, order.height, order.width, order.block(block_id[0], lines))[0]
-
-
-def _read_valid_rows(
-    source: OpenPixels, features: Features, order: PixelOrder, lines: int, known: tuple[Integers, Booleans],
-    block_id: tuple[int, int],
-) -> AnyArray:  # fmt: skip
-    number, full = (int(part[block_id[0]]) for part in known)
-    source = source.without_holes() if full else source
-    rows, valid = features.rows(source, order.height, order.width, order.block(number, lines))
-    return MarkedRows(rows, valid).held
-
-
-def _read_marked_rows(
-    source: OpenPixels, features: Features, order: PixelOrder, lines: int, known: tuple[Booleans, Booleans] | None,
-    block_id: tuple[int, int],
-) -> MarkedRows:  # fmt: skip
-    y, x = block = order.block(block_id[0], lines)
-    empty, full = (False, False) if known is None else (part[block_id[0]] for part in known)
-    if empty:
-        n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
-        return MarkedRows(np.zeros((n_rows, n_columns), features.dtype(source.dtype)), np.zeros(n_rows, bool))
-    return MarkedRows(*features.rows(source.without_holes() if full else source, order.height, order.width, block))
 
 
 def _read_flags(source: OpenPixels, order: PixelOrder, lines: int, block_id: tuple[int]) -> Booleans:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from threading import Lock, Timer
-from time import monotonic
 from typing import Any
 from zipfile import ZipFile
 
@@ -44,33 +43,20 @@ class _Held:
     def __init__(self) -> None:
         self.rows: dict[Any, SparseRows] = {}
         self.lock = Lock()
-        self.until = 0.0
         self.timer: Timer | None = None
 
     def read(self, version: Any, read: Callable[[], SparseRows]) -> SparseRows:
         """Return the rows of a version of a file, which are read unless they are held."""
         with self.lock:
-            if version not in self.rows:
+            if self.timer is not None:
+                self.timer.cancel()
+            if (found := self.rows.get(version)) is None:
                 self.rows.clear()
-                self.rows[version] = read()
-            self.until = monotonic() + HELD_FOR
-            if self.timer is None:
-                self._wait(HELD_FOR)
-            return self.rows[version]
-
-    def _wait(self, seconds: float) -> None:
-        self.timer = Timer(seconds, self._release)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def _release(self) -> None:
-        """Hold nothing any longer, unless a block was read since."""
-        with self.lock:
-            self.timer = None
-            if (left := self.until - monotonic()) > 0:
-                self._wait(left)
-            else:
-                self.rows.clear()
+                found = self.rows[version] = read()
+            self.timer = Timer(HELD_FOR, self.rows.clear)
+            self.timer.daemon = True
+            self.timer.start()
+            return found
 
 
 _HELD = _Held()

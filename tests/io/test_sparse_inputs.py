@@ -134,11 +134,8 @@ def test_a_file_is_held_no_longer_than_blocks_of_it_are_read(written, monkeypatc
     held = sparse._Held()
     monkeypatch.setattr(sparse, "_HELD", held)
     rows = open_features(written / "x.npz").rows
-    timer = held.timer
     assert held.rows
-    while timer is not None:
-        timer.join()
-        timer = held.timer
+    held.timer.join()
     assert not held.rows
     assert len(rows[:3].compute()) == 3
 
