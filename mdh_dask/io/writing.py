@@ -8,7 +8,8 @@ blocks are recorded and compared with the array's shape before the array appears
 import json
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -126,6 +127,7 @@ def write_rows(
     attributes: Mapping[str, Any] | None = None,
     also: Statistic | None = None,
     beside: RowArray | Sequence[RowArray] = (),
+    companions: Mapping[str, RowArray] | None = None,
     progress: Progress | None = None,
     resume: str | None = None,
 ) -> Any:
@@ -151,6 +153,8 @@ def write_rows(
         A statistic to compute from the rows in the same pass.
     beside : ndarray or dask Array, or sequence of these
         Row-aligned arrays whose blocks `also` gets as well, in the same row chunks.
+    companions : mapping of path or URL to ndarray or dask Array, optional
+        Row-aligned arrays, of rows of as many bytes, that are written to these in the same pass and chunks.
     progress : callable, optional
         As for `mdh_dask.chunks.reduce_rows`.
     resume : str, optional
@@ -196,22 +200,40 @@ def write_rows(
     if is_dask(array):
         refuse_input(path, zarr_inputs(array.__dask_graph__()))
 
-    others = tuple(beside) if isinstance(beside, Sequence) else (beside,)
-    with staged(path, replace, in_place=resume is not None) as stage:
+    others = list(beside) if isinstance(beside, Sequence) else [beside]
+    pairs = {place: _companion(one, array) for place, one in (companions or {}).items()}
+    there = {place: will_replace(place, overwrite, ARRAY) for place in pairs}
+    with ExitStack() as stages:
+        stage = stages.enter_context(staged(path, replace, in_place=resume is not None))
         aligned, target, done = align_rows(array, layout.unit), begun, {}
         if target is None:
             target = _created(stage, array, layout, dict(attributes or {}), resume)
         else:
             done = blocks_done(target, aligned)
-        write = WriteBlocks(target, stage.folder, done, noted=resume is not None)
+        writes = [WriteBlocks(target, stage.folder, done, noted=resume is not None)]
         aligned = with_stored(aligned, target, done, needed=also is not None)
-        both = Together((write,) if also is None else (write, also))
-        blocks, *value = reduce_rows(both, aligned, *others, progress=progress)
-        check_blocks(blocks, target, layout.unit)
-        target.update_attributes(dict(attributes or {}) | complete(target, blocks, resume))
+        for place, one in pairs.items():
+            others.append(one)
+            own = stages.enter_context(staged(place, there[place]))
+            writes.append(WriteBlocks(_created(own, one, layout, {}, None), own.folder, array=len(others)))
+        every = Together((*writes, *([] if also is None else [also])))
+        found = reduce_rows(every, aligned, *others, progress=progress)
+        for write, blocks in zip(writes, found):
+            check_blocks(blocks, write.target, layout.unit)
+        for write, blocks in zip(writes[1:], found[1:]):
+            write.target.update_attributes(complete(write.target, blocks, None))
+        target.update_attributes(dict(attributes or {}) | complete(target, found[0], resume))
         if resume is not None:
             tidy(target, stage.folder)
-    return value[0] if value else None
+    return None if also is None else found[-1]
+
+
+def _companion(array: RowArray, first: RowArray) -> RowArray:
+    """Return an array that can be written in the chunks of another."""
+    array = check_array(array)
+    if array[:1].nbytes != first[:1].nbytes:
+        raise ValueError(f"expected rows of as many bytes as those of {first.dtype}, for the same chunks; got {array}")
+    return array
 
 
 def _created(stage: Stage, array: RowArray, layout: Layout, attributes: dict[str, Any], name: str | None) -> zarr.Array:
@@ -287,34 +309,3 @@ def check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
             f"all rows were written, but {missing} of {expected} chunks or shards are not visible here; "
             "write to a folder that this process and all workers share, or to a URL"
         )
-
-
-@hiding_credentials()
-def write_companion(
-    array: RowArray,
-    path: str | os.PathLike[str],
-    first: RowArray,
-    write: Callable[[Statistic], tuple[Any, Any]],
-    also: Statistic,
-    *,
-    index: int,
-    chunk_rows: int | None = None,
-    overwrite: bool = False,
-) -> Any:
-    """Write one-dimensional rows like `write_rows`, in the pass of another call of it, and return the value of `also`.
-
-    `write` makes the other call, which writes `first` with values of as many bytes, with a statistic as `also`;
-    `array` is the `index`-th of the blocks of that pass.
-    """
-    array = check_array(array)
-    if array.dtype.itemsize != first.dtype.itemsize:
-        raise ValueError(f"expected values of as many bytes as {first.dtype}, for the same chunks; got {array.dtype}")
-    layout = choose_layout(first, chunk_rows, None, compressed=True)
-    replace = will_replace(path, overwrite, ARRAY)
-
-    with staged(path, replace) as stage:
-        target = _created(stage, array, layout, {}, None)
-        value, blocks = write(Together((also, WriteBlocks(target, stage.folder, array=index))))
-        check_blocks(blocks, target, layout.unit)
-        target.update_attributes(complete(target, blocks, None))
-    return value

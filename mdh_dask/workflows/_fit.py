@@ -24,7 +24,6 @@ from ..io import write_rows
 from ..io.commits import together
 from ..io.inputs import Table, TypedTable
 from ..io.parquet import is_label_table, label_table
-from ..io.writing import write_companion
 from ..report import write_report
 from ..summaries.words import columns_in_words
 from .facts import facts_of, input_of, telling_of_memory
@@ -260,23 +259,13 @@ def write_labels(
     if outputs.ids:
         beside, told = (labels, *beside), BesideIds((told,))
         written = renamed(labels, np.append(estimator.ids_, -1))
-
-    def write(also: Statistic, *more: RowArray) -> Any:
-        return write_rows(
-            written, place, overwrite=outputs.overwrite, also=also, beside=(*beside, *more), chunk_rows=chunk_rows,
-            attributes=about, progress=announced("writing labels", progress),
-            resume=resume,
-        )  # fmt: skip
-
-    if outputs.confidence is None:
-        value = write(told)
-    else:
-        # Of as many bytes as labels, so that both have the same chunks.
-        sure = estimator._of_valid_rows(rows, "agreeing", "float32")
-        value = write_companion(
-            sure, outputs.confidence, labels, lambda both: write(both, sure), told, index=1 + len(beside),
-            chunk_rows=chunk_rows, overwrite=outputs.may_replace(outputs.confidence),
-        )  # fmt: skip
+    # Of as many bytes as labels, so that both have the same chunks.
+    sure = estimator._of_valid_rows(rows, "agreeing", "float32") if outputs.confidence else None
+    value = write_rows(
+        written, place, overwrite=outputs.overwrite, also=told, beside=beside, chunk_rows=chunk_rows, attributes=about,
+        companions={outputs.confidence: sure} if outputs.confidence else None, resume=resume,
+        progress=announced("writing labels", progress),
+    )  # fmt: skip
     logger.info("labels written")
     return value[0] if outputs.ids else value
 
