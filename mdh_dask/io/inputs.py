@@ -10,6 +10,7 @@ import numpy as np
 
 from .._errors import BugError
 from .._locations import has_query, hiding_credentials, name_of, without_query
+from ..chunks import holds_compact
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, is_single
 from ..columns.coding import kind_of as kind_of_values
@@ -22,7 +23,7 @@ from .parquet_files import SUFFIXES, parquet_files
 from .paths import filesystem, local_path, refuse_streams
 from .repositories import revision_of
 from .rows import open_array, open_rows
-from .sparse import is_sparse_group, open_sparse_file, open_sparse_group
+from .sparse import columns_of, is_sparse_group, open_sparse_file, open_sparse_group
 from .tables import LazyColumn, LazyTable
 
 Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "sparse Zarr"]
@@ -111,8 +112,10 @@ def open_features(
         rows = open_rows(path, missing_chunks=missing_chunks, block_bytes=block_bytes)
     elif kind == "npy":
         rows = open_npy(path, block_bytes=block_bytes)
+    elif kind == "npz":
+        rows = open_sparse_file(path, block_bytes=block_bytes)
     else:
-        rows = _open_sparse(kind, path, missing_chunks, None, block_bytes)
+        rows = open_sparse_group(path, missing_chunks=missing_chunks, block_bytes=block_bytes)
     if rows.dtype.kind not in "biuf":
         raise ValueError(
             f"{path}: expected integers, booleans or floating-point numbers, got dtype {rows.dtype}; store the columns "
@@ -121,16 +124,7 @@ def open_features(
     if columns is None:
         return Table(rows, None)
     chosen = places(columns, rows.shape[1], path)
-    sparse = kind not in ("Zarr", "npy")
-    return Table(_open_sparse(kind, path, missing_chunks, chosen, block_bytes) if sparse else rows[:, chosen], None)
-
-
-def _open_sparse(
-    kind: Kind, path: Any, missing_chunks: Any, columns: Sequence[int] | None, block_bytes: int | str | None
-) -> da.Array:
-    if kind == "sparse Zarr":
-        return open_sparse_group(path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes)
-    return open_sparse_file(path, columns, block_bytes=block_bytes)
+    return Table(columns_of(rows, chosen) if holds_compact(rows) else rows[:, chosen], None)
 
 
 @hiding_credentials()

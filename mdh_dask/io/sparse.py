@@ -74,9 +74,9 @@ class SparseFile:
         """Return all rows."""
         return _HELD.read(self.version, self._read)
 
-    def read(self, part: tuple[int, int, tuple[int, ...] | None]) -> SparseRows:
-        """Return the rows of a range (first, end), and all columns or some."""
-        return columns_of(self.rows()[part[0] : part[1]], part[2])
+    def read(self, part: tuple[int, int]) -> SparseRows:
+        """Return the rows of a range (first, end)."""
+        return self.rows()[slice(*part)]
 
     def _read(self) -> SparseRows:
         remedy = "write it with scipy.sparse.save_npz, or store dense rows by numpy.save in a .npy file"
@@ -96,23 +96,18 @@ class SparseFile:
 
 
 @hiding_credentials()
-def open_sparse_file(
-    path: str | os.PathLike[str],
-    columns: Sequence[int] | None = None,
-    *,
-    block_bytes: int | str | None = None,
-) -> da.Array:
-    """Open a file of sparse rows of SciPy, with all columns or some in the order given.
+def open_sparse_file(path: str | os.PathLike[str], *, block_bytes: int | str | None = None) -> da.Array:
+    """Open a file of sparse rows of SciPy.
 
     It is read now, and once by every worker process. Blocks are `SparseRows`, whose stored values take about
     `block_bytes`.
     """
     file = _file_at(path)
     rows = file.rows()
-    csr, kept = rows.csr, None if columns is None else tuple(columns)
+    csr = rows.csr
     starts = csr.indptr.astype(np.int64)
     blocks = list(row_blocks(starts, csr.data.itemsize + csr.indices.itemsize, block_bytes))
-    return lazy_sparse_rows(file.read, blocks, kept, rows.shape[1], rows.dtype, file.version)
+    return _lazy(file.read, blocks, rows.shape[1], rows.dtype, file.version)
 
 
 @hiding_credentials()
@@ -128,19 +123,24 @@ def _file_at(path: str | os.PathLike[str]) -> SparseFile:
     return SparseFile(location, version)
 
 
-def lazy_sparse_rows(
-    read: Any,
-    blocks: Sequence[tuple[int, int]],
-    columns: tuple[int, ...] | None,
-    n_columns: int,
-    dtype: np.dtype,
-    version: Any,
-) -> da.Array:
-    """Return lazy sparse rows, as `lazy_rows`, from a function of (first, end, columns) of every block."""
-    n_kept = n_columns if columns is None else len(columns)
-    parts, sizes = [(*block, columns) for block in blocks], [b - a for a, b in blocks]
-    meta = sparse_rows(np.empty((0, max(n_kept, 1)), dtype))
-    return lazy_rows(read, parts, sizes, n_kept, dtype, (version, columns), meta=meta)
+def _lazy(read: Any, blocks: Sequence[tuple[int, int]], n_columns: int, dtype: np.dtype, version: Any) -> da.Array:
+    """Return lazy sparse rows, as `lazy_rows`, from a function of (first, end) of every block."""
+    sizes = [b - a for a, b in blocks]
+    return lazy_rows(read, blocks, sizes, n_columns, dtype, version, meta=_no_rows(n_columns, dtype))
+
+
+def _no_rows(n_columns: int, dtype: np.dtype) -> SparseRows:
+    return sparse_rows(np.empty((0, n_columns), dtype))
+
+
+def columns_of(rows: da.Array, columns: Sequence[int]) -> da.Array:
+    """Return some columns of lazy sparse rows, in the order given."""
+    chunks, meta = (rows.chunks[0], (len(columns),)), _no_rows(len(columns), rows.dtype)
+    return rows.map_blocks(_taken, list(columns), chunks=chunks, dtype=rows.dtype, meta=meta)
+
+
+def _taken(rows: SparseRows, columns: list[int]) -> SparseRows:
+    return sparse_rows(rows.csr[:, columns])
 
 
 def row_blocks(starts: Integers, value_bytes: int, block_bytes: int | str | None) -> Iterator[tuple[int, int]]:
@@ -160,11 +160,6 @@ def row_blocks(starts: Integers, value_bytes: int, block_bytes: int | str | None
         first = end
 
 
-def columns_of(rows: SparseRows, columns: tuple[int, ...] | None) -> SparseRows:
-    """Return some columns of sparse rows in another order, or all."""
-    return rows if columns is None else sparse_rows(rows.csr[:, list(columns)])
-
-
 VALUES, COLUMNS, STARTS = PARTS = ("data", "indices", "indptr")
 """Names of the arrays in a group: values, their columns, and the first value of each row."""
 
@@ -176,11 +171,7 @@ def is_sparse_group(node: object) -> bool:
 
 @hiding_credentials()
 def open_sparse_group(
-    path: str | os.PathLike[str],
-    columns: Sequence[int] | None = None,
-    *,
-    missing_chunks: Any = "error",
-    block_bytes: int | str | None = None,
+    path: str | os.PathLike[str], *, missing_chunks: Any = "error", block_bytes: int | str | None = None
 ) -> da.Array:
     """Open the sparse rows of a Zarr group lazily, such as ``X`` of AnnData; parameters are those of `open_features`.
 
@@ -199,8 +190,7 @@ def open_sparse_group(
     starts = _checked_starts(indptr, n_rows, (values, places), path)
     blocks = list(row_blocks(starts, values.dtype.itemsize + places.dtype.itemsize, block_bytes))
     read = partial(read_block, values, places, indptr, n_columns, str(path))
-    kept = None if columns is None else tuple(columns)
-    return lazy_sparse_rows(read, blocks, kept, n_columns, values.dtype, tuple(s.array for s in stored))
+    return _lazy(read, blocks, n_columns, values.dtype, tuple(s.array for s in stored))
 
 
 def read_block(
@@ -209,17 +199,17 @@ def read_block(
     indptr: StoredArray,
     n_columns: int,
     source: str,
-    part: tuple[int, int, tuple[int, ...] | None],
+    part: tuple[int, int],
 ) -> SparseRows:
-    """Return the rows of a range (first, end), and all columns or some."""
-    first, end, columns = part
+    """Return the rows of a range (first, end)."""
+    first, end = part
     starts = indptr[first : end + 1].astype(np.int64)
     held = slice(int(starts[0]), int(starts[-1]))
     stored = values[held], places[held], starts - starts[0]
     with naming(f"{source} is damaged"):
         csr = csr_array(stored, shape=(end - first, n_columns))
         csr.check_format(full_check=True)
-    return columns_of(sparse_rows(csr), columns)
+    return sparse_rows(csr)
 
 
 def _shape(group: zarr.Group, path: Any) -> tuple[int, int]:
