@@ -18,6 +18,7 @@ from test_images import beach, image_of
 from test_nodata import HOLES, THERE, bright, geotiff
 
 from mdh_dask import PCATree, RandomProjectionTree
+from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits
 from mdh_dask.images import open_image, pixel_rows, write_labels
 from mdh_dask.images.maps import place_of
@@ -192,3 +193,9 @@ def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(
         assert (labels[name].dims, labels[name].attrs["title"]) == (("y", "x"), one.attrs["title"])
     together = np.concatenate([one.sel(band=["g", "b"]).values.reshape(2, -1).T for one in given.values()])
     assert model.n_clusters_ == PCATree().fit(together[(together != -1).all(axis=1)]).n_clusters_
+
+
+def test_data_arrays_with_labels_at_one_place_are_refused_before_any_work(array, tmp_path):
+    with pytest.raises(SettingError, match="which overlap"):
+        segment({"a": array, "./a": array}, PCATree(), labels=f"{tmp_path}/{{scene}}.zarr", overwrite=True)
+    assert not any(tmp_path.iterdir())
