@@ -41,6 +41,11 @@ class AxesView:
         """Return the dtype of pixels: booleans are 0 and 1."""
         return np.dtype(np.uint8) if self.array.dtype == np.bool_ else np.dtype(self.array.dtype.newbyteorder("="))
 
+    def in_plane(self, sizes: tuple[int, ...]) -> tuple[int, int]:
+        """Return those of lines and columns of the sizes of all axes, as of chunks."""
+        own = dict(zip(self.axes, sizes))
+        return own["y"], own["x"]
+
     def open(self) -> "AxesView":
         """Return this view, which is ready to be read."""
         return self
@@ -100,6 +105,14 @@ def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, in
             f"{array.shape}: name them with axes='yxc', where c are the bands"
         )
     return AxesView(array, known, _places(dict(zip(known, array.shape)), index))
+
+
+def view_at(path: str, *about: Any) -> AxesView:
+    """Return `view_of`, whose errors name the path of the array."""
+    try:
+        return view_of(*about)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def named(names: Sequence[str | None] | None) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from ..io.paths import local_path, naming, open_parts, refuse_streams
 from ..io.repositories import revision_of, snapshot_of
 from ..io.rows import StoredArray, as_array, check_chunks, check_complete
 from ..io.tables import MOST_BLOCKS
-from .axes import AxesView, ScaledView, view_of
-from .bands import names_in, names_in_gdal, scales_in, scales_in_gdal
+from .axes import AxesView, ScaledView, view_at
+from .bands import names_in, scales_in
 from .georeference import flipped, image_in, in_attributes, in_group, names_of_bands, northward
 from .image import MOST_BYTES, PANEL, Image
 from .ome import multiscale_of
@@ -95,9 +95,6 @@ def _refuse_deep_colours(path: str, header: bytes) -> None:
 
 
 TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-
-LEAST_STRIP = 2**18
-"""Pixels of the TIFF strips that form one chunk."""
 
 
 @hiding_credentials()
@@ -179,7 +176,7 @@ def open_image(
     kind = kind_of(where) if node is None else "Zarr"
     about: dict[str, Any] = {}
     if kind == "TIFF":
-        image, about = _tiff_image(where, axes, dict(index or {}))
+        image, about = open_tiff(where, axes, dict(index or {}))
     elif kind == "picture":
         if axes is not None or index:
             raise ValueError(f"{where} is a picture, whose axes are known: leave axes and index out")
@@ -245,22 +242,6 @@ def _magic(path: str) -> bytes:
         return b""
 
 
-def _tiff_image(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image, dict[str, Any]]:
-    """Return the image, and what the file says of pixels without data."""
-    found = open_tiff(path, index.pop("series", None), index.pop("level", 0))
-    view = _view(path, found.array, found.axes, axes, index)
-    view = AxesView(view.array, view.axes, view.index, found.n_alpha)
-    check_chunks(path, found.array.chunks, found.array.dtype)
-    lines, columns = _chunks_of(view, found.array.chunks)
-    if columns >= view.shape[1]:  # strips, often of one line
-        lines *= -(-LEAST_STRIP // (lines * columns))
-    own_mask = None if found.mask is None else AxesView(found.mask, ("y", "x"))
-    scales = scales_in_gdal(found.described, view.shape[2])
-    about = {"declared": found.nodata, "alpha": found.n_alpha > 0, "own_mask": own_mask, "scales": scales}
-    image = Image(view, path, "TIFF", (lines, columns), found.georeference, geo_tags=found.geo_tags)
-    return replace(image, view=found.view, bands=names_in_gdal(found.described, image.shape[2])), about
-
-
 def _zarr_image(
     path: str,
     node: zarr.Array | zarr.Group | None,
@@ -278,9 +259,9 @@ def _zarr_image(
     array = as_array(array_in(node, inner) if inner else node, f"{path}/{inner}".rstrip("/"))
     check_complete(array, path, missing)
     names: Any = multiscale.names if multiscale else dimensions_of(array)
-    view = _view(path, StoredArray(array, path), names, axes, index)
+    view = view_at(path, StoredArray(array, path), names, axes, index)
     check_chunks(path, array.chunks, view.dtype)
-    chunks = _decoded(view, _chunks_of(view, array.chunks), _chunks_of(view, array.shards or array.chunks))
+    chunks = _decoded(view, view.in_plane(array.chunks), view.in_plane(array.shards or array.chunks))
     plane = multiscale.in_plane() if multiscale and axes is None else None
     attributes, kind = array.attrs.asdict(), "OME-Zarr" if multiscale else "Zarr"
     group = None if multiscale or not names else group_of(array, path)
@@ -305,22 +286,10 @@ def _scaled(image: Image, group: zarr.Group | None) -> Image:
             f"expected int8 pixels and an array 'scales' beside them for dequantise='tessera'; got {got} at "
             f"{image.path}: give the array of embeddings in its group"
         )
-    own = _view(image.path, StoredArray(scales, image.path), dimensions_of(scales), None, view.index)
+    own = view_at(image.path, StoredArray(scales, image.path), dimensions_of(scales), None, view.index)
     if own.shape != (*view.shape[:2], 1):
         raise ValueError(f"expected a scale for each of {view.shape[:2]} pixels of {image.path}; got {own.shape}")
     return replace(image, source=ScaledView(view.array, view.axes, view.index, scales=own))
-
-
-def _view(path: str, *about: Any) -> AxesView:
-    try:
-        return view_of(*about)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def _chunks_of(view: AxesView, chunks: tuple[int, ...]) -> tuple[int, int]:
-    sizes = dict(zip(view.axes, chunks))
-    return sizes["y"], sizes["x"]
 
 
 def _decoded(view: AxesView, chunks: tuple[int, int], stored: tuple[int, int]) -> tuple[int, int]:

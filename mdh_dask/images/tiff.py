@@ -1,6 +1,6 @@
 """TIFF files, which are read strip by strip or tile by tile, or in another coordinate system by rasterio."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,9 +13,11 @@ from .._locations import hiding_credentials
 from .._process import needed
 from .._typing import AnyArray
 from ..io.paths import filesystem, local_path, naming, open_parts
-from ..io.rows import StoredArray
+from ..io.rows import StoredArray, check_chunks
+from .axes import AxesView, view_at
+from .bands import names_in_gdal, scales_in_gdal
 from .georeference import GEO_TAGS, attributes_of, of_tags
-from .image import AS_STORED, Block, Image, View
+from .image import AS_STORED, Block, Image
 from .validity import Validity
 
 PAGES = {"q": "c", "i": "c"}
@@ -29,6 +31,9 @@ GDAL_METADATA = 42112
 
 ALPHA = (1, 2)
 """Types of extra samples that hold opacity."""
+
+LEAST_STRIP = 2**18
+"""Pixels of the TIFF strips that form one chunk."""
 
 
 @dataclass(frozen=True)
@@ -62,41 +67,40 @@ class TiffArray:
                 ) from error
 
 
-@dataclass(frozen=True)
-class TiffImage:
-    """An image in a TIFF file with its metadata; unnamed pages are bands, of which the last `n_alpha` hold opacity."""
+def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image, dict[str, Any]]:
+    """Open an image in a TIFF file, or an overview of it, and return what the file says of pixels without data, too.
 
-    array: TiffArray
-    axes: tuple[str, ...]
-    n_alpha: int
-    georeference: Mapping[str, Any]
-    nodata: tuple[str, ...] = ()
-    """The declared value of pixels without data."""
-    mask: TiffArray | None = None
-    """A mask of the image in the same file, zero where there are no data."""
-    geo_tags: tuple[tuple[Any, ...], ...] = ()
-    """The tags that place a GeoTIFF, as tifffile writes them."""
-    described: str = ""
-    """Metadata that GDAL writes, with descriptions, scales and offsets of the bands."""
-    view: View = AS_STORED
-    """Where the image at full resolution has the pixels of this one."""
-
-
-def open_tiff(path: str, series: int | None = None, level: int = 0) -> TiffImage:
-    """Open an image in a TIFF file, or an overview of it, without reading its pixels."""
+    `axes` and `index` are those of the user; ``"series"`` and ``"level"`` are removed from the index. Unnamed pages are
+    bands; no pixel is read.
+    """
+    asked, level = index.pop("series", None), index.pop("level", 0)
     with opened(path) as tiff:
-        number = _chosen(path, tiff, series)
-        levels = tiff.series[number].levels
+        number = _chosen(path, tiff, asked)
+        series, levels = tiff.series[number], tiff.series[number].levels
         if not 0 <= level < len(levels):
             there = ", ".join(" x ".join(map(str, one.shape)) for one in levels)
             raise ValueError(f"expected a level from 0 to {len(levels) - 1} in {path}, of {there}; got {level}")
         with naming(f"{path} is a TIFF file that cannot be read"):
-            found = _image_of(path, tiff, number, level)
+            page, array = series.keyframe, _array_of(path, series, number, level)
+            names = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
+            mask, place = _mask_of(path, tiff, series, level), _place_of(series, names, array.shape)
+            n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in names else 0
+            nodata, described = (_text(page.tags.get(tag)) for tag in (GDAL_NODATA, GDAL_METADATA))
             _check_stored(levels[level])
-        if {"s", "c"} <= set(found.axes):  # for example three colours in every page
-            axes = tiff.series[number].axes
-            raise ValueError(f"{path} has colours in several channels (axes {axes}): save one of them")
-        return found
+        if {"s", "c"} <= set(names):  # for example three colours in every page
+            raise ValueError(f"{path} has colours in several channels (axes {series.axes}): save one of them")
+    view = replace(view_at(path, array, names, axes, index), n_left_out=n_alpha)
+    check_chunks(path, array.chunks, array.dtype)
+    lines, columns = view.in_plane(array.chunks)
+    if columns >= view.shape[1]:  # strips, often of one line
+        lines *= -(-LEAST_STRIP // (lines * columns))
+    about = {
+        "declared": () if nodata is None else (nodata.strip(" \0"),), "alpha": n_alpha > 0,
+        "own_mask": None if mask is None else AxesView(mask, ("y", "x")),
+        "scales": scales_in_gdal(described or "", view.shape[2]),
+    }  # fmt: skip
+    bands = names_in_gdal(described or "", view.shape[2])
+    return Image(view, path, "TIFF", (lines, columns), bands=bands, **place), about
 
 
 def _check_stored(series: Any) -> None:
@@ -111,24 +115,23 @@ def _check_stored(series: Any) -> None:
         raise ContentsError("none of its strips or tiles is stored")
 
 
-def _image_of(path: str, tiff: Any, number: int, level: int) -> TiffImage:
-    series = tiff.series[number]
-    page, array = series.keyframe, zarr_of(series, level)
-    axes = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
-    found = TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, level)
-    scale = tuple(series.shape[axes.index(axis)] / found.shape[axes.index(axis)] for axis in "yx" if axis in axes)
-    n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in axes else 0
+def _text(tag: Any) -> str | None:
+    return None if tag is None else str(tag.value)
+
+
+def _array_of(path: str, series: Any, number: int, level: int) -> TiffArray:
+    array = zarr_of(series, level)
+    return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, level)
+
+
+def _place_of(series: Any, axes: tuple[str, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the fields of an image of this shape, which may be an overview, that say where it lies."""
+    page = series.keyframe
+    scale = tuple(series.shape[axes.index(axis)] / shape[axes.index(axis)] for axis in "yx" if axis in axes)
     down, across = scale if len(scale) == 2 else (1.0, 1.0)
     view = (across, 0.0, 0.0, 0.0, down, 0.0)
-    place = of_tags(page.geotiff_tags, view) if page.is_geotiff else {}
-    tag = page.tags.get(GDAL_NODATA)
-    described = "" if (text := page.tags.get(GDAL_METADATA)) is None else str(text.value)
-    nodata = () if tag is None else (str(tag.value).strip(" \0"),)
-    geo_tags = tuple(
-        (tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS
-    )
-    mask = _mask_of(path, tiff, series, level)
-    return TiffImage(found, axes, n_alpha, place, nodata, mask, geo_tags, described, view)
+    tags = tuple((tag.code, int(tag.dtype), tag.count, tag.value, True) for tag in page.tags if tag.code in GEO_TAGS)
+    return {"georeference": of_tags(page.geotiff_tags, view) if page.is_geotiff else {}, "geo_tags": tags, "view": view}
 
 
 def _mask_of(path: str, tiff: Any, image: Any, level: int) -> TiffArray | None:
@@ -141,25 +144,19 @@ def _mask_of(path: str, tiff: Any, image: Any, level: int) -> TiffArray | None:
             sizes = [one.keyframe.shape[:2] for one in series.levels]
             if size not in sizes:
                 raise ValueError(f"its mask has no overview of {size[0]} x {size[1]} pixels")
-            own = sizes.index(size)
-            array = zarr_of(series, own)
-            return TiffArray(path, number, tuple(array.shape), tuple(array.chunks), array.dtype, own)
+            return _array_of(path, series, number, sizes.index(size))
     return None
 
 
-def opened(path: str) -> Any:
-    """Return an open TIFF file, as a context."""
+@contextmanager
+def opened(path: str) -> Iterator[Any]:
+    """Provide an open TIFF file."""
     tifffile = needed("tifffile", "images")
-
-    @contextmanager
-    def opening() -> Iterator[Any]:
-        with open_parts(path) as file:
-            with naming(f"{path} is a TIFF file that cannot be read"):
-                tiff = tifffile.TiffFile(file)
-            with tiff:
-                yield tiff
-
-    return opening()
+    with open_parts(path) as file:
+        with naming(f"{path} is a TIFF file that cannot be read"):
+            tiff = tifffile.TiffFile(file)
+        with tiff:
+            yield tiff
 
 
 def zarr_of(series: Any, level: int = 0) -> zarr.Array:
