@@ -24,7 +24,7 @@ from .paths import filesystem, local_path, refuse_streams
 from .repositories import revision_of
 from .rows import open_array, open_rows
 from .sparse import columns_of, is_sparse_group, open_sparse_file, open_sparse_group
-from .tables import LazyColumn, LazyTable
+from .tables import LazyColumn, LazyTable, not_numeric
 
 Kind = Literal["Zarr", "npy", "Parquet", "CSV", "npz", "sparse Zarr"]
 
@@ -171,14 +171,9 @@ def _numbers_of(table: LazyTable, path: str | os.PathLike[str]) -> Table:
     kinds = {name: kind_of_values(table[name].type) for name in names}
     if bad := [name for name in names if kinds[name] not in "biuf"]:
         found = csv_texts(path, bad)
-        got = ", ".join(f"{name} ({found[name]})" for name in bad)
-        numeric = ",".join(name for name in names if kinds[name] in "biuf")
-        remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
-        if len(names) == 1:
-            remedy = "columns are separated by commas, semicolons, tabs or bars (|)"
-        raise ValueError(
-            f"expected numeric columns; got {got} in {path}: {remedy}; feature_map='gower' takes others, too"
-        )
+        numeric = [name for name in names if kinds[name] in "biuf"]
+        without = "columns are separated by commas, semicolons, tabs or bars (|)" if len(names) == 1 else "it has none"
+        raise not_numeric([f"{name} ({found[name]})" for name in bad], numeric, path, without)
     coder = Coder(ColumnTypes.continuous(len(names), names), names, np.dtype(np.float64))
     return Table(table.rows(coder, names, table.n_rows, coder.dtype), names)
 

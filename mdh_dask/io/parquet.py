@@ -19,7 +19,7 @@ from ..columns.lists import Element, sources_of, value_type
 from .parquet_files import SUFFIXES, Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
 from .rows import open_rows
 from .staging import remove_array, staged_file
-from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows, with_elements
+from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows, not_numeric, with_elements
 
 
 @hiding_credentials()
@@ -125,11 +125,7 @@ def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> dict[st
 def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
     if bad := [_described(footer, name) for name in names if not _is_numeric(footer.types[name])]:
         others = [name for name in footer.names if name not in footer.of_index]
-        numeric = ",".join(name for name in others if _is_numeric(footer.types[name]))
-        remedy = f"name the columns to take with columns=..., as {numeric}" if numeric else "it has none"
-        raise ValueError(
-            f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
-        )
+        raise not_numeric(bad, [name for name in others if _is_numeric(footer.types[name])], path)
 
 
 def _described(footer: Footer, name: str) -> str:

@@ -54,6 +54,14 @@ def lazy_rows(
     return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype) if meta is None else meta)
 
 
+def not_numeric(bad: Sequence[str], numeric: Sequence[str], path: Any, without: str = "it has none") -> ValueError:
+    """Return the error for columns that are no numbers, which names those that are; `without` says what else to do."""
+    remedy = f"name the columns to take with columns=..., as {','.join(numeric)}" if numeric else without
+    return ValueError(
+        f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
+    )
+
+
 def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:
     # An input may hold other rows than its metadata claim, and Dask accepts any number of rows.
     found = read(block)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import dask.array as da
@@ -146,9 +146,7 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
 
 def beside_of(given: Mapping[str, Any]) -> StoredBeside:
     """Return where what belongs to rows is, from the values of ``[input]``."""
-    own = {key: given.get(key) for key in ("labels", "weight_column", "groups")}
-    named = {"ids": given.get("id_column"), "texts": given.get("text_column")}
-    return StoredBeside(**own, **named, missing_chunks=given.get("missing_chunks", "error"))
+    return StoredBeside(**{key.name: given[key.name] for key in fields(StoredBeside) if key.name in given})
 
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:

@@ -125,7 +125,7 @@ def predict(
         check_confidence(estimator, outputs)
         check_ids(id_column, labels)
         outputs.check(features, model)
-        stored = StoredBeside(missing_chunks=missing_chunks, ids=id_column)
+        stored = StoredBeside(missing_chunks=missing_chunks, id_column=id_column)
         return _rows(estimator, model, features, reading, outputs, progress, cluster, stored)
     if ids or id_column is not None:
         raise SettingError(

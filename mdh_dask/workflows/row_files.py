@@ -157,9 +157,9 @@ class StoredBeside:
     """Column that names the group of each row; rows of one group may depend on each other."""
     missing_chunks: MissingChunks = "error"
     """As for the rows."""
-    ids: str | int | None = None
+    id_column: str | int | None = None
     """Column that names each row in a table of labels."""
-    texts: str | int | None = None
+    text_column: str | int | None = None
     """Column with a text for each row, whose words name the clusters."""
 
     def check(self, estimator: Any) -> None:
@@ -172,8 +172,8 @@ class StoredBeside:
 
     def clustered(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:
         """Return the columns to cluster: those asked for, by default all but those of weights and groups."""
-        beside = (("weights", self.weight_column), ("groups", self.groups), ("ids", self.ids), ("texts", self.texts))
-        own = {what: str(n) for what, n in beside if n is not None}
+        named = {"weights": self.weight_column, "groups": self.groups, "ids": self.id_column, "texts": self.text_column}
+        own = {what: str(n) for what, n in named.items() if n is not None}
         if not own:
             return columns
         there = list(map(str, inputs.column_names(features, self.missing_chunks)))
@@ -196,8 +196,8 @@ class StoredBeside:
     def open(self, features: str, n_rows: int) -> RowsBeside:
         """Return what there is of so many rows."""
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
-        groups, ids, texts = (self._column(features, name) for name in (self.groups, self.ids, self.texts))
-        id_name = str(ROW if ids is None else self.ids)
+        groups, ids, texts = (self._column(features, name) for name in (self.groups, self.id_column, self.text_column))
+        id_name = str(ROW if ids is None else self.id_column)
         return RowsBeside(labels, self._weights(features, n_rows), groups, ids, id_name, texts)
 
     def _weights(self, features: str, n_rows: int) -> RowWeights | None:
