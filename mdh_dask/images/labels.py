@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +16,13 @@ from ..chunks import Progress, Statistic, Together, reduce_rows
 from ..io.blocks import blocks_done, find_begun, tidy, with_stored
 from ..io.paths import local_path
 from ..io.rows import StoredArray, open_array
-from ..io.staging import check_file, refuse_input, staged, will_replace
+from ..io.staging import check_file, refuse_input, remove_array, staged, will_replace
 from .axes import AxesView
 from .bands import SelectedBands
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, LabelRows, WriteLabels, create, finish, layout_of, path_inside
-from .maps import hidden_array, is_map, place_of, removed_at_the_end, write_map
+from .maps import hidden_array, is_map, place_of, write_map
 from .overview import SegmentSummary, overview_of
 from .rows import all_rows, marked_rows, no_data
 
@@ -143,8 +143,9 @@ def _write_map(
         raise ValueError(f"{path} is the image itself; choose another path")
     place, hidden = place_of(image), hidden_array(path)
     plain = replace(image, multiscale=None)
-    keep = resume is not None  # a job resumes, and removes the folder of both in the end
-    with nullcontext() if keep else removed_at_the_end(hidden):
+    with ExitStack() as kept:
+        if resume is None:  # a job resumes, and removes the folder of both in the end
+            kept.callback(remove_array, hidden)
         seen = write_labels(
             label, plain, hidden, n_labels=n_labels, lowest=lowest, overwrite=True, resume=resume,
             attributes=attributes, **options,

@@ -19,7 +19,7 @@ from .._typing import AnyArray, Integers
 from ..io.blocks import Grid
 from ..io.paths import naming
 from ..io.repositories import revision_of
-from ..io.staging import remove_array, staged_file
+from ..io.staging import staged_file
 from .georeference import CRS, after
 from .image import AS_STORED, Image, View
 
@@ -52,15 +52,6 @@ def hidden_array(path: str | os.PathLike[str]) -> str:
         return node.hidden("zarr")
     parent, slash, name = os.fspath(path).rpartition("/")
     return f"{parent}{slash}.{name}.zarr"
-
-
-@contextmanager
-def removed_at_the_end(path: str) -> Iterator[None]:
-    """Remove a Zarr array at a path or URL after the block, also if it fails."""
-    try:
-        yield
-    finally:
-        remove_array(path)
 
 
 def place_of(image: Image) -> Place | None:

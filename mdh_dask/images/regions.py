@@ -12,13 +12,13 @@ from .._typing import Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.paths import local_path
 from ..io.rows import open_array
-from ..io.staging import staged, will_replace
+from ..io.staging import remove_array, staged, will_replace
 from .components import Regions, find_regions, sieved, write_regions
 from .features import Features
 from .image import Image
 from .label_arrays import LABEL_IMAGE, Label, StoredLabels, WriteLabels, create, finish
 from .labels import write_labels
-from .maps import hidden_array, is_map, place_of, removed_at_the_end, write_map
+from .maps import hidden_array, is_map, place_of, write_map
 from .overview import SegmentSummary
 from .region_tables import LargestValues, write_table
 
@@ -54,7 +54,7 @@ def write_segments(
     hidden = [hidden_array(f"{first}-{name}") for name in ("classes", "numbers")]
     with ExitStack() as kept:
         for place in hidden if resume is None else hidden[1:]:
-            kept.enter_context(removed_at_the_end(place))
+            kept.callback(remove_array, place)
         largest = write_labels(
             label, replace(image, multiscale=None), hidden[0], n_labels=n_labels, lowest=lowest, features=features,
             overwrite=True, progress=bar("labelling"), resume=resume,
