@@ -22,35 +22,32 @@ OPENMETRICS = "MDH_DASK_OPENMETRICS"
 
 PREFIX = "mdh_dask_job_"
 
-ABOUT = {
-    "exit_code": "Exit code of the last run; 0 if it ended well.",
-    "last_run_timestamp_seconds": "When the last run ended.",
-    "last_success_timestamp_seconds": "When the last run that ended well did.",
-    "rows": "Rows, or pixels with data, that were clustered.",
-    "rows_without_data": "Pixels without data.",
-    "clusters": "Clusters that were found.",
-    "passes": "Passes over the data.",
-    "pass_seconds": "Time of all passes.",
-    "scenes": "Scenes that are done.",
-    "scenes_labelled": "Scenes that the last night labelled.",
-    "scenes_drifted": "Scenes of the last night that are not distributed as those of the model.",
-    "scenes_without_data": "Scenes of the last night without data.",
-    "scenes_damaged": "Scenes that the last night could not use.",
-    "clusters_born": "Clusters of the last night that are new where no cluster was.",
-    "clusters_split": "Clusters of the last night that split from others.",
-    "clusters_merged": "Clusters that merged with others in the last night.",
-    "clusters_died": "Clusters that had no more rows in the last night.",
-    "model_version": "Version of the model that labelled the last scenes.",
-    "attempts": "Runs that it took, with those that were interrupted.",
+METRICS = {
+    "exit_code": ("", "Exit code of the last run; 0 if it ended well."),
+    "last_run_timestamp_seconds": ("", "When the last run ended."),
+    "last_success_timestamp_seconds": ("", "When the last run that ended well did."),
+    "rows": ("n_rows", "Rows, or pixels with data, that were clustered."),
+    "rows_without_data": ("n_without_data", "Pixels without data."),
+    "clusters": ("n_clusters", "Clusters that were found."),
+    "passes": ("passes", "Passes over the data."),
+    "pass_seconds": ("seconds", "Time of all passes."),
+    "scenes": ("n_scenes", "Scenes that are done."),
+    "scenes_labelled": ("n_labelled", "Scenes that the last night labelled."),
+    "scenes_drifted": ("n_drifted", "Scenes of the last night that are not distributed as those of the model."),
+    "scenes_without_data": ("n_scenes_without_data", "Scenes of the last night without data."),
+    "scenes_damaged": ("n_damaged", "Scenes that the last night could not use."),
+    "clusters_born": ("n_born", "Clusters of the last night that are new where no cluster was."),
+    "clusters_split": ("n_split", "Clusters of the last night that split from others."),
+    "clusters_merged": ("n_merged", "Clusters that merged with others in the last night."),
+    "clusters_died": ("n_died", "Clusters that had no more rows in the last night."),
+    "model_version": ("model_version", "Version of the model that labelled the last scenes."),
+    "attempts": ("", "Runs that it took, with those that were interrupted."),
 }
-"""Names of the metrics without `PREFIX`, and what they are."""
+"""Names of the metrics without `PREFIX`: the key of the manifest that each is, if it is one, and what it is."""
 
-OF_MANIFEST = {"rows": "n_rows", "rows_without_data": "n_without_data", "clusters": "n_clusters", "passes": "passes",
-               "pass_seconds": "seconds", "scenes": "n_scenes", "scenes_labelled": "n_labelled",
-               "scenes_drifted": "n_drifted", "scenes_without_data": "n_scenes_without_data",
-               "scenes_damaged": "n_damaged", "clusters_born": "n_born", "clusters_split": "n_split",
-               "clusters_merged": "n_merged", "clusters_died": "n_died",
-               "model_version": "model_version"}  # fmt: skip
+ABOUT = {name: text for name, (_, text) in METRICS.items()}
+
+OF_MANIFEST = {name: key for name, (key, _) in METRICS.items() if key}
 
 
 @dataclass
