@@ -1,6 +1,6 @@
 """Segments as regions: small ones merged, an image of their numbers, and a table of them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -89,11 +89,10 @@ def _write_numbers(
     plain, array = replace(image, multiscale=None), numbers.array
     layout = {"shape": array.shape, "dtype": array.dtype, "chunks": array.chunks}
     lines = image.block_lines(array.dtype.itemsize)
-    sizes = image.order.sizes(lines)
-    ends = np.concatenate([[0], np.cumsum(sizes)])
     rows = da.map_blocks(
-        _stored_block, numbers, ends.tolist(), chunks=(sizes,), dtype=array.dtype, meta=np.empty(0, array.dtype)
-    )
+        _stored_block, numbers, lines, chunks=(image.order.sizes(lines),), dtype=array.dtype,
+        meta=np.empty(0, array.dtype),
+    )  # fmt: skip
 
     with staged(path, will_replace(path, overwrite, LABEL_IMAGE)) as stage:
         target = create(plain, layout, stage, {"n_regions": regions.n}, None)
@@ -103,6 +102,5 @@ def _write_numbers(
         finish(target, blocks, plain, lambda: colours, stage, 0, None)
 
 
-def _stored_block(numbers: StoredLabels, ends: Sequence[int], block_id: tuple[int]) -> Integers:
-    start, end = ends[block_id[0] : block_id[0] + 2]
-    return numbers(start, end - start)
+def _stored_block(numbers: StoredLabels, lines: int, block_id: tuple[int]) -> Integers:
+    return np.asarray(numbers.array[numbers.order.block(block_id[0], lines)]).ravel()
