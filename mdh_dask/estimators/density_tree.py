@@ -25,7 +25,7 @@ from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
 from ..tree.clusters import Level
 from .base import InGroups
 from .density_state import DensityState
-from .editing import check_fewer, renamed
+from .editing import check_fewer, renamed, without_clusters
 from .history import unite
 from .parameters import Interval, StrOptions, check_first_look, documented, rows_of_share
 from .planned import FeatureTransformer
@@ -204,13 +204,13 @@ class DensityTree(InGroups):
         """
         check_is_fitted(self)
         check_fewer(n_clusters, self.n_clusters_)
-        other, before = copy(self), self._model.clusters
+        other, before = without_clusters(copy(self)), self._model.clusters
         other._adopt(self._model.cut(n_clusters))
         united = np.empty(self.n_clusters_ + 1, dtype=np.int64)
         united[before], united[-1] = other._model.clusters, -1
         unite(other, self.history_, united[:-1], self._model.sizes)
         if (labels := getattr(self, "labels_", None)) is not None:
-            other.labels_, other._labelled, other._probabilities = renamed(labels, united), self._labelled, None
+            other.labels_, other._labelled = renamed(labels, united), self._labelled
         return other
 
     def _reason(self) -> str:

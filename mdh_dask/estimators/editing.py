@@ -19,15 +19,17 @@ from .missing import complete_rows, rows_to_count
 from .tables import labels_like, plain_labels, with_values
 
 if TYPE_CHECKING:
+    from .base import ClusterEstimator
     from .tree_estimator import TreeEstimator
 
 M = TypeVar("M", bound="TreeEstimator")
+E = TypeVar("E", bound="ClusterEstimator")
 
 
-OF_SPLITS = (
+OF_CLUSTERS = (
     "labels_", "known_labels_", "label_counts_", "_exemplars", "_probabilities", "_repeats", "_words", "merges_",
 )  # fmt: skip
-"""Attributes of a fitted model that another one with other splits does not have."""
+"""Attributes of a fitted model that one with other clusters does not have."""
 
 
 def cut(model: M, n_clusters: int) -> M:
@@ -99,9 +101,7 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     check_is_fitted(model)
     if tree.n_features != model.tree_.n_features:
         raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
-    other = copy(model)
-    for name in OF_SPLITS:
-        other.__dict__.pop(name, None)
+    other = without_clusters(copy(model))
     other.tree_ = tree
     follow(other, model.history_, model.state_.labels, other.state_.labels)
     if X is not None:
@@ -126,6 +126,13 @@ def united(model: M, tree: Tree) -> M:
     if model._exemplars is not None:
         other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
     return other
+
+
+def without_clusters(model: E) -> E:
+    """Return a model after dropping what belongs to clusters that it no longer has."""
+    for name in OF_CLUSTERS:
+        model.__dict__.pop(name, None)
+    return model
 
 
 def check_fewer(n_clusters: int, there: int) -> None:

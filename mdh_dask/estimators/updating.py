@@ -21,6 +21,7 @@ from ..growth.merging import merged, merging_sample
 from ..summaries.changes import weighted
 from ..tree.structure import Tree
 from .drift import level_plans
+from .editing import without_clusters
 from .history import follow, follow_update
 from .missing import complete_rows, rows_to_count
 from .parameters import check_first_look
@@ -113,9 +114,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     rows, of_features = drawn.in_random_order(len(drawn.rows)), model.feature_map_ is not None and not seeing
     old, new = (before.labels, model.tree_.labels) if of_features else (labels, model.state_.labels)
     follow_update(model, history, old, new, rows, keep=not of_features)
-    model.n_batches_ = n_batches
-    model.known_labels_ = model.label_counts_ = None  # of other clusters
-    model._exemplars, model._repeats, model._words, model.merges_ = None, None, (), None
+    without_clusters(model).n_batches_ = n_batches
     if model.level_counts_ is not None and levels:
         model.level_counts_ = tuple(map(np.add, weighted(model.level_counts_, model.decay), levels[0]))
     model._finish(read.array, X)
@@ -170,8 +169,7 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
         )
     for name in OF_ROWS:
         setattr(other, name, getattr(model, name))
-    new = copy(model)
-    new._exemplars, new._repeats, new._words, new.merges_ = None, None, (), None
+    new = without_clusters(copy(model))
     twig, new.n_passes_ = _grown_again(other, model.tree_, int(node), there, n_passes + read.n_passes)
     new.tree_ = model._numbered(model.tree_.graft(int(node), twig))
     follow(new, model.history_, model.state_.labels, new.state_.labels)

@@ -84,6 +84,18 @@ def test_cut_models_predict_save_and_name_clusters_like_their_labels(groups, tmp
         loaded.cut("2")
 
 
+def test_models_with_other_clusters_forget_words_and_counts_of_the_former_ones(groups, tmp_path):
+    X, truth = groups
+    dense = DensityTree().fit(X)
+    dense.name_clusters(X, np.take(["rain", "goals", "bread", "snow"], truth))
+    tree = RandomProjectionTree(n_projections=100, max_clusters=2).fit(X, np.where(np.arange(len(X)) % 400, -1, truth))
+    deepest = int(tree.tree_.leaves[tree.tree_.n_rows[tree.tree_.leaves].argmax()])
+    for i, model in enumerate((dense.cut(2), tree.regrow(deepest, X))):
+        model.save(tmp_path / str(i))
+        assert load_model(tmp_path / str(i)).why() == model.why()
+    assert tree.regrow(deepest, X).n_clusters_ > tree.n_clusters_
+
+
 @pytest.mark.slow
 def test_merged_leaves_of_kernel_trees_reach_a_number_and_can_be_cut(groups):
     model = HierarchicalKernelMDH(n_clusters=4).fit(groups[0])
