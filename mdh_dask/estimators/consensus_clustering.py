@@ -42,7 +42,7 @@ from .consensus_state import MOST_TREES, ConsensusState, MemberState
 from .density_tree import DensityTree
 from .explaining import best_failed, why_not
 from .models import form_of
-from .parameters import Interval, StrOptions, check_first_look, documented
+from .parameters import Interval, StrOptions, documented
 from .states import TreeState
 from .tree_estimator import TreeEstimator
 
@@ -212,9 +212,8 @@ class ConsensusClustering(InGroups):
         return n_passes
 
     def _check_look(self, look: FirstLook) -> None:
-        """Raise an error if the first pass shows that the rows cannot be clustered; typed values may be missing."""
-        if not self.uses_types:
-            check_first_look(look, getattr(self, "feature_names_in_", None))
+        if not self.uses_types:  # typed values may be missing
+            super()._check_look(look)
 
     def _settle_members(
         self, members: Members, rows: RowArray, seed: int, announce: Announce, n_passes: int = 0

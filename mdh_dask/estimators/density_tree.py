@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -27,7 +26,7 @@ from .base import InGroups
 from .density_state import DensityState
 from .editing import check_fewer, renamed, without_clusters
 from .history import unite
-from .parameters import Interval, StrOptions, check_first_look, documented, rows_of_share
+from .parameters import Interval, StrOptions, documented, rows_of_share
 from .planned import FeatureTransformer
 from .row_values import Absent
 
@@ -170,7 +169,7 @@ class DensityTree(InGroups):
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
             parts_at=None if self._parts is None else 1,
         )
-        return cluster(settings, shape, partial(check_first_look, names=self._names))
+        return cluster(settings, shape, self._check_look)
 
     @property
     def levels_(self) -> tuple[Level, ...]:

@@ -252,7 +252,7 @@ class DivisiveTree(TreeEstimator):
             bandwidth=self._bandwidth_rule(),
             n_candidates=self.n_candidates,
             sample_size=self.sample_size,
-            scale=self.scale,
+            scale=self.scale and feature_map is None,  # features are not scaled
             max_levels=self.max_levels,
             seed=seed,
             direction_seed=seed if self.fixed_directions else None,

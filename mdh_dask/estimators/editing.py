@@ -107,9 +107,8 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     if X is not None:
         read = other._read(X)
         complete, _ = complete_rows(other, read.array)
-        there = complete if other.feature_map_ is None else other._features_of(complete, other.feature_map_)
         plans = [recounted(tree), *level_plans(other.columns, array=1)]
-        arrays = (merge_chunks(there), rows_to_count(other, read.given, complete))[: len(plans)]
+        arrays = (merge_chunks(other._clustered(complete)), rows_to_count(other, read.given, complete))[: len(plans)]
         (other.tree_, *levels), other.n_passes_ = run_together(plans, *arrays, announce=other._bar)
         other.level_counts_ = levels[0] if levels else None
         other.labels_, other._labelled = labels_like(X, other._labels_of_valid_rows(read.array)), X

@@ -30,7 +30,6 @@ from .base import ClusterEstimator
 from .drift import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .mapped import with_feature_map
 from .models import count, optional, refuse_others
-from .parameters import check_first_look
 from .states import ROWS_AT_ONCE, TreeState
 from .targets import Target, partial_target, restored_counts
 
@@ -173,11 +172,9 @@ class GrownTree(ClusterEstimator):
     def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
         """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
-        if self.feature_map_ is not None:
-            settings = replace(settings, scale=False)  # features are not scaled
         if self._parts is not None:
             settings = replace(settings, parts_at=1 + (self._target is not None))
-        plans: list[Plan[Any]] = [self._grown(settings, shape, partial(check_first_look, names=self._names))]
+        plans: list[Plan[Any]] = [self._grown(settings, shape, self._check_look)]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed, settings.parts_at))
         grown, *drawn = yield from together(plans)

@@ -1,6 +1,5 @@
 """Ensembles of minimum density hyperplanes."""
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
@@ -15,7 +14,7 @@ from ..ensembles.mixture import Criterion, HyperplaneMixture
 from ..splits.stopping import STOP_RULES
 from ..summaries.evidence import table_of_cells
 from .base import InGroups
-from .parameters import Interval, StrOptions, check_first_look, documented
+from .parameters import Interval, StrOptions, documented
 from .row_values import Absent
 
 MOST_HYPERPLANES = 1024
@@ -139,7 +138,7 @@ class HyperplaneEnsemble(InGroups):
             seed=seed,
             parts_at=None if self._parts is None else 1,
         )
-        found = yield from hyperplane_ensemble(settings, shape, partial(check_first_look, names=self._names))
+        found = yield from hyperplane_ensemble(settings, shape, self._check_look)
         self.scores_, self._drawn = found.scores, found.exemplars
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.mixture

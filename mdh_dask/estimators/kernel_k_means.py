@@ -16,7 +16,7 @@ from ..chunks import Cache, Plan
 from ..kernels import AFFINITIES, Kernel
 from ..kernels.landmarks import SAMPLE
 from .base import ClusterEstimator
-from .parameters import Interval, StrOptions, categorical_columns, check_first_look, documented
+from .parameters import Interval, StrOptions, categorical_columns, documented
 from .planned import FeatureTransformer
 from .spectral_features import SpectralFeatures
 from .states import CentroidState
@@ -142,9 +142,7 @@ class KernelKMeans(ClusterEstimator):
         settings = self._set(
             CentroidSettings, n_clusters=self._wanted(), standardise=self.feature_map_ is None, seed=seed
         )
-        found: Centroids = yield from k_means(
-            settings, shape, partial(check_first_look, names=self._names), self._number
-        )
+        found: Centroids = yield from k_means(settings, shape, self._check_look, self._number)
         if settings.n_clusters is None and len(found.means) == self.max_clusters:
             warnings.warn(
                 f"found as many clusters as max_clusters={self.max_clusters} allows, which may mean that the gap "

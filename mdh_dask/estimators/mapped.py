@@ -13,7 +13,7 @@ from .._state import FeatureMap
 from .._typing import RowArray
 from ..chunks import Announce, Cache, Plan, fit_chunks, is_dask, kept, merge_chunks, run_together
 from ..columns.coding import TypedRows
-from ..growth.passes import Sample, draw
+from ..growth.passes import FirstLook, Sample, draw
 from ..kernels import KERNELS
 from ..kernels.truncated_svd import TruncatedSVDMap
 from ..summaries.history import MOST_VALUES, REMEMBERED
@@ -24,7 +24,7 @@ from .gower_features import GowerFeatures as GowerFeatures
 from .kernel_pca_features import KernelPCAFeatures as KernelPCAFeatures
 from .mixed_pca import MixedPCA as MixedPCA
 from .models import form_of, of_form
-from .parameters import StrOptions
+from .parameters import StrOptions, check_first_look
 from .planned import FeatureTransformer
 from .row_values import RowValues
 from .rows import MAP
@@ -177,6 +177,10 @@ class Mapped(RowValues):
         """Return rows with the types of their columns, for the feature map."""
         return rows if self.columns is None else TypedRows(rows, self.columns)
 
+    def _clustered(self, rows: RowArray) -> RowArray:
+        """Return what the model clusters of valid rows: their features, or the rows themselves without a map."""
+        return rows if self.feature_map_ is None else self._features_of(rows, self.feature_map_)
+
     def _features_of(self, rows: RowArray, feature_map: FeatureTransformer) -> RowArray:
         """Return the features of valid rows of a table or of numbers, lazy in chunks for both."""
         row_bytes = max(rows.dtype.itemsize * rows.shape[1], 4 * feature_map.n_components_)
@@ -216,6 +220,10 @@ class Mapped(RowValues):
     def _names(self) -> Sequence[str] | None:
         """Names of the columns that are clustered; features have none."""
         return getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
+
+    def _check_look(self, look: FirstLook) -> None:
+        """Raise an error if the first pass shows that the rows, or their features, cannot be clustered."""
+        check_first_look(look, self._names)
 
     def _restore_feature_map(self, feature_map: FeatureMap | None, **n_columns: int) -> None:
         """Set the feature map of a saved model.

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,7 +20,7 @@ from ..splits.rules import SplitRule
 from ..tree.structure import Tree
 from .hyperplane import MinimumDensityHyperplane
 from .models import part
-from .parameters import Interval, StrOptions, check_first_look, documented
+from .parameters import Interval, StrOptions, documented
 from .tables import plain_labels, with_values
 from .targets import encoded
 
@@ -179,12 +178,10 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
         self._target = encoded(y, n_rows)
 
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
-        mapped = self.feature_map_ is not None
-        settings = self._settings(rows.shape[0], seed)
         plan = split_by_labels(
-            replace(settings, scale=False) if mapped else settings,
+            self._settings(rows.shape[0], seed),
             (rows.shape[0], rows.shape[1]),
-            partial(check_first_look, names=self._names),
+            self._check_look,
             self.max_labelled,
             self._two_classes,
             self._pursue,

@@ -1,6 +1,5 @@
 """Support vector clustering."""
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from ..support_vectors.model import N_BINS, Contours
 from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
 from ..support_vectors.sweep import MOST_WIDTHS
 from .base import InGroups
-from .parameters import Interval, StrOptions, check_first_look, documented, rows_of_share
+from .parameters import Interval, StrOptions, documented, rows_of_share
 
 MOST_LANDMARKS = 10_000
 """Most landmarks, as the dual takes time and memory with the square of their number."""
@@ -154,7 +153,7 @@ class SupportVectorClustering(InGroups):
             seed=seed,
             parts_at=None if self._parts is None else 1,
         )
-        found = yield from cluster(settings, shape, partial(check_first_look, names=self._names))
+        found = yield from cluster(settings, shape, self._check_look)
         self._drawn = found.exemplars
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.contours

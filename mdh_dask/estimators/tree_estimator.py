@@ -1,8 +1,6 @@
 """The public methods of fitted trees."""
 
 from copy import copy
-from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -18,7 +16,7 @@ from .editing import cut, extract, with_tree
 from .explaining import why_clusters
 from .grown_tree import GrownTree
 from .missing import complete_rows
-from .parameters import check_first_look, rows_of_share
+from .parameters import rows_of_share
 from .targets import encoded
 from .updating import partial_fit, regrow
 
@@ -129,11 +127,8 @@ class TreeEstimator(GrownTree):
             raise ValueError(f"expected a positive integer for n, the number of directions; got {n!r}")
         model = copy(self)  # projections may keep what they pursued
         rows, _ = complete_rows(model, model._read(X).array)
-        settings = model._settings(rows.shape[0], model._seed())
-        if model.feature_map_ is not None:
-            rows, settings = model.feature_map_.transform(model._typed(rows)), replace(settings, scale=False)
-        shape = (rows.shape[0], rows.shape[1])
-        plan = leading_directions(settings, shape, partial(check_first_look, names=model._names), n)
+        rows, settings = model._clustered(rows), model._settings(rows.shape[0], model._seed())
+        plan = leading_directions(settings, (rows.shape[0], rows.shape[1]), model._check_look, n)
         return run(plan, merge_chunks(rows), announce=model._bar)[0]
 
     def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:

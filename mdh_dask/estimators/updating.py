@@ -3,7 +3,6 @@
 import logging
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +23,6 @@ from .drift import level_plans
 from .editing import without_clusters
 from .history import follow, follow_update
 from .missing import complete_rows, rows_to_count
-from .parameters import check_first_look
 
 if TYPE_CHECKING:
     from .tree_estimator import TreeEstimator
@@ -90,16 +88,11 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     seed = int(generator(first, n_batches).integers(2**31))
     n_old = round(model.decay * int(model.tree_.n_rows[0]))
     complete, n_passes = complete_rows(model, read.array)
-    there = complete
-    settings = model._settings(n_old + there.shape[0], seed)
+    there, settings = model._clustered(complete), model._settings(n_old + complete.shape[0], seed)
     if settings.direction_seed is not None:
         settings = replace(settings, direction_seed=first)
-    if model.feature_map_ is not None:
-        settings = replace(settings, scale=False)
-        there = model._features_of(there, model.feature_map_)
-    check = partial(check_first_look, names=model._names)
     shape = (there.shape[0], there.shape[1])
-    plan = growth.update(model.tree_, settings, shape, model.decay, check, merged=model._merges())
+    plan = growth.update(model.tree_, settings, shape, model.decay, model._check_look, merged=model._merges())
     plans = [plan, *level_plans(model.columns, array=1)]
     arrays = [merge_chunks(there), rows_to_count(model, read.given, complete)][: len(plans)]
     seeing = [] if model.feature_map_ is None else model._seeing(complete, seed, array=len(arrays))
@@ -198,11 +191,8 @@ def check_node(model: Any, node: Any) -> None:
 def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:
     """Return the tree of a node with the parameters of a model, and the passes, with the earlier ones."""
     seed = model._seed()
-    settings, there = model._settings(rows.shape[0], seed), rows
-    if model.feature_map_ is not None:
-        settings, there = replace(settings, scale=False), model._features_of(rows, model.feature_map_)
-    shape = (there.shape[0], there.shape[1])
-    plan = growth.regrow(tree, node, settings, shape, partial(check_first_look, names=model._names))
+    there, settings = model._clustered(rows), model._settings(rows.shape[0], seed)
+    plan = growth.regrow(tree, node, settings, (there.shape[0], there.shape[1]), model._check_look)
     grown, n_passes = run(plan, merge_chunks(there), announce=model._bar, n_passes=n_passes)
     if not model._merges():
         most, _ = model._bounds()
