@@ -88,8 +88,7 @@ class Gower(Kernel):
 
         categorical (n_features,) bool.
         low, high (n_features,): smallest and largest values over all rows.
-        incomplete (n_features,) bool: whether values are missing, which then are a second value of a constant column if
-            missing is a level.
+        incomplete (n_features,) bool: columns with missing values, which are a second level of constant ones.
         """
         d = len(categorical)
         weights = np.ones(d) if self.weights is None else np.asarray(self.weights)

@@ -78,14 +78,20 @@ def _rows_are_alike(dtype: str, depth: int, width: int) -> bool:
 class NystromMap(FeatureMap):
     """Maps rows to features whose inner products approximate the centred kernel.
 
-    kernel: fitted to the landmarks.
-    landmarks (n_landmarks, n_features): standardised, as ``(x - centre) * scale``.
-    centre, scale (n_features,) float64.
-    projection (n_landmarks, n_components) float32 or float64: features are ``kernel(x, landmarks) @ projection +
-        intercept``, computed in this dtype.
-    intercept (n_components,): puts the origin at the mean of the landmarks in feature space.
-    spectrum (at least n_components,) float64: positive variances of the landmarks in feature space, in descending
-        order.
+    Parameters
+    ----------
+    kernel : Kernel
+        Fitted to the landmarks.
+    landmarks : ndarray of shape (n_landmarks, n_features)
+        Standardised, as ``(x - centre) * scale``.
+    centre, scale : ndarray of shape (n_features,), float64
+        Of the raw columns.
+    projection : ndarray of shape (n_landmarks, n_components), float32 or float64
+        Features are ``kernel(x, landmarks) @ projection + intercept``, computed in this dtype.
+    intercept : ndarray of shape (n_components,)
+        Puts the origin at the mean of the landmarks in feature space.
+    spectrum : ndarray of shape (at least n_components,), float64
+        Positive variances of the landmarks in feature space, in descending order.
     """
 
     kernel: Kernel
