@@ -222,7 +222,7 @@ class DensityTree(InGroups):
         best = int(united[state.evidence[united].argmax()])
         evidence = float(state.evidence[best])
         if evidence >= state.threshold:
-            return "clusters of fewer rows than min_cluster_size, or without a landmark, were united with others"
+            return "others were united: by cut(), or with fewer rows than min_cluster_size, or without a landmark"
         said = (
             f"of the merges that were made, the one with the most evidence for two clusters has "
             f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}"

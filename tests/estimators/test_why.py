@@ -53,6 +53,14 @@ def near(cloud):
     return cloud[:, :2] + np.repeat([[2.3, 0.0], [0.0, 0.0]], 300, axis=0)
 
 
+@pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50, random_state=0), DensityTree()])
+def test_clusters_that_the_user_united_are_not_said_to_have_failed_a_test(cloud, estimator):
+    x = cloud[:, :2] + np.repeat([[0], [7], [20]], 200, axis=0)
+    for model in (clone(estimator).fit(x).cut(2), clone(estimator).set_params(max_clusters=2).fit(x)):
+        assert re.search(r"cut\(\)|max_clusters=2 allowed", model.why())
+        assert "and a split needs" not in model.why()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_one_cluster_says_what_failed_and_by_how_much_also_after_loading(cloud, near, tmp_path, name):
