@@ -278,6 +278,6 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
         return f"{valley}, and no valley that half of the rows chose could be tested on the others"
     said = f"{valley}; on rows that did not choose it, its tests have a p-value of {p_value:.2g} together"
     if p_value <= 1 - model.quantile:
-        by_merging = "merging united its sides, as around them the density shows no valley, or " * merges
-        return f"{said}, but {by_merging}a limit of the parameters or cut() keeps its sides together"
+        by = "merging, as around them the density shows no valley, or by cut()" if merges else "cut() or a limit"
+        return f"{said}, but its sides were united by {by}"
     return f"{said}, and a split needs {1 - model.quantile:.2g} in one of them"
