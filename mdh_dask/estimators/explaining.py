@@ -165,7 +165,7 @@ def along_one_column(model: Any) -> str:
     quantile = 1 - (1 - RandomProjectionTree.quantile) / rows.shape[1]
     for j in np.flatnonzero(is_number).tolist():
         column = rows[np.isfinite(rows[:, j].astype(np.float64)), j : j + 1]
-        if len(column) > 1:
+        if len(np.unique(column)) > 2:  # two values of a column are no clusters of a tree
             tree = RandomProjectionTree(n_projections=1, quantile=quantile).fit(column).tree_
             if tree.n_clusters > 1:
                 found.append((tree.relative_depth[0], tree.thresholds[0] / tree.planes[0, 0], names[j]))
@@ -174,7 +174,8 @@ def along_one_column(model: Any) -> str:
     depth, where, name = max(found)
     return (
         f"\nThe column {name} alone has a valley of relative depth {depth_text(depth)} at {where:.3g}, which the other "
-        "columns hide from neighbourhoods: a tree looks along single columns, as RandomProjectionTree().fit(X)"
+        "columns hide from neighbourhoods: a tree looks along single columns, as "
+        f"{call('RandomProjectionTree', model)}.fit(X)"
     )
 
 
@@ -205,11 +206,19 @@ def next_steps(model: Any) -> str:
     steps = remedies(model._notes, column_names(model), of_frame)
     if model.columns is not None and (model.columns.mask("continuous")).any():
         steps.append(f'{name}().fit(X.select_dtypes("number").dropna())  # the numbers alone')
-    steps += [f"{other}().fit(X)  # {what}" for other, what in OTHERS.items() if other != name]
+    steps += [f"{call(other, model)}.fit(X)  # {what}" for other, what in OTHERS.items() if other != name]
     is_tree = hasattr(model, "tree_") and "n_clusters" in model.get_params(deep=False)
     if is_tree and model.tree_.relative_depth[0] > (model._least_depth() or 0.0):
-        steps.append(f"{name}(n_clusters=2).fit(X)  # the best split, which the rows do not confirm")
+        steps.append(f"{call(name, model, n_clusters=2)}.fit(X)  # the best split, which the rows do not confirm")
     return "\nTo try next, in this order:" + "".join(f"\n    {step}" for step in steps)
+
+
+def call(name: str, model: Any, **settings: Any) -> str:
+    """Return the call of a class with settings, and with those of a model without which its rows would be refused."""
+    of_rows = ("missing", "column_types", *(("feature_map",) if model.columns is not None else ()))
+    usual = type(model)().get_params(deep=False)
+    own = {key: value for key in of_rows if (value := getattr(model, key, usual.get(key))) != usual.get(key)}
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in (own | settings).items())})"
 
 
 def few_groups(model: Any) -> str:

@@ -320,6 +320,24 @@ class TestOneCluster:
         assert list(scope["X"].columns) == ["price", "width"]
         assert np.array_equal(scope["X"]["price"], np.log1p(X["price"]))
 
+    @pytest.mark.parametrize(
+        "model", [PCATree(missing="mean"), PCATree(missing="drop", feature_map="gower"), DensityTree(missing="drop")]
+    )
+    def test_the_next_steps_take_the_rows_that_the_model_took(self, model):
+        rng = np.random.default_rng(0)
+        X = pytest.importorskip("pandas").DataFrame({"age": rng.normal(40, 9, 300), "width": rng.normal(size=300)})
+        X.loc[3, "age"] = np.nan
+        X["kind"] = rng.choice(["s", "m"], 300)
+        X = X if getattr(model, "feature_map", None) == "gower" else X[["age", "width"]]
+        scope = {"X": X, "HierarchicalMDH": HierarchicalMDH, "DensityTree": DensityTree, "PCATree": PCATree}
+        for step in model.fit(X).why().split("in this order:\n")[1].splitlines():
+            exec(step.strip(), scope)
+
+    def test_two_values_of_one_column_are_not_said_to_be_a_valley(self):
+        rng = np.random.default_rng(0)
+        X = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 2, 400)])
+        assert "alone has a valley" not in DensityTree().fit(X).why()
+
     @pytest.mark.parametrize("apart", [0, 5])
     def test_a_valley_along_one_column_that_others_hide_from_neighbourhoods_is_named(self, apart):
         rng = np.random.default_rng(0)
