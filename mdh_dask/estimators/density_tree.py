@@ -222,7 +222,8 @@ class DensityTree(InGroups):
         best = int(united[state.evidence[united].argmax()])
         evidence = float(state.evidence[best])
         if evidence >= state.threshold:
-            return "others were united: by cut(), or with fewer rows than min_cluster_size, or without a landmark"
+            small = "clusters of fewer rows than min_cluster_size, or without a landmark"
+            return f"{small}, were united with others, or cut() united them"
         said = (
             f"of the merges that were made, the one with the most evidence for two clusters has "
             f"{evidence:.2g} standard errors, and a cluster needs {state.threshold:.2g}"
