@@ -48,7 +48,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
     ----------
     missing : {"error", "mean", "drop"}
         Rule for missing values (NaN). ``"error"``: they are refused, unless the method or its feature map has a use
-        for them. ``"mean"``: the means of all other values of the column replace them. ``"drop"``: rows with missing
+        for them. ``"mean"``: the means of all other values of the column replace them, rounded if all values are whole
+        numbers, as another one would be a level of its own among codes and ratings. ``"drop"``: rows with missing
         values are left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
 
     Attributes

@@ -31,7 +31,10 @@ class MissingValues:
     n_incomplete: int
     """Number of rows with missing values."""
     fill: Floats
-    """Means that replace missing values, of all values that are not missing, shape (n_features,), float64."""
+    """Means that replace missing values, of all values that are not missing; rounded where these are whole numbers.
+
+    Any other number would be a level of its own among codes and ratings. Shape (n_features,), float64.
+    """
 
     def check_columns(self, n_columns: int) -> None:
         """Raise a ValueError unless these can be the missing values of so many columns."""
@@ -71,7 +74,8 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
     if (found.n_missing == rows.shape[0]).any():
         column = _named(int((found.n_missing == rows.shape[0]).argmax()), names)
         raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
-    values = MissingValues(found.n_missing, found.n_incomplete, found.mean)
+    fill = np.where(found.whole, np.rint(found.mean), found.mean)
+    values = MissingValues(found.n_missing, found.n_incomplete, fill)
     logger.info(
         "%s values in %s of %s rows are missing: %s", int(values.n_missing.sum()), values.n_incomplete, rows.shape[0],
         "replaced by the means of their columns" if rule == "mean" else "these rows are left out",

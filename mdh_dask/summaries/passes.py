@@ -8,7 +8,7 @@ import numpy as np
 
 from .._jit.hashing import hash_rows
 from .._storable import storable
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from ..columns.coding import Coder, coded, column_of, tables_in
 from ..growth.labelled import UNLABELLED
@@ -111,11 +111,16 @@ class Missing(NamedTuple):
     """Number of missing values of every column, shape (n_features,)."""
     n_incomplete: int
     """Number of rows with missing values."""
+    whole: Booleans
+    """Whether all values of each column that are not missing are whole numbers, shape (n_features,)."""
+
+
+MissingState = tuple[SlicedSums, int, Booleans]
 
 
 @dataclass(frozen=True)
 class MissingPass(Statistic):
-    """Missing values (NaN) of the columns, the means of the others, and the number of rows with missing values."""
+    """Missing values (NaN) of the columns, what the others are, and the number of rows with missing values."""
 
     n_features: int
 
@@ -123,17 +128,18 @@ class MissingPass(Statistic):
     def _moments(self) -> MomentPass:
         return MomentPass(1, np.zeros(self.n_features), missing=True)
 
-    def chunk(self, start: int, *blocks: AnyArray) -> tuple[SlicedSums, int]:
+    def chunk(self, start: int, *blocks: AnyArray) -> MissingState:
         rows = blocks[0]
         sums = self._moments.chunk(start, np.zeros(len(rows), np.intp), rows)
-        return sums, int(np.count_nonzero(np.isnan(rows).any(axis=1)))
+        missing = np.isnan(rows)
+        return sums, int(np.count_nonzero(missing.any(axis=1))), (missing | (rows == np.rint(rows))).all(axis=0)
 
-    def combine(self, left: tuple[SlicedSums, int], right: tuple[SlicedSums, int]) -> tuple[SlicedSums, int]:
-        return self._moments.combine(left[0], right[0]), left[1] + right[1]
+    def combine(self, left: MissingState, right: MissingState) -> MissingState:
+        return self._moments.combine(left[0], right[0]), left[1] + right[1], left[2] & right[2]
 
-    def finalise(self, state: tuple[SlicedSums, int]) -> Missing:
-        sums, n_incomplete = state
-        return Missing(self._moments.finalise(sums).mean[0], sums.n_missing[0], n_incomplete)
+    def finalise(self, state: MissingState) -> Missing:
+        sums, n_incomplete, whole = state
+        return Missing(self._moments.finalise(sums).mean[0], sums.n_missing[0], n_incomplete, whole)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from strategies import chunkings, seeds
 
-from mdh_dask import GowerFeatures, HyperplaneEnsemble, RandomProjectionTree, cluster_profiles, drift, load_model
+from mdh_dask import (
+    GowerFeatures,
+    HierarchicalMDH,
+    HyperplaneEnsemble,
+    RandomProjectionTree,
+    cluster_profiles,
+    drift,
+    load_model,
+)
 from mdh_dask.io.inputs import has_dates
 from mdh_dask.workflows.reading import Reading
 
@@ -333,6 +341,15 @@ class TestMissing:
         assert model.missing_values_.n_missing.tolist() == [1, 10]
         assert model.missing_values_.n_incomplete == 11
         np.testing.assert_array_equal(model.labels_, RandomProjectionTree(**QUICK).fit(filled).labels_)
+
+    def test_means_are_no_levels_among_answers_that_one_trait_explains(self):
+        rng = np.random.default_rng(0)
+        trait = 1.3 * rng.normal(size=(1500, 1)) + 0.8 * rng.normal(size=16)
+        answers = (rng.random((1500, 16)) < 1 / (1 + np.exp(-trait))).astype(float)
+        answers[rng.random(answers.shape) < 0.03] = np.nan
+        model = HierarchicalMDH(missing="mean", random_state=0).fit(answers)
+        assert model.n_clusters_ == 1
+        assert set(model.missing_values_.fill.tolist()) <= {0.0, 1.0}
 
     def test_rows_that_are_left_out_get_the_label_minus_one(self, gappy):
         complete = ~np.isnan(gappy).any(axis=1)
