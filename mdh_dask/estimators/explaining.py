@@ -215,10 +215,10 @@ def next_steps(model: Any) -> str:
 
 def call(name: str, model: Any, **settings: Any) -> str:
     """Return the call of a class with settings, and with those of a model without which its rows would be refused."""
-    of_rows = ("missing", "column_types", *(("feature_map",) if model.columns is not None else ()))
-    usual = type(model)().get_params(deep=False)
-    own = {key: value for key in of_rows if (value := getattr(model, key, usual.get(key))) != usual.get(key)}
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in (own | settings).items())})"
+    usual, own = type(model)().get_params(deep=False), model.get_params(deep=False)
+    of_rows = ["missing", "column_types"] + ["feature_map"] * model.uses_types
+    kept = {key: own[key] for key in of_rows if key in own and own[key] != usual[key]}
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in (kept | settings).items())})"
 
 
 def few_groups(model: Any) -> str:
