@@ -67,19 +67,19 @@ class Half(NamedTuple):
 
 
 class Landmarks:
-    """Landmarks chosen from one half of the rows, its first distinct ones, with their distances to the other half."""
+    """The first distinct rows of each cell in one half of the rows, with their distances to those of the other half."""
 
     def __init__(self, half: Half) -> None:
         rows, choosing, counted, cell, parts = half
-        drawn = choosing[distinct(rows[choosing])[:LANDMARKS]]
-        drawn = drawn[cell[drawn] != ELSEWHERE]
+        ours = choosing[cell[choosing] != ELSEWHERE]
+        drawn = ours[distinct(np.column_stack([rows[ours], cell[ours]]))[:LANDMARKS]]
         self.places, self.cell, self.by_parts = rows[drawn], cell[drawn], parts is not None
         if parts is not None:
             counted = counted[np.argsort(parts[counted], kind="stable")]
         starts = [0] if parts is None else np.unique(parts[counted], return_index=True)[1].tolist()
         self.starts = np.array([*starts, len(counted)], dtype=np.int64)
         self.to_counted = squared_distances(self.places, rows[counted])
-        self.n_rows = np.bincount(cell[choosing[cell[choosing] != ELSEWHERE]])
+        self.n_rows = np.bincount(cell[ours])
         self.marks, self.near = self._marks(rows[choosing])
         self.limits = limits_of(rows.shape[1])
 
@@ -263,7 +263,7 @@ def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]
     n = len(apart)
     others = apart.copy()
     np.fill_diagonal(others, np.inf)
-    k = min(NEIGHBOURS, n - 1)
+    k = min(NEIGHBOURS, max(n - 1, 0))
     first, second = np.repeat(np.arange(n), k), nearest(others, k).ravel()
     found = [np.minimum(first, second) * n + np.maximum(first, second)]
     for other in np.unique(cell).tolist():
