@@ -1,12 +1,13 @@
 """What is known of the pairs of groups that may be merged, and which of them is the weakest."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
 from .._typing import Floats, Integers
-from .factors import Factors
 from .pair_tests import Pair, PairTests, Values
+
+WithoutLevels = Callable[[Integers, Pair], float]
 
 
 class Known:
@@ -15,7 +16,8 @@ class Known:
     Parameters
     ----------
     tests : PairTests
-    factors : Factors
+    without_levels : callable
+        Returns the evidence between two groups if levels of single columns are none, infinite where they do not count.
     group : array of shape (n_cells,), int
         Group of each cell, which merges change.
     pairs : array of shape (n_pairs, 2), int
@@ -28,13 +30,13 @@ class Known:
     def __init__(
         self,
         tests: PairTests,
-        factors: Factors,
+        without_levels: WithoutLevels,
         group: Integers,
         pairs: Integers,
         apart: Collection[Pair],
         enough: float,
     ) -> None:
-        self.tests, self.factors, self.group, self.enough = tests, factors, group, enough
+        self.tests, self.without_levels, self.group, self.enough = tests, without_levels, group, enough
         self.apart = np.array([*apart], dtype=np.int64).reshape(-1, 2)
         self.pairs, self.counted = pairs, tests.counted(group, pairs)
         self.most = self._most(pairs)
@@ -67,7 +69,7 @@ class Known:
     def weakest(self) -> tuple[Pair, Values]:
         """Return the pair with the least evidence, and this; the first of several.
 
-        Where all have enough, they must have it without the columns of a category by which they may differ, too.
+        Where all have enough, they must have it without the levels of single columns, too.
         """
         shown = np.where(np.isinf(self.most), np.inf, self._without_third_groups())
         while True:
@@ -77,23 +79,14 @@ class Known:
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
                 return (first, second), (float(evidence[order[0]]), *self.counted.values(order[0])[1:])
-            self._limit(unknown[0])
+            first, second = self.pairs[unknown[0]].tolist()
+            self.most[unknown[0]] = self.without_levels(self.group, (first, second))
 
     def _most(self, pairs: Integers) -> Floats:
         """Return an upper bound of the evidence: infinite for groups that are kept apart, NaN where it is not known."""
         kept = np.sort(self.group[self.apart], axis=1)
         n = len(self.group)
         return np.where(np.isin(pairs @ [n, 1], kept @ [n, 1]), np.inf, np.nan)
-
-    def _limit(self, which: int) -> None:
-        """Limit the evidence of a pair to that without the levels of single columns, if it may rest on them."""
-        if self.tests.bandwidth is not None:
-            self.most = np.where(np.isnan(self.most), np.nan_to_num(self.counted.smoothed), self.most)
-            return
-        first, second = self.pairs[which].tolist()
-        columns = self.factors.between(self.group, (first, second))
-        found = np.inf if columns is None else self.tests.without(columns, self.group, (first, second))
-        self.most[which] = found
 
     def _without_third_groups(self) -> Floats:
         """Return the evidence of pairs without the rows of groups that are apart from both, where it is more.

@@ -1,6 +1,6 @@
 """The plan of merging: cells of any partition are merged until a valley separates all neighbours."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 from statistics import NormalDist
 from typing import NamedTuple
@@ -9,9 +9,9 @@ import numpy as np
 
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
-from .factors import Factors, factors_of, no_factors
-from .known import Known
-from .lines import has_many_columns
+from .factors import Factors, factors_of
+from .known import Known, WithoutLevels
+from .lines import Bandwidth, has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
 from .pair_tests import Halves, Pair, PairTests, Values
@@ -66,7 +66,7 @@ def merge_cells(
     fewest_groups: int = 1,
     apart: Collection[Pair] = (),
     smooth: bool = True,
-    bandwidth: Callable[[Floats], float] | None = None,
+    bandwidth: Bandwidth | None = None,
     in_groups: bool = False,
     slabs: bool = True,
     order: Merges | None = None,
@@ -79,8 +79,8 @@ def merge_cells(
     around the densest points of their border, or if slabs in both groups hold more than that between. The difference in
     standard errors must be larger than chance makes it. Half of the rows choose the places, the other half is counted,
     and vice versa. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
-    two-valued columns, or of categories with indicators, the valley must also be there without these columns, which is
-    looked at where a merge would otherwise end.
+    a two-valued column, or of a category with indicators, the valley must also be there without it, and where they may
+    be combinations of many levels, with these smoothed out. This is looked at where a merge would otherwise end.
 
     Cells are merged in the order of their contact in a neighbour graph, if that is known: small cells of different
     clusters have little evidence between them, as they have few rows. The remaining groups, two of which may both be in
@@ -144,8 +144,10 @@ def merge_cells(
     rows, hashes, cell = rows[ranks], hashes[ranks], cell[ranks]
     smoothed = smoothed_cells(rows, cell, n_cells) if smooth else cell
     ranked = [(choosing[ranks], counted[ranks]) for choosing, counted in halves]
-    tests = PairTests(rows, hashes, smoothed, bandwidth, in_groups, slabs, ranked)
-    factors = factors_of(rows, cell, n_cells) if bandwidth is None else no_factors(n_cells)
+    tests = PairTests(rows, hashes, smoothed, in_groups, slabs, ranked)
+    factors = None if bandwidth is not None else factors_of(rows, cell, n_cells)
+    without_levels = _without_levels(tests, bandwidth, factors)
+    every = bandwidth is not None or factors is not None  # levels of a category may be far from each other
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     lost = np.flatnonzero(group != np.arange(n_cells)).tolist()
     merged: dict[Pair, Values] = {(int(group[cell]), cell): (0.0, 0.0, 0.0) for cell in lost}
@@ -155,8 +157,9 @@ def merge_cells(
     if order is None or in_groups:
         enough = max(enough, NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2))))
     if order is not None and not in_groups:
-        merged |= _merged_in_order(tests, group, order, enough)
-    known = _known(tests, factors, group, {*apart}, enough)
+        merged |= _merged_in_order(tests, without_levels, group, order, enough)
+    pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
+    known = Known(tests, without_levels, group, pairs.reshape(-1, 2).astype(np.int64), {*apart}, enough)
     merged |= _merged_least_first(known, most_groups, fewest_groups)
     return _numbered(group, merged, enough)._replace(apart=known.left())
 
@@ -179,7 +182,21 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
     return group
 
 
-def _merged_in_order(tests: PairTests, group: Integers, order: Merges, enough: float) -> dict[Pair, Values]:
+def _without_levels(tests: PairTests, bandwidth: Bandwidth | None, factors: Factors | None) -> WithoutLevels:
+    """Return the least evidence between two groups without the columns that may have levels, and with levels hidden."""
+
+    def evidence(group: Integers, pair: Pair) -> float:
+        columns = None if factors is None else factors.between(group, pair)
+        hides = bandwidth if factors is None else factors.bandwidth(group, pair)
+        found = np.inf if columns is None else tests.without(columns, group, pair)
+        return found if hides is None else min(found, tests.smoothed(hides, group, pair))
+
+    return evidence
+
+
+def _merged_in_order(
+    tests: PairTests, without_levels: WithoutLevels, group: Integers, order: Merges, enough: float
+) -> dict[Pair, Values]:
     """Merge groups in the order of their contact unless they have so much evidence; return the merges."""
     merged = dict[Pair, Values]()
     members = [np.array([cell]) for cell in range(len(group))]
@@ -187,19 +204,14 @@ def _merged_in_order(tests: PairTests, group: Integers, order: Merges, enough: f
         # In its order, a merge is tested between the two groups in closest contact.
         first, second = sorted(group[[*closest(order.contact, members[kept], members[gone])]].tolist())
         if first != second:
-            values = tests.counted(group, np.array([[first, second]])).values(0)
-            if values[0] < enough:
-                merged[first, second] = values
+            evidence, core, cut = tests.counted(group, np.array([[first, second]])).values(0)
+            if evidence >= enough:
+                evidence = min(evidence, without_levels(group, (first, second)))
+            if evidence < enough:
+                merged[first, second] = evidence, core, cut
                 group[group == second] = first
         members[kept] = np.concatenate([members[kept], members[gone]])
     return merged
-
-
-def _known(tests: PairTests, factors: Factors, group: Integers, apart: Collection[Pair], enough: float) -> Known:
-    """Return what is known of the groups that may be merged: neighbours, or all if levels may part them."""
-    every = bool(factors) or tests.bandwidth is not None  # levels of a category may be far from each other
-    pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
-    return Known(tests, factors, group, pairs.reshape(-1, 2).astype(np.int64), apart, enough)
 
 
 def _merged_least_first(known: Known, most_groups: int | None, fewest_groups: int) -> dict[Pair, Values]:

@@ -4,7 +4,7 @@ What places balls, lines and regions is one half of the rows, what is counted in
 All counts are integers, of which evidence is a function.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
 from .landmarks import ELSEWHERE, Half, Landmarks
-from .lines import Slabs
+from .lines import Bandwidth, Slabs
 from .regions import Regions
 
 Pair = tuple[int, int]
@@ -82,8 +82,6 @@ class PairTests:
         Their bits are the halves.
     cell : array of shape (n_rows,), int
         Rows of `ELSEWHERE` are in no group.
-    bandwidth : callable, optional
-        As for `mdh_dask.valleys.merging.merge_cells`.
     in_groups : bool, default=False
         As for `mdh_dask.valleys.merging.merge_cells`.
     slabs : bool, default=True
@@ -99,14 +97,13 @@ class PairTests:
         rows: Floats,
         hashes: Integers,
         cell: Integers,
-        bandwidth: Callable[[Floats], float] | None = None,
         in_groups: bool = False,
         slabs: bool = True,
         halves: Sequence[Halves] = (),
         regions: bool = False,
     ) -> None:
         self.halves, self.shared = halves, 1.0 if halves else SHARED_EVIDENCE
-        self.rows, self.hashes, self.cell, self.bandwidth, self.in_groups = rows, hashes, cell, bandwidth, in_groups
+        self.rows, self.hashes, self.cell, self.in_groups = rows, hashes, cell, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
@@ -119,14 +116,17 @@ class PairTests:
             chosen = [(half, Landmarks(half)) for half in own]
             self.splits.append([(marks, Slabs(half, marks, normal) if slabs else None) for half, marks in chosen])
 
-    def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
+    def counted(
+        self, group: Integers, pairs: Integers, left_out: Booleans | None = None, bandwidth: Bandwidth | None = None
+    ) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
 
-        Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells).
+        Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells). With a bandwidth, slabs
+        also count rows that are displaced at random.
         """
         pairs = np.ascontiguousarray(pairs)
         none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
-        of_halves = [[self._of_half(half, group, pairs, none) for half in split] for split in self.splits]
+        of_halves = [[self._of_half(half, group, pairs, none, bandwidth) for half in split] for split in self.splits]
         errors, smoothed, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(4))
         # From (n_splits, 2 halves, n_pairs, n_kinds, 2 groups) to (n_pairs, n_kinds, n_splits, 2 halves, 2 groups).
         of_kinds, smoothed = (np.moveaxis(values, (2, 3), (0, 1)) for values in (errors, smoothed))
@@ -150,6 +150,7 @@ class PairTests:
         group: Integers,
         pairs: Integers,
         left_out: Booleans,
+        bandwidth: Bandwidth | None,
     ) -> tuple[Floats, Floats, Floats, Booleans]:
         """Return the standard errors of all kinds, those of displaced rows, the rows, and which pairs meet."""
         if isinstance(half, Regions):
@@ -160,7 +161,7 @@ class PairTests:
         errors, rows = landmarks.errors(group, pairs, cuts)
         if slabs is None:
             return errors, errors[:, :0], rows, landmarks.touching(cuts)
-        on_lines, along = slabs.errors(group, pairs, cuts, left_out, self.bandwidth)
+        on_lines, along = slabs.errors(group, pairs, cuts, left_out, bandwidth)
         kinds = np.concatenate([errors, on_lines[:, :, 0]], axis=1), np.concatenate([rows, along], axis=1)
         return kinds[0], on_lines[:, :, -1], kinds[1], landmarks.touching(cuts)
 
@@ -172,6 +173,10 @@ class PairTests:
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
         tests = PairTests(rows, self.hashes, sides[self.cell], in_groups=self.in_groups, halves=self.halves)
         return float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
+
+    def smoothed(self, bandwidth: Bandwidth, group: Integers, pair: Pair) -> float:
+        """Return the evidence of a pair where a bandwidth hides the levels of columns."""
+        return float(self.counted(group, np.array([pair]), bandwidth=bandwidth).smoothed[0])
 
     def seen(self) -> Integers:
         """Return the cells with landmarks."""

@@ -272,6 +272,7 @@ def test_groups_are_compared_without_a_category_only_where_merging_would_end(mon
 def test_evidence_without_a_category_orders_later_merges_too(monkeypatch):
     found = {(0, 1): 5.0, (2, 3): 6.0}
     monkeypatch.setattr(PairTests, "without", lambda tests, columns, group, pair: found.get(pair, 7.0))
+    monkeypatch.setattr(PairTests, "smoothed", lambda tests, bandwidth, group, pair: np.inf)
     level = np.arange(400) % 4
     rows = np.column_stack([99 * np.eye(4)[level], np.random.default_rng(0).normal(size=(400, 2))])
     merged = merge_cells(rows, hashes(400), level, 4, most_groups=1)
@@ -283,7 +284,9 @@ def between(indicators, cell, group=None):
     """Return the columns of which groups 0 and 1 of cells may be levels, among indicators and two normal columns."""
     rows = np.column_stack([indicators, np.random.default_rng(0).normal(size=(len(cell), 2))])
     n_cells = int(cell.max()) + 1
-    found = factors_of(rows, cell, n_cells).between(np.arange(n_cells) if group is None else group, (0, 1))
+    if (factors := factors_of(rows, cell, n_cells)) is None:
+        return None
+    found = factors.between(np.arange(n_cells) if group is None else group, (0, 1))
     return [] if found is None else sorted(found.tolist())
 
 
@@ -304,7 +307,17 @@ def test_groups_are_no_levels_of_one_of_many_columns_that_differ_nor_of_rare_val
     rare[np.flatnonzero(kind)[:3]] = 1.0
     blobs = np.random.default_rng(1).normal(size=(600, 2)) + 5 * kind[:, None]
     assert between(np.column_stack([rare, blobs]), kind) == []
-    assert between(np.empty((600, 0)), kind) == []
+    assert between(np.empty((600, 0)), kind) is None
+
+
+def test_levels_of_combinations_are_hidden_by_half_the_change_of_one_unless_groups_differ_in_other_columns():
+    kind = np.repeat([0, 1], 300)
+    answers = np.repeat(kind[:, None], 4, axis=1).astype(float)
+    along = np.full(5, 0.5) * [1, 1, 1, 1, 0]
+    for other, expected in ((0, 0.25), (1, 0.25), (3, None)):
+        bandwidth = factors_of(np.column_stack([answers, other * kind + np.linspace(0, 1, 600)]), kind, 2).bandwidth
+        found = bandwidth(np.arange(2), (0, 1))
+        assert found is None if expected is None else found(along) == pytest.approx(expected)
 
 
 @pytest.mark.slow
@@ -383,3 +396,9 @@ class TestTreesWithMergedLeaves:
         for wrong in ([-1, 1, -1, 2, 1], [-1, 0, -1, 2, 0], [0, 0, -1, 1, 0], [-1, 0, -1, -1, 0]):
             with pytest.raises(ValueError, match="number the clusters of the leaves from 0, without gaps"):
                 check_clusters(left, np.array(wrong))
+
+
+def test_groups_without_a_column_are_compared_where_rows_of_others_equal_theirs():
+    group = np.repeat([2, 0, 1], 200)
+    rows = np.column_stack([group, np.random.default_rng(0).integers(0, 2, (600, 3))]).astype(float)
+    assert PairTests(rows, np.sort(hashes(600)), group).without(np.array([0]), np.arange(3), (0, 1)) < 3

@@ -24,14 +24,22 @@ def found_in(rows):
     return two_valued(sample.rows, sample.hashes)
 
 
-@pytest.mark.parametrize("method", [*METHODS, MinimumDensityHyperplane])
+@pytest.mark.parametrize("method", [*METHODS, MinimumDensityHyperplane, DensityTree])
 def test_independent_categories_are_one_cluster(method):
     for seed in range(2):
         assert method(random_state=seed).fit(answers(600, seed)).n_clusters_ == 1
 
 
+@pytest.mark.parametrize("method", [*METHODS, HierarchicalKernelMDH, DensityTree])
+def test_answers_that_one_trait_explains_are_one_cluster(method):
+    rng = np.random.default_rng(0)
+    trait, difficulty = rng.normal(size=(1500, 1)), 0.8 * rng.normal(size=16)
+    rows = rng.random((1500, 16)) < 1 / (1 + np.exp(-1.3 * trait - difficulty))
+    assert method().fit(rows.astype(float)).n_clusters_ == 1
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, DensityTree])
 def test_answers_that_change_together_are_two_clusters(method):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 600)
