@@ -13,7 +13,7 @@ from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, discrete_of, with_drawn_scales
+from ..growth.discrete import Discrete, discrete_of, jitter_of, with_drawn_scales
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
@@ -257,9 +257,10 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
 
     with one_blas_thread():
         if np.count_nonzero(frame.scale) > FEW_COLUMNS:
-            if settings.levels is None:  # the ends of correlated ratings would be clusters
-                sample = with_drawn_scales(sample)
-            return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
+            if settings.levels is not None:
+                return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
+            sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
+            return sketch(frame, Discrete(jitter_of(sample)[0]))
         # Each level would otherwise be a cluster, and each gap between many values a valley.
         discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)
         two = discrete.levels
@@ -276,8 +277,8 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
     """Return how far the levels of a map of many columns smooth directions of standardised features.
 
-    Hardly any rows are equal there, and jitter would hide clusters. None without a map that knows levels: the
-    columns of two values by which two groups differ are left out of their test.
+    Jitter along all of them would hide clusters. None without a map that knows levels: those of two-valued columns are
+    hidden where two groups may differ by them.
     """
     if levels is None or not len(levels.starts):
         return None

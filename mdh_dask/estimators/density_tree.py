@@ -103,9 +103,9 @@ class DensityTree(InGroups):
     single columns (``python -m tests.benchmarks power --kind tails``). Two values of one column, levels of one category
     and rows that lack one value are no clusters: of up to eight columns, those of two values are left out, or rows are
     displaced at random along them if the others show no clusters. Of more columns, a valley must remain without a
-    column or category that may make it, and where combinations of levels are smoothed out; columns of rare counts are
-    not treated, and some of their samples are divided (``python -m tests.benchmarks honesty --kind "many columns"``). A
-    map of mixed columns says where levels lie, and a valley must remain where they are smoothed out.
+    column or category that may make it, and where combinations of levels are smoothed out. Counts and ratings are
+    spread over their steps. A map of mixed columns says where levels lie, and a valley must remain where they are
+    smoothed out.
 
     References
     ----------
