@@ -260,7 +260,7 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
             if settings.levels is not None:
                 return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
             sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
-            return sketch(frame, Discrete(jitter_of(sample)[0]))
+            return sketch(frame, Discrete(jitter_of(without_far_rows(columns, sample)[1])[0]))
         # Each level would otherwise be a cluster, and each gap between many values a valley.
         discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)
         two = discrete.levels

@@ -175,8 +175,9 @@ class PairTests:
         return float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
 
     def smoothed(self, bandwidth: Bandwidth, group: Integers, pair: Pair) -> float:
-        """Return the evidence of a pair where a bandwidth hides the levels of columns."""
-        return float(self.counted(group, np.array([pair]), bandwidth=bandwidth).smoothed[0])
+        """Return the evidence of a pair in slabs where a bandwidth hides the levels of columns, zero without a cut."""
+        found = self.counted(group, np.array([pair]), bandwidth=bandwidth).smoothed[0]
+        return 0.0 if np.isnan(found) else float(found)
 
     def seen(self) -> Integers:
         """Return the cells with landmarks."""
