@@ -17,6 +17,7 @@ from .._random import normal_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
+from .bounds import bounds_of
 from .passes import Sample
 
 FEWEST_VALUES, MOST_VALUES = 3, 20
@@ -151,23 +152,15 @@ def _numbered(values: Floats, step: float) -> Integers | None:
 
 
 def without_ties(sample: Sample) -> Sample:
-    """Return a sample; if many rows are equal, without copies or with jittered values.
+    """Return a sample whose points are compared, without copies of rows and without a lattice.
 
-    Copies of a row say nothing more than the row: the first one is kept. Rounded rows are equal where there are many,
-    so all of them count, spread evenly. Jittered columns keep their means and standard deviations. Bounded scales are
-    drawn instead, also where few rows are equal.
+    Bounded scales are drawn, and other counts and ratings are spread evenly over their steps. Where many rows are
+    equal, rounded values of any number are spread. Spread columns keep their means and standard deviations.
     """
-    _, first, times = np.unique(sample.rows, axis=0, return_index=True, return_counts=True)
-    if len(first) >= 0.9 * len(sample.rows):  # jitter would only add noise
-        return with_drawn_scales(sample)
-    repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows)
-    pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
-    # Rounding makes rows equal where other rows are only a step away. Rows that occur more than once are copies
-    # if at least this share of them stay different when every two neighbouring values are joined.
-    if len(distinct(pairs_of_values)) >= 0.75 * len(repeated):
-        return sample.take(np.sort(first))
+    sample, many_equal = _without_copies(sample)
     sample = with_drawn_scales(sample)
-    jitter = jitter_of(sample, 2**24)[0]  # columns of more values are as good as continuous
+    near = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))  # far rows would hide the lattice
+    jitter = jitter_of(near, 2**24 if many_equal else MOST_VALUES)[0]  # of more values, columns are continuous
     if not jitter:
         return sample
     rows, columns = Discrete(jitter).jittered(sample.rows, sample.hashes), jitter.columns
@@ -175,6 +168,23 @@ def without_ties(sample: Sample) -> Sample:
     shrunk = sample.rows[:, columns].std(axis=0, dtype=np.float64) / found.std(axis=0)
     rows[:, columns] = mean + (found - mean) * shrunk
     return sample._replace(rows=rows)
+
+
+def _without_copies(sample: Sample) -> tuple[Sample, bool]:
+    """Return a sample without copies of rows, and whether many of its rows are equal as they are rounded.
+
+    Copies of a row say nothing more than the row: the first one is kept. Rounded rows are equal where there are many,
+    so all of them count.
+    """
+    _, first, times = np.unique(sample.rows, axis=0, return_index=True, return_counts=True)
+    if len(first) >= 0.9 * len(sample.rows):
+        return sample, False
+    repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows)
+    pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
+    # Rounding makes rows equal where other rows are only a step away. Rows that occur more than once are copies
+    # if at least this share of them stay different when every two neighbouring values are joined.
+    copies = len(distinct(pairs_of_values)) >= 0.75 * len(repeated)
+    return (sample.take(np.sort(first)), False) if copies else (sample, True)
 
 
 def with_drawn_scales(sample: Sample) -> Sample:

@@ -5,7 +5,15 @@ import pytest
 from helpers import in_turns
 from numpy.testing import assert_array_equal
 
-from mdh_dask import DensityTree, DivisiveClustering, HierarchicalMDH, RandomProjectionTree, drift, load_model
+from mdh_dask import (
+    DensityTree,
+    DivisiveClustering,
+    HierarchicalKernelMDH,
+    HierarchicalMDH,
+    RandomProjectionTree,
+    drift,
+    load_model,
+)
 from mdh_dask.growth import refine
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
@@ -49,7 +57,7 @@ def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, metho
         assert METHODS[method].fit(rows).n_clusters_ == 1, seed
 
 
-@pytest.mark.parametrize("method", [HierarchicalMDH, DensityTree])
+@pytest.mark.parametrize("method", [HierarchicalMDH, HierarchicalKernelMDH, DensityTree])
 def test_counts_of_many_columns_with_a_common_rate_are_one_cluster(method):
     rng = np.random.default_rng(1)
     counts = rng.poisson(rng.gamma(3, 1 / 3, (1500, 1)) * rng.gamma(1, 2, 16))

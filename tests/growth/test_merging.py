@@ -64,9 +64,12 @@ def test_integers_in_few_columns_are_one_cluster_of_a_kernel_tree(cloud):
         assert HierarchicalKernelMDH(random_state=seed).fit(rows).n_clusters_ == 1
 
 
-def test_equal_rows_are_spread_without_a_change_of_scale_and_distinct_ones_are_left_as_they_are():
+def test_counts_are_spread_without_a_change_of_scale_and_distinct_values_are_left_as_they_are():
     rng = np.random.default_rng(0)
-    for rows, spread in ((rng.geometric(0.3, (500, 2)) / 4, True), (rng.geometric(0.3, (500, 12)) / 4, False)):
+    counts = rng.geometric(0.3, (500, 12)) / 4
+    far = np.where(np.arange(500)[:, None] < 3, counts + 5000, counts)
+    hundredths = rng.normal(size=(500, 2)).round(2)
+    for rows, spread in ((counts[:, :2], True), (counts, True), (far, True), (hundredths, False)):
         sample = Sample(rows, hashes(500), np.arange(500))
         found = without_ties(sample).rows
         assert len(np.unique(found, axis=0)) >= 0.95 * 500
