@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from .._journal import keeping
 from .._typing import AnyArray, Floats, RowArray
-from .._words import full_count
+from .._words import full_count, listed
 from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together, work_through
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import found_by, most_tuples
@@ -305,7 +305,7 @@ class ConsensusClustering(InGroups):
     def _reason(self) -> str:
         states = self.state_.trees
         found = np.bincount([own.n_clusters for own in states])
-        told = " and ".join(f"{found[k]} found {full_count(k, 'cluster')}" for k in np.flatnonzero(found).tolist())
+        told = listed([f"{found[k]} found {full_count(k, 'cluster')}" for k in np.flatnonzero(found).tolist()])
         if (n := self.state_.n_pieces) > self.n_clusters_:
             told += f"; {n} pieces were merged where no valley between them is certain"
         grown = [(j, own) for j, own in enumerate(states) if isinstance(own, TreeState)]

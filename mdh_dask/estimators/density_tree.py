@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._levels import NO_LEVELS
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
+from .._words import full_count
 from ..chunks import Cache, Plan, is_dask
 from ..density_trees.crowded import MOST_ROWS
 from ..density_trees.model import DensityModel
@@ -231,7 +232,8 @@ class DensityTree(InGroups):
         in_core, in_cut = state.core_rows[best], state.cut_rows[best]
         if not in_core and not in_cut:  # in many columns, neither is known
             return said
-        return f"{said}; {in_core:.0f} held-out rows are in the less dense of the cores, and {in_cut:.0f} between them"
+        rows = full_count(round(in_core), "held-out row")
+        return f"{said}; the less dense of the cores has {rows}, and the cut between them {in_cut:,.0f}"
 
     @property
     def noise(self) -> bool:
