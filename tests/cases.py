@@ -31,7 +31,7 @@ CLASSES = ESTIMATORS | MAPS
 QUICK = {
     "DivisiveClustering": {"n_projections": 60},
     "RandomProjectionTree": {"n_projections": 60},
-    "ProjectionPursuitTree": {"n_projections": 60},
+    "ProjectionPursuitTree": {"n_projections": 20},
     "ICATree": {"n_projections": 3},
     "HierarchicalMDH": {"starts": "pca2"},
     "HierarchicalKernelMDH": {"starts": "pca2"},

@@ -128,7 +128,7 @@ def test_probabilities_are_the_confidence_in_the_labels_of_fit(name):
 
 @every(CLASSES)
 def test_sparse_rows_and_the_layout_and_order_of_bytes_in_memory_change_no_bit(name):
-    for rows in (csr_array(ROWS), np.asfortranarray(ROWS), ROWS.astype(">f8")):
+    for rows in (csr_array(ROWS), np.asfortranarray(ROWS).astype(">f8")):
         model = fit(new(name), rows)
         assert_same_fit(model, fitted(name))
         assert_same_results(results(model, rows), results(fitted(name), ROWS))
@@ -295,7 +295,7 @@ def test_variants_have_the_same_bits_in_chunks_and_when_they_are_saved(model, ro
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "rows", "more"), [pytest.param(*own, id=name) for name, *own in variants() if "groups" in own[-1]]
+    ("model", "rows", "more"), at_night([tuple(own) for _, *own in variants() if "groups" in own[-1]], 4)
 )
 def test_workers_change_no_bit_where_groups_are_compared(model, rows, more, client_of_processes):
     model, by_threads = (clone(model).set_params(**sample(type(model).__name__, PASSES[1])) for _ in range(2))

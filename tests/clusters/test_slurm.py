@@ -101,30 +101,30 @@ def log_of(job, number):
 
 
 @pytest.fixture(scope="module")
-def resubmitted(slurm, tmp_path_factory):
-    """A job that was cancelled in the middle and submitted again, and the number of its second submission."""
-    job = make_job(tmp_path_factory.mktemp("resubmitted") / "job", slurm.rows, 'kind = "threads"')
-    number = slurm.submit(job.parent, "run", "job.toml")
+def requeued(slurm, tmp_path_factory):
+    """A job that was warned of its time limit in the middle, went back into the queue and on, and its number."""
+    job = make_job(tmp_path_factory.mktemp("requeued") / "job", slurm.rows, 'kind = "threads"')
+    number = slurm.submit(job.parent, "run", "--restart", "job.toml")
     wait_for(lambda: passes_made(job) >= 1, "a pass")
-    slurm.call("scancel", number)
-    assert slurm.wait(number)["JobState"] == "CANCELLED"
-    assert outputs(job) == {}
-    again = slurm.submit(job.parent, "run", "job.toml")
-    ended = slurm.wait(again)
-    assert (ended["JobState"], ended["ExitCode"]) == ("COMPLETED", "0:0"), log_of(job, again)
-    return job, again
+    slurm.call("scancel", "--batch", "--signal=USR1", number)
+    assert slurm.wait(number)["JobState"] == "COMPLETED", log_of(job, number)
+    return job, number
 
 
 @pytest.mark.slurm
-def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(resubmitted, undisturbed):
-    job, again = resubmitted
-    assert "pass 1 over the data was made before" in log_of(job, again)
+def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(requeued, undisturbed):
+    job, number = requeued
+    log = log_of(job, number)
+    assert "the time limit is near" in log
+    assert "exit code 143: back into the queue" in log
+    assert f"attempt 1 of job {number}" in log
+    assert "pass 1 over the data was made before" in log
     assert (outputs(job), attempts(job)) == (undisturbed, 2)
 
 
 @pytest.mark.slurm
-def test_the_logs_of_a_job_tell_which_node_did_what(resubmitted):
-    job, number = resubmitted
+def test_the_logs_of_a_job_tell_which_node_did_what(requeued):
+    job, number = requeued
     log = log_of(job, number)
     assert f"attempt 0 of job {number} on n[1-2]: scheduler and command on n1, 2 workers of 1 threads" in log
     assert "tasks done on n" in log
@@ -138,25 +138,26 @@ def test_the_logs_of_a_job_tell_which_node_did_what(resubmitted):
 
 
 @pytest.mark.slurm
-def test_a_job_leaves_nothing_but_outputs_and_logs(resubmitted, slurm):
-    job, _ = resubmitted
+def test_a_job_leaves_nothing_but_outputs_and_logs(requeued, slurm):
+    job, _ = requeued
     others = {path.name for path in job.parent.iterdir() if not path.name.startswith("mdh-dask-")}
     assert others == {"job.toml", "job.work", "labels.zarr", "model.zarr", "manifest.json"}
     assert list(slurm.scratch.glob("mdh-dask-*")) == []
 
 
 @pytest.mark.slurm
-def test_a_job_that_is_warned_of_its_time_limit_goes_back_into_the_queue_and_on(slurm, undisturbed, tmp_path):
+@pytest.mark.nightly  # a job that is warned goes on in the same way, without a second submission
+def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(slurm, undisturbed, tmp_path):
     job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
-    number = slurm.submit(job.parent, "run", "--restart", "job.toml")
+    number = slurm.submit(job.parent, "run", "job.toml")
     wait_for(lambda: passes_made(job) >= 1, "a pass")
-    slurm.call("scancel", "--batch", "--signal=USR1", number)
-    assert slurm.wait(number)["JobState"] == "COMPLETED", log_of(job, number)
-    log = log_of(job, number)
-    assert "the time limit is near" in log
-    assert "exit code 143: back into the queue" in log
-    assert f"attempt 1 of job {number}" in log
-    assert "pass 1 over the data was made before" in log
+    slurm.call("scancel", number)
+    assert slurm.wait(number)["JobState"] == "CANCELLED"
+    assert outputs(job) == {}
+    again = slurm.submit(job.parent, "run", "job.toml")
+    ended = slurm.wait(again)
+    assert (ended["JobState"], ended["ExitCode"]) == ("COMPLETED", "0:0"), log_of(job, again)
+    assert "pass 1 over the data was made before" in log_of(job, again)
     assert (outputs(job), attempts(job)) == (undisturbed, 2)
 
 

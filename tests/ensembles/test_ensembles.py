@@ -164,6 +164,7 @@ class TestConsensusClustering:
         few = ConsensusClustering(estimator=QUICK, n_trees=5, n_clusters=2, combine=combine).fit(X)
         assert few.n_clusters_ == 2 < free.n_clusters_
 
+    @pytest.mark.slow
     def test_a_number_of_clusters_is_that_of_the_trees_too(self, overlapping):
         X, _ = overlapping
         model = ConsensusClustering(n_clusters=5).fit(X[:500])

@@ -12,6 +12,7 @@ from mdh_dask import (
     DensityTree,
     HyperplaneEnsemble,
     KernelKMeans,
+    PCATree,
     RandomProjectionTree,
     SpectralClustering,
     SupportVectorClustering,
@@ -76,7 +77,9 @@ def test_all_methods_choose_exemplars_and_those_without_outliers_say_why(rows):
         DensityTree().score_samples(rows)
 
 
-@pytest.mark.parametrize("model", [ConsensusClustering(n_trees=4), KernelKMeans(n_clusters=3, feature_map=None)])
+@pytest.mark.parametrize(
+    "model", [ConsensusClustering(n_trees=4, estimator=PCATree()), KernelKMeans(n_clusters=3, feature_map=None)]
+)
 def test_far_rows_are_outliers_and_few_of_the_fitted_ones(model, rows):
     model.fit(rows)
     scores = model.score_samples(rows)

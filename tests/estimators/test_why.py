@@ -91,7 +91,9 @@ def test_a_number_that_was_given_is_said_to_be_given(cloud, estimator):
     assert f"as many as {asked}" in model.why()
 
 
-@pytest.mark.parametrize("model", [DensityTree(), SupportVectorClustering(), ConsensusClustering(n_trees=3)])
+@pytest.mark.parametrize(
+    "model", [DensityTree(), SupportVectorClustering(), ConsensusClustering(n_trees=3, estimator=PCATree())]
+)
 def test_clusters_without_a_tree_are_told_by_the_ranges_of_their_columns(model, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(size=600), "size": np.repeat([0.0, 9.0], 300) + rng.normal(size=600)})

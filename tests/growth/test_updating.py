@@ -146,7 +146,7 @@ class TestStream:
             assert model.n_clusters_ == 1 or model.tree_.n_rows[model.tree_.leaves].min() >= 400
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("n_clusters", "n_columns"), [(100, 32), (200, 8)])
+    @pytest.mark.parametrize(("n_clusters", "n_columns"), at_night([(100, 32), (200, 8)]))
     def test_a_batch_of_hundreds_of_clusters_leaves_nearly_all(self, n_clusters, n_columns):
         # Neighbourhoods show them: the batch alone shows hardly any.
         centres = np.random.default_rng(0).uniform(size=(n_clusters, n_columns))

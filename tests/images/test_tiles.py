@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
+from helpers import at_night
 from numpy.testing import assert_array_equal
 from scipy.ndimage import gaussian_filter
 
@@ -29,8 +30,8 @@ from mdh_dask.workflows import segment
 from mdh_dask.workflows.facts import numbers_of
 
 METHODS = [
-    RandomProjectionTree, HierarchicalMDH, HierarchicalKernelMDH, DensityTree, HyperplaneEnsemble,
-    SupportVectorClustering, ConsensusClustering,
+    RandomProjectionTree, DensityTree, ConsensusClustering, HierarchicalMDH, HierarchicalKernelMDH, HyperplaneEnsemble,
+    SupportVectorClustering,
 ]  # fmt: skip
 
 
@@ -125,7 +126,7 @@ def test_segments_on_tiles_are_the_same_for_any_chunks_of_the_image(tmp_path, me
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", at_night(METHODS, 3))
 def test_the_model_of_any_method_its_log_report_numbers_and_why_say_which_tiles_were_compared(tmp_path, caplog, method):
     model, report, place = method(), f"{tmp_path}/r.html", f"{tmp_path}/m.zarr"
     path = stored(tmp_path, smooth(0, 48, 12.0, 4))

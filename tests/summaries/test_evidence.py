@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers import at_night
 from trees import random_tree
 
 from mdh_dask import (
@@ -39,7 +40,7 @@ KINDS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", KINDS)
+@pytest.mark.parametrize("estimator", at_night(KINDS, 3))
 def test_splits_and_merges_keep_their_evidence_when_saved(estimator, three, tmp_path):
     model = estimator.fit(three)
     model.save(tmp_path / "m.zarr")

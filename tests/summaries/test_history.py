@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from benchmarks import nights
 from dask.array import from_array
+from helpers import at_night
 
 from mdh_dask import (
     ConsensusClustering,
@@ -68,12 +69,15 @@ class TestContinued:
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("first", "lazy"),
-        [
-            (DensityTree(), False),
-            (HierarchicalKernelMDH(starts="pca2"), True),
-            (KernelKMeans(n_clusters=2), True),
-            (ConsensusClustering(n_trees=2, estimator=[PCATree(), DensityTree()]), False),
-        ],
+        at_night(
+            [
+                (DensityTree(), False),
+                (KernelKMeans(n_clusters=2), True),
+                (HierarchicalKernelMDH(starts="pca2"), True),
+                (ConsensusClustering(n_trees=2, estimator=[PCATree(), DensityTree()]), False),
+            ],
+            2,
+        ),
     )
     def test_models_without_a_tree_of_the_rows_remember_rows_too(self, first, lazy):
         rows = from_array(FIRST, 500) if lazy else FIRST
