@@ -12,10 +12,9 @@ from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Pass, Plan
-from ..growth.bounds import without_far_rows
-from ..growth.discrete import Discrete, jitter_of
+from ..growth.discrete import spread
 from ..growth.exemplars import Exemplars, least
-from ..growth.passes import FirstLook, Sample, columns_of, draw, first_read, rows_in_memory
+from ..growth.passes import FirstLook, Sample, draw, first_read, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from .passes import CentroidPass, ClusterSums, nearest_centroids, step_for, unit_for
 
@@ -191,8 +190,7 @@ def gap_number_of_features(
     if categorical.any() or np.isnan(rows).any():
         drawn = [_by_column(rows, categorical, rng) for _ in range(N_REFERENCES)]
     else:
-        jitter, _ = jitter_of(without_far_rows(columns_of(rows), sample)[1])
-        rows = Discrete(jitter).jittered(rows, sample.hashes)
+        rows = spread(sample).jittered(rows, sample.hashes)
         frame = robust_standardiser(rows, scale=True)
         scaled = uniform_rows(frame.exactly(rows), rng)
         unit = np.divide(1.0, frame.scale, out=np.zeros_like(frame.scale), where=frame.scale > 0)

@@ -13,7 +13,7 @@ from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, discrete_of, jitter_of, with_drawn_scales
+from ..growth.discrete import Discrete, discrete_of, spread, with_drawn_scales
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
@@ -260,7 +260,7 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
             if settings.levels is not None:
                 return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
             sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
-            return sketch(frame, Discrete(jitter_of(without_far_rows(columns, sample)[1])[0]))
+            return sketch(frame, spread(sample))
         # Each level would otherwise be a cluster, and each gap between many values a valley.
         discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)
         two = discrete.levels

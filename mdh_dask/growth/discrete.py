@@ -17,7 +17,7 @@ from .._random import normal_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
-from .bounds import bounds_of
+from .bounds import near_places
 from .passes import Sample
 
 FEWEST_VALUES, MOST_VALUES = 3, 20
@@ -106,6 +106,14 @@ def discrete_of(
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
 
 
+def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
+    """Return what jitters columns of at most `most_values` evenly spaced values, where distances are compared.
+
+    Rows that are far from the others do not hide the steps of the values.
+    """
+    return Discrete(jitter_of(sample.take(near_places(sample.rows)), most_values)[0])
+
+
 def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, Floats]:
     """Return the columns of a few evenly spaced values, and the steps of those of more values, zero for others.
 
@@ -159,11 +167,10 @@ def without_ties(sample: Sample) -> Sample:
     """
     sample, many_equal = _without_copies(sample)
     sample = with_drawn_scales(sample)
-    near = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))  # far rows would hide the lattice
-    jitter = jitter_of(near, 2**24 if many_equal else MOST_VALUES)[0]  # of more values, columns are continuous
-    if not jitter:
+    discrete = spread(sample, 2**24 if many_equal else MOST_VALUES)  # columns of more values are continuous
+    if not discrete.jitter:
         return sample
-    rows, columns = Discrete(jitter).jittered(sample.rows, sample.hashes), jitter.columns
+    rows, columns = discrete.jittered(sample.rows, sample.hashes), discrete.jitter.columns
     found, mean = rows[:, columns], sample.rows[:, columns].mean(axis=0, dtype=np.float64)
     shrunk = sample.rows[:, columns].std(axis=0, dtype=np.float64) / found.std(axis=0)
     rows[:, columns] = mean + (found - mean) * shrunk

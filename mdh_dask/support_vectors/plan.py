@@ -12,8 +12,8 @@ from scipy.spatial import cKDTree
 from .._jit.landmarks import flood, lowest_along
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
-from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, jitter_of
+from ..growth.bounds import clipped
+from ..growth.discrete import Discrete, spread
 from ..growth.exemplars import Exemplars, least
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
@@ -88,9 +88,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
     near = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
     frame = robust_standardiser(near.rows, settings.scale)
-    discrete = Discrete()
-    if settings.width is None:
-        discrete = Discrete(jitter_of(without_far_rows(look.columns, look.sample)[1])[0])
+    discrete = spread(look.sample) if settings.width is None else Discrete()
     sample = near._replace(rows=discrete.jittered(near.rows, near.hashes))
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # so that the first of them are a random sample
