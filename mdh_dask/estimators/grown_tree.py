@@ -265,6 +265,12 @@ class GrownTree(ClusterEstimator):
             sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)
 
+    def _crowd_bytes(self, rows: RowArray) -> int:
+        """Return the most bytes of the sample that is drawn where clusters are very many, zero if none is."""
+        if not self._near_rows() or self.sample_size is None:
+            return 0
+        return rows_in_memory(rows.shape[0], rows.shape[1]) * rows.dtype.itemsize * rows.shape[1]
+
     def _saved_state(self) -> dict[str, Any]:
         labels = None
         if self.label_counts_ is not None and self.known_labels_ is not None:

@@ -277,4 +277,5 @@ def _check_memory(job: Job, need: Estimate) -> None:
 
 def _memory(job: Job, need: Estimate) -> str:
     of_command = f"; about {format_bytes(need.command_bytes)} in the process of the command"
-    return f"{need.memory()} in every worker{of_command * is_known(job.estimator())}"
+    known = is_known(job.estimator())
+    return f"{need.memory()} in every worker{of_command * known}{need.for_many_clusters()}"

@@ -139,6 +139,22 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     assert not (here / "job.work").exists()
 
 
+def test_check_tells_what_thousands_of_clusters_need_where_they_are_looked_for(here):
+    wide = zarr.create_array("wide.zarr", shape=(300_000, 64), dtype="float32", chunks=(50_000, 64))
+    wide[0] = 1.0  # one chunk is stored
+    for method, said in (("rp", True), ("pddp", False)):
+        Path("job.toml").write_text(
+            job_text(
+                input={"path": "wide.zarr", "missing_chunks": "fill"},
+                method={"name": method},
+                output={"labels": "l.zarr"},
+            )
+        )
+        # A sample of all rows has 77 MB.
+        more = "up to 133.1 MB more for every thread, and 1,843 MB more in the process of the command"
+        assert (more in run("--check", "job.toml", code=0).stdout) == said
+
+
 @pytest.mark.parametrize(
     "cluster",
     [
