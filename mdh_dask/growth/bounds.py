@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._jit.rows import count_beyond, loop_ready
-from .._typing import AnyArray, Booleans, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats
 from .._words import full_count
 from .passes import Columns, Sample, columns_of
 
@@ -90,12 +90,6 @@ def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> 
     bounds = bounds_of(scoring[:, doubtful], share)
     within, scores = bounds.contain(rows[:, doubtful]), bounds.contain(scoring[:, doubtful])
     return (rows if within.all() else rows[within]), (scoring if scores.all() else scoring[scores])
-
-
-def near_places(rows: AnyArray) -> Integers:
-    """Return the numbers of the rows within the bounds of all rows."""
-    doubtful = np.flatnonzero(~_certainly_near(columns_of(loop_ready(rows)), rows, None))
-    return np.flatnonzero(bounds_of(rows[:, doubtful]).contain(rows[:, doubtful]))
 
 
 def _certainly_near(columns: Columns, scoring: AnyArray, share: float | None) -> Booleans:

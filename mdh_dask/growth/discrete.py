@@ -12,13 +12,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from .._jit.hashing import NO_JITTER, Jitter, hash_again, jitter_rows
+from .._jit.rows import loop_ready
 from .._levels import LevelFeatures, TwoValued, two_valued
 from .._random import normal_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
-from .bounds import near_places
-from .passes import Sample
+from .bounds import without_far_rows
+from .passes import Sample, columns_of
 
 FEWEST_VALUES, MOST_VALUES = 3, 20
 """Fewest and most values of a coarsely rounded column. Two values are codes; the steps between more of them are
@@ -107,11 +108,12 @@ def discrete_of(
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
-    """Return what jitters columns of at most `most_values` evenly spaced values, where distances are compared.
+    """Return the jitter of columns of at most `most_values` evenly spaced values, where distances are compared.
 
-    Rows that are far from the others do not hide the steps of the values.
+    Rows that are far from the others do not hide the steps.
     """
-    return Discrete(jitter_of(sample.take(near_places(sample.rows)), most_values)[0])
+    _, near = without_far_rows(columns_of(loop_ready(sample.rows)), sample)
+    return Discrete(jitter_of(near, most_values)[0])
 
 
 def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, Floats]:

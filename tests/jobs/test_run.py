@@ -151,7 +151,7 @@ def test_check_tells_what_thousands_of_clusters_need_where_they_are_looked_for(h
             )
         )
         # A sample of all rows has 77 MB.
-        more = "up to 133.1 MB more for every thread, and 1,843 MB more in the process of the command"
+        more = "up to 133.1 MB more for every thread, and 2,458 MB more in the process of the command"
         assert (more in run("--check", "job.toml", code=0).stdout) == said
 
 
