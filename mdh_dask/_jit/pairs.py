@@ -59,6 +59,42 @@ class Limits(NamedTuple):
 
 
 @jit
+def list_places(numbers, start, items):
+    """List the places of every number from 0 in ascending order; those of other numbers are in no list.
+
+    start (n_lists + 1,) int64: zero before, the ends of the lists after.
+    items (n,) int64, written up to ``start[-1]``.
+    """
+    n = start.shape[0] - 1
+    for x in range(numbers.shape[0]):
+        if 0 <= numbers[x] < n:
+            start[numbers[x] + 1] += 1
+    for i in range(n):
+        start[i + 1] += start[i]
+    free = start.copy()
+    for x in range(numbers.shape[0]):
+        if 0 <= numbers[x] < n:
+            items[free[numbers[x]]] = x
+            free[numbers[x]] += 1
+
+
+@jit
+def find_closest(apart, cell, one, other):
+    """Find the first of the closest landmarks of every two cells.
+
+    apart (n_landmarks, n_landmarks): squared distances.
+    cell (n_landmarks,) int.
+    one, other (n_cells, n_cells) int: -1 before, a landmark of the first cell and one of the second after.
+    """
+    for i in range(apart.shape[0]):
+        a = cell[i]
+        for j in range(apart.shape[0]):
+            b = cell[j]
+            if one[a, b] < 0 or apart[i, j] < apart[one[a, b], other[a, b]]:
+                one[a, b], other[a, b] = i, j
+
+
+@jit
 def kth_from_middle(one, other, between, k):
     """Return the k-th smallest squared distance to the middle of two points from the distances to both."""
     least = np.full(k, np.inf)

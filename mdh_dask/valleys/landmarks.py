@@ -12,7 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from .._jit.pairs import Limits, Links, Listed, Marks, count_in_balls, find_halfway, find_meeting
+from .._jit.pairs import (
+    Limits,
+    Links,
+    Listed,
+    Marks,
+    count_in_balls,
+    find_closest,
+    find_halfway,
+    find_meeting,
+    list_places,
+)
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
 from .neighbours import TIES, distinct, nearest, squared_distances
@@ -125,7 +135,7 @@ class Landmarks:
 
     def members(self, group: Integers) -> Listed:
         """Return the landmarks of each group."""
-        return listed(group[self.cell], np.arange(len(group)))
+        return members_of(group[self.cell], len(group))
 
     def errors(self, group: Integers, pairs: Integers, cuts: Listed) -> tuple[Floats, Floats]:
         """Return by how many standard errors balls of each core hold more rows than those on the cut, and the rows.
@@ -254,6 +264,17 @@ def listed(numbers: Integers, wanted: Integers) -> Listed:
     return Listed(np.concatenate([order[:0], *items]), np.concatenate([[0], np.cumsum(last - first)]))
 
 
+def members_of(group: Integers, n_groups: int) -> Listed:
+    """Return the places of each of the first groups in ascending order; places of others and `ELSEWHERE` are in none.
+
+    >>> members_of(np.array([1, 0, ELSEWHERE, 1]), n_groups=2)
+    Listed(items=array([1, 0, 3]), start=array([0, 1, 3]))
+    """
+    items, start = np.empty(len(group), dtype=np.int64), np.zeros(n_groups + 1, dtype=np.int64)
+    list_places(group, start, items)
+    return Listed(items[: start[-1]], start)
+
+
 def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]:
     """Return the pairs of landmarks in different cells that are neighbours, or the closest of two cells.
 
@@ -265,13 +286,11 @@ def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]
     np.fill_diagonal(others, np.inf)
     k = min(NEIGHBOURS, max(n - 1, 0))
     first, second = np.repeat(np.arange(n), k), nearest(others, k).ravel()
-    found = [np.minimum(first, second) * n + np.maximum(first, second)]
-    for other in np.unique(cell).tolist():
-        ours = np.flatnonzero(cell == other)
-        to = ours[apart[:, ours].argmin(axis=1)]
-        order = np.lexsort((apart[np.arange(n), to], cell))
-        one = order[np.unique(cell[order], return_index=True)[1]]
-        found.append(np.minimum(one, to[one]) * n + np.maximum(one, to[one]))
+    own = np.unique(cell, return_inverse=True)[1]
+    n_cells = int(own.max(initial=-1)) + 1
+    closest = np.full((2, n_cells, n_cells), -1)
+    find_closest(apart, own, *closest)
+    found = [ends.min(axis=0) * n + ends.max(axis=0) for ends in (np.array([first, second]), closest.reshape(2, -1))]
     pairs = np.unique(np.concatenate(found))
     pairs = pairs[cell[pairs // n] != cell[pairs % n]]
     return pairs // n, pairs % n, np.isin(pairs, found[0])

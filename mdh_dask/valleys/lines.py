@@ -15,7 +15,7 @@ from .._jit.lines import Guards, Lines, count_on_lines, draw_lines, place_by_cou
 from .._jit.pairs import Listed
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
-from .landmarks import ELSEWHERE, Half, Landmarks, listed
+from .landmarks import ELSEWHERE, Half, Landmarks, members_of
 
 Bandwidth = Callable[[Floats], float]
 
@@ -102,7 +102,7 @@ class Slabs:
         if self.combinations is not None:
             contacts = contacts @ self.combinations
         own = np.append(group, ELSEWHERE)[self.cell]
-        members, of_counted = (listed(cells, np.arange(len(group))) for cells in (group[self.own], own))
+        members, of_counted = (members_of(cells, len(group)) for cells in (group[self.own], own))
         guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, self.few_columns)
         of_others = np.pad(left_out, ((0, 0), (0, 1)))  # rows elsewhere are counted
         counts, n_shown = [], 1 if bandwidth is None else 2

@@ -25,6 +25,7 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products
+from mdh_dask._jit.pairs import find_closest, list_places
 from mdh_dask._jit.rows import (
     add_multiple,
     certainly_distinct,
@@ -382,3 +383,24 @@ class TestNearestColumns:
         near = np.empty((4, min(k, n)), dtype=np.int64)
         nearest_columns(values, near)
         assert near.tolist() == [reference.nearest_columns(row, min(k, n)) for row in values.tolist()]
+
+
+@given(st.lists(st.integers(-1, 8), max_size=30))
+def test_places_of_numbers_are_listed_in_their_order_without_those_of_others(numbers):
+    start, items = np.zeros(7, dtype=np.int64), np.empty(len(numbers), dtype=np.int64)
+    list_places(np.array(numbers, dtype=np.int64), start, items)
+    found = [items[a:b].tolist() for a, b in pairwise(start)]
+    assert found == [[place for place, number in enumerate(numbers) if number == own] for own in range(6)]
+
+
+@given(seeds, st.integers(1, 12))
+def test_closest_landmarks_of_two_cells_are_the_first_of_the_least_distances_even_if_those_are_infinite(seed, n):
+    rng = np.random.default_rng(seed)
+    apart, cell = rng.choice(np.array([0, 1, 2, np.inf], dtype=np.float32), (n, n)), rng.integers(0, 4, n)
+    one, other = np.full((2, 4, 4), -1)
+    find_closest(apart, cell, one, other)
+    pairs = [(i, j) for i in range(n) for j in range(n)]
+    for a in range(4):
+        for b in range(4):
+            own = [(i, j) for i, j in pairs if (cell[i], cell[j]) == (a, b)]
+            assert (one[a, b], other[a, b]) == min(own, key=lambda ends: apart[ends], default=(-1, -1))

@@ -37,7 +37,7 @@ from mdh_dask.valleys.lines import (
     count_on_lines,
     draw_lines,
     errors_in_slabs,
-    listed,
+    members_of,
 )
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.pair_tests import PairTests
@@ -178,7 +178,7 @@ def naive_errors(rows, choosing, counted, cell, links):
 
 def drawn(rows, choosing, counted, group, contact, few_columns=True):
     """Lines between the first two groups through a contact, and the counts around them."""
-    lines, members = _no_lines(1, rows.shape[1]), listed(group[choosing], TWO)
+    lines, members = _no_lines(1, rows.shape[1]), members_of(group[choosing], 2)
     guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
     draw_lines(rows[choosing], contact[None], members, PAIR, np.array(LADDER), guards, lines)
     counts = np.zeros((1, len(LADDER), 1, 1, 3), dtype=np.int64)
