@@ -207,10 +207,8 @@ def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
     rows (n_rows, n_columns), held column by column.
     own, part (n_rows,) int: group and part of each row.
     left_out (n_pairs, n_groups + 1) bool: groups whose rows are not counted on the lines of each pair.
-    shifts, (n_pairs, n_lines) and (n_rows,): products of both are the displacements of the rows along
-        the lines.
-    counts (n_pairs, n_lines, 1 or 2, n_parts, 3) int64: they are added to, first by the places, then by the displaced
-        ones: around the lower end, between, around the other end.
+    shifts, (n_pairs, n_lines) and (n_rows,): products of both displace the rows along the lines.
+    counts (n_pairs, n_lines, n_parts, 3) int64: they are added to: around the lower end, between, around the other end.
     """
     along, beside = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     for p in range(left_out.shape[0]):
@@ -223,8 +221,7 @@ def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
             for x in np.flatnonzero(beside <= lines.radius[p, k]):
                 if left_out[p, own[x]]:
                     continue
-                for shown in range(counts.shape[2]):
-                    at, found = along[x] + shown * shifts[0][p, k] * shifts[1][x], counts[p, k, shown, part[x]]
-                    found[0] += low - half < at <= low + half
-                    found[1] += centre - half < at <= centre + half
-                    found[2] += high - half < at <= high + half
+                at, found = along[x] + shifts[0][p, k] * shifts[1][x], counts[p, k, part[x]]
+                found[0] += low - half < at <= low + half
+                found[1] += centre - half < at <= centre + half
+                found[2] += high - half < at <= high + half

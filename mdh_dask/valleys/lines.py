@@ -86,12 +86,12 @@ class Slabs:
         left_out : array of shape (n_pairs, n_cells), bool
             Groups whose rows are not counted.
         bandwidth : callable, optional
-            Returns how far rows are displaced along a direction of shape (n_columns,).
+            Returns how far rows are displaced at random along a direction of shape (n_columns,).
 
         Returns
         -------
-        errors : array of shape (n_pairs, n_lines, 1 or 2, 2 groups)
-            With a bandwidth, those of displaced rows, too. Zero without a line, NaN without a cut.
+        errors : array of shape (n_pairs, n_lines, 2 groups)
+            Zero without a line, NaN without a cut.
         rows : array of shape (n_pairs, n_lines, 2, 2)
             The rows in the slab through the group, and in that between.
         """
@@ -105,28 +105,28 @@ class Slabs:
         members, of_counted = (members_of(cells, len(group)) for cells in (group[self.own], own))
         guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, self.few_columns)
         of_others = np.pad(left_out, ((0, 0), (0, 1)))  # rows elsewhere are counted
-        counts, n_shown = [], 1 if bandwidth is None else 2
+        counts = []
         for i in range(0, max(len(pairs), 1), size):
             pair = pairs[i : i + size]
             lines = _no_lines(len(pair), self.choosing.shape[1])
             draw_lines(self.choosing, contacts[i : i + size], members, pair, np.array(LADDER), guards, lines)
             if not self.few_columns and not self.landmarks.by_parts:  # a few groups can be told apart along some line
                 place_by_counted(self.counted, of_counted, pair, WITHIN, lines)
-            found = np.zeros((len(pair), len(LADDER), n_shown, int(self.part.max()) + 1, 3), dtype=np.int64)
+            found = np.zeros((len(pair), len(LADDER), int(self.part.max()) + 1, 3), dtype=np.int64)
             shifts = self._widths(lines.direction, bandwidth), self.normal
             count_on_lines(self.counted, own, self.part, of_others[i : i + size], lines, shifts, found)
             counts.append(found)
         return self._errors(np.concatenate(counts), cuts)
 
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
-        """Return the standard errors of counts of shape (n_pairs, n_lines, 1 or 2, n_parts, 3), and the rows."""
+        """Return the standard errors of counts of shape (n_pairs, n_lines, n_parts, 3), and the rows."""
         sides, between = counts[..., [0, 2]], counts[..., [1]]
         errors = errors_in_slabs(counts.sum(axis=-2))
         if self.landmarks.by_parts:
             of_parts = np.moveaxis((sides - between).astype(np.float64), -2, 0)
             errors = errors_of_parts(of_parts, errors)
         errors[np.diff(cuts.start) == 0] = np.nan
-        rows = np.stack(np.broadcast_arrays(sides, between), axis=-1)[:, :, 0].sum(axis=2)
+        rows = np.stack(np.broadcast_arrays(sides, between), axis=-1).sum(axis=2)
         return errors, rows.astype(np.float64)
 
     def _widths(self, directions: Floats, bandwidth: Bandwidth | None) -> Floats:
@@ -160,8 +160,8 @@ def _no_lines(n: int, n_columns: int) -> Lines:
 
 
 def _no_evidence(cuts: Listed) -> tuple[Floats, Floats]:
-    shape = len(cuts.start) - 1, len(LADDER), 2, 2
-    return np.where((np.diff(cuts.start) == 0)[:, None, None, None], np.nan, np.zeros(shape)), np.zeros(shape)
+    shape = len(cuts.start) - 1, len(LADDER), 2
+    return np.where((np.diff(cuts.start) == 0)[:, None, None], np.nan, np.zeros(shape)), np.zeros((*shape, 2))
 
 
 def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:

@@ -55,8 +55,6 @@ class Counted(NamedTuple):
     """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
     cut_rows: Floats
     """Rows in as many balls, or in the slab, on the cut."""
-    smoothed: Floats
-    """Evidence of slabs, with a bandwidth where the levels of single columns are smoothed out."""
 
     def values(self, which: int) -> Values:
         """Return what is known of one pair."""
@@ -106,7 +104,7 @@ class PairTests:
         self.rows, self.hashes, self.cell, self.in_groups = rows, hashes, cell, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
-        slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
+        self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         self.splits: list[list[Regions | tuple[Landmarks, Slabs | None]]] = []
         for split in [[one] for one in halves] if halves else _splits(hashes, parts):
             own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
@@ -114,23 +112,18 @@ class PairTests:
                 self.splits.append([Regions(half) for half in own])
                 continue
             chosen = [(half, Landmarks(half)) for half in own]
-            self.splits.append([(marks, Slabs(half, marks, normal) if slabs else None) for half, marks in chosen])
+            self.splits.append([(marks, Slabs(half, marks, normal) if self.slabs else None) for half, marks in chosen])
 
-    def counted(
-        self, group: Integers, pairs: Integers, left_out: Booleans | None = None, bandwidth: Bandwidth | None = None
-    ) -> Counted:
+    def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
 
-        Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells). With a bandwidth, slabs
-        also count rows that are displaced at random.
+        Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells).
         """
         pairs = np.ascontiguousarray(pairs)
         none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
-        of_halves = [[self._of_half(half, group, pairs, none, bandwidth) for half in split] for split in self.splits]
-        errors, smoothed, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(4))
-        # From (n_splits, 2 halves, n_pairs, n_kinds, 2 groups) to (n_pairs, n_kinds, n_splits, 2 halves, 2 groups).
-        of_kinds, smoothed = (np.moveaxis(values, (2, 3), (0, 1)) for values in (errors, smoothed))
-        by_side = pooled(of_kinds, self.shared)
+        of_halves = [[self._of_half(half, group, pairs, none) for half in split] for split in self.splits]
+        errors, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(3))
+        by_side = self._pooled(errors)
         weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
         best, each = weaker.argmax(axis=1), np.arange(len(pairs))
         side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
@@ -139,31 +132,26 @@ class PairTests:
         if not self.in_groups:  # groups of dependent rows are no neighbours without being clusters
             met &= touching.any(axis=(0, 1))
         nothing = 0.0 if self.in_groups else np.inf
-        without_levels = np.full(len(pairs), np.inf)
-        if smoothed.size:
-            without_levels = pooled(smoothed, self.shared).min(axis=-1).max(axis=1)
-        return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut, without_levels)
+        return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut)
 
+    def _pooled(self, errors: Floats) -> Floats:
+        """Return the evidence of each kind, from shape (n_splits, 2 halves, n_pairs, n_kinds, 2 groups)."""
+        return pooled(np.moveaxis(errors, (2, 3), (0, 1)), self.shared)
+
+    @staticmethod
     def _of_half(
-        self,
-        half: Regions | tuple[Landmarks, Slabs | None],
-        group: Integers,
-        pairs: Integers,
-        left_out: Booleans,
-        bandwidth: Bandwidth | None,
-    ) -> tuple[Floats, Floats, Floats, Booleans]:
-        """Return the standard errors of all kinds, those of displaced rows, the rows, and which pairs meet."""
+        half: Regions | tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers, left_out: Booleans
+    ) -> tuple[Floats, Floats, Booleans]:
+        """Return the standard errors of all kinds, the rows, and which pairs meet."""
         if isinstance(half, Regions):
-            errors, rows = half.errors(group, pairs)
-            return errors, errors[:, :0], rows, np.ones(len(pairs), dtype=np.bool_)
+            return *half.errors(group, pairs), np.ones(len(pairs), dtype=np.bool_)
         landmarks, slabs = half
         cuts = landmarks.cuts(group, pairs)
-        errors, rows = landmarks.errors(group, pairs, cuts)
-        if slabs is None:
-            return errors, errors[:, :0], rows, landmarks.touching(cuts)
-        on_lines, along = slabs.errors(group, pairs, cuts, left_out, bandwidth)
-        kinds = np.concatenate([errors, on_lines[:, :, 0]], axis=1), np.concatenate([rows, along], axis=1)
-        return kinds[0], on_lines[:, :, -1], kinds[1], landmarks.touching(cuts)
+        found = [landmarks.errors(group, pairs, cuts)]
+        if slabs is not None:
+            found.append(slabs.errors(group, pairs, cuts, left_out))
+        errors, rows = (np.concatenate(kinds, axis=1) for kinds in zip(*found))
+        return errors, rows, landmarks.touching(cuts)
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns."""
@@ -176,8 +164,18 @@ class PairTests:
 
     def smoothed(self, bandwidth: Bandwidth, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair in slabs where a bandwidth hides the levels of columns, zero without a cut."""
-        found = self.counted(group, np.array([pair]), bandwidth=bandwidth).smoothed[0]
-        return 0.0 if np.isnan(found) else float(found)
+        if not self.slabs:
+            return np.inf
+        pairs, none = np.array([pair]), np.zeros((1, len(group)), dtype=np.bool_)
+
+        def errors(half: Regions | tuple[Landmarks, Slabs | None]) -> Floats:
+            assert not isinstance(half, Regions)
+            landmarks, slabs = half
+            assert slabs is not None
+            return slabs.errors(group, pairs, landmarks.cuts(group, pairs), none, bandwidth)[0]
+
+        weaker = self._pooled(np.array([[errors(half) for half in split] for split in self.splits])).min(axis=-1)
+        return float(np.nan_to_num(weaker, nan=0.0).max())
 
     def seen(self) -> Integers:
         """Return the cells with landmarks."""

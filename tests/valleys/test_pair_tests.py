@@ -181,12 +181,12 @@ def drawn(rows, choosing, counted, group, contact, few_columns=True):
     lines, members = _no_lines(1, rows.shape[1]), members_of(group[choosing], 2)
     guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
     draw_lines(rows[choosing], contact[None], members, PAIR, np.array(LADDER), guards, lines)
-    counts = np.zeros((1, len(LADDER), 1, 1, 3), dtype=np.int64)
+    counts = np.zeros((1, len(LADDER), 1, 3), dtype=np.int64)
     n = len(counted)
     shifts = np.zeros((1, len(LADDER))), np.zeros(n)
     nobody = np.zeros((1, 4), dtype=np.bool_)
     count_on_lines(rows[counted], group[counted], np.zeros(n, dtype=np.int64), nobody, lines, shifts, counts)
-    return lines, counts[0, :, 0, 0]
+    return lines, counts[0, :, 0]
 
 
 class TestLines:
@@ -276,7 +276,7 @@ def on_lines(rows, choosing, counted, cell, parts=None):
     landmarks = Landmarks(half)
     slabs = Slabs(half, landmarks, np.zeros(len(rows)))
     errors, in_slabs = slabs.errors(TWO, PAIR, landmarks.cuts(TWO, PAIR), np.zeros((1, 2), dtype=np.bool_))
-    return errors[0, :, 0], in_slabs[0]
+    return errors[0], in_slabs[0]
 
 
 def with_factors(labels, apart, n_columns, seed):
@@ -328,7 +328,7 @@ def test_a_third_group_between_two_is_not_counted_between_them():
     slabs, landmarks = tests.splits[0][0][1], tests.splits[0][0][0]
     cuts = landmarks.cuts(group, pair)
     among, without = (
-        slabs.errors(group, pair, cuts, np.array([[False, out, False]]))[0][0, :, 0].min(axis=-1).max()
+        slabs.errors(group, pair, cuts, np.array([[False, out, False]]))[0][0].min(axis=-1).max()
         for out in (False, True)
     )
     assert among < 1  # as many rows between as in either
