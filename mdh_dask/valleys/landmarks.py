@@ -25,7 +25,7 @@ from .._jit.pairs import (
 )
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
-from .neighbours import TIES, distinct, nearest, squared_distances
+from .neighbours import TIES, Distances, distinct, nearest
 
 LANDMARKS = 1500
 """Largest number of rows of one half that may be centres of balls."""
@@ -77,10 +77,18 @@ class Half(NamedTuple):
 
 
 class Landmarks:
-    """The first distinct rows of each cell in one half of the rows, with their distances to those of the other half."""
+    """The first distinct rows of each cell in one half of the rows, with their distances to those of the other half.
 
-    def __init__(self, half: Half) -> None:
+    Parameters
+    ----------
+    half : Half
+    distances : Distances, optional
+        Those of the rows, which several halves share.
+    """
+
+    def __init__(self, half: Half, distances: Distances | None = None) -> None:
         rows, choosing, counted, cell, parts = half
+        distances = distances or Distances(rows)
         ours = choosing[cell[choosing] != ELSEWHERE]
         drawn = ours[distinct(np.column_stack([rows[ours], cell[ours]]))[:LANDMARKS]]
         self.places, self.cell, self.by_parts = rows[drawn], cell[drawn], parts is not None
@@ -88,14 +96,16 @@ class Landmarks:
             counted = counted[np.argsort(parts[counted], kind="stable")]
         starts = [0] if parts is None else np.unique(parts[counted], return_index=True)[1].tolist()
         self.starts = np.array([*starts, len(counted)], dtype=np.int64)
-        self.to_counted = squared_distances(self.places, rows[counted])
+        self.to_counted = distances.between(drawn, counted)
         self.n_rows = np.bincount(cell[ours])
-        self.marks, self.near = self._marks(rows[choosing])
+        self.marks, self.near = self._marks(distances.between(drawn, drawn), distances.between(drawn, choosing))
         self.limits = limits_of(rows.shape[1])
 
-    def _marks(self, choosing: Floats) -> tuple[Marks, Booleans]:
-        """Return the landmarks with their links, and whether each link joins neighbours."""
-        apart, to_choosing = squared_distances(self.places, self.places), squared_distances(self.places, choosing)
+    def _marks(self, apart: Floats, to_choosing: Floats) -> tuple[Marks, Booleans]:
+        """Return the landmarks with their links, and whether each link joins neighbours.
+
+        `apart` and `to_choosing` are the squared distances to other landmarks, and to the rows that choose places.
+        """
         reach, reaches = reaches_of(to_choosing, RANKED_BY, RADII)
         first, second, near = _pairs(apart, self.cell)
         meets = meeting_of(apart, first, second)

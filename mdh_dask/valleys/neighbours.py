@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._jit.landmarks import nearest_columns, squares_of_products
+from .._jit.landmarks import nearest_columns, squares_of_products, take_block
 from .._typing import Floats, Integers
 
 BLOCK = 512
@@ -14,6 +14,8 @@ ROUNDING = 16 * float(np.finfo(np.float64).eps)
 TIES = 1e-5
 """Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
 
+MOST_AT_ONCE = 6000
+"""Most rows of which all squared distances are in memory, 144 MB."""
 
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""
@@ -39,6 +41,29 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
         np.matmul(block, places.T, out=product)
         squares_of_products(product, np.square(block).sum(axis=1), squares, ROUNDING, out[i : i + BLOCK])
     return out
+
+
+class Distances:
+    """Squared distances between some of the rows and others.
+
+    Parameters
+    ----------
+    rows : array of shape (n_rows, n_columns), float64
+    expected : int, default=0
+        About how many distances will be asked for. If they are more than all rows have, these are computed once.
+    """
+
+    def __init__(self, rows: Floats, expected: int = 0) -> None:
+        self.rows, n = rows, len(rows)
+        self.every = squared_distances(rows, rows) if n <= MOST_AT_ONCE and n * n < expected else None
+
+    def between(self, some: Integers, others: Integers) -> Floats:
+        """Return the squared distances between rows of these indices, shape (n_some, n_others), float32."""
+        if self.every is None:
+            return squared_distances(self.rows[some], self.rows[others])
+        block = np.empty((len(some), len(others)), dtype=np.float32)
+        take_block(self.every, some, others, block)
+        return block
 
 
 def nearest(distances: Floats, k: int) -> Integers:

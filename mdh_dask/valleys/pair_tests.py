@@ -14,8 +14,9 @@ from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
-from .landmarks import ELSEWHERE, Half, Landmarks
+from .landmarks import ELSEWHERE, LANDMARKS, Half, Landmarks
 from .lines import Bandwidth, Slabs
+from .neighbours import Distances
 from .regions import Regions
 
 Pair = tuple[int, int]
@@ -105,13 +106,17 @@ class PairTests:
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
+        ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
+        n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
+        n_distances = 0 if regions else n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways))
+        distances = Distances(rows, n_distances)
         self.splits: list[list[Regions | tuple[Landmarks, Slabs | None]]] = []
-        for split in [[one] for one in halves] if halves else _splits(hashes, parts):
+        for split in ways:
             own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
             if regions:
                 self.splits.append([Regions(half) for half in own])
                 continue
-            chosen = [(half, Landmarks(half)) for half in own]
+            chosen = [(half, Landmarks(half, distances)) for half in own]
             self.splits.append([(marks, Slabs(half, marks, normal) if self.slabs else None) for half, marks in chosen])
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:

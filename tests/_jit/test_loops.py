@@ -24,7 +24,7 @@ from mdh_dask._jit.branches import (
 )
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
-from mdh_dask._jit.landmarks import nearest_columns, squares_of_products
+from mdh_dask._jit.landmarks import nearest_columns, squares_of_products, squares_to, take_block
 from mdh_dask._jit.pairs import find_closest, list_places
 from mdh_dask._jit.rows import (
     add_multiple,
@@ -372,6 +372,26 @@ def test_squared_distances_are_those_of_the_products(rows):
         squares_of_products(products, own, own[:4], 1e-15, squares)
         expected = reference.squares_of_products(products, own, own[:4], 1e-15).astype(np.float32)
     np.testing.assert_array_equal(squares, expected)
+
+
+@pytest.mark.parametrize("n_columns", range(10))
+def test_squared_distances_have_the_bits_of_sums_in_the_order_of_columns(n_columns):
+    rng = np.random.default_rng(n_columns)
+    row, centre, scale = rng.normal(size=(3, n_columns))
+    points, squares = rng.normal(size=(n_columns, 6)), np.full(6, np.nan)
+    squares_to(row, centre, scale, points, squares)
+    expected = np.zeros(6)
+    for j in range(n_columns):
+        expected += ((row[j] - centre[j]) * scale[j] - points[j]) ** 2
+    assert squares.tolist() == expected.tolist()
+
+
+@given(seeds, st.lists(st.integers(0, 4), max_size=6), st.lists(st.integers(0, 6), max_size=6))
+def test_blocks_of_a_matrix_are_those_of_numpy(seed, rows, columns):
+    values, block = np.random.default_rng(seed).random((5, 7), dtype=np.float32), np.empty((len(rows), len(columns)))
+    rows, columns = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+    take_block(values, rows, columns, block)
+    assert block.tolist() == values[np.ix_(rows, columns)].tolist()
 
 
 class TestNearestColumns:

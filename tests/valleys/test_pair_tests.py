@@ -40,6 +40,7 @@ from mdh_dask.valleys.lines import (
     members_of,
 )
 from mdh_dask.valleys.merging import merge_cells
+from mdh_dask.valleys.neighbours import Distances
 from mdh_dask.valleys.pair_tests import PairTests
 
 PAIR = np.array([[0, 1]])
@@ -368,3 +369,11 @@ def test_groups_that_are_no_neighbours_are_apart():
     rows, labels = groups_of_few_rows(50, 4)
     rows[labels == 3] += 100
     assert PairTests(rows, hashes(200), labels).counted(np.arange(4), np.array([[0, 3]])).evidence[0] == np.inf
+
+
+def test_distances_are_the_same_whether_all_of_the_rows_are_computed_at_once_or_not():
+    rows, some, others = np.random.default_rng(0).normal(size=(900, 3)), np.array([700, 3]), np.arange(0, 900, 7)
+    at_once, each = Distances(rows, expected=len(rows) ** 2 + 1), Distances(rows)
+    assert at_once.every is not None
+    assert_allclose(at_once.between(some, others), each.between(some, others), rtol=1e-6)
+    assert_allclose(each.between(some, others), squares(rows[some], rows[others]), rtol=1e-6)
