@@ -94,29 +94,50 @@ def nearest_columns(squares, near):
         k_nearest(squares[i], near[i], distance)
 
 
+LEAST_SQUARE = 1e-300
+"""Rows at a point have no smaller squared distance to it, whose reciprocal would be infinite."""
+
+
 @jit
-def agreeing_points(rows, centre, scale, columns, cluster, k, shares):
-    """Write for every row which share of the `k` nearest points is in the cluster of the nearest one."""
+def elected(near, distance, cell):
+    """Return the place, among the nearest points, of the nearest one in the cell with the most votes.
+
+    Votes are the reciprocals of the squared distances; of equal cells, that of the nearest point wins.
+    """
+    first, most = 0, 0.0
+    for i in range(near.shape[0]):
+        votes = 0.0
+        for j in range(near.shape[0]):
+            if cell[near[j]] == cell[near[i]]:
+                votes += 1 / max(distance[j], LEAST_SQUARE)
+        if votes > most:
+            first, most = i, votes
+    return first
+
+
+@jit
+def agreeing_points(rows, centre, scale, columns, cell, cluster, k, shares):
+    """Write for every row which share of the `k` nearest points is in the cluster of the `elected` one."""
     squares = np.empty(columns.shape[1])
     near, distance = np.empty(k, np.int64), np.empty(k)
     for i in range(rows.shape[0]):
         squares_to(rows[i], centre, scale, columns, squares)
         k_nearest(squares, near, distance)
-        own = 0
+        chosen, own = cluster[near[elected(near, distance, cell)]], 0
         for v in near:
-            own += cluster[v] == cluster[near[0]]
+            own += cluster[v] == chosen
         shares[i] = own / k
 
 
 @jit
-def nearest_and_reach(rows, centre, scale, columns, k, nearest, reach):
-    """Write for every row which point is nearest, and the squared distance to the `k`-th nearest."""
+def nearest_and_reach(rows, centre, scale, columns, cell, k, nearest, chosen, reach):
+    """Write for every row the nearest point, the `elected` one, and the squared distance to the `k`-th nearest."""
     squares = np.empty(columns.shape[1])
     near, distance = np.empty(k, np.int64), np.empty(k)
     for i in range(rows.shape[0]):
         squares_to(rows[i], centre, scale, columns, squares)
         k_nearest(squares, near, distance)
-        nearest[i], reach[i] = near[0], distance[k - 1]
+        nearest[i], chosen[i], reach[i] = near[0], near[elected(near, distance, cell)], distance[k - 1]
 
 
 @jit

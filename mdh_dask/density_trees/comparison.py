@@ -13,7 +13,7 @@ from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..tree.structure import Tree, tree_from_nodes
 from .model import DensityModel
-from .passes import DOUBLINGS, NearestCounts
+from .passes import DOUBLINGS
 
 INSIDE = 32
 """Bins on one side of a split for rows inside the density level."""
@@ -29,15 +29,15 @@ def tree_of(model: DensityModel) -> Tree:
     """Return the splits between the clusters of a density tree with the rows of `fit`, that of most evidence first.
 
     The direction of a split is the distance from the other side, and that of a cluster the distance from its mean. Rows
-    inside the density level are counted at the place of the nearest landmark, rows outside beyond all of these, the
-    sparser the further out.
+    inside the density level are counted at the place of the nearest landmark of their cell, rows outside beyond all of
+    these, the sparser the further out.
     """
     return _tree(model, model.counts, model.outside)
 
 
 def recount(model: DensityModel) -> Plan[Tree]:
     """Plan the count of other rows in the splits and clusters of `tree_of`, in one pass."""
-    counts: Integers = yield Pass("counting", NearestCounts(model.centre, model.scale, model.points, model.level))
+    counts: Integers = yield Pass("counting", model.landmarks)
     return _tree(model, counts[0], model.in_cells(counts[1:]))
 
 

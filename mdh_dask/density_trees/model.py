@@ -1,4 +1,4 @@
-"""Fitted density trees, which label rows by the nearest landmark."""
+"""Fitted density trees, which label rows by the nearest landmarks."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars, agreeing_shares
 from ..tree.clusters import Level
 from ..tree.merges import clusters_of
-from .passes import DOUBLINGS, nearest_landmarks
+from .passes import DOUBLINGS, NearestCounts
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class DensityModel(State):
     """Landmarks in cells, and the links between the cells with their evidence.
 
     centre, scale (n_features,) float64: rows become ``(x - centre) * scale``.
-    points (n_points, n_features) float64: standardised landmarks; a row is in the cell of the nearest one.
+    points (n_points, n_features) float64: standardised landmarks; a row is in the cell for which the nearest vote.
     cells (n_points,) int64: cell of each landmark.
-    counts (n_points,) int64: rows inside the density level that are nearest to each landmark.
+    counts (n_points,) int64: rows inside the density level to which each landmark is the nearest of their cell.
     outside (DOUBLINGS, n_cells) int64: rows outside that are in each cell, by doublings of the distance.
     links (n_cells - 1, 2) int64: pairs of cells, which form a tree.
     evidence, core_rows, cut_rows (n_cells - 1,) float64: see `mdh_dask.valleys.structure.Structure`.
@@ -79,21 +79,27 @@ class DensityModel(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the labels of raw rows, shape (n_rows,), int32; -1 for those outside if these are left."""
-        nearest, reach = nearest_landmarks(rows, self.centre, self.scale, self.points)
-        labels = self.clusters[self.cells][nearest].astype(np.int32)
+        near = self.landmarks.near(rows)
+        labels = self.clusters[self.cells][near.own].astype(np.int32)
         if self.leaves_outside:
-            labels[reach > self.level**2] = -1
+            labels[near.reach > self.level**2] = -1
         return labels
+
+    @property
+    def landmarks(self) -> NearestCounts:
+        """The landmarks, which count rows."""
+        return NearestCounts(self.centre, self.scale, self.points, self.cells, self.level)
 
     def excess(self, rows: AnyArray) -> Floats:
         """Return by which share the density level exceeds the distance of each raw row to its last nearest landmark."""
-        _, reach = nearest_landmarks(rows, self.centre, self.scale, self.points)
+        reach = self.landmarks.near(rows).reach
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(reach > 0, np.sqrt(self.level**2 / reach), np.inf) - 1.0
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
-        return agreeing_shares(rows, self.centre, self.scale, self.points, self.clusters[self.cells])
+        clusters = self.clusters[self.cells]
+        return agreeing_shares(rows, self.centre, self.scale, self.points, self.cells, clusters)
 
     @property
     def separates(self) -> Booleans:

@@ -24,7 +24,7 @@ from ..valleys.structure import Structure, structure_of, structure_of_crowd
 from .basins import with_basins
 from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
-from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of, nearest_landmarks
+from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of
 from .places import NO_PATH, Places, places_of
 
 AT_PEAK, ON_PATH = 8, 9
@@ -160,8 +160,9 @@ def cluster(
         if more and len(structure.sides):
             structure = with_basins(points, structure)
         chosen = points[:n_landmarks]
-        landmarks = NearestCounts(frame.centre, frame.scale, chosen, level_of(chosen, settings.outliers))
-        cells = structure.cell[:n_landmarks]
+        cells = structure.cell[:n_landmarks].astype(np.int64)
+        level = level_of(chosen, settings.outliers)
+        landmarks = NearestCounts(frame.centre, frame.scale, chosen, cells, level)
         again = places_of(points, structure, len(cells)) if more else None
     if again is None:
         counts: Integers = yield from of_all_rows("counting", landmarks, sample, n_rows)
@@ -177,23 +178,21 @@ def cluster(
     least = max(settings.min_rows, 1)  # cells without landmarks or with rows outside only may be empty
     threshold = -np.inf if settings.exactly else structure.threshold
     clusters = clusters_of(structure.links, structure.evidence, rows, threshold, least, settings.most_clusters)
-    peaks = _peaks(sample, landmarks, cells, structure.reach, n_cells)
+    peaks = _peaks(sample, landmarks, structure.reach, n_cells)
     return DensityModel(
-        frame.centre, frame.scale, landmarks.points, cells.astype(np.int64), counts[0], np.array(outside),
+        frame.centre, frame.scale, landmarks.points, cells, counts[0], np.array(outside),
         structure.links, structure.evidence, structure.core_rows, structure.cut_rows, clusters,
         float(structure.threshold), *peaks, landmarks.level, settings.leaves_outside,
     )  # fmt: skip
 
 
-def _peaks(
-    sample: Sample, landmarks: NearestCounts, cells: Integers, reach: Floats, n_cells: int
-) -> tuple[AnyArray, Integers, Floats]:
+def _peaks(sample: Sample, landmarks: NearestCounts, reach: Floats, n_cells: int) -> tuple[AnyArray, Integers, Floats]:
     """Return the densest landmark of each cell as a raw row, its row number and its reach; -1 and inf without any."""
+    cells = landmarks.cells
     n = len(cells)
     rows = sample.rows[:n]
-    # A rounded value can be nearer to another landmark than to its own, whose values were spread.
-    nearest, _ = nearest_landmarks(rows, landmarks.centre, landmarks.scale, landmarks.points)
-    there = cells[nearest] == cells
+    # A rounded value can be nearer to other landmarks than to its own, whose values were spread.
+    there = cells[landmarks.near(rows).own] == cells
     order = np.flatnonzero(there)[np.argsort(reach[:n][there], kind="stable")]
     found, first = np.unique(cells[order], return_index=True)
     peaks, numbers, reaches = (

@@ -58,9 +58,10 @@ class DensityTree(InGroups):
     sample_size : int, default=10000
         Most rows of the sample in which cells are found and tested.
     n_landmarks : int, default=4000
-        Most sample rows of the model; other rows are in the cell of the nearest.
+        Most sample rows of the model; another row is in the cell for which the ten nearest vote, each with the
+        reciprocal of its squared distance.
     unclassified : {"nearest", "leave"}, default="nearest"
-        Label of rows outside the density level. ``"nearest"``: that of the nearest landmark; ``"leave"``: -1.
+        Label of rows outside the density level. ``"nearest"``: that of the nearest landmarks; ``"leave"``: -1.
     outliers : float, default=0.01
         Share of the rows outside the density level, about.
     scale : bool, default=True
@@ -86,7 +87,7 @@ class DensityTree(InGroups):
 
     Notes
     -----
-    Passes: one if the sample holds all rows, otherwise a second, which counts the rows nearest to each landmark.
+    Passes: one if the sample holds all rows, otherwise a second, which counts the rows of each landmark.
     With twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all
     merges. They have to confirm the significant merges: the density of both cores must be significantly higher by more
     than a quarter. And they find clusters that the sample does not show, between the basins of its modes: if every path
@@ -113,7 +114,8 @@ class DensityTree(InGroups):
     F. Chazal, L. Guibas, S. Oudot and P. Skraba, Persistence-based clustering in Riemannian manifolds, Journal of the
     ACM 60, 2013. V. Blondel, J.-L. Guillaume, R. Lambiotte and E. Lefebvre, Fast unfolding of communities in large
     networks, Journal of Statistical Mechanics, 2008. D. Art, R. Gnanadesikan and J. Kettenring, Data-based metrics for
-    cluster analysis, Utilitas Mathematica 21A, 1982.
+    cluster analysis, Utilitas Mathematica 21A, 1982. S. Dudani, The distance-weighted k-nearest-neighbor rule, IEEE
+    Transactions on Systems, Man, and Cybernetics 6, 1976.
 
     Examples
     --------

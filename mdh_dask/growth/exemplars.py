@@ -71,19 +71,23 @@ def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int
 
 
 VOTERS = 10
-"""Number of points near a row from which its density, and the confidence in its label, are estimated."""
+"""Number of points near a row from which its density, its cell and the confidence in its label are estimated."""
 
 
-def agreeing_shares(rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cluster: Integers) -> Floats:
-    """Return the share of the `VOTERS` nearest points that are in the cluster of the nearest one, for raw rows.
+def agreeing_shares(
+    rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cell: Integers, cluster: Integers
+) -> Floats:
+    """Return the share of the `VOTERS` nearest points that are in the cluster of each raw row.
+
+    This is that of the cell for which the nearest points vote, each with the reciprocal of its squared distance.
 
     Examples
     --------
-    >>> points = np.concatenate([np.zeros((8, 1)), np.ones((20, 1))])
-    >>> agreeing_shares(np.array([[0.1], [0.9]]), np.zeros(1), np.ones(1), points, np.repeat([0, 1], [8, 20]))
+    >>> points, cluster = np.concatenate([np.zeros((8, 1)), np.ones((20, 1))]), np.repeat([0, 1], [8, 20])
+    >>> agreeing_shares(np.array([[0.1], [0.9]]), np.zeros(1), np.ones(1), points, cluster, cluster)
     array([0.8, 1. ])
     """
     rows = loop_ready(rows)
     shares, columns = np.empty(len(rows)), np.ascontiguousarray(points.T)
-    agreeing_points(rows, centre, scale, columns, cluster, min(VOTERS, len(cluster)), shares)
+    agreeing_points(rows, centre, scale, columns, cell, cluster, min(VOTERS, len(cluster)), shares)
     return shares

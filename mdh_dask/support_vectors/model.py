@@ -182,7 +182,8 @@ class Contours(State):
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the nearest points that have the label of the one nearest to each raw row, shape (n,)."""
-        return agreeing_shares(rows, self.centre, self.scale, self.points, self.point_labels.astype(np.int64))
+        each, cluster = np.arange(len(self.points)), self.point_labels.astype(np.int64)
+        return agreeing_shares(rows, self.centre, self.scale, self.points, each, cluster)
 
     def check(self) -> None:
         if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:

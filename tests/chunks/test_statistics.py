@@ -237,7 +237,7 @@ def nearest_counts(draw):
     rows = draw(row_sets([np.uint8, np.float32, np.float64]))
     rng, d = np.random.default_rng(draw(seeds)), rows.shape[1]
     points, level = rng.normal(0, 50, (9, d)), float(rng.uniform(0, 200))
-    return NearestCounts(rng.normal(size=d), rng.uniform(0, 1, d), points, level), (rows,)
+    return NearestCounts(rng.normal(size=d), rng.uniform(0, 1, d), points, rng.integers(0, 4, 9), level), (rows,)
 
 
 @st.composite

@@ -22,7 +22,7 @@ from strategies import seeds
 from mdh_dask import DensityTree, KernelPCAFeatures, drift, load_model
 from mdh_dask._jit.communities import move_nodes, rows_by_radius, rows_in_balls
 from mdh_dask.density_trees.basins import with_basins
-from mdh_dask.density_trees.passes import nearest_landmarks
+from mdh_dask.density_trees.passes import NearestCounts
 from mdh_dask.density_trees.places import Places, places_of
 from mdh_dask.density_trees.plan import _in_core_and_cut
 from mdh_dask.metrics import adjusted_rand_index
@@ -99,7 +99,7 @@ class TestCountingAgain:
         structure = structure_of(points, rng.integers(2**63, size=200, dtype=np.uint64), 0.05)
         balls = places_of(points, structure, 60)
         rows = rng.normal(size=(150, 2)) * 2 + 5 * rng.integers(2, size=(150, 1))
-        nearest = nearest_landmarks(rows, np.zeros(2), np.ones(2), points[:60])[0]
+        nearest = NearestCounts(np.zeros(2), np.ones(2), points[:60], structure.cell[:60], 1.0).near(rows).nearest
         sums = np.zeros((*balls.radii.shape, 2), dtype=np.int64)
         counts = np.zeros((len(balls.places), balls.radii.shape[1]), dtype=np.int64)
         rows_in_balls(rows, nearest, balls, sums, counts)
@@ -293,15 +293,33 @@ class TestDensityTree:
         with pytest.raises(ValueError, match="from 1 to 3"):
             model.cut(4)
 
-    def test_confidence_is_the_share_of_the_nearest_landmarks_in_the_cluster(self):
+    def test_rows_are_in_the_cell_for_which_the_nearest_landmarks_vote_and_confidence_is_their_share(self):
         X, _ = rings(300, sd=0.25)
-        model = DensityTree(n_clusters=2).fit(X)
-        points, cluster = model.state_.model.points, model.state_.model.clusters[model.state_.model.cells]
-        rows = (X - model.state_.model.centre) * model.state_.model.scale
-        near = np.argsort(((rows[:, None] - points) ** 2).sum(axis=2), axis=1)[:, :10]
-        expected = (cluster[near] == cluster[near[:, :1]]).mean(axis=1)
-        np.testing.assert_allclose(model.confidence(X), expected)
-        assert expected.min() < 0.7
+        model = DensityTree(n_clusters=2, n_landmarks=80).fit(X)
+        state = model.state_.model
+        cluster = state.clusters[state.cells]
+        squares = ((((X - state.centre) * state.scale)[:, None] - state.points) ** 2).sum(axis=2)
+        labels, shares = [], []
+        for row in squares:
+            near = np.argsort(row)[:10]
+            votes = [(1 / np.maximum(row[near[state.cells[near] == cell]], 1e-300)).sum() for cell in state.cells[near]]
+            labels.append(cluster[near[np.argmax(votes)]])
+            shares.append((cluster[near] == labels[-1]).mean())
+        np.testing.assert_array_equal(model.labels_, labels)
+        np.testing.assert_allclose(model.confidence(X), shares)
+        assert (labels != cluster[squares.argmin(axis=1)]).any()
+        assert min(shares) < 0.7
+
+    def test_votes_find_the_cluster_of_rows_among_unrelated_columns(self):
+        rng = np.random.default_rng(0)
+        labels = rng.permutation(np.arange(3000) < 700)
+        X = np.column_stack([rng.normal(size=3000) + 6 * labels, rng.normal(size=(3000, 11))])
+        model = DensityTree(n_landmarks=600).fit(X)
+        state = model.state_.model
+        nearest = state.clusters[state.cells[state.landmarks.near(X).nearest]]
+        by_votes, by_the_nearest = (adjusted_rand_score(labels, found) for found in (model.labels_, nearest))
+        assert by_votes > by_the_nearest + 0.01
+        assert np.bincount(model.labels_).tolist() == state.sizes.tolist()
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
