@@ -42,19 +42,24 @@ def open_csv(
     columns: Sequence[str] | None = None,
     *,
     block_bytes: int | str | None = None,
+    as_written: bool = False,
 ) -> LazyTable:
     """Open a CSV file with a header lazily, or some of its columns, in the order given.
 
     The comma, semicolon or tab in its header separates the values; of several, the one with which all lines have as
     many values, and the largest share of columns are of numbers. No value contains a line end. Columns with only
     numbers in the first MiB are columns of numbers, in which a comma may stand before fractions if it does not separate
-    values; empty values are missing. The file, which may be compressed if it has at most 16 MiB, is read once to count
-    the lines.
+    values; empty values are missing. With `as_written` all columns hold texts, as ``007``. The file, which may be
+    compressed if it has at most 16 MiB, is read once to count the lines.
     """
     fs, root = _found(path)
+    import pyarrow as pa
+
     blocks = _blocks(root, fs.size(root), path, block_bytes)
     header, types, dialect = head = head_of(fs, root, path)
     warn_of_numbers(head, path)
+    if as_written:
+        types = dict.fromkeys(types, pa.string())
     names = chosen_columns(header, columns, path)
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
         lines = list(pool.map(partial(_lines, fs, dialect), blocks))

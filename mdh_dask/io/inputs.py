@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
 
@@ -134,13 +135,17 @@ def open_typed(
     *,
     missing_chunks: Literal["error", "fill"] = "error",
     block_bytes: int | str | None = None,
+    as_written: bool = False,
 ) -> Table | TypedTable:
-    """Open columns of any type of a table, or else rows of numbers; parameters and errors as for `open_features`."""
+    """Open columns of any type of a table, or else rows of numbers; parameters and errors as for `open_features`.
+
+    With `as_written` the columns of CSV are texts, as names of rows are.
+    """
     kind = kind_of(path)
     if kind not in TABLES:
         return open_features(path, columns, missing_chunks=missing_chunks, block_bytes=block_bytes)
     chosen = None if columns is None else [str(column) for column in columns]
-    opening = open_parquet_table if kind == "Parquet" else open_csv
+    opening = open_parquet_table if kind == "Parquet" else partial(open_csv, as_written=as_written)
     table = opening(path, chosen, block_bytes=block_bytes)
     names = tuple(table.column_names)
     assert table.n_rows is not None

@@ -210,7 +210,7 @@ class StoredBeside:
     def _column(self, features: str, name: str | int | None) -> RowArray | None:
         if name is None:
             return None
-        table = inputs.open_typed(features, [name], missing_chunks=self.missing_chunks)
+        table = inputs.open_typed(features, [name], missing_chunks=self.missing_chunks, as_written=True)
         if isinstance(table, inputs.TypedTable):
             n_rows = table.source.n_rows
             assert n_rows is not None

@@ -246,6 +246,15 @@ def test_a_line_end_inside_a_value_is_refused_with_its_line(tmp_path, value, blo
         open_csv(tmp_path / "x.csv", block_bytes=block_bytes)
 
 
+def test_rows_are_named_as_their_csv_names_them(tmp_path):
+    ids = ["007", "7", *(str(2**63 + i) for i in range(50))]
+    x, y = np.random.default_rng(0).normal(size=(2, len(ids)))
+    (tmp_path / "x.csv").write_text("\n".join(["id,a,b", *(f"{i},{j},{k}" for i, j, k in zip(ids, x, y))]))
+    labels = str(tmp_path / "labels.parquet")
+    fit(str(tmp_path / "x.csv"), RandomProjectionTree(n_projections=10), labels=labels, id_column="id")
+    assert pq.read_table(labels)["id"].to_pylist() == ids
+
+
 def test_a_compressed_csv_that_holds_too_many_lines_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("mdh_dask.io.csv.LARGEST_UNPACKED", 2**20)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**18))
