@@ -59,11 +59,11 @@ def as_text(numbers: Mapping[str, Any]) -> str:
     return json.dumps(numbers, indent=1, allow_nan=False)
 
 
-def say_fit(line: str, estimator: Any, as_json: bool) -> None:
+def say_fit(line: Any, estimator: Any, as_json: bool) -> None:
     """Print a line on a fit, or its numbers as JSON."""
     from ..workflows.facts import numbers_of
 
-    say(as_text(numbers_of(estimator)) if as_json else line)
+    say(as_text(numbers_of(estimator, line.counts)) if as_json else line)
 
 
 REPORT = path_options(report="Path or URL of the HTML report to write.")

@@ -33,17 +33,12 @@ def metrics_of(
     the labels, the sizes of clusters come from the model. ``"bytes_read"`` counts the size of the input in memory once
     for every pass.
     """
-    noise = int(estimator.noise)
-    sizes = estimator.state_.sizes if counts is None else counts[noise:]
-    outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
     n_passes, history = estimator.n_passes_ + n_after, estimator.history_
     changes = history.changes() if history.night else {}
-    return numbers_of(estimator) | {
+    return numbers_of(estimator, counts) | {
         "n_rows": int(rows.shape[0]) - n_without,
         "n_without_data": n_without,
         "n_columns": int(rows.shape[1]),
-        "cluster_sizes": None if sizes is None else sizes.tolist(),
-        **outside,
         "ids": estimator.ids_.tolist(),
         **{f"n_{kind}": n for kind, n in changes.items()},
         "passes": n_passes,

@@ -60,6 +60,12 @@ Cluster = AbstractContextManager[str]
 """A context that makes a cluster the current one; its value describes the cluster."""
 
 
+class FitLine(str):
+    """A line on a fit for people, with what its labels count."""
+
+    counts: Integers | None = None
+
+
 class FitResult(NamedTuple):
     """The result of clustering an input."""
 
@@ -68,6 +74,12 @@ class FitResult(NamedTuple):
     """Number of rows with each label from the lowest; None if the rows were not labelled."""
     n_without: int = 0
     """Number of pixels without data."""
+
+    def line(self, outputs: Outputs) -> FitLine:
+        """Return the summary with the paths of the outputs."""
+        line = FitLine(f"{self.summary}: {outputs.kept()}")
+        line.counts = self.counts
+        return line
 
 
 def fit(
@@ -168,7 +180,7 @@ def fit(
     table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
     beside, cluster = stored.open(features, len(table.rows)), cluster or current_cluster()
     made = fit_rows(features, table, estimator, outputs, cluster, beside=beside, previous=before)
-    return f"{made.summary}: {outputs.kept()}"
+    return made.line(outputs)
 
 
 def fit_rows(

@@ -183,4 +183,4 @@ def segment(
         return segment_data_array(image, estimator, options, outputs, cluster, reading.index)
     outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
     made = segment_image(with_bands(reading.image(image), bands), estimator, options, outputs, cluster)
-    return f"{made.summary}: {outputs.kept()}"
+    return made.line(outputs)

@@ -207,15 +207,21 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
     }
 
 
-def numbers_of(estimator: Any) -> dict[str, Any]:
-    """Return the numbers of a fit for other programs, with the groups or tiles of dependent rows."""
-    sizes = estimator.state_.sizes
+def numbers_of(estimator: Any, counts: Integers | None = None) -> dict[str, Any]:
+    """Return the numbers of a fit for other programs, with the groups or tiles of dependent rows.
+
+    Without `counts` of the labels from the lowest, the sizes of clusters are those that the model counts.
+    """
+    noise = int(estimator.noise)
+    sizes = estimator.state_.sizes if counts is None else counts[noise:]
+    outside = {"n_in_no_cluster": None if counts is None else int(counts[0])} if noise else {}
     tiles = None if estimator.pixel_columns_ is None else estimator.pixel_columns_.tiles
     return {
         "method": type(estimator).__name__,
         "n_clusters": int(estimator.n_clusters_),
         "clusters": list(named(estimator._words, column_names(estimator))) or None,
         "cluster_sizes": None if sizes is None else sizes.tolist(),
+        **outside,
         "passes": estimator.n_passes_,
         "n_groups": estimator.n_groups_,
         "tiles": None if tiles is None else tiles._asdict() | {"n_independent": tiles.n_independent},

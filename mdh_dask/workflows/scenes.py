@@ -6,7 +6,10 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from .._errors import SettingError
+from .._typing import Integers
 from .._words import full_count
 from ..chunks import announced
 from ..clusters.current import cluster_for
@@ -16,7 +19,7 @@ from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
 from ..io.commits import together
-from ._fit import Cluster
+from ._fit import Cluster, FitLine, FitResult
 from .facts import telling_of_memory
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
@@ -45,7 +48,7 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
 def segment_scenes(
     given: Any, mask: str | None, reading: Reading, estimator: Any, options: PixelOptions, outputs: Outputs,
     cluster: Cluster,
-) -> str:  # fmt: skip
+) -> FitLine:  # fmt: skip
     """Fit one model to several scenes and write its labels of each; return a summary. See `segment`."""
     check_options(options, outputs)
     started = perf_counter()
@@ -53,11 +56,11 @@ def segment_scenes(
     taken = Taken(path for scene in found for path in scene.paths)
     own = own_outputs([scene.name for scene in found], outputs, taken)
     images = matched({scene.name: open_scene(scene, reading.image, options.bands) for scene in found})
-    n_without = segment_images(images, own, estimator, options, outputs, cluster)
+    n_without, counts = segment_images(images, own, estimator, options, outputs, cluster)
     without = f", {n_without} without data," if n_without else ""
     seconds = perf_counter() - started
-    counts = f"{full_count(estimator.n_clusters_, 'segment')} of {full_count(len(images), 'scene')}"
-    return f"{counts}{without} in {seconds:.1f} s: {outputs.kept()}"
+    found_in = f"{full_count(estimator.n_clusters_, 'segment')} of {full_count(len(images), 'scene')}"
+    return FitResult(f"{found_in}{without} in {seconds:.1f} s", counts).line(outputs)
 
 
 def check_options(options: PixelOptions, outputs: Outputs) -> None:
@@ -91,9 +94,12 @@ def own_outputs(names: Iterable[str], outputs: Outputs, taken: Taken) -> dict[st
 def segment_images(
     images: Mapping[str, Image], own: Mapping[str, Outputs], estimator: Any, options: PixelOptions,
     outputs: Outputs, cluster: Cluster,
-) -> int:  # fmt: skip
-    """Fit one model to open scenes and write its labels of each; return the number of scenes without data."""
-    every = rows_of(images.values(), options.columns, counted=False)
+) -> tuple[int, Integers | None]:  # fmt: skip
+    """Fit one model to open scenes and write its labels of each.
+
+    Return the number of scenes without data, and the pixels of each label in the others, None if none was labelled.
+    """
+    every, sizes = rows_of(images.values(), options.columns, counted=False), []
     with cluster_for(cluster, every.nbytes), together({"scenes": [*images]}):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
@@ -109,7 +115,8 @@ def segment_images(
                     image, options.columns, estimator, place, estimator.progress, sieve=options.sieve, about=about
                 )
                 describe(seen, image, estimator, place, name)
-    return len(images) - len(held)
+                sizes.append(seen.sizes)
+    return len(images) - len(held), np.sum(sizes, axis=0) if sizes else None
 
 
 def segment_data_array(

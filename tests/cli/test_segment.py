@@ -1,5 +1,6 @@
 """Segmenting images on the command line: any kind in, labels, model, preview and report out."""
 
+import json
 import os
 import re
 from functools import partial
@@ -107,6 +108,11 @@ def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(h
     other = ("--sample", 5000, "--random-state", 1)
     assert run("../in/tiles.zarr", "--model", "n.zarr", *other, *QUICK).exit_code == 0
     assert not np.array_equal(load_model("m.zarr").tree_.planes, load_model("n.zarr").tree_.planes)
+
+
+def test_json_counts_the_pixels_of_the_labels_that_are_written_not_those_of_the_sample(here):
+    result = run("../in/small.zarr", "--out", "l.zarr", "--sample", 1000, "--json", *QUICK, code=0)
+    assert json.loads(result.stdout)["cluster_sizes"] == np.bincount(labels_of().ravel()).tolist()
 
 
 @pytest.mark.slow
