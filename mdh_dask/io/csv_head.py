@@ -77,7 +77,7 @@ logger = logging.getLogger(__name__)
 
 
 class Head(NamedTuple):
-    """Names and Arrow types of the columns, and the dialect."""
+    """Names and Arrow types of the columns, and the dialect; one without a name has that of pandas."""
 
     names: list[str]
     types: dict[str, Any]
@@ -123,7 +123,7 @@ def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
         raise line_end(path, line)
     try:
         schema = dialect.table(head).schema
-        names = schema.names
+        names = [name or f"Unnamed: {i}" for i, name in enumerate(schema.names)]  # as the index of a frame
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path}: expected CSV with a header; {error}: write it again, or as Parquet") from error
     except UnicodeDecodeError as error:
@@ -131,17 +131,18 @@ def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
     if any(map(pa.types.is_binary, schema.types)):
         raise _not_utf8(path)
     types = {}
-    for column in schema:
+    for name, column in zip(names, schema):
         is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
-        types[column.name] = pa.float64() if is_number else pa.string() if is_text else column.type
+        types[name] = pa.float64() if is_number else pa.string() if is_text else column.type
     return Head(names, types, dialect)
 
 
 def first_texts(fs: Any, root: str, path: Any, names: Sequence[str]) -> dict[str, str]:
     """Return where the head of a file has the first text in each of some columns, in words."""
     head = head_of(fs, root, path)
-    texts = head.dialect.table(_first_lines(fs, root, path), {name: head.types[name] for name in names}, list(names))
+    lines = _first_lines(fs, root, path)
+    texts = head.dialect.table(lines, head.types, list(names), column_names=head.names, skip_rows=1)
     return {name: _first_text(texts[name].to_pylist()) for name in names}
 
 

@@ -14,6 +14,7 @@ from dask.utils import parse_bytes
 from .._locations import hiding_credentials, name_of
 from .._process import needed
 from .._typing import RowArray
+from .._words import full_count
 from ..chunks import default_block_bytes
 from ..columns.lists import Element, sources_of, value_type
 from .parquet_files import SUFFIXES, Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
@@ -82,7 +83,7 @@ def _blocks(
     groups = [(f.file, i, n) for f in footers for i, n in enumerate(f.rows) if n]
     n_rows = sum(n for *_, n in groups)
     if not n_rows:
-        raise ValueError(f"{path}: expected at least one row, got none in {len(footers)} files")
+        raise ValueError(f"{path}: expected at least one row, got none in {full_count(len(footers), 'file')}")
     block = default_block_bytes(n_rows * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
     blocks = [[groups[i] for i in places] for places in grouped((n * row_bytes for *_, n in groups), block)]
     return [_pieces(block) for block in blocks], [sum(n for *_, n in block) for block in blocks]

@@ -20,6 +20,7 @@ from .._errors import ContentsError
 from .._locations import hiding_credentials, missing
 from .._process import check_memory
 from .._typing import AnyArray
+from .._words import full_count
 from ..chunks import default_block_bytes
 from .nodes import MARK, count_missing, find_node, is_unwritten, read_object, unit_rows
 from .paths import REMEDY, is_damage, local_path, naming
@@ -242,13 +243,17 @@ def as_array(node: zarr.Array | zarr.Group | None, source: str | os.PathLike[str
     names = sorted(name for name, member in node.members(max_depth=None) if isinstance(member, zarr.Array))
     rows = [name.removesuffix("/indptr") for name in names if name.endswith("/indptr")] or names  # sparse ones first
     remedy = f"add one to the path, for example {source}/{rows[0]}" if names else "there is nothing to read"
-    raise ValueError(f"{source} is a Zarr group of {len(names)} arrays ({', '.join(names[:10])}): {remedy}")
+    raise ValueError(
+        f"{source} is a Zarr group of {full_count(len(names), 'array')} ({', '.join(names[:10])}): {remedy}"
+    )
 
 
 def _check_shape(array: zarr.Array, source: object, ndim: int) -> None:
     if array.ndim != ndim:
         remedy = "store one row per sample or pixel" + (", or pass ndim=1 to read labels" if array.ndim == 1 else "")
-        raise ValueError(f"{source}: expected {ndim} dimension(s), got an array of shape {array.shape}; {remedy}")
+        raise ValueError(
+            f"{source}: expected {full_count(ndim, 'dimension')}, got an array of shape {array.shape}; {remedy}"
+        )
     if 0 in array.shape:
         raise ValueError(f"{source}: expected at least one row and one column, got an array of shape {array.shape}")
 

@@ -410,7 +410,7 @@ def test_what_is_not_an_array_of_rows_is_named_with_the_remedy(tmp_path):
     with pytest.raises(ValueError, match=r"is a Zarr group of 0 arrays .* there is nothing to read"):
         open_rows(tmp_path / "store.zarr")
     group.create_array("features", data=np.ones((2, 2), dtype="f4"))
-    with pytest.raises(ValueError, match=r"expected 1 dimension\(s\), got an array of shape \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"expected 1 dimension, got an array of shape \(2, 2\)"):
         open_rows(tmp_path / "store.zarr/features", ndim=1)
     for wrong in ({"missing_chunks": "ignore"}, {"block_bytes": 0}):
         with pytest.raises(ValueError, match="must be"):

@@ -246,6 +246,16 @@ def test_a_line_end_inside_a_value_is_refused_with_its_line(tmp_path, value, blo
         open_csv(tmp_path / "x.csv", block_bytes=block_bytes)
 
 
+def test_a_column_of_csv_without_a_name_is_called_as_pandas_calls_it(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(3.0), "b": np.ones(3), "c": list("xyz")})
+    frame.to_csv(tmp_path / "x.csv")
+    names = pd.read_csv(tmp_path / "x.csv").columns
+    assert open_typed(tmp_path / "x.csv").names == tuple(names)
+    assert open_features(tmp_path / "x.csv", list(names[:3])).rows.compute()[:, 0].tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match=r"got c \('x' in row 0\) in .*: name the columns .* as Unnamed: 0,a,b;"):
+        open_features(tmp_path / "x.csv")
+
+
 def test_rows_are_named_as_their_csv_names_them(tmp_path):
     ids = ["007", "7", *(str(2**63 + i) for i in range(50))]
     x, y = np.random.default_rng(0).normal(size=(2, len(ids)))
