@@ -159,7 +159,7 @@ def along_one_column(model: Any) -> str:
     from .trees import RandomProjectionTree  # a subclass of what is explained here
 
     rows, names, found = model.history_.remembered, column_names(model), []
-    if model._limit() or not 1 < rows.shape[1] <= MOST_COLUMNS:
+    if settled(model) or not 1 < rows.shape[1] <= MOST_COLUMNS:
         return ""
     is_number = np.ones(rows.shape[1], bool) if model.columns is None else model.columns.mask("continuous")
     quantile = 1 - (1 - RandomProjectionTree.quantile) / rows.shape[1]
@@ -199,8 +199,8 @@ OTHERS = {
 
 
 def next_steps(model: Any) -> str:
-    """Return what to try when all rows are one cluster, each step as a line of code; empty if that was asked for."""
-    if model._limit():
+    """Return what to try when all rows are one cluster, each step as a line of code; empty if that is settled."""
+    if settled(model):
         return ""
     name, of_frame = type(model).__name__, hasattr(model, "feature_names_in_")
     steps = remedies(model._notes, column_names(model), of_frame)
@@ -211,6 +211,12 @@ def next_steps(model: Any) -> str:
     if is_tree and model.tree_.relative_depth[0] > (model._least_depth() or 0.0):
         steps.append(f"{call(name, model, n_clusters=2)}.fit(X)  # the best split, which the rows do not confirm")
     return "\nTo try next, in this order:" + "".join(f"\n    {step}" for step in steps)
+
+
+def settled(model: Any) -> bool:
+    """Return whether one cluster was asked for, or is a union of some that the rows confirm, as of `cut`."""
+    confirmed = model.evidence()["p_family"] <= 1 - getattr(model, "quantile", 1.0)
+    return bool(model._limit()) or bool(confirmed.any())
 
 
 def call(name: str, model: Any, **settings: Any) -> str:
