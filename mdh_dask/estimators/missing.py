@@ -70,10 +70,7 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
         return WithoutMissing(rows, rows, None, 0)
     if rule == "mean":
         _check_numbers(read.types, names)
-    found, learnt, n_passes = _read(estimator, rows)
-    if (found.n_missing == rows.shape[0]).any():
-        column = _named(int((found.n_missing == rows.shape[0]).argmax()), names)
-        raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
+    found, learnt, n_passes = _read(estimator, rows, names)
     fill = np.where(found.whole, np.rint(found.mean), found.mean)
     values = MissingValues(found.n_missing, found.n_incomplete, fill)
     logger.info(
@@ -123,14 +120,17 @@ def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:
     return learnt, n_passes
 
 
-def _read(estimator: Any, rows: RowArray) -> tuple[Missing, RowArray, int]:
+def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, RowArray, int]:
     """Return what is missing, the complete rows, and the passes over lazy rows."""
     merged = merge_chunks(rows)
     bar = estimator._bar("finding missing values")
     missing, n_passes = MissingPass(rows.shape[1]), int(is_dask(rows))
-    if estimator.missing == "mean":
-        return reduce_rows(missing, merged, progress=bar), merged, n_passes
     found, of_blocks = reduce_rows(Together((missing, CompleteRows())), merged, progress=bar)
+    if (empty := found.n_missing == rows.shape[0]).any():
+        column = _named(int(empty.argmax()), names)
+        raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
+    if estimator.missing == "mean":
+        return found, merged, n_passes
     if of_blocks.sum() < 2:
         raise ValueError(
             f"expected at least 2 rows without missing values for missing='drop'; got {int(of_blocks.sum())} of "

@@ -368,6 +368,7 @@ class TestMissing:
         ("values", "parameters", "message"),
         [
             ([[np.nan, 1.0], [np.nan, 2.0]], {"missing": "mean"}, "got none in column 0"),
+            ([[np.nan, 1.0], [np.nan, 2.0]], {"missing": "drop"}, "got none in column 0"),
             ([[np.nan, 1.0], [1.0, np.nan], [1.0, 1.0]], {"missing": "drop"}, "at least 2 rows without.*got 1 of 3"),
             ([[np.nan, 1.0], [1.0, 2.0]], {}, re.escape("missing='drop' and 'mean' do")),
             ([[np.inf, 1.0], [np.nan, 2.0], [1.0, 1.0]], {"missing": "mean"}, "inf"),
