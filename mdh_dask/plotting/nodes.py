@@ -15,6 +15,7 @@ from .parts import (
     LEFT,
     RIGHT,
     bare_axes,
+    check_drawn,
     check_node,
     fill_sides,
     has_valley,
@@ -202,6 +203,7 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     >>> print(plot_drift(Drift(tree, tree), 0).get_title())
     cluster 0: 7 rows old, 7 rows new
     """
+    check_drawn(drift, "the drift of a model, as drift(model, X) returns it", isinstance(drift, Drift))
     check_node(drift.old, node)
     ax = new_axes(ax, (6.4, 3.2))
     _draw_densities(ax, drift.old, node, _title(drift, node), drift.densities(node) or ())

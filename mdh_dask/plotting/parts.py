@@ -45,7 +45,11 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
     """Return the given axes, or the axes of a new figure of that size in inches, which notebooks show."""
-    return shown(new_figure(size).add_subplot()) if ax is None else ax
+    if ax is None:
+        return shown(new_figure(size).add_subplot())
+    if not hasattr(ax, "get_figure"):
+        raise TypeError(f"expected Matplotlib axes for ax; got {type(ax).__name__}")
+    return ax
 
 
 def shown(ax: Any) -> Any:

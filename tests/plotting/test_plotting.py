@@ -21,6 +21,7 @@ from mdh_dask.plotting import (
     plot_agreement,
     plot_contours,
     plot_density,
+    plot_drift,
     plot_landmarks,
     plot_merges,
     plot_scatter,
@@ -156,6 +157,15 @@ def test_models_other_than_trees_are_drawn_by_their_own_functions():
     ):
         with pytest.raises(TypeError, match=message):
             draw(model)
+
+
+def test_rows_in_place_of_axes_and_a_model_in_place_of_its_drift_are_refused():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = PCATree().fit(rows)
+    with pytest.raises(TypeError, match="Matplotlib axes for ax; got ndarray"):
+        plot_tree(model, rows)
+    with pytest.raises(TypeError, match=r"as drift\(model, X\) returns it; got PCATree"):
+        plot_drift(model, 0)
 
 
 def test_a_notebook_shows_new_axes_as_a_picture_and_given_ones_by_their_figure():
