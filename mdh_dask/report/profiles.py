@@ -172,8 +172,8 @@ def _signed(x: float) -> str:
     """
     if np.isinf(x):
         return "+∞" if x > 0 else "−∞"
-    text = f"{x:+.1f}" if abs(x) < 99.95 else f"{x:+,.0f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+    text = f"{x:+z.1f}" if abs(x) < 99.95 else f"{x:+,.0f}"
+    return "0.0" if text == "+0.0" else text.replace("-", "−")
 
 
 WIDTH, HEIGHT = 1000, 560

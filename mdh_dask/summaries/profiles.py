@@ -112,7 +112,7 @@ class Profiles(Table):
         yield COLUMNS + ("lift",) * bool(self.levels), lines
 
     def _cells(self, cluster: int, feature: int) -> tuple[str, ...]:
-        difference = f"{self.difference[cluster, feature]:+.2f}"
+        difference = f"{self.difference[cluster, feature]:+z.2f}"
         if self.levels and self.levels[feature] is not None:
             shares = [f"{x:.1%}" for x in (self.mean[cluster, feature], self.mean_of_others[cluster, feature])]
             return self.names[feature], shares[0], "", shares[1], difference, f"{self.lift[cluster, feature]:.2f}"

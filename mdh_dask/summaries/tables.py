@@ -95,11 +95,13 @@ def as_precise(mean: float, sd: float) -> tuple[str, str]:
     --------
     >>> as_precise(1234.567, 8.9), as_precise(0.001234, 0.00021), as_precise(2.0, 0.0), as_precise(1.7e9, 60.0)
     (('1,234.6', '8.9'), ('0.00123', '0.00021'), ('2', '0'), ('1,700,000,000', '60'))
+    >>> as_precise(-0.01, 1.3)  # no minus before zero
+    ('0.0', '1.3')
     """
     if not sd > 0 or not 1e-4 < max(abs(mean), sd) < 1e12 or sd < 1e-8:
         return f"{mean:.4g}", f"{sd:.2g}"
     digits = max(1 - int(np.floor(np.log10(sd))), 0)
-    return f"{mean:,.{digits}f}", f"{sd:,.{digits}f}"
+    return f"{mean:z,.{digits}f}", f"{sd:,.{digits}f}"
 
 
 def dict_of(drift: "Drift") -> dict[str, Any]:
