@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from .._log import is_json
 from ..clusters import start_cluster
 from ..clusters.current import LOCAL_SCHEDULERS, AutoCluster, is_memory
 from .exits import say
+
+if TYPE_CHECKING:
+    from ..workflows._fit import FitLine
 
 
 def adding(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +62,7 @@ def as_text(numbers: Mapping[str, Any]) -> str:
     return json.dumps(numbers, indent=1, allow_nan=False)
 
 
-def say_fit(line: Any, estimator: Any, as_json: bool) -> None:
+def say_fit(line: "FitLine", estimator: Any, as_json: bool) -> None:
     """Print a line on a fit, or its numbers as JSON."""
     from ..workflows.facts import numbers_of
 

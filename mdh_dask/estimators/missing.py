@@ -125,12 +125,14 @@ def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, R
     merged = merge_chunks(rows)
     bar = estimator._bar("finding missing values")
     missing, n_passes = MissingPass(rows.shape[1]), int(is_dask(rows))
-    found, of_blocks = reduce_rows(Together((missing, CompleteRows())), merged, progress=bar)
+    wanted = (missing,) if estimator.missing == "mean" else (missing, CompleteRows())
+    found, *in_blocks = reduce_rows(Together(wanted), merged, progress=bar)
     if (empty := found.n_missing == rows.shape[0]).any():
         column = _named(int(empty.argmax()), names)
         raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
-    if estimator.missing == "mean":
+    if not in_blocks:
         return found, merged, n_passes
+    (of_blocks,) = in_blocks
     if of_blocks.sum() < 2:
         raise ValueError(
             f"expected at least 2 rows without missing values for missing='drop'; got {int(of_blocks.sum())} of "

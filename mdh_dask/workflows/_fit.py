@@ -101,7 +101,7 @@ def fit(
     missing_chunks: MissingChunks = "error",
     overwrite: bool = False,
     cluster: Cluster | None = None,
-) -> str:
+) -> FitLine:
     """Cluster stored rows and write any of labels, a model and a report.
 
     The passes are those of the estimator, plus one that writes the labels and profiles the clusters for the report.
