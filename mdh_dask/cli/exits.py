@@ -3,9 +3,10 @@
 import errno
 import logging
 import os
+import re
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -73,19 +74,13 @@ SPELLINGS = {
     "--regions or --report",
     "expected labels, connected or regions with sieve": "expected --out, --connected or --regions with --sieve",
     "leave sieve out": "leave --sieve out",
-    "overwrite=True": "--overwrite",
-    "restart=True": "--restart",
     "folder=...": "--out",
     "timeout=...": "--scheduler-timeout",
-    "preview=...": "--preview",
-    "axes=... and index=...": "--axes and --index",
-    "nodata=... and mask=...": "--nodata and --mask",
-    "missing_chunks='fill'": "--missing-chunks fill",
-    "axes='yxc'": "--axes yxc",
-    "columns=...": "--columns",
     "with index": "with --index",
 }
-"""The remedies that errors name for Python, as spelt on the command line."""
+"""What errors name for Python, as spelt on the command line; settings that are options of the command aside."""
+
+SETTING = re.compile(r"\b(\w+)=(?:True\b|\.\.\.|'([^']+)')")
 
 JOB_SPELLINGS = {
     "missing_chunks='fill'": "missing_chunks = 'fill' in [input]",
@@ -143,7 +138,7 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
-def message_of(error: BaseException, command: str | None = None) -> str:
+def message_of(error: BaseException, command: click.Command | None = None) -> str:
     r"""Return the message of an error in one line, with its remedies as spelt for a command."""
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
         return str(error) or "interrupted; unfinished outputs are removed"
@@ -157,9 +152,17 @@ def message_of(error: BaseException, command: str | None = None) -> str:
         return f"{error.strerror}: {error.filename!r}: make room, or name another place; what was there stays"
     if type(error).__name__ in LOST_CLUSTER:
         return f"the cluster was lost ({text.rstrip('.')}): the same command may succeed later"
-    for python, option in (SPELLINGS | (JOB_SPELLINGS if command == "run" else {})).items():
+    options = {} if command is None else {option.name: option.opts[0] for option in command.params}
+    spellings = SPELLINGS | (JOB_SPELLINGS if command is not None and command.name == "run" else {})
+    for python, option in spellings.items():
         text = text.replace(python, option)
-    return text
+    return SETTING.sub(lambda found: _as_typed(found, options), text)
+
+
+def _as_typed(setting: re.Match[str], options: Mapping[str, str]) -> str:
+    """Return a setting as the option that sets it, or as it is if there is none."""
+    name, value = setting.groups()
+    return setting[0] if name not in options else f"{options[name]} {value}" if value else options[name]
 
 
 class Commands(click.Group):
@@ -171,7 +174,7 @@ class Commands(click.Group):
             with signals_raised():
                 return super().invoke(ctx)
         except (click.ClickException, SettingError) as error:
-            wrong = _of_usage(error, ctx.invoked_subcommand)
+            wrong = _of_usage(error, self._invoked(ctx))
             if not is_json():
                 raise wrong from None
             logger.error("%s", wrong.format_message())
@@ -180,11 +183,15 @@ class Commands(click.Group):
             raise
         except (Exception, KeyboardInterrupt) as error:
             code = exit_code(error)
-            logger.error("%s", message_of(error, ctx.invoked_subcommand), exc_info=code == FAILED)
+            logger.error("%s", message_of(error, self._invoked(ctx)), exc_info=code == FAILED)
             ctx.exit(code)
 
+    def _invoked(self, ctx: click.Context) -> click.Command | None:
+        """Return the command that was invoked; no command is named by an unknown one."""
+        return self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
 
-def _of_usage(error: click.ClickException | SettingError, command: str | None) -> click.ClickException:
+
+def _of_usage(error: click.ClickException | SettingError, command: click.Command | None) -> click.ClickException:
     """Return the error that click shows with the usage of a command."""
     wrong = click.UsageError(message_of(error, command)) if isinstance(error, SettingError) else error
     wrong.message = printable(redacted(wrong.message), kept="\n")  # type: ignore[misc]

@@ -187,7 +187,7 @@ def other_seeds(model: Any) -> list[str]:
 def left_out(model: Any) -> list[str]:
     """Return lines for the label -1: rows of `fit` that lack values, and rows in no cluster."""
     n = model.missing_values_.n_incomplete if model.missing == "drop" else 0
-    lines = [f"cluster -1, {full_count(n, 'row')}: they lack values, and were left out"] if n else []
+    lines = [f"cluster -1, {full_count(n, 'row')} of fit: they lack values, and were left out"] if n else []
     return lines + [f"cluster -1: {IN_NONE}"] * (getattr(model, "unclassified", None) == "leave")
 
 

@@ -120,7 +120,7 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> Non
         raise ValueError(
             f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
             f"row {look.first_bad_row}. Drop these rows or fill in the values first"
-            + (", as missing='drop' and 'mean' do; feature_map='gower' takes NaN." if look.n_nan else ".")
+            + (", as missing='drop' and missing='mean' do; feature_map='gower' takes NaN." if look.n_nan else ".")
         )
     low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
     sizes = np.maximum(np.abs(low), np.abs(high))

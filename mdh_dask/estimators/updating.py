@@ -182,7 +182,8 @@ def check_node(model: Any, node: Any) -> None:
             if leaves
             else f"the leaves are {', '.join(map(str, tree.leaves[:20]))}"
         )
-        raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {node!r}: {said}")
+        got = repr(node) if is_number or np.ndim(node) == 0 else f"a {type(node).__name__}"
+        raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {got}: {said}")
     if leaves and node not in own:
         grown = "a split" if tree.left[int(node)] >= 0 else f"cluster {tree.cluster[int(node)]}"
         logger.warning("node %d is %s, which is grown again; cluster %d is the node %s", node, grown, node, leaves)

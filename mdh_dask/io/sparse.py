@@ -83,7 +83,11 @@ class SparseFile:
         with naming(f"{self.location} is not a file of sparse rows of SciPy", remedy):
             with fsspec.open(self.location, "rb") as file:
                 content = BytesIO(file.read())
-            n_bytes = sum(member.file_size for member in ZipFile(content).infolist())
+            members = ZipFile(content).infolist()
+            names = [member.filename.removesuffix(".npy") for member in members]
+            if "format" not in names:
+                raise ValueError(f"it holds the arrays {', '.join(names)}")
+        n_bytes = sum(member.file_size for member in members)
         check_memory(n_bytes, f"{self.location}: holding all of its rows", IN_PARTS)
         with naming(f"{self.location} is not a file of sparse rows of SciPy", remedy):
             rows = sparse_rows(load_npz(content))

@@ -148,7 +148,7 @@ def _rows(
         counts = write_labels(
             estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows, named=named
         )
-    return f"{len(rows)} rows in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
+    return f"{len(rows)} row{'s' * (len(rows) != 1)} in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
 
 def _found(counts: Integers, estimator: Any, groups: str) -> str:

@@ -23,6 +23,7 @@ from sklearn.metrics import adjusted_rand_score
 from mdh_dask import KernelPCAFeatures, RandomProjectionTree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits
+from mdh_dask.cli.commands import mdh
 from mdh_dask.cli.parameters import PARAMETERS
 from mdh_dask.estimators.registry import METHODS, all_methods, options_of
 from mdh_dask.io import open_rows, write_rows
@@ -303,7 +304,20 @@ def test_an_error_names_parameters_in_python_and_options_on_the_command_line(out
     with pytest.raises((SettingError, FileExistsError)) as error:
         outputs.check()
     assert named in str(error.value)
-    assert spelt in exits.message_of(error.value)
+    assert spelt in exits.message_of(error.value, mdh.commands["segment"])
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "spelt"),
+    [
+        ("fit", "with feature_map='gower' or missing='drop'", "with --feature-map gower or --missing drop"),
+        ("predict", "with feature_map='gower'", "with feature_map='gower'"),
+        ("segment", "name them by axes=..., as axes='yxc'", "name them by --axes, as --axes yxc"),
+        ("run", "use missing_chunks='fill'", "use missing_chunks = 'fill' in [input]"),
+    ],
+)
+def test_settings_in_messages_are_options_of_a_command_that_has_them(command, text, spelt):
+    assert exits.message_of(ValueError(text), mdh.commands[command]) == spelt
 
 
 @pytest.mark.parametrize(

@@ -213,10 +213,10 @@ class TestWords:
     def test_rows_that_were_left_out_are_explained(self, table):
         gaps = table[["air_time", "distance"]].mask(np.repeat(np.arange(1500)[:, None] % 100 == 0, 2, axis=1))
         model = PCATree(missing="drop").fit(gaps)
-        assert "cluster -1, 15 rows: they lack values, and were left out" in model.why()
+        assert "cluster -1, 15 rows of fit: they lack values, and were left out" in model.why()
         assert cluster_profiles(model, gaps).words[0] == "rows that lack values, left out of the fit"
         density = DensityTree(missing="drop", unclassified="leave").fit(gaps)
-        assert "\ncluster -1, 15 rows: they lack values, and were left out\ncluster -1: rows in no" in density.why()
+        assert "\ncluster -1, 15 rows of fit: they lack values, and were left out\ncluster -1: rows" in density.why()
 
     def test_exemplars_of_a_table_are_rows_of_it(self, table):
         model = HierarchicalMDH(feature_map="gower").fit(table)

@@ -113,6 +113,11 @@ def test_what_cannot_be_grown_is_refused_and_the_model_stays(rows, coarse, node,
     assert coarse.n_clusters_ == 2
 
 
+def test_rows_in_place_of_a_node_are_not_shown(rows, coarse):
+    with pytest.raises(ValueError, match="expected a node of tree_ from 0 to 2; got a ndarray: the leaves are 1, 2"):
+        coarse.regrow(rows, 1)
+
+
 @pytest.mark.parametrize("leaf", [False, True], ids=["split", "leaf"])
 def test_a_label_whose_number_is_another_node_is_told_with_the_node_of_its_cluster(rows, caplog, leaf):
     model = DivisiveClustering(n_projections=60).fit(rows)

@@ -221,7 +221,7 @@ def test_what_a_masked_array_hides_is_missing(dtype, lazy):
     expected = RandomProjectionTree(**QUICK, missing="drop").fit(hidden.astype("f8").filled(np.nan))
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    with pytest.raises(ValueError, match="missing='drop' and 'mean'"):
+    with pytest.raises(ValueError, match="missing='drop' and missing='mean'"):
         RandomProjectionTree(**QUICK).fit(X)
 
 
@@ -370,7 +370,7 @@ class TestMissing:
             ([[np.nan, 1.0], [np.nan, 2.0]], {"missing": "mean"}, "got none in column 0"),
             ([[np.nan, 1.0], [np.nan, 2.0]], {"missing": "drop"}, "got none in column 0"),
             ([[np.nan, 1.0], [1.0, np.nan], [1.0, 1.0]], {"missing": "drop"}, "at least 2 rows without.*got 1 of 3"),
-            ([[np.nan, 1.0], [1.0, 2.0]], {}, re.escape("missing='drop' and 'mean' do")),
+            ([[np.nan, 1.0], [1.0, 2.0]], {}, re.escape("missing='drop' and missing='mean' do")),
             ([[np.inf, 1.0], [np.nan, 2.0], [1.0, 1.0]], {"missing": "mean"}, "inf"),
         ],
     )

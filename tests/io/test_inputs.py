@@ -159,7 +159,7 @@ def test_missing_values_are_refused_by_number_and_first_row(tmp_path):
     pq.write_table(pa.table({"a": values, "n": pa.array(integers, pa.int32())}), tmp_path / "x.parquet")
     message = (
         "expected finite values; got 2 NaN and 0 infinite (inf) values, the first in row 41. Drop these rows or fill "
-        "in the values first, as missing='drop' and 'mean' do; feature_map='gower' takes NaN."
+        "in the values first, as missing='drop' and missing='mean' do; feature_map='gower' takes NaN."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         PCATree().fit(open_features(tmp_path / "x.parquet").rows)
