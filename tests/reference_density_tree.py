@@ -36,8 +36,11 @@ def sums_in_balls(rows, balls):
     return sums, counts
 
 
-def rows_in_slabs(chosen, counted):
-    """Rows in the slab through either group, and in that between, for the line that some rows of both groups choose."""
+def rows_in_slabs(chosen, counted, width):
+    """Rows around both ends of the line that some rows of both groups choose, and half way between.
+
+    The width of slabs is a share of the distance of the ends.
+    """
     means = [rows.mean(axis=0) for rows in chosen]
     direction = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
     middle = (means[0] + means[1]) / 2
@@ -51,6 +54,6 @@ def rows_in_slabs(chosen, counted):
     counts = [0, 0, 0]
     for row in counted:
         along, away = place(row)
-        for slab, at in enumerate((low, high, (low + high) / 2)):
-            counts[slab] += away <= radius and abs(along - at) <= (high - low) / 4
+        for slab, at in enumerate((low, (low + high) / 2, high)):
+            counts[slab] += away <= radius and abs(along - at) <= (high - low) * width / 2
     return counts

@@ -10,7 +10,7 @@ from .pairs import quantile_of
 
 
 class Lines(NamedTuple):
-    """Lines between the groups of each pair, and three slabs of one width and radius that lie side by side on each."""
+    """Lines between the groups of each pair, and the places and the radius of three slabs on each."""
 
     direction: Floats
     """Shape (n_pairs, n_lines, n_columns)."""
@@ -75,8 +75,8 @@ def nearest_rows(rows, members, group, place):
 def draw_line(one, other, contact, guards, p, k, lines):
     """Draw the line through the means of rows of two groups; return whether lines through more rows may be drawn.
 
-    There is no line if the medians on it are not in order or, in few columns, if the contact is not in the slab
-    between. None is drawn, nor one through more rows, if it may leave the groups.
+    There is no line if the medians on it are not in order or, in few columns, if the contact is not between them, as
+    near to the line as most rows. None is drawn, nor one through more rows, if it may leave the groups.
     """
     direction, middle = lines.direction[p, k], lines.middle[p, k]
     for j in range(one.shape[1]):
@@ -94,7 +94,7 @@ def draw_line(one, other, contact, guards, p, k, lines):
         return True
     half = (high - low) / 4
     at, beside = on_line(contact.reshape(1, -1), direction, middle)
-    if guards.few_columns and not (beside[0] <= radius and abs(at[0] - (low + high) / 2) <= half):
+    if guards.few_columns and not (beside[0] <= radius and low < at[0] < high):
         return True
     own = slab_at(one, along_one, low, half), slab_at(other, along_other, high, half)
     if guards.few_columns and is_thin(own, direction, guards.least_spread, (along_one.var() + along_other.var()) / 2):
@@ -201,14 +201,16 @@ def place_by_counted(rows, members, pairs, within, lines):
 
 
 @jit
-def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
+def count_on_lines(rows, own, part, left_out, lines, widths, shifts, counts):
     """Count the rows around both ends of each line and half way between, without those of some groups.
 
     rows (n_rows, n_columns), held column by column.
     own, part (n_rows,) int: group and part of each row.
     left_out (n_pairs, n_groups + 1) bool: groups whose rows are not counted on the lines of each pair.
+    widths (n_widths,): of the slabs, as shares of the distance of the ends.
     shifts, (n_pairs, n_lines) and (n_rows,): products of both displace the rows along the lines.
-    counts (n_pairs, n_lines, n_parts, 3) int64: they are added to: around the lower end, between, around the other end.
+    counts (n_pairs, n_lines, n_widths, n_parts, 3) int64: they are added to: around the lower end, between, around the
+        other end.
     """
     along, beside = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     for p in range(left_out.shape[0]):
@@ -216,12 +218,13 @@ def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
             low, high = lines.ends[p, k]
             if not low < high:
                 continue
-            half, centre = (high - low) / 4, (low + high) / 2
             place_on_line(rows, lines.direction[p, k], lines.middle[p, k], along, beside)
             for x in np.flatnonzero(beside <= lines.radius[p, k]):
                 if left_out[p, own[x]]:
                     continue
-                at, found = along[x] + shifts[0][p, k] * shifts[1][x], counts[p, k, part[x]]
-                found[0] += low - half < at <= low + half
-                found[1] += centre - half < at <= centre + half
-                found[2] += high - half < at <= high + half
+                at = along[x] + shifts[0][p, k] * shifts[1][x]
+                for w in range(widths.shape[0]):
+                    half, found = (high - low) * widths[w] / 2, counts[p, k, w, part[x]]
+                    for end in range(3):
+                        place = low + (high - low) * end / 2
+                        found[end] += place - half < at <= place + half

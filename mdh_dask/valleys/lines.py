@@ -26,6 +26,13 @@ not reach the sides of a wide valley: clusters that overlap were merged, the soo
 WITHIN = 0.9
 """Share of the rows that place slabs within their radius, so that few rows of other groups are counted."""
 
+WIDTHS = 1 / 2, 1 / 3
+"""Widths of slabs, as shares of the distance between the medians of both groups. Wide ones hold more rows of few; in
+narrow ones, the flank of a large group does not hide a small one."""
+
+N_KINDS = len(LADDER) * len(WIDTHS)
+"""Slabs of a pair: one for each line and width."""
+
 LEAST_SPREAD = 0.6
 """Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are
 divided without this limit."""
@@ -90,9 +97,9 @@ class Slabs:
 
         Returns
         -------
-        errors : array of shape (n_pairs, n_lines, 2 groups)
+        errors : array of shape (n_pairs, n_lines * n_widths, 2 groups)
             Zero without a line, NaN without a cut.
-        rows : array of shape (n_pairs, n_lines, 2, 2)
+        rows : array of shape (n_pairs, n_lines * n_widths, 2, 2)
             The rows in the slab through the group, and in that between.
         """
         if not self.few_columns and self.combinations is None:
@@ -103,23 +110,23 @@ class Slabs:
             contacts = contacts @ self.combinations
         own = np.append(group, ELSEWHERE)[self.cell]
         members, of_counted = (members_of(cells, len(group)) for cells in (group[self.own], own))
-        guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, self.few_columns)
         of_others = np.pad(left_out, ((0, 0), (0, 1)))  # rows elsewhere are counted
         counts = []
         for i in range(0, max(len(pairs), 1), size):
             pair = pairs[i : i + size]
-            lines = _no_lines(len(pair), self.choosing.shape[1])
-            draw_lines(self.choosing, contacts[i : i + size], members, pair, np.array(LADDER), guards, lines)
+            lines = drawn_lines(self.choosing, contacts[i : i + size], members, pair, self.few_columns)
             if not self.few_columns and not self.landmarks.by_parts:  # a few groups can be told apart along some line
                 place_by_counted(self.counted, of_counted, pair, WITHIN, lines)
-            found = np.zeros((len(pair), len(LADDER), int(self.part.max()) + 1, 3), dtype=np.int64)
-            shifts = self._widths(lines.direction, bandwidth), self.normal
-            count_on_lines(self.counted, own, self.part, of_others[i : i + size], lines, shifts, found)
-            counts.append(found)
+            n_parts, shifts = int(self.part.max()) + 1, (self._widths(lines.direction, bandwidth), self.normal)
+            found = np.zeros((len(pair), len(LADDER), len(WIDTHS), n_parts, 3), dtype=np.int64)
+            count_on_lines(
+                self.counted, own, self.part, of_others[i : i + size], lines, np.array(WIDTHS), shifts, found
+            )
+            counts.append(found.reshape(len(pair), N_KINDS, n_parts, 3))
         return self._errors(np.concatenate(counts), cuts)
 
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
-        """Return the standard errors of counts of shape (n_pairs, n_lines, n_parts, 3), and the rows."""
+        """Return the standard errors of counts of shape (n_pairs, n_lines * n_widths, n_parts, 3), and the rows."""
         sides, between = counts[..., [0, 2]], counts[..., [1]]
         errors = errors_in_slabs(counts.sum(axis=-2))
         if self.landmarks.by_parts:
@@ -152,15 +159,32 @@ def errors_in_slabs(counts: Integers) -> Floats:
     return np.asarray((sides - between) / np.sqrt(np.maximum(sides + between, 1)))
 
 
-def _no_lines(n: int, n_columns: int) -> Lines:
+def drawn_lines(rows: Floats, contacts: Floats, members: Listed, pairs: Integers, few_columns: bool) -> Lines:
+    """Return the lines of the ladder for pairs of groups; parameters are those of `draw_lines`."""
+    lines = no_lines(len(pairs), len(LADDER), rows.shape[1])
+    guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
+    draw_lines(rows, contacts, members, pairs, np.array(LADDER), guards, lines)
+    return lines
+
+
+def rows_in_slabs(rows: Floats, lines: Lines) -> Integers:
+    """Return the rows in the slabs of each line, shape (n_pairs, n_lines, n_widths, 3): at its ends, and between."""
+    n_pairs, n_lines = lines.radius.shape
+    counts, none = np.zeros((n_pairs, n_lines, len(WIDTHS), 1, 3), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    shifts, nobody = (np.zeros((n_pairs, n_lines)), np.zeros(len(rows))), np.zeros((n_pairs, 1), dtype=np.bool_)
+    count_on_lines(np.asfortranarray(rows), none, none, nobody, lines, np.array(WIDTHS), shifts, counts)
+    return counts[..., 0, :]
+
+
+def no_lines(n_pairs: int, n_lines: int, n_columns: int) -> Lines:
     """Return lines of pairs that are still to be drawn."""
-    shape = n, len(LADDER)
+    shape = n_pairs, n_lines
     directions, middles = np.zeros((2, *shape, n_columns))
     return Lines(directions, middles, np.zeros((*shape, 2)), np.zeros(shape), np.zeros(shape, dtype=np.bool_))
 
 
 def _no_evidence(cuts: Listed) -> tuple[Floats, Floats]:
-    shape = len(cuts.start) - 1, len(LADDER), 2
+    shape = len(cuts.start) - 1, N_KINDS, 2
     return np.where((np.diff(cuts.start) == 0)[:, None, None], np.nan, np.zeros(shape)), np.zeros((*shape, 2))
 
 
