@@ -18,14 +18,15 @@ from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
 from ..valleys.landmarks import RADII
-from ..valleys.lines import FEW_COLUMNS
+from ..valleys.lines import FEW_COLUMNS, WIDTHS
 from ..valleys.regions import least_of_discoveries
 from ..valleys.structure import Structure, structure_of, structure_of_crowd
 from .basins import with_basins
 from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
-from .passes import BallCounts, LandmarksAndBalls, NearestCounts, level_of
+from .passes import BallsAndSlabs, CountedAgain, NearestCounts, Recount, level_of
 from .places import NO_PATH, Places, places_of
+from .slabs import against_the_cut, lines_of
 
 AT_PEAK, ON_PATH = 8, 9
 """Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the
@@ -38,19 +39,24 @@ MORE_ROWS = np.iinfo(np.int64).max
 """More rows than in any ball."""
 
 
-def tested_again(structure: Structure, again: Places, sums: Integers, in_balls: Integers, level: float) -> Structure:
-    """Return the structure with the evidence of `rows_in_balls`, of rows that are not in the sample.
+def tested_again(structure: Structure, again: Places, others: CountedAgain, level: float) -> Structure:
+    """Return the structure with the evidence of other rows than those of the sample.
 
     These rows chose nothing, so levels are those of a normal distribution. Links that the sample shows have to be
-    confirmed. Another link separates if every path across its cut has a ball with significantly fewer rows than the
-    balls at both peaks. There are many of these, and `level` is the share of false ones among them: in a cloud without
-    clusters, the probability of any. Their evidence is divided by the ratio of their threshold to that of the others.
+    confirmed, in balls of some radius or in slabs of some width. Another link separates if every path across its cut
+    has a ball with significantly fewer rows than the balls at both peaks. There are many of these, and `level` is the
+    share of false ones among them: in a cloud without clusters, the probability of any. Their evidence is divided by
+    the ratio of their threshold to that of the others.
     """
     n_shown = int(again.shown.sum())
-    threshold = NormalDist().inv_cdf(1 - level / (max(n_shown, 1) * len(RADII)))
-    counts = _in_core_and_cut(again, in_balls)
+    threshold = NormalDist().inv_cdf(1 - level / (max(n_shown, 1) * (len(RADII) + len(WIDTHS))))
+    counts = _in_core_and_cut(again, others.in_balls)
     shown = np.repeat(again.shown, 2)[:, None]
-    errors = np.where(shown, sums[..., 0] / np.sqrt(np.maximum(sums[..., 1], 1)), _against_the_path(counts))
+    errors = np.where(
+        shown, others.sums[..., 0] / np.sqrt(np.maximum(others.sums[..., 1], 1)), _against_the_path(counts)
+    )
+    of_slabs, rows_there = against_the_cut(others.in_slabs)
+    errors, counts = np.hstack([errors, of_slabs]), np.hstack([counts, rows_there])
     strength, *rows = _weaker_side(errors, counts)
     ratio = threshold / least_of_discoveries(strength[~again.shown], level, len(RADII))
     evidence, in_core, in_cut = np.zeros((3, len(structure.evidence)))
@@ -88,7 +94,7 @@ def _against_the_path(counts: Integers) -> Floats:
 
 
 def _weaker_side(errors: Floats, counts: Integers) -> tuple[Floats, Floats, Floats]:
-    """Return the evidence of each link at its best radius, and the rows in the core and on the cut."""
+    """Return the evidence of each link at its best radius or width, and the rows in the core and on the cut."""
     by_side, counts = errors.reshape(-1, 2, errors.shape[1]), counts.reshape(-1, 2, *counts.shape[1:])
     best = by_side.min(axis=1).argmax(axis=1)
     links = np.arange(len(best))
@@ -167,11 +173,11 @@ def cluster(
     if again is None:
         counts: Integers = yield from of_all_rows("counting", landmarks, sample, n_rows)
     else:
-        counting = BallCounts(landmarks, again, discrete, settings.seed)
-        found: LandmarksAndBalls = yield Pass("counting", counting)
-        counts, ours = found.counts, counting.sums(sample.rows, sample.hashes)
-        others = (found.sums - ours[0], found.in_balls - ours[1])
-        structure = tested_again(structure, again, *others, 1 - settings.quantile)
+        counting = BallsAndSlabs(landmarks, again, lines_of(points, structure, again), discrete, settings.seed)
+        found: Recount = yield Pass("counting", counting)
+        counts, ours = found.counts, counting.counted_again(sample.rows, sample.hashes)
+        others = CountedAgain(*(every - own for every, own in zip(found.again, ours)))
+        structure = tested_again(structure, again, others, 1 - settings.quantile)
     n_cells = len(structure.links) + 1
     inside, *outside = counts_in_cells(counts, cells, n_cells)
     rows = inside if settings.leaves_outside else inside + sum(outside)

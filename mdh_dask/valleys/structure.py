@@ -151,14 +151,41 @@ def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, m
     return Structure(cell, np.array(links), evidence, core, cut, merged.threshold, of_links, reach)
 
 
-def spanned(points: Floats) -> Floats:
-    """Return points in as many columns as they span, at the same distances: others would pass for dimensions.
+class Span(NamedTuple):
+    """The columns that rows span, in which they have the same distances: others would pass for dimensions.
 
     Rows are not spread across the dimensions of constant columns, and of sums or copies of others in few columns.
     """
-    points = np.compress(np.ptp(points, axis=0) > 0, points, axis=1)
+
+    varying: Booleans
+    """Which columns are not constant."""
+    centre: Floats
+    """A row at zero, in all columns."""
+    axes: Floats | None = None
+    """Directions of the varying columns that are spanned, shape (n_varying, n_spanned); None if all are."""
+
+    def of(self, points: Floats) -> Floats:
+        """Return points in the columns that are spanned."""
+        points = points[:, self.varying]
+        return points if self.axes is None else (points - self.centre[self.varying]) @ self.axes
+
+    def direction(self, direction: Floats) -> Floats:
+        """Return a direction of the spanned columns in all columns."""
+        return _placed(direction if self.axes is None else self.axes @ direction, self.varying)
+
+    def point(self, point: Floats) -> Floats:
+        """Return a point of the spanned columns in all columns."""
+        found = self.centre.copy()
+        found[self.varying] = point if self.axes is None else self.centre[self.varying] + self.axes @ point
+        return found
+
+
+def span_of(points: Floats) -> Span:
+    """Return what rows span."""
+    span = Span(np.ptp(points, axis=0) > 0, points[0])
+    points = span.of(points)
     if not 1 < points.shape[1] <= FEW_COLUMNS:
-        return points
+        return span
     away = np.abs(points - np.median(points, axis=0)).max(axis=1)
     centred = points - points[away.argmin()]
     lengths = np.abs(centred).max(axis=1)
@@ -166,7 +193,14 @@ def spanned(points: Floats) -> Floats:
     drawn = centred / np.maximum(lengths, np.median(lengths[lengths > 0]))[:, None]
     variances, axes = np.linalg.eigh(drawn.T @ drawn)
     free = variances > DEPENDENT**2 * variances[-1]
-    return points if free.all() else centred @ axes[:, free]
+    centre = span.centre.copy()
+    centre[span.varying] = points[away.argmin()]
+    return span if free.all() else Span(span.varying, centre, axes[:, free])
+
+
+def spanned(points: Floats) -> Floats:
+    """Return points in the columns that they span."""
+    return span_of(points).of(points)
 
 
 def _placed(values: Floats, places: Booleans) -> Floats:
