@@ -5,10 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import jit
+from .._storable import storable
 from .._typing import Booleans, Floats
 from .pairs import quantile_of
 
 
+@storable
 class Lines(NamedTuple):
     """Lines between the groups of each pair, and the places and the radius of three slabs on each."""
 

@@ -163,5 +163,5 @@ def test_a_table_with_other_columns_says_how_to_name_some(here):
     result = run("fit", "old.parquet", "--out", "l.zarr", *THREADS, code=exits.BAD_DATA)
     assert result.stderr.splitlines()[-1].endswith(
         "expected numeric columns; got day (string) in old.parquet: name the columns to take with --columns, as c,a,b; "
-        "feature_map='gower' takes others, too"
+        "--feature-map gower takes others, too"
     )
