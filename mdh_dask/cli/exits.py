@@ -80,8 +80,6 @@ SPELLINGS = {
 }
 """What errors name for Python, as spelt on the command line; settings that are options of the command aside."""
 
-SETTING = re.compile(r"\b(\w+)=(?:True\b|\.\.\.|'([^']+)')")
-
 JOB_SPELLINGS = {
     "missing_chunks='fill'": "missing_chunks = 'fill' in [input]",
     "axes='yxc'": "axes = 'yxc' in [input]",
@@ -90,6 +88,9 @@ JOB_SPELLINGS = {
     "with index": "with index in [input]",
 }
 """The remedies as spelt in a job file, where that differs."""
+
+SETTING = re.compile(r"\b(\w+)=(?:True\b|\.\.\.|'([^']+)')")
+"""A setting in a message, as ``overwrite=True``, ``columns=...`` or ``missing='drop'``."""
 
 
 def _is_of_certificates(error: BaseException) -> bool:
@@ -152,7 +153,8 @@ def message_of(error: BaseException, command: click.Command | None = None) -> st
         return f"{error.strerror}: {error.filename!r}: make room, or name another place; what was there stays"
     if type(error).__name__ in LOST_CLUSTER:
         return f"the cluster was lost ({text.rstrip('.')}): the same command may succeed later"
-    options = {} if command is None else {option.name: option.opts[0] for option in command.params}
+    given = [] if command is None else command.params
+    options = {option.name or "": option.opts[0] for option in given if isinstance(option, click.Option)}
     spellings = SPELLINGS | (JOB_SPELLINGS if command is not None and command.name == "run" else {})
     for python, option in spellings.items():
         text = text.replace(python, option)
@@ -187,7 +189,7 @@ class Commands(click.Group):
             ctx.exit(code)
 
     def _invoked(self, ctx: click.Context) -> click.Command | None:
-        """Return the command that was invoked; no command is named by an unknown one."""
+        """Return the command that was invoked, or None if there is none of its name."""
         return self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
 
 

@@ -184,6 +184,16 @@ def places_of(points: Floats, structure: Structure, n_landmarks: int) -> Places 
     return _listed(points[:n_landmarks], found, np.array(radii), links, shown[links])
 
 
+def weighted_errors(counts: Integers, in_core: int, on_cut: int) -> Floats:
+    """Return by how many standard errors the weighted rows of cores exceed those of cuts, from counts of both.
+
+    counts (..., 2) int64: rows in the core and on the cut. Rows in both make the difference more certain, which is left
+        out.
+    """
+    excess, variance = counts @ np.array([in_core, -on_cut]), counts @ np.array([in_core**2, on_cut**2])
+    return np.asarray(excess / np.sqrt(np.maximum(variance, 1)))
+
+
 def _smoothed(group: Integers, near: Integers) -> Integers:
     """Return groups 0 and 1 of rows after some rounds in which each row joins most of its neighbours of both."""
     for _ in range(ROUNDS):

@@ -25,7 +25,7 @@ from .basins import with_basins
 from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
 from .passes import BallsAndSlabs, CountedAgain, NearestCounts, Recount, level_of
-from .places import NO_PATH, Places, places_of
+from .places import NO_PATH, Places, places_of, weighted_errors
 from .slabs import against_the_cut, lines_of
 
 AT_PEAK, ON_PATH = 8, 9
@@ -52,9 +52,8 @@ def tested_again(structure: Structure, again: Places, others: CountedAgain, leve
     threshold = NormalDist().inv_cdf(1 - level / (max(n_shown, 1) * (len(RADII) + len(WIDTHS))))
     counts = _in_core_and_cut(again, others.in_balls)
     shown = np.repeat(again.shown, 2)[:, None]
-    errors = np.where(
-        shown, others.sums[..., 0] / np.sqrt(np.maximum(others.sums[..., 1], 1)), _against_the_path(counts)
-    )
+    in_as_many = others.sums[..., 0] / np.sqrt(np.maximum(others.sums[..., 1], 1))
+    errors = np.where(shown, in_as_many, _against_the_path(counts))
     of_slabs, rows_there = against_the_cut(others.in_slabs)
     errors, counts = np.hstack([errors, of_slabs]), np.hstack([counts, rows_there])
     strength, *rows = _weaker_side(errors, counts)
@@ -82,13 +81,8 @@ def _in_core_and_cut(again: Places, in_balls: Integers) -> Integers:
 
 
 def _against_the_path(counts: Integers) -> Floats:
-    """Return by how many standard errors the weighted rows at the peak exceed those of the sparsest ball on a path.
-
-    Rows in both balls make the difference more certain, which is left out.
-    """
-    excess = counts @ np.array([AT_PEAK, -ON_PATH])
-    variance = counts @ np.array([AT_PEAK**2, ON_PATH**2])
-    errors = excess / np.sqrt(np.maximum(variance, 1))
+    """Return by how many standard errors the weighted rows at the peak exceed those of the sparsest ball on a path."""
+    errors = weighted_errors(counts, AT_PEAK, ON_PATH)
     wide = np.where(counts[:, WIDE, 0] > 0, errors[:, WIDE], np.inf)  # small groups have no balls so wide
     return np.minimum(errors, wide[:, None])
 

@@ -10,9 +10,10 @@ from .._typing import Floats, Integers
 from ..valleys.landmarks import members_of
 from ..valleys.lines import WIDTHS, drawn_lines, errors_in_slabs, no_lines, rows_in_slabs
 from ..valleys.structure import Structure, span_of
-from .places import IN_CORE, ON_CUT, Places
+from .places import IN_CORE, ON_CUT, Places, weighted_errors
 
 BOTH = np.array([[0, 1]])
+"""The only pair of groups: the two sides of a link."""
 
 
 def lines_of(points: Floats, structure: Structure, again: Places) -> Lines:
@@ -48,5 +49,4 @@ def against_the_cut(in_slabs: Integers) -> tuple[Floats, Integers]:
     """
     ends, between = in_slabs[:, 0][..., [0, 2]], in_slabs[:, 0][..., [1, 1]]
     rows = np.moveaxis(np.stack([ends, between], axis=-1), 2, 1).reshape(-1, len(WIDTHS), 2)
-    excess, variance = rows @ np.array([IN_CORE, -ON_CUT]), rows @ np.array([IN_CORE**2, ON_CUT**2])
-    return np.where(rows.any(axis=-1), excess / np.sqrt(np.maximum(variance, 1)), -np.inf), rows
+    return np.where(rows.any(axis=-1), weighted_errors(rows, IN_CORE, ON_CUT), -np.inf), rows

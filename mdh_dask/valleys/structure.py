@@ -166,7 +166,7 @@ class Span(NamedTuple):
 
     def of(self, points: Floats) -> Floats:
         """Return points in the columns that are spanned."""
-        points = points[:, self.varying]
+        points = np.compress(self.varying, points, axis=1)  # column by column if they were indexed
         return points if self.axes is None else (points - self.centre[self.varying]) @ self.axes
 
     def direction(self, direction: Floats) -> Floats:

@@ -313,6 +313,7 @@ def test_an_error_names_parameters_in_python_and_options_on_the_command_line(out
         ("fit", "with feature_map='gower' or missing='drop'", "with --feature-map gower or --missing drop"),
         ("predict", "with feature_map='gower'", "with feature_map='gower'"),
         ("segment", "name them by axes=..., as axes='yxc'", "name them by --axes, as --axes yxc"),
+        ("fit", "from features=...", "from features=..."),  # an argument
         ("run", "use missing_chunks='fill'", "use missing_chunks = 'fill' in [input]"),
     ],
 )
