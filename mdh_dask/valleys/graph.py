@@ -25,6 +25,9 @@ RESOLUTION = 8.0
 
 ROUNDS = 50
 
+KEPT = 0.5
+"""Least share of its rows that a group of cells keeps where rows move between groups; else it keeps all."""
+
 SMOOTH = 20
 """The density whose modes have basins is that of so many neighbours."""
 
@@ -101,6 +104,39 @@ def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:
             (np.ones(len(community)), (np.arange(len(community)), community)), shape=(len(community), n)
         )
         graph = _ordered(csr_array(belongs.T @ graph @ belongs))
+
+
+def with_most_edges(graph: csr_array, cell: Integers, group: Integers) -> Integers:
+    """Return the cell of each row after rows have moved to groups of cells to which they have more edges.
+
+    A row belongs to the community to which it has most edges, but those of a group around it may have more in all. In
+    many columns, most neighbours of sparse rows belong to a dense group beside them, which does not take up most rows
+    of another one.
+
+    cell (n_rows,) int: numbered from 0.
+    group (n_cells,) int: numbered from 0.
+
+    Examples
+    --------
+    >>> one, other = [0, 0, 1, 2, 3, 3, 4], [1, 2, 2, 3, 4, 5, 5]
+    >>> half = csr_array((np.ones(7), (one, other)), shape=(6, 6))
+    >>> with_most_edges(csr_array(half + half.T), np.array([0, 0, 0, 0, 1, 2]), np.array([0, 1, 1]))
+    array([0, 0, 0, 1, 1, 2])
+    """
+    own = group[cell]
+    to = own.copy()
+    move_nodes(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, 0.0, to, ROUNDS)
+    rows = np.bincount(own)
+    lost = np.bincount(own[to == own], minlength=len(rows)) < KEPT * rows
+    moved = np.flatnonzero((to != own) & ~lost[own])
+    edges = csr_array(graph[moved]).tocoo()
+    there = own[edges.col] == to[moved][edges.row]
+    ends = edges.row[there], cell[edges.col][there]
+    towards = csr_array((edges.data[there], ends), shape=(len(moved), len(group)))
+    arrives = np.diff(towards.indptr) > 0
+    found = cell.copy()
+    found[moved[arrives]] = towards[arrives].argmax(axis=1)
+    return found
 
 
 def smooth_neighbours(points: Floats) -> tuple[Integers, Floats]:

@@ -21,9 +21,10 @@ class Merges(NamedTuple):
 def linkage(graph: csr_array, cell: Integers) -> Merges:
     """Return the merges of cells, those with the strongest contact first, until one group is left.
 
-    The contact of two groups is the weight of their edges relative to the geometric mean of two others: the weight of
-    all edges of the rows at the border, and of all edges of the group, of that side where it is less. The first
-    makes the pieces of a long curve meet strongly at their ends, the second makes small groups merge early.
+    The contact of two groups is the weight of their edges relative to the geometric mean of two others. One is the
+    weight of all edges of the rows at the border, of that side where it is less: so the pieces of a long curve meet
+    strongly at their ends. The other is the weight of all edges of the groups, that of the lesser three times for once
+    that of the greater: so small groups merge early, but the greatest does not take up the cells of all others in turn.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ def linkage(graph: csr_array, cell: Integers) -> Merges:
 
     def scores(i: Integers | slice) -> Floats:
         borders = np.minimum(border[i], border[:, i].T) + least
-        return between[i] / np.sqrt(borders * np.minimum(volume[i, None], volume))
+        less, more = np.minimum(volume[i, None], volume), np.maximum(volume[i, None], volume)
+        return between[i] / np.sqrt(borders * less**0.75 * more**0.25)
 
     score = scores(slice(None))
     kept, gone = np.empty((2, n_cells - 1), dtype=np.int64)

@@ -6,7 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Booleans, Floats, Integers
-from .graph import RESOLUTION, Neighbourhood, basins_of, communities, neighbourhood, smooth_neighbours
+from ..tree.merges import groups_of
+from .graph import (
+    RESOLUTION,
+    Neighbourhood,
+    basins_of,
+    communities,
+    neighbourhood,
+    smooth_neighbours,
+    with_most_edges,
+)
 from .lines import FEW_COLUMNS, has_many_columns
 from .linkage import closest, linkage
 from .merging import FEWEST, Merged, merge_cells
@@ -88,7 +97,7 @@ def structure_of(
         points, hashes, cell, n_cells, most_groups=1, smooth=False, bandwidth=along if many else None,
         in_groups=in_groups, slabs=many or not in_groups, order=order, level=level,
     )  # fmt: skip
-    return _structure(cell, merged, order.contact, graph.reach, many)
+    return _settled(graph, _structure(cell, merged, order.contact, graph.reach, many))
 
 
 def _cells(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) -> Integers:
@@ -124,7 +133,7 @@ def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Struct
     threshold = least_of_discoveries(found.evidence, level, len(WIDTHS))
     evidence = np.clip(found.evidence, 0, MOST_EVIDENCE)
     rows = found.core_rows, found.cut_rows
-    return Structure(cell, np.array(links), evidence, *rows, threshold, no_sides(n_cells), graph.reach)
+    return _settled(graph, Structure(cell, np.array(links), evidence, *rows, threshold, no_sides(n_cells), graph.reach))
 
 
 def cells_of_crowd(graph: Neighbourhood) -> Integers:
@@ -149,6 +158,13 @@ def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, m
     of_links = no_sides(n_cells) if many else np.array(sides)
     core, cut = np.transpose(merged.rows)
     return Structure(cell, np.array(links), evidence, core, cut, merged.threshold, of_links, reach)
+
+
+def _settled(graph: Neighbourhood, structure: Structure) -> Structure:
+    """Return the structure with rows in the clusters to which they have most edges."""
+    joined = structure.links[structure.evidence < structure.threshold]
+    group = groups_of(joined, len(structure.links) + 1)
+    return structure._replace(cell=with_most_edges(graph.shared, structure.cell, group))
 
 
 class Span(NamedTuple):

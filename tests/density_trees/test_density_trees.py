@@ -29,7 +29,7 @@ from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
 from mdh_dask.tree.merges import clusters_of
-from mdh_dask.valleys.graph import basins_of, communities, nearest_others, neighbourhood
+from mdh_dask.valleys.graph import basins_of, communities, nearest_others, neighbourhood, with_most_edges
 from mdh_dask.valleys.landmarks import errors_in_balls
 from mdh_dask.valleys.linkage import linkage
 from mdh_dask.valleys.structure import spanned, structure_of
@@ -227,6 +227,36 @@ class TestGraph:
         for kept, gone in zip(last.kept[:-1], last.gone[:-1]):
             group[group == gone] = kept
         assert adjusted_rand_score(group[cell], np.repeat([0, 1], 60)) == 1
+
+    @settings(max_examples=50)
+    @given(seeds)
+    def test_rows_of_a_cell_move_to_the_group_with_most_of_their_edges(self, seed):
+        rng, planted = np.random.default_rng(seed), np.arange(24) % 2
+        weights = random_graph(seed, 24) + 2 * (planted[:, None] == planted)
+        cell = 2 * rng.integers(2, size=24) + planted  # two cells of each group
+        astray = rng.choice(24, 4, replace=False)
+        cell[astray] ^= 1
+        found = with_most_edges(csr_array(weights), cell, np.array([0, 1, 0, 1]))
+        np.testing.assert_array_equal(found % 2, planted)
+        assert set(np.flatnonzero(found != cell)) == set(astray)
+
+    @settings(max_examples=30)
+    @given(seeds)
+    def test_a_group_that_would_lose_most_rows_keeps_all(self, seed):
+        weights, cell = random_graph(seed, 24), np.random.default_rng(seed).permutation(np.arange(24) % 6)
+        group = np.array([0, 0, 1, 1, 2, 2])
+        moved = with_most_edges(csr_array(weights), cell, group) != cell
+        lost = np.bincount(group[cell[moved]], minlength=3)
+        assert lost.max() <= 4
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("kind", "seed"), [("normal", 2), ("normal", 4), ("uniform", 2), ("uniform", 4)])
+    def test_the_largest_group_does_not_take_up_the_cells_of_another_one_among_unrelated_columns(self, kind, seed):
+        rng = np.random.default_rng(seed)
+        labels = (rng.random(10_000) < 0.16).astype(int)
+        rows = getattr(rng, kind)(size=(10_000, 21))
+        rows[:, 0] = rng.normal(size=10_000) + 5 * labels
+        assert adjusted_rand_score(DensityTree(random_state=0).fit_predict(rows), labels) > 0.85
 
 
 class TestClusters:
