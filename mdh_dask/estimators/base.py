@@ -331,7 +331,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
         """Set the state and what was saved besides it."""
         self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
         self._adopt(saved["state"])
-        self._notes, self._repeats = optional(saved, "notes", ColumnNotes), optional(saved, "repeats", Repeats)
         if (exemplars := optional(saved, "exemplars", Exemplars)) is not None:
             exemplars.check_clusters(self.n_clusters_)
             self._exemplars = exemplars

@@ -73,7 +73,7 @@ def limit_to_sample(members: Members, n_sampled: int, n_rows: int) -> None:
     for own in (own for own, _ in members if not joins(own)):
         own.progress = False
         if own.min_cluster_size is not None and own.min_cluster_size >= 1 and n_sampled < n_rows:
-            own.min_cluster_size /= n_rows
+            own.min_cluster_size = own.min_cluster_size / n_rows if own.min_cluster_size < n_rows else n_sampled
 
 
 def passes_of(members: Members, n_rows: int, n_columns: int) -> tuple[int, int | None]:

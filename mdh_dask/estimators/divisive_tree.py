@@ -83,8 +83,7 @@ class DivisiveTree(TreeEstimator):
         The labels in `y`, and how many labelled rows are in each cluster; None without partial labels, and after an
         update.
     level_counts_ : tuple of integer ndarray of shape (n_levels + 2,), or None
-        Rows with each level, with another one, and without a value, for every column with levels. With
-        ``missing="mean"``, rows without a value count as those of the level of the mean, rounded down.
+        Rows with each level, with another one, and without a value, for every column with levels.
     n_groups_ : int or None
         Number of groups of dependent rows in the last `fit`; None without groups.
     n_passes_ : int

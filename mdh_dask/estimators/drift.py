@@ -23,6 +23,7 @@ from .groups import parts_of_groups, without_groups
 from .missing import complete_rows, rows_to_count
 from .models import optional
 from .parameters import finite_rows
+from .tables import plain_rows, plain_table
 
 
 def drift(
@@ -179,7 +180,7 @@ def with_unseen_levels(drift: Drift, model: Any, table: Any) -> Drift:
     One more pass over the columns of a table that have some, or over all columns if the model leaves out rows with
     missing values; none if `table` holds codes, whose texts are not known.
     """
-    table = table.to_arrow() if hasattr(table, "to_arrow") and not hasattr(table, "iloc") else table
+    table = plain_table(plain_rows(table)[0])
     table = lazy_table(table) if is_lazy_table(table) else table
     some = [i for i, of_column in enumerate(drift.levels) if of_column.n_unseen]
     if not some or not (isinstance(table, LazyTable) or is_table(table)):

@@ -13,10 +13,10 @@ from .._storable import storable
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, is_dask, reduce_rows, repeated_rows
-from ..columns.coding import is_missing
+from ..columns.drafts import is_table, keys_of
 from ..splits.dependence import LEAST_PARTS, N_PARTS
 from .parameters import finite_rows
-from .tables import plain_labels
+from .tables import hidden_labels, plain_labels, plain_rows
 
 logger = logging.getLogger(__name__)
 
@@ -75,10 +75,12 @@ def without_groups(X: Any, groups: Any, what: str = "groups") -> tuple[Any, Any]
     """
     if not isinstance(groups, str):
         return X, groups
-    names = list(getattr(X, "columns", ()))
+    X, _ = plain_rows(X)
+    names = keys_of(X) if is_table(X) else ()
     if groups not in names:
         raise ValueError(f"expected one of the columns of a frame for {what}, or one for each row; got {groups!r}")
-    return X[[name for name in names if name != groups]], X[groups]
+    others = [name for name in names if name != groups]
+    return X[others] if hasattr(X, "iloc") else X.select(others), X[groups]
 
 
 def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
@@ -89,9 +91,6 @@ def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
     """
     if isinstance(groups, Parts):
         return groups
-    if hasattr(groups, "to_dask_array"):
-        plain = groups if isinstance(groups.dtype, np.dtype) else groups.astype(object)
-        groups = plain.to_dask_array(lengths=True)
     groups = plain_labels(groups)
     groups = groups if is_dask(groups) else np.ma.asarray(groups)
     if groups.shape != (n_rows,):
@@ -164,11 +163,7 @@ def groups_in_words(model: Any) -> str | None:
 
 def names_of(block: Any, start: int = 0) -> AnyArray:
     """Return the groups of a block as numbers or texts that can be compared, or raise an error if any is missing."""
-    values, hidden = np.ma.getdata(block), np.ma.getmaskarray(np.ma.asarray(block))
-    if values.dtype.kind == "f":
-        hidden = hidden | np.isnan(values)
-    elif values.dtype.kind == "O":
-        hidden = hidden | np.fromiter(map(is_missing, values), bool, len(values))
+    values, hidden = np.ma.getdata(block), hidden_labels(block)
     if hidden.any():
         raise ValueError(f"expected a group for every row; got none for row {start + int(hidden.argmax())}")
     return values if values.dtype.kind in "biuf" else values.astype(str)

@@ -276,7 +276,7 @@ class GrownTree(ClusterEstimator):
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
         own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
-        more = {"words": list(self._words), "labels": labels, "crowded": self._crowded}
+        more = {"labels": labels, "crowded": self._crowded}
         return {**super()._saved_state(), **own, **more}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:

@@ -70,7 +70,7 @@ def follow_update(model: Any, history: History, old: Labels, new: Labels, rows: 
     least a thousand, could have. Features of rows are not kept, as another map makes others.
     """
     known, shape = history.remembered, (len(history.ids), model.n_clusters_)
-    last = np.concatenate([rows, known[: max(REMEMBERED - len(rows), 0)].astype(rows.dtype)]) if len(known) else rows
+    last = np.concatenate([rows, known[: max(REMEMBERED - len(rows), 0)]]) if len(known) else rows
     now, before, counted = (crossed(old, new, some, shape) for some in (rows, known, last))
     least = max(rows_of_share(model.min_cluster_size, len(last)), 1)
     model._history = history.followed(now, before, set_apart(model), last[: None if keep else 0], counted, least)

@@ -10,7 +10,9 @@ from ..columns import ColumnTypes
 from ..images import PixelColumns
 from ..io.models import read_model
 from ..summaries.history import History
+from ..summaries.words import ColumnNotes
 from . import MODULES, estimator_named
+from .repeats import Repeats
 
 if TYPE_CHECKING:
     from .base import ClusterEstimator
@@ -57,6 +59,7 @@ def _model_of(saved: Any) -> Any:
     model.pixel_columns_, model.columns = pixel_columns, types
     model.missing_values_ = _missing_values(model, saved, n_columns)
     model._restore(saved)
+    model._notes, model._repeats = optional(saved, "notes", ColumnNotes), optional(saved, "repeats", Repeats)
     if (history := optional(saved, "history", History)) is not None:
         history.check_clusters(model.n_clusters_)
     model._history = history

@@ -173,7 +173,7 @@ def rows_of_share(size: float | None, n_rows: int) -> int:
     """Return a number of rows from a count, a share of all rows, or None for the square root of their number."""
     if size is None:
         return ceil(sqrt(n_rows))
-    return ceil(size * n_rows) if isinstance(size, float) and size < 1 else int(size)
+    return ceil(size * n_rows) if size < 1 else int(size)
 
 
 def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:

@@ -17,7 +17,7 @@ from ..chunks import is_dask
 from ..io import open_rows
 from ..metrics import adjusted_rand_index
 from ..metrics.contingency import ContingencyTable, contingency_table
-from .groups import names_of
+from .groups import names_of, without_groups
 from .tables import plain_labels, plain_rows
 
 ALIKE = 0.9
@@ -126,6 +126,8 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
         raise ValueError(f"expected the {full_count(model.n_groups_, 'group')} of fit; got none: give groups=")
     if share < 1 and get_tags(model).input_tags.pairwise:
         raise ValueError("expected rows with a share of them; got a precomputed kernel: leave out share")
+    if fit.get("groups") is not None:
+        X, fit["groups"] = without_groups(X, fit["groups"])
     labels, others = [plain_labels(model.cluster_labels(X))], []
     for rng in (generator(model._seed(), i) for i in range(1, n + 1)):
         other = clone(model).set_params(random_state=int(rng.integers(2**31)))

@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import RowArray
+from .._typing import AnyArray, Booleans, RowArray
 from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
-from ..columns.coding import Coder, Found, TypedRows, array_of_table, dtype_of, is_categorical, is_single, kind_of
+from ..columns.coding import (
+    Coder,
+    Found,
+    TypedRows,
+    array_of_table,
+    dtype_of,
+    is_categorical,
+    is_missing,
+    is_single,
+    kind_of,
+)
 from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
 from ..columns.lists import may_hold_lists, with_lists
 from ..columns.types import holds_dates
@@ -220,10 +230,26 @@ def labels_like(X: Any, labels: RowArray) -> Any:
 
 
 def plain_labels(labels: Any) -> RowArray:
-    """Return labels as an array of NumPy or Dask."""
+    """Return labels as an array of NumPy or Dask; the partitions of a Dask series are counted."""
     if is_data_array(labels):
         return labels.data
-    return labels.to_numpy() if package_of(labels, "Series") else labels
+    if not package_of(labels, "Series"):
+        return labels
+    if hasattr(labels, "to_dask_array"):
+        plain = labels if isinstance(labels.dtype, np.dtype) else labels.astype(object)
+        return plain.to_dask_array(lengths=True)
+    return labels.to_numpy()
+
+
+def hidden_labels(labels: Any) -> Booleans:
+    """Return which labels are masked or missing."""
+    values: AnyArray = np.ma.getdata(labels)
+    hidden: Booleans = np.ma.getmaskarray(np.ma.asarray(labels))
+    if values.dtype.kind == "f":
+        hidden = hidden | np.isnan(values)
+    elif values.dtype.kind == "O":
+        hidden = hidden | np.fromiter(map(is_missing, values.flat), bool, values.size).reshape(values.shape)
+    return hidden
 
 
 def with_values(labels: Any, values: RowArray, name: str = SERIES_NAME) -> Any:

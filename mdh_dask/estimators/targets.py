@@ -9,12 +9,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import column_or_1d
 
-from .._typing import AnyArray, Booleans, Integers, RowArray
+from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
-from ..columns.coding import is_missing
 from ..growth.labelled import UNLABELLED
 from .models import part
-from .tables import plain_labels
+from .tables import hidden_labels, plain_labels
 
 NO_LABEL = ("", "-1")
 """Texts of rows without a label."""
@@ -113,7 +112,7 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
     if is_dask(labels):
         if labels.dtype.kind != "f":
             return encoded(labels, n_rows) if labels.dtype.kind == "i" else None
-        partial = bool(plain_labels(y).map_blocks(_hidden, dtype=bool, meta=np.empty(0, bool)).any().compute())
+        partial = bool(plain_labels(y).map_blocks(hidden_labels, dtype=bool, meta=np.empty(0, bool)).any().compute())
         return encoded(labels.map_blocks(_filled_whole, dtype=np.int64), n_rows) if partial else None
     if labels.dtype.kind == "i":
         partial = bool((labels == UNLABELLED).any())
@@ -140,9 +139,11 @@ def known_labels(y: Any) -> RowArray:
 
 
 def _filled(y: Any) -> AnyArray:
-    labels, hidden = np.ma.getdata(y), _hidden(y)
+    labels, hidden = np.ma.getdata(y), hidden_labels(y)
     if labels.dtype.kind == "u" and np.ma.isMaskedArray(y):
         labels = _integers(labels)  # in blocks without masked labels, too
+    if labels.dtype.kind == "O" and _whole_objects(labels[~hidden]):
+        return np.where(hidden, UNLABELLED, labels).astype(np.int64)
     if not hidden.any() or labels.dtype.kind not in "biufUO":
         return labels
     if labels.dtype.kind in "UO":
@@ -151,15 +152,13 @@ def _filled(y: Any) -> AnyArray:
     return _integers(filled) if _whole(filled) else filled
 
 
-def _hidden(y: Any) -> Booleans:
-    """Return which labels are masked or missing."""
-    labels: AnyArray = np.ma.getdata(y)
-    hidden: Booleans = np.ma.getmaskarray(np.ma.asarray(y))
-    if labels.dtype.kind == "f":
-        hidden = hidden | np.isnan(labels)
-    elif labels.dtype.kind == "O":
-        hidden = hidden | np.fromiter(map(is_missing, labels.flat), bool, labels.size).reshape(labels.shape)
-    return hidden
+def _whole_objects(known: AnyArray) -> bool:
+    """Return whether objects are whole numbers of 64 bits, as those beside None are."""
+    numbers = (
+        value for value in known.flat if isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    )
+    n_whole = sum(value == value // 1 and abs(value) < 2**63 for value in numbers)
+    return 0 < known.size == n_whole
 
 
 def _filled_whole(y: AnyArray) -> Integers:

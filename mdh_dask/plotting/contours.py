@@ -84,7 +84,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     ax.plot(*vectors[~outside].T, "o", mfc="none", mec=INK, ms=6, mew=0.8)
     ax.plot(*vectors[outside].T, "x", color=GREY, ms=4, mew=0.8)
     ax.set(xlim=at[0][[0, -1]], ylim=at[1][[0, -1]])
-    ax.set(**dict(zip(("xlabel", "ylabel"), names or ("column 0", "column 1"))))
+    ax.set(**dict(zip(("xlabel", "ylabel"), ("column 0", "column 1") if names is None else names)))
     on_contour = full_count(int((~outside).sum()), "support vector")
     title = f"{full_count(contours.n_clusters, 'cluster')}, q = {contours.width:.3g}, {on_contour}"
     ax.set_title(title, fontsize="medium")

@@ -64,7 +64,8 @@ class Differences:
     @property
     def has_bounds(self) -> bool:
         """Whether any cell has a lower confidence bound in brackets."""
-        return any("(" in cell for table in self.tables for row in table.rows for cell in row)
+        of_changes = [table for table in self.tables if table.columns is not LEVEL_COLUMNS]
+        return any("(" in cell for table in of_changes for row in table.rows for cell in row)
 
 
 def differences_of(drift: Drift) -> Differences:

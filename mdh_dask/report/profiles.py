@@ -105,7 +105,7 @@ def explained_variance(profiles: Profiles) -> Floats:
     mean = np.where(np.isnan(profiles.mean), profiles.mean_of_others, profiles.mean)[there]
     between = (weight * (mean - (weight * mean).sum(axis=0)) ** 2).sum(axis=0)
     differs = (mean != mean[:1]).any(axis=0)  # otherwise the variance between clusters is only rounding
-    return np.divide(between, between + within, out=np.zeros_like(within), where=differs)
+    return np.divide(between, between + within, out=np.zeros_like(within), where=differs & (between > 0))
 
 
 def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:

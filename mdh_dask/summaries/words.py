@@ -218,8 +218,10 @@ def _entries(rows: Floats, types: ColumnTypes | None) -> list[Entry]:
 
 def _level(types: ColumnTypes | None, column: int, code: float) -> str:
     levels = None if types is None else types.levels[column]
+    if types is not None and types.kinds[column] == "date":
+        return date_text(code)
     if levels is None:
-        return f"{code:g}"
+        return str(int(code)) if code.is_integer() else f"{code:.12g}"
     return levels[int(code)] if int(code) < len(levels) else UNKNOWN
 
 

@@ -124,7 +124,9 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     values["n_rows"][first:] = _sides(tree, node, at)
     values["cluster"][first:] = tree.cluster[node], tree.n_clusters
     if at != tree.thresholds[node]:
-        values["thresholds"][node], values["relative_depth"][node] = at, np.nan
+        values["thresholds"][node] = at
+        for name in ("relative_depth", "p_value", "n_tested"):  # of another place
+            values[name][node] = np.nan
     return replace(tree, first_bin=np.append(tree.first_bin, [len(tree.bins)] * 2), **values).in_order()
 
 

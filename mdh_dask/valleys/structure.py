@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from .._typing import Booleans, Floats, Integers
-from ..tree.merges import groups_of
 from .graph import (
     RESOLUTION,
     Neighbourhood,
@@ -162,8 +163,9 @@ def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, m
 
 def _settled(graph: Neighbourhood, structure: Structure) -> Structure:
     """Return the structure with rows in the clusters to which they have most edges."""
-    joined = structure.links[structure.evidence < structure.threshold]
-    group = groups_of(joined, len(structure.links) + 1)
+    joined, n_cells = structure.links[structure.evidence < structure.threshold], len(structure.links) + 1
+    within = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_cells, n_cells))
+    _, group = connected_components(within, directed=False)
     return structure._replace(cell=with_most_edges(graph.shared, structure.cell, group))
 
 

@@ -191,6 +191,13 @@ class TestWords:
         model = HierarchicalMDH(feature_map="gower").fit(table)
         assert re.search(r"carrier: (AA|B\{0\}) \(\d", model.why())
 
+    def test_two_values_of_a_column_are_told_apart_and_dates_are_dates(self):
+        odd, siblings = np.arange(200) % 2, [{1}, {0}]
+        assert named(clusters_in_words(1234567.0 + odd[:, None], odd, siblings), ["n"]) == ("n: 1234567", "n: 1234568")
+        days = np.where(odd, 16000.0, 15706.0)[:, None]
+        words = clusters_in_words(days, odd, siblings, ColumnTypes(("date",), (None,)))
+        assert named(words, ["day"]) == ("day: 2013-01-01", "day: 2013-10-22")
+
     def test_what_all_rows_of_a_cluster_and_its_sibling_share_does_not_tell_them_apart(self):
         rng = np.random.default_rng(2)
         films = np.repeat([0, 1, 2], [700, 173, 165])
@@ -261,6 +268,17 @@ class TestRepeats:
         assert model.repeats(rows, 1, groups=groups).found.tolist() == [1, 1, 1]
         halves = model.repeats(rows, 2, share=0.5, groups=groups)
         assert halves.found.tolist() == [2, 2, 2]
+        frame = pytest.importorskip("pandas").DataFrame(rows, columns=["a", "b"]).assign(donor=groups)
+        named = RandomProjectionTree(n_projections=50).fit(frame, groups="donor")
+        for share in (1.0, 0.5):
+            assert named.repeats(frame, 1, share=share, groups="donor").found.tolist() == [1, 1, 1]
+
+    def test_a_saved_density_tree_says_what_other_seeds_found(self, tmp_path):
+        rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
+        model = DensityTree().fit(rows)
+        found = model.repeats(rows, 1)
+        model.save(tmp_path / "m.zarr")
+        assert str(found) in load_model(tmp_path / "m.zarr").why()
 
     def test_parts_of_a_cluster_return_in_few_halves_and_a_clear_one_in_most(self, tmp_path):
         rows = np.random.default_rng(0).normal(size=(400, 10)) + np.repeat([[0], [9]], [266, 134], axis=0)

@@ -138,7 +138,15 @@ def test_a_column_of_a_frame_that_names_the_groups_is_no_feature():
     X, groups = donors(0)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(donor=[f"d{g}" for g in groups])
     expected = RandomProjectionTree().fit(X, groups=groups)
-    for given in (frame, dd.from_pandas(frame, npartitions=3)):
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    of_polars = pl.from_pandas(frame)
+    for given in (
+        frame,
+        dd.from_pandas(frame, npartitions=3),
+        of_polars,
+        of_polars.lazy(),
+        pa.Table.from_pandas(frame),
+    ):
         model = RandomProjectionTree().fit(given, groups="donor")
         assert (model.n_groups_, list(model.feature_names_in_)) == (20, list("abcd"))
         assert_array_equal(np.asarray(model.labels_), expected.labels_)

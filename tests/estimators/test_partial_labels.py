@@ -220,6 +220,7 @@ WITHOUT_LABELS = {
     "NaN, lazy": lambda y: da.from_array(np.where(y < 0, np.nan, y), chunks=70),
     "masked, floats, lazy": lambda y: da.from_array(hidden(y, "f8"), chunks=70),
     "None": lambda y: np.array([None if label < 0 else str(label) for label in y], dtype=object),
+    "None beside integers": lambda y: [None if label < 0 else int(label) for label in y],
     "pandas' integers": lambda y: pd.Series(np.where(y < 0, np.nan, y)).astype("Int64"),
 }
 
@@ -235,6 +236,12 @@ def test_labels_that_are_missing_or_masked_are_none(form):
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_array_equal(found.label_counts_, expected.label_counts_)
     assert found.known_labels_.astype(int).tolist() == [0, 1]
+
+
+def test_whole_numbers_beside_none_are_integers_and_others_texts():
+    assert partial_target([7, None, 5.0, -1], 4).labels.tolist() == [7, -1, 5, -1]
+    assert partial_target([7, None, 5.5], 3).names.tolist() == ["5.5", "7"]
+    assert partial_target([True, None, False], 3).names.tolist() == ["False", "True"]
 
 
 @pytest.mark.parametrize(

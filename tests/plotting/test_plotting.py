@@ -277,7 +277,7 @@ def pair():
 
 def test_a_contour_is_drawn_where_the_sum_of_kernels_has_its_level_and_clusters_have_colours(pair):
     model = SupportVectorClustering(width=1.0, outliers=0.2, unclassified="leave").fit(pair[:300])
-    ax = plot_contours(model.state_, names=["a", "b"])
+    ax = plot_contours(model.state_, names=np.array(["a", "b"], dtype=object))
     *areas, line = [part for part in ax.collections if hasattr(part, "levels")]
     assert [part.get_facecolor()[0, :3].tolist() for part in areas] == [list(to_rgb(f"C{k}")) for k in range(2)]
     on_line = np.vstack([path.vertices for path in line.get_paths()])

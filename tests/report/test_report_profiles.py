@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_report import Page, leaf, random_tree, written
 
-from mdh_dask import GowerFeatures, HierarchicalKernelMDH, RandomProjectionTree
+from mdh_dask import GowerFeatures, HierarchicalKernelMDH, RandomProjectionTree, cluster_profiles
 from mdh_dask.report.entries import entries_of
-from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, overview_of
+from mdh_dask.report.profiles import MAX_CLUSTERS, MAX_COLUMNS, explained_variance, overview_of
 from mdh_dask.summaries.moments import MomentPass
 from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.tree.structure import tree_from_nodes
@@ -32,6 +32,14 @@ def profiles_of(rows, labels, n_clusters, names=None):
 def random_profiles(n_clusters, n_features, seed, n_rows=500):
     rng = np.random.default_rng(seed)
     return profiles_of(rng.normal(size=(n_rows, n_features)), rng.integers(0, n_clusters, n_rows), n_clusters)
+
+
+def test_a_column_without_any_value_explains_nothing():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.full(200, np.nan), rng.normal(size=200) + np.repeat([0, 9], 100)])
+    explained = explained_variance(cluster_profiles(RandomProjectionTree(feature_map="gower").fit(rows), rows))
+    assert explained[0] == 0
+    assert explained[1] > 0.9
 
 
 @pytest.fixture

@@ -157,6 +157,13 @@ class TestUpdatesAndOtherTrees:
         assert events(model) == [("born", 3, None)]
         assert gone not in model.ids_
 
+    def test_rows_that_are_remembered_keep_their_fractions_beside_a_batch_of_integers(self):
+        rows = (night((0, 600), (9, 600)) - [4.5, 0, 0]) / 9  # both clusters would be at zero
+        model = fitted(rows)
+        model.partial_fit(np.array([[0, 0, 0], [1, 0, 0]], dtype=np.uint8))
+        assert events(model) == []
+        assert model.history_.remembered.dtype == np.float64
+
     def test_clusters_that_small_batches_lack_by_chance_stay(self):
         rows, rng = night((0, 900), (9, 600), (18, 100)), np.random.default_rng(0)
         model, lacking = RandomProjectionTree(n_projections=50, decay=1).fit(rows), 0

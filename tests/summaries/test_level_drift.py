@@ -67,11 +67,13 @@ def test_a_density_tree_compares_clusters_though_it_counts_no_levels():
     assert (found.found, found.levels) == (False, ())
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-def test_levels_that_the_model_does_not_know_are_named(model, lazy):
+@pytest.mark.parametrize("form", ["arrow", "lazy frame of polars", "dask"])
+def test_levels_that_the_model_does_not_know_are_named(model, form):
     rows = table(1, 1500, unknown=40)
-    if lazy:
+    if form == "dask":
         rows = pytest.importorskip("dask.dataframe").from_pandas(rows.to_pandas(), npartitions=4)
+    elif form != "arrow":
+        rows = pytest.importorskip("polars").from_arrow(rows).lazy()
     found = drift(model, rows)
     assert found.alarms == (f"column colour: levels that the model does not know in 40 new rows, 2.67%: {EVIL}",)
     assert found.to_dict()["levels"][0]["unseen"] == {EVIL: 40}

@@ -12,6 +12,7 @@ from stored import stored_and_read
 from trees import random_tree, trees
 
 from mdh_dask.tree.clusters import best_splits, coarser, stability
+from mdh_dask.tree.structure import tree_from_nodes
 
 seeds = st.integers(0, 2**32)
 
@@ -57,6 +58,15 @@ def test_splitting_a_node_changes_only_its_rows_and_the_tree_can_be_saved(tree, 
     assert stored_and_read(halves) == halves
     unsplit = halves.prune(node)
     assert_array_equal(unsplit.labels(rows), tree.labels(rows))
+
+
+def test_a_threshold_that_was_moved_by_hand_has_no_evidence_of_another_place():
+    node = {"plane": [1.0], "threshold": 0.5, "relative_depth": 2.0, "p_value": 0.01, "n_tested": 9.0}
+    halves = tree_from_nodes(
+        [{"left": 1, "right": 2, "n_rows": 9, **node}, *({"left": -1, "right": -1, "n_rows": n} for n in (5, 4))], 1
+    )
+    moved = halves.split(0, threshold=1.0)
+    assert np.isnan([moved.relative_depth[0], moved.p_value[0], moved.n_tested[0]]).all()
 
 
 def test_impossible_edits_are_refused():
