@@ -155,9 +155,9 @@ def _filled(y: Any) -> AnyArray:
 def _whole_objects(known: AnyArray) -> bool:
     """Return whether objects are whole numbers of 64 bits, as those beside None are."""
     numbers = (
-        value for value in known.flat if isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        float(one) for one in known.flat if isinstance(one, int | float | np.number) and not isinstance(one, bool)
     )
-    n_whole = sum(value == value // 1 and abs(value) < 2**63 for value in numbers)
+    n_whole = sum(number.is_integer() and abs(number) < 2**63 for number in numbers)
     return 0 < known.size == n_whole
 
 
