@@ -103,9 +103,11 @@ def plot_scatter(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['left', 'right']
     """
-    mapped, tree = getattr(tree, "feature_map_", None), tree_in(tree)
+    model, mapped, tree = tree, getattr(tree, "feature_map_", None), tree_in(tree)
     check_node(tree, node)
-    if not hasattr(mapped, "feature_names_in_"):  # only maps of typed columns know names
+    if mapped is None and model is not tree:
+        rows = model._read(rows).array  # a frame by its names, with dates and levels as numbers
+    elif not hasattr(mapped, "feature_names_in_"):  # only maps of typed columns know names
         rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
     rows = rows if mapped is None else mapped.transform(rows)
     _check_rows(tree, rows, labels)

@@ -126,6 +126,8 @@ def test_a_fitted_model_is_drawn_as_its_tree_and_rows_may_be_a_frame():
     assert plot_density(model, 0).get_title() == plot_density(model.tree_, 0).get_title()
     drawn, same = (plot_scatter(*pair).collections[0] for pair in ((model, frame), (model.tree_, rows)))
     np.testing.assert_array_equal(drawn.get_offsets(), same.get_offsets())
+    with pytest.raises(ValueError, match="same order"):
+        plot_scatter(model, frame[["b", "a"]])
 
 
 def test_the_rows_of_a_model_with_a_feature_map_are_drawn_by_their_features():
