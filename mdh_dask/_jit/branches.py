@@ -154,7 +154,7 @@ def count_row(place, node, c, hashed, measures):
     """Count a row whose projection is so many bins above the origin of a direction."""
     n_parts, top = np.uint64(measures.extremes.shape[1]), measures.counts.shape[2] - 1.0
     part_of = (hashed >> np.uint64(measures.bit[node])) & (n_parts - np.uint64(1))
-    measures.counts[c, part_of, int(min(max(place, 0.0), top))] += 1
+    measures.counts[c, part_of, int(min(max(0.0, place), top))] += 1
 
 
 @part
@@ -215,7 +215,7 @@ def count_tile(sums, part_of, size, origin, scale, counts):
     """Add the first `size` projections to `counts` (parts x bins), whose outermost bins take the tails."""
     top = counts.shape[1] - 1.0
     for i in range(size):
-        k = min(max((sums[i] - origin) * scale, 0.0), top)
+        k = min(max(0.0, (sums[i] - origin) * scale), top)
         counts[part_of[i], int(k)] += 1
 
 
@@ -224,7 +224,7 @@ def widen_tile(sums, part_of, size, origin, scale, extremes):
     """Update `extremes` (parts x 2 x bins) with the smallest and the largest of these projections in each bin."""
     top = extremes.shape[2] - 1.0
     for i in range(size):
-        k = int(min(max((sums[i] - origin) * scale, 0.0), top))
+        k = int(min(max(0.0, (sums[i] - origin) * scale), top))
         extremes[part_of[i], 0, k] = min(extremes[part_of[i], 0, k], sums[i])
         extremes[part_of[i], 1, k] = max(extremes[part_of[i], 1, k], sums[i])
 
@@ -285,7 +285,7 @@ def row_margins(rows, routes, scale, first_bin, bins, tails, out):
                 along += planes[node, j] * rows[i, j]
             n_bins = first_bin[node + 1] - first_bin[node]
             if n_bins > 0:
-                k = int(min(max((along - bins[node, 0]) * (1.0 / bins[node, 1]), 0.0), n_bins - 1.0))
+                k = int(min(max(0.0, (along - bins[node, 0]) * (1.0 / bins[node, 1])), n_bins - 1.0))
                 rarity = min(rarity, tails[first_bin[node] + k])
                 n_measured += 1
             if left[node] < 0:

@@ -75,10 +75,7 @@ NO_JITTER = Jitter(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=n
 @part
 def offset_within(row_hash, key):
     """Return a uniform number on (-1/2, 1/2) from the hash of a row and the key of a column (SplitMix64)."""
-    z = (row_hash ^ key) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
+    z = mixed((row_hash ^ key) + np.uint64(GOLDEN))
     return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52 - 0.5
 
 

@@ -15,7 +15,7 @@ def bin_projections(projections, origin, width, counts):
         scale = 1.0 / width[c]
         for i in range(projections.shape[1]):
             k = (projections[c, i] - origin[c]) * scale
-            counts[c, int(min(max(k, 0.0), top))] += 1
+            counts[c, int(min(max(0.0, k), top))] += 1
 
 
 @jit
@@ -26,7 +26,7 @@ def bin_extremes(projections, origin, width, extremes):
         scale = 1.0 / width[c]
         for i in range(projections.shape[1]):
             x = projections[c, i]
-            k = int(min(max((x - origin[c]) * scale, 0.0), top))
+            k = int(min(max(0.0, (x - origin[c]) * scale), top))
             extremes[c, 0, k] = min(extremes[c, 0, k], x)
             extremes[c, 1, k] = max(extremes[c, 1, k], x)
 
@@ -99,7 +99,7 @@ def bin_robustly(projections, counts):
         if reach > 0.0:
             scale = n_bins / (high - low)
             for i in range(n):
-                counts[c, int(min(max((row[i] - low) * scale, 0.0), n_bins - 1.0))] += 1
+                counts[c, int(min(max(0.0, (row[i] - low) * scale), n_bins - 1.0))] += 1
 
 
 @jit

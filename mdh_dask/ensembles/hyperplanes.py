@@ -60,14 +60,12 @@ class Ensemble(NamedTuple):
 
     mixture: mixture with the largest cluster first.
     scores: the criterion for 1, 2, ... components, or for `n_clusters` alone.
-    n_found: number of hyperplanes in valleys, including equal ones.
     exemplars: the medoid of the sample rows of each cluster, in the scaled columns.
     merges: the merges of clusters, if they were tested.
     """
 
     mixture: HyperplaneMixture
     scores: tuple[float, ...]
-    n_found: int
     exemplars: Exemplars
     merges: Merges | None
 
@@ -97,7 +95,7 @@ def hyperplane_ensemble(
     if len(kept):
         tuples = yield from of_all_rows("counting", counting, sample, n_rows)
     else:
-        tuples = counting.finalise(counting.chunk(0, sample.rows))
+        tuples = Tuples(np.empty((1, 0), np.uint64), np.array([n_rows]), n_rows)
     mixture, scores = _combined(counting, tuples, settings)
     merges = None
     if settings.n_clusters is None and settings.stop.holds_out and mixture.n_clusters > 1:
@@ -108,7 +106,7 @@ def hyperplane_ensemble(
         mixture = mixture.merged(merged.group, tuples)
     points = np.asarray(standardise(sample.rows), dtype=np.float64)
     best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)
-    return Ensemble(replace(mixture, failed=failed), scores, len(found), Exemplars.among(sample, best), merges)
+    return Ensemble(replace(mixture, failed=failed), scores, Exemplars.among(sample, best), merges)
 
 
 def find_hyperplanes(

@@ -151,9 +151,10 @@ def groups_apart(rows: Floats, last: int, rng: np.random.Generator) -> Groups | 
 
     last: least number of rows in a cluster.
     """
-    if len(rows) < FEWEST_ROWS:
+    last = max(last, *NEAREST)
+    if len(rows) < max(FEWEST_ROWS, last + 1):
         return None
-    sizes, radii = small_groups(rows, max(last, *NEAREST), rng)
+    sizes, radii = small_groups(rows, last, rng)
     found = sizes > 0
     if np.count_nonzero(found) <= SMALL * len(found):
         return None
@@ -195,7 +196,7 @@ def balls_are_crowded(rows: Floats, n: int, rng: np.random.Generator) -> bool:
     for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):
         if crowded == CROWDED or i - crowded == IN_VAIN:
             break
-        near = np.argpartition(squared_distances(rows[[centre]], rows)[0], n)[:n]
+        near = squared_distances(rows[[centre]], rows)[0].argsort(kind="stable")[:n]
         crowded += shows_clusters(rows[np.sort(near)])
     return crowded == CROWDED
 

@@ -72,10 +72,24 @@ class AffinitySums(Statistic):
         sums = np.zeros(len(self.base.projection), np.int64)
         for affinities in _affinities(self.base, standard):
             sums += np.rint(affinities * 2.0**BITS).astype(np.int64).sum(axis=0)
-        return sums
+        return _not_wrapped(sums)
+
+    def combine(self, left: Integers, right: Integers) -> Integers:
+        """Return the sums of two blocks."""
+        return _not_wrapped(left + right)
 
     def finalise(self, state: Integers) -> Floats:
         return state / 2.0**BITS
+
+
+def _not_wrapped(sums: Integers) -> Integers:
+    """Return sums of affinities, which are positive, or raise an error if one has left the integers of 64 bits."""
+    if (sums < 0).any():
+        raise ValueError(
+            f"expected affinities that add up to at most {2.0 ** (63 - BITS):g} for each landmark; got more: divide "
+            "all similarities by the largest"
+        )
+    return sums
 
 
 def spectral_map(

@@ -7,6 +7,7 @@ from numpy.linalg import multi_dot
 
 from .._blas import product
 from .._jit.histograms import bin_projections, projection_ranges
+from .._jit.landmarks import nearest_columns
 from .._jit.rows import few_at_once
 from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
@@ -42,9 +43,9 @@ def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats
     of_near = np.empty((len(NEAR_ROWS), len(seeds), d), dtype=np.float32)
     for part in few_at_once(len(seeds), 16):
         distances = squares - 2 * product(centred[seeds[part]], centred.T)
-        first = np.argpartition(distances, most - 1, axis=1)[:, :most]
-        order = np.argsort(np.take_along_axis(distances, first, axis=1), axis=1, kind="stable")
-        near = centred[np.take_along_axis(first, order, axis=1)]
+        found = np.empty((len(distances), most), dtype=np.int64)
+        nearest_columns(distances, found)
+        near = centred[found]
         few[part], of_near[:, part] = near[:, :some], [near[:, :k].mean(axis=1) for k in NEAR_ROWS]
     means = of_near.reshape(-1, d).astype(np.float64)
     if not some:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from .._typing import Floats, Integers
+from .._typing import Booleans, Floats, Integers
 from .pair_tests import Pair, PairTests, Values
 
 WithoutLevels = Callable[[Integers, Pair], float]
@@ -39,12 +39,12 @@ class Known:
         self.tests, self.without_levels, self.group, self.enough = tests, without_levels, group, enough
         self.apart = np.array([*apart], dtype=np.int64).reshape(-1, 2)
         self.pairs, self.counted = pairs, tests.counted(group, pairs)
-        self.most = self._most(pairs)
+        self.kept, self.most = self._kept(pairs), np.full(len(pairs), np.nan)
 
     def keep(self, pairs: Integers) -> None:
         """Add pairs that are no neighbours."""
         self.pairs, self.counted = pairs, self.tests.counted(self.group, pairs)
-        self.most = np.full(len(pairs), np.inf)
+        self.kept, self.most = np.ones(len(pairs), dtype=np.bool_), np.full(len(pairs), np.nan)
 
     def merge(self, pair: Pair) -> None:
         """Merge two groups, and test their neighbours again."""
@@ -56,14 +56,15 @@ class Known:
         new = np.sort(np.column_stack([np.full(len(others), kept), others]), axis=1)
         self.pairs = np.concatenate([self.pairs[left], new])
         self.counted = self.counted.of(left).and_of(self.tests.counted(self.group, new))
-        self.most = np.concatenate([self.most[left], self._most(new)])
+        self.kept = np.concatenate([self.kept[left], self._kept(new)])
+        self.most = np.concatenate([self.most[left], np.full(len(new), np.nan)])
 
     def left(self) -> tuple[tuple[Pair, float], ...]:
         """Return the pairs that are left with their evidence, without those whose evidence does not count."""
         if not len(self.pairs):
             return ()
         evidence = np.fmin(self._without_third_groups(), self.most)
-        counts = np.isfinite(evidence) & ~np.isinf(self._most(self.pairs))
+        counts = np.isfinite(evidence) & ~self.kept
         return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
 
     def weakest(self) -> tuple[Pair, Values]:
@@ -71,22 +72,22 @@ class Known:
 
         Where all have enough, they must have it without the levels of single columns, too.
         """
-        shown = np.where(np.isinf(self.most), np.inf, self._without_third_groups())
+        shown = np.where(self.kept, np.inf, self._without_third_groups())
         while True:
             evidence = np.fmin(shown, self.most)
             order = np.lexsort((*self.pairs.T[::-1], evidence))
-            unknown = order[np.isnan(self.most[order])]
+            unknown = order[np.isnan(self.most[order]) & ~self.kept[order]]
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
                 return (first, second), (float(evidence[order[0]]), *self.counted.values(order[0])[1:])
             first, second = self.pairs[unknown[0]].tolist()
             self.most[unknown[0]] = self.without_levels(self.group, (first, second))
 
-    def _most(self, pairs: Integers) -> Floats:
-        """Return an upper bound of the evidence: infinite for groups that are kept apart, NaN where it is not known."""
+    def _kept(self, pairs: Integers) -> Booleans:
+        """Return which pairs are kept apart whatever their evidence."""
         kept = np.sort(self.group[self.apart], axis=1)
         n = len(self.group)
-        return np.where(np.isin(pairs @ [n, 1], kept @ [n, 1]), np.inf, np.nan)
+        return np.isin(pairs @ [n, 1], kept @ [n, 1])
 
     def _without_third_groups(self) -> Floats:
         """Return the evidence of pairs without the rows of groups that are apart from both, where it is more.

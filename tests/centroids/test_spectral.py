@@ -115,6 +115,16 @@ def naive_sweep(entries, turns):
 
 
 class TestManyRows:
+    def test_sums_of_affinities_that_leave_64_bits_are_refused(self):
+        X = np.ones((4, 2))
+        base = nystrom_map(X[:2], RBF(width=0.5), np.zeros(2), np.ones(2), variance=1.0, centred=False)
+        sums = AffinitySums(base)
+        most = np.full(2, 2**62)
+        with pytest.raises(
+            ValueError, match=r"add up to at most .* for each landmark; got more: divide all similarities"
+        ):
+            sums.combine(most, most)
+
     def test_degrees_are_sums_over_all_rows(self):
         X, kernel = rings(2000), RBF(width=0.5)
         base = nystrom_map(X[:200], kernel, np.zeros(2), np.ones(2), variance=1.0, centred=False)

@@ -314,3 +314,10 @@ class TestHyperplaneEnsemble:
         state = states["hyperplanes"]
         with pytest.raises(ValueError, match=message):
             replace(state, **{name: change(getattr(state, name))}).check()
+
+
+def test_an_ensemble_without_a_hyperplane_counts_all_rows():
+    rows = np.random.default_rng(0).normal(size=(3000, 2))
+    model = HyperplaneEnsemble(n_hyperplanes=4, sample_size=500).fit(rows)
+    assert model.state_.sizes.tolist() == [3000]
+    assert "3,000 rows" in model.why()

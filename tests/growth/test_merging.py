@@ -22,6 +22,7 @@ from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.tree.routing import check_clusters
 from mdh_dask.valleys import merging
 from mdh_dask.valleys.factors import factors_of
+from mdh_dask.valleys.known import Known
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import smoothed_cells
 from mdh_dask.valleys.pair_tests import PairTests
@@ -142,6 +143,26 @@ def test_groups_do_not_depend_on_the_order_of_the_rows_on_a_shift_or_on_a_scale(
 def test_merging_goes_on_until_there_are_as_few_groups_as_wanted():
     rows, cell = stripes(2000, 2.0)
     assert merge_cells(rows, hashes(2000), cell, 16, most_groups=1).group.max() == 0
+
+
+def test_groups_that_are_all_apart_are_merged_with_the_least_evidence_first():
+    rng, group = np.random.default_rng(0), np.arange(5)
+    rows = np.concatenate([rng.normal(centre, 1, 200) for centre in (0, 4.5, 10, 16, 20.8)])[:, None]
+    tests = PairTests(rows, hashes(1000), np.repeat(group, 200))
+    known = Known(tests, lambda group, pair: np.inf, group, tests.meeting(group), (), 2.0)
+    while len(known.pairs):
+        pair, values = known.weakest()
+        assert values[0] == known.counted.evidence.min() > 2
+        known.merge(pair)
+
+
+@pytest.mark.parametrize("n", [2, 4, 6])
+def test_rows_that_are_all_in_one_half_are_merged(n):
+    for seed in range(20):
+        of_rows = np.random.default_rng(seed).integers(2**64, size=n, dtype=np.uint64)
+        assert (
+            merge_cells(np.arange(2.0 * n).reshape(n, 2), of_rows, np.arange(n) % 2, 2, most_groups=1).group.max() == 0
+        )
 
 
 def test_a_cell_without_rows_joins_a_neighbour_and_few_rows_are_left_alone():

@@ -234,3 +234,9 @@ def test_links_on_the_paths_between_some_cells_are_those_without_the_ends_of_oth
     found, evidence = between_groups.linking(links, np.arange(5.0), np.isin(np.arange(6), [0, 4]))
     assert found.tolist() == [[0, 1], [1, 2], [2, 4]]
     assert evidence.tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("least", [5000, 0.999])
+def test_a_least_size_of_all_rows_leaves_one_cluster(least):
+    rows = np.random.default_rng(0).normal(size=(5000, 2))
+    assert HierarchicalMDH(min_cluster_size=least).fit(rows).n_clusters_ == 1
