@@ -183,14 +183,14 @@ class Histograms:
         """Return the thresholds of the splits after some bins of some directions."""
         return self.origin[directions] + self.width[directions] * (bins + 1)
 
-    def last_before(self, k: int, direction: int = 0) -> float:
-        """Return the largest value that is counted in bin `k` or before it; rounding may move it off the bin's end.
+    def last_before(self, k: int) -> float:
+        """Return the largest value of the first direction in bin `k` or before; rounding may move it off the bin's end.
 
         Rows are routed by ``projection <= threshold``; this threshold divides them exactly as they were counted.
         """
-        origin, scale = float(self.origin[direction]), 1 / float(self.width[direction])
-        end = self.threshold_after(k, direction)
-        last, beyond = (float(end + by * self.width[direction]) for by in (-0.5, 0.5))
+        origin, scale = float(self.origin[0]), 1 / float(self.width[0])
+        end = self.threshold_after(k, 0)
+        last, beyond = (float(end + by * self.width[0]) for by in (-0.5, 0.5))
         while last < (middle := last + (beyond - last) / 2) < beyond:
             if (middle - origin) * scale < k + 1:  # the same arithmetic as in the compiled loops
                 last = middle

@@ -159,6 +159,11 @@ def deepest_valleys(
     return Valleys(np.maximum(depth, 0.0), out[1].astype(np.int64), out[2].astype(np.int64), lower)
 
 
+def lower_mode(density: Floats, k: int) -> float:
+    """Return the density at the lower of the two modes beside a bin, or in it."""
+    return float(min(density[: k + 1].max(), density[k:].max()))
+
+
 def valley_evidence(density: Floats, k: int, n_rows: float, bandwidth: float) -> float:
     """Return by how many standard errors the lower of the two modes beside a bin exceeds the density in it.
 
@@ -168,8 +173,7 @@ def valley_evidence(density: Floats, k: int, n_rows: float, bandwidth: float) ->
     # The square roots of the numbers of rows under a kernel at the valley and at the lower mode each have
     # variance 1/4.
     rows = density * n_rows * bandwidth / ROUGHNESS
-    mode = min(rows[: k + 1].max(), rows[k:].max())
-    return float(np.sqrt(2) * (np.sqrt(mode) - np.sqrt(rows[k])))
+    return float(np.sqrt(2) * (np.sqrt(lower_mode(rows, k)) - np.sqrt(rows[k])))
 
 
 def threshold_error(position: Floats, density: Floats, threshold: float, n_rows: float, bandwidth: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
-from ..density.kde import ROUGHNESS
+from ..density.kde import ROUGHNESS, lower_mode
 from .dependence import p_value_of_parts
 from .rules import SplitRule
 from .stopping import StopRule, VotingRule
@@ -324,7 +324,7 @@ def _filled(old: Histograms, new: Histograms, k: int, level: float) -> bool:
     """Return whether new rows have more of their lower mode in a bin than old ones, by more than chance would."""
     depth = float(old.depth[0, k])
     rows = new.density[0] * new.spread[0][0] * new.bandwidth[0] / ROUGHNESS
-    mode = min(rows[: k + 1].max(), rows[k:].max())
+    mode = lower_mode(rows, k)
     # The square roots of rows under a kernel have the variance 1/4.
     excess = np.sqrt(rows[k]) - np.sqrt(mode / (1 + depth))
     return bool(excess > NormalDist().inv_cdf(1 - level) * np.sqrt((1 + 1 / (1 + depth)) / 4))

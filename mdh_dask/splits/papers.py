@@ -13,6 +13,7 @@ from scipy.special import gammaln, ndtr
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.indices import MinimumError
+from ..density.kde import lower_mode
 from .null import Search, best_score_quantile, single_score_quantile
 from .rules import SplitRule
 from .stopping import STOP_RULES, NoTest, StopRule
@@ -79,7 +80,7 @@ class HeightRatio(_OfRule):
         density = test.density[0]
         reach = int(test.bandwidth[0] / test.width[0] / 2)
         valley = float(density[max(k - reach, 0) : k + reach + 1].mean())
-        return _lower_peak(density, k) - valley > self.rule.min_relative_depth * valley
+        return lower_mode(density, k) - valley > self.rule.min_relative_depth * valley
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class IntegralRatio(_OfRule):
 
     def accepts(self, test: Histograms, k: int, n_root: int, n_tests: int, rng: np.random.Generator) -> bool:
         density = test.density[0]
-        level = _lower_peak(density, k)
+        level = lower_mode(density, k)
         higher = np.flatnonzero(density >= level)
         low, high = higher[higher <= k].max(initial=-1) + 1, higher[higher >= k].min(initial=len(density))
         valley = density[low:high]
@@ -142,10 +143,6 @@ def _score(test: Histograms, rule: SplitRule) -> float:
 
 def _changes_sign(slope: Floats) -> bool:
     return bool((slope > 0).any() and (slope < 0).any())
-
-
-def _lower_peak(density: Floats, k: int) -> float:
-    return float(min(density[: k + 1].max(), density[k:].max()))
 
 
 class Spacing(Gap):

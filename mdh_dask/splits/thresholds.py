@@ -11,6 +11,7 @@ import numpy as np
 
 from .._typing import Booleans, Floats
 from ..density.histograms import Histograms
+from ..density.kde import lower_mode
 
 SAME_VALLEY = 0.05
 """An existing threshold stays while its density exceeds the valley's by at most this share of the lower mode."""
@@ -75,8 +76,7 @@ class RelativeDepth(ThresholdRule):
         """See `ThresholdRule`; `SAME_VALLEY` bounds the excess of the density."""
         here = histogram.bin_of(existing, 0)
         density = histogram.density[0]
-        mode = min(density[: k + 1].max(), density[k:].max())
-        return (here, existing) if density[here] - density[k] <= SAME_VALLEY * mode else None
+        return (here, existing) if density[here] - density[k] <= SAME_VALLEY * lower_mode(density, k) else None
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; the bottom of its own valley, even if there is a deeper one now."""

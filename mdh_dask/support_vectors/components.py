@@ -222,11 +222,16 @@ def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbor
     return links_of(points, np.vstack([pairs, triangulation.coplanar[:, [0, 2]]]))
 
 
+def spanning_tree(points: Floats) -> Integers:
+    """Return the pairs of points that the minimum spanning tree connects, shape (n_points - 1, 2)."""
+    tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
+    return np.column_stack([tree.row, tree.col])
+
+
 def spanning_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
     """Return the edges of the minimum spanning tree, which can only give too many components."""
     _refuse_many("mst", points, LARGEST_COMPLETE)
-    tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
-    return links_of(points, np.column_stack([tree.row, tree.col]))
+    return links_of(points, spanning_tree(points))
 
 
 def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:

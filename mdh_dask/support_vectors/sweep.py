@@ -6,9 +6,8 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial.distance import pdist
 
 from .._jit.hashing import hash_again
 from .._jit.landmarks import flood, kernel_totals, lowest_along
@@ -16,14 +15,13 @@ from .._random import any_rows
 from .._typing import Booleans, Floats, Integers
 from ..valleys.merging import FEWEST, LEVEL, Merged, merge_cells
 from ..valleys.pair_tests import Halves
-from .components import by_size, components, neighbour_pairs, points_between
+from .components import by_size, components, neighbour_pairs, points_between, spanning_tree
 from .dual import Sphere, level_of, smallest_sphere, spacing
 
 
 def connecting_edges(points: Floats, n_neighbors: int) -> Integers:
     """Return the pairs of neighbouring points and the edges of the minimum spanning tree, which connect all points."""
-    tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
-    pairs = np.vstack([neighbour_pairs(points, n_neighbors), np.sort(np.column_stack([tree.row, tree.col]), axis=1)])
+    pairs = np.vstack([neighbour_pairs(points, n_neighbors), np.sort(spanning_tree(points), axis=1)])
     return np.unique(pairs, axis=0)
 
 
