@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from http.client import HTTPException
 from urllib.request import Request, urlopen
 
 from .._locations import redacted
@@ -47,6 +48,8 @@ def write_metrics(place: str, text: str) -> None:
     try:
         with urlopen(Request(place, text.encode(), {"Content-Type": "text/plain"}), timeout=TIMEOUT) as answer:
             answer.read()
+    except (HTTPException, ValueError) as error:  # their texts may repeat the URL with its password
+        raise OSError(f"metrics were not pushed to {redacted(place)}: {type(error).__name__}") from None
     except OSError as error:
         raise OSError(f"metrics were not pushed to {redacted(place)}: {getattr(error, 'reason', error)}") from error
 

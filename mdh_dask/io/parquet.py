@@ -13,7 +13,7 @@ from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials, name_of
 from .._process import needed
-from .._typing import RowArray
+from .._typing import AnyArray, RowArray
 from .._words import full_count
 from ..chunks import default_block_bytes
 from ..columns.lists import Element, sources_of, value_type
@@ -227,10 +227,22 @@ def _copied(array: str, path: str, overwrite: bool, ids: RowArray | None, id_nam
     with staged_file(path, overwrite) as file:
         writer = None
         for i, block in enumerate(ids.blocks):
-            own = pa.array(np.asarray(block).tolist() if block.dtype == object else np.asarray(block))
-            schema = schema or pa.schema([(id_name, own.type), (LABEL, pa.int32())])
+            own = _arrow_values(np.asarray(block))
+            # The first texts may all be missing.
+            of_ids = pa.string() if pa.types.is_null(own.type) else own.type
+            schema = schema or pa.schema([(id_name, of_ids), (LABEL, pa.int32())])
             writer = writer or parquet.ParquetWriter(file, schema)
             found = pa.array(np.asarray(labels[ends[i] : ends[i + 1]]).astype(np.int32))
             writer.write_table(pa.table([own.cast(schema[0].type), found], schema=schema))
         assert writer is not None  # there are rows
         writer.close()
+
+
+def _arrow_values(ids: AnyArray) -> Any:
+    """Return what names rows as an array of Arrow, which takes integers in objects for signed ones."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(ids.tolist() if ids.dtype == object else ids)
+    except OverflowError:
+        return pa.array(ids.tolist(), type=pa.uint64())

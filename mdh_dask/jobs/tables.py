@@ -209,7 +209,7 @@ def load_job(path: Path) -> dict[str, Any]:
     if path.is_file() and (size := path.stat().st_size) > LARGEST:
         raise JobError(f"{path}: expected a job file of at most {LARGEST:,} bytes; got {size:,}: check the path")
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no job file {path}; check the path") from None
     except IsADirectoryError:

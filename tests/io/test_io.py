@@ -25,6 +25,8 @@ from zarr.storage import LocalStore
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
+from mdh_dask.io.openmetrics import write_metrics
+from mdh_dask.io.parquet import label_table
 from mdh_dask.io.staging import exchange, naming_place, remove_folder
 from mdh_dask.io.writing import choose_layout
 
@@ -456,3 +458,18 @@ def test_a_url_holds_a_marked_array_until_it_is_complete():
             open_rows(url + "x")
     with pytest.raises(FileExistsError, match="exists"):
         write_rows(ROWS, url)
+
+
+@pytest.mark.parametrize("of_rows", [[1, 2**63 + 5, 7], [None, "b", "c"]])
+def test_names_of_rows_are_written_beside_labels_whatever_the_first_block_holds(tmp_path, of_rows):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    ids = da.from_array(np.array(of_rows, dtype=object), chunks=1 if of_rows[0] is None else 3)
+    with label_table(str(tmp_path / "l.parquet"), False, ids, "id") as array:
+        write_rows(np.array([0, 1, 1]), array)
+    assert parquet.read_table(tmp_path / "l.parquet").to_pydict() == {"id": of_rows, "label": [0, 1, 1]}
+
+
+def test_a_password_in_the_url_of_a_gateway_is_in_no_error():
+    with pytest.raises(OSError, match="metrics were not pushed to ") as raised:
+        write_metrics("http://user:secret@127.0.0.1/metrics/job/x", "# EOF\n")
+    assert "secret" not in f"{raised.value}{raised.value.__cause__}"

@@ -70,6 +70,13 @@ def test_paths_are_relative_to_the_job_file_and_urls_stay(tmp_path):
     assert (read.work, read.cluster["file"]) == (tmp_path / "w", f"{tmp_path}/s.json")
 
 
+def test_a_job_file_is_utf_8_with_or_without_a_byte_order_mark(tmp_path):
+    text = '[input]\npath = "données.npy"\n[output]\nlabels = "l.zarr"\n'
+    for mark in (b"", b"\xef\xbb\xbf"):
+        (tmp_path / "j.toml").write_bytes(mark + text.encode())
+        assert read_job(tmp_path / "j.toml").input["path"] == f"{tmp_path}/données.npy"
+
+
 def test_parameters_reach_the_estimator(tmp_path):
     method = '[method]\nname = "mdh"\nsample_size = "none"\nscale = false\nmin_cluster_size = 0.1\nrandom_state = 7\n'
     estimator = job(LEAST + method, tmp_path).estimator()
