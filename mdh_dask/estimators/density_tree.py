@@ -43,7 +43,7 @@ class DensityTree(InGroups):
     of modes), and the cells are merged in the order of their contact. Two groups stay separate if balls around places
     on the cut between them hold significantly fewer rows than balls around the densest places of either, or, in two to
     eight columns, a slab across the line between them fewer than slabs through either. One half of the rows chooses the
-    places and lines, the other half is counted. At last, rows move to the cluster to which they have most edges.
+    places and lines, the other half is counted. Finally, rows move to the cluster to which they have most edges.
 
     Parameters
     ----------

@@ -76,7 +76,8 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
     if 2 * np.count_nonzero(found.evidence >= found.threshold) <= len(found.evidence):
         return False
     least = selector.min_rows * len(some) / len(rows)
-    group = clusters_of(found.links, found.evidence, np.bincount(found.cell), found.threshold, least)
+    of_cells = np.bincount(found.cell, minlength=len(found.links) + 1)
+    group = clusters_of(found.links, found.evidence, of_cells, found.threshold, least)
     if group.max() < sum(not own.children for own in root.walk()):
         return False
     of_row = np.full(len(root.sample.drawn.hashes), -1)

@@ -239,7 +239,7 @@ def _copied(array: str, path: str, overwrite: bool, ids: RowArray | None, id_nam
 
 
 def _arrow_values(ids: AnyArray) -> Any:
-    """Return what names rows as an array of Arrow, which takes integers in objects for signed ones."""
+    """Return the names of rows as an array of Arrow, which takes integers for signed ones unless it is told."""
     import pyarrow as pa
 
     try:

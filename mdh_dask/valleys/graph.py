@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from .._jit.communities import move_nodes
 from .._typing import Floats, Integers
-from .neighbours import BLOCK, nearest, squared_distances
+from .neighbours import BLOCK, KEPT, nearest, squared_distances
 
 NEIGHBOURS = 10
 """Number of neighbours of a row."""
@@ -24,9 +24,6 @@ RESOLUTION = 8.0
 """Resolution of the communities: with 4, cells of sparse clusters were larger than the clusters."""
 
 ROUNDS = 50
-
-KEPT = 0.5
-"""Least share of its rows that a group of cells keeps where rows move between groups; else it keeps all."""
 
 SMOOTH = 20
 """The density whose modes have basins is that of so many neighbours."""
@@ -109,9 +106,9 @@ def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:
 def with_most_edges(graph: csr_array, cell: Integers, group: Integers) -> Integers:
     """Return the cell of each row after rows have moved to groups of cells to which they have more edges.
 
-    A row belongs to the community to which it has most edges, but those of a group around it may have more in all. In
-    many columns, most neighbours of sparse rows belong to a dense group beside them, which does not take up most rows
-    of another one.
+    A row is in the community to which it has most edges, but it may have more to another group of communities in all.
+    A group that would lose most of its rows keeps them all: in many columns, most neighbours of sparse rows belong to a
+    dense group beside them. Cells may lose all rows.
 
     cell (n_rows,) int: numbered from 0.
     group (n_cells,) int: numbered from 0.

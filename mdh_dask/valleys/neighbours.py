@@ -27,7 +27,7 @@ OWN_VOTE = 1.5
 ROUNDS = 5
 
 KEPT = 0.5
-"""Smallest share of its rows that a cell keeps in the votes of neighbours; else they do not count for the cell."""
+"""Smallest share of its rows that a cell, or a group of cells, keeps if neighbours decide; else it keeps them all."""
 
 
 def squared_distances(rows: Floats, places: Floats) -> Floats:

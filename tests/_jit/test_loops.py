@@ -424,3 +424,9 @@ def test_closest_landmarks_of_two_cells_are_the_first_of_the_least_distances_eve
         for b in range(4):
             own = [(i, j) for i, j in pairs if (cell[i], cell[j]) == (a, b)]
             assert (one[a, b], other[a, b]) == min(own, key=lambda ends: apart[ends], default=(-1, -1))
+
+
+def test_a_projection_that_overflows_to_nan_is_counted_in_the_first_bin():
+    counts = np.zeros((1, 4), dtype=np.int64)
+    bin_projections(np.array([[np.nan, 2.5, np.inf]]), np.zeros(1), np.ones(1), counts)
+    assert counts.tolist() == [[1, 0, 1, 1]]

@@ -7,9 +7,12 @@ import pytest
 from cases import assert_same_fit, new
 from scipy.sparse import csr_array
 
-from mdh_dask import HierarchicalMDH, KernelKMeans, RandomProjectionTree, SemiSupervisedMDH
+from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH, KernelKMeans, RandomProjectionTree, SemiSupervisedMDH
 from mdh_dask._sparse import RepeatedRows
 from mdh_dask.chunks import repeated_rows
+from mdh_dask.estimators.consensus_members import limit_to_sample
+from mdh_dask.estimators.parameters import rows_of_share
+from mdh_dask.estimators.tables import plain_labels
 from mdh_dask.growth.passes import FirstPass
 
 N = 240
@@ -107,3 +110,20 @@ def test_what_does_not_go_with_weights_is_refused(rows, weights):
         KernelKMeans(n_clusters=2, feature_map="precomputed").fit(rows @ rows.T, sample_weight=weights)
     with pytest.raises(ValueError, match="columns of numbers with sample_weight"):
         HierarchicalMDH(feature_map="gower").fit(pd.DataFrame({"a": ["x", "y"] * (N // 2)}), sample_weight=weights)
+
+
+def test_weights_and_labels_may_be_series_of_dask():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
+    series = dd.from_pandas(pd.Series(np.arange(300) // 150), npartitions=3)
+    expected = RandomProjectionTree(n_projections=20).fit(rows, sample_weight=1 + np.arange(300) // 150)
+    found = RandomProjectionTree(n_projections=20).fit(rows, sample_weight=series + 1)
+    assert found.tree_ == expected.tree_
+    np.testing.assert_array_equal(plain_labels(series).compute(), np.arange(300) // 150)
+
+
+def test_a_share_of_any_type_is_one_and_a_count_of_all_rows_stays_one():
+    assert [rows_of_share(share, 1000) for share in (0.1, np.float32(0.1), np.float64(0.1))] == [100, 100, 100]
+    member = HierarchicalKernelMDH(min_cluster_size=5000)
+    limit_to_sample([(member, 0)], 1000, 4000)
+    assert member.min_cluster_size == 1000
