@@ -1,5 +1,6 @@
 """Errors of the package, and which errors are its own faults."""
 
+import errno
 import linecache
 from collections.abc import Iterator
 from traceback import walk_tb
@@ -10,6 +11,10 @@ READS = ("io", "images", "columns")
 
 COMPUTES = ("numpy", "scipy", "numba")
 """Libraries that read nothing for the other packages."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Error numbers for a full disk, quota or file."""
 
 
 class SettingError(ValueError):

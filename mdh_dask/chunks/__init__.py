@@ -15,8 +15,10 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 
 from .mapping import (
     Cache,
+    block_size,
     default_block_bytes,
     fit_chunks,
+    follow_chunks,
     holds_compact,
     is_dask,
     kept,
@@ -44,8 +46,10 @@ __all__ = [
     "Statistic",
     "Together",
     "announced",
+    "block_size",
     "default_block_bytes",
     "fit_chunks",
+    "follow_chunks",
     "holds_compact",
     "is_dask",
     "kept",

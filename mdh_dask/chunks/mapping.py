@@ -14,7 +14,7 @@ from dask._task_spec import convert_legacy_graph
 from dask.array.dispatch import concatenate_lookup
 from dask.delayed import Delayed
 from dask.system import CPU_COUNT
-from dask.utils import parse_bytes
+from dask.utils import format_bytes, parse_bytes
 from scipy.sparse import csr_array
 
 from .._blas import one_blas_thread
@@ -79,6 +79,15 @@ def default_block_bytes(nbytes: int) -> int:
     """
     size = parse_bytes(dask.config.get("mdh-dask.block-size", "32MiB"))
     return min(size, max(nbytes // LEAST_BLOCKS, LEAST_BLOCK_BYTES))
+
+
+def block_size(nbytes: int, block_bytes: int | str | None) -> int:
+    """Return the bytes of a block as asked for, by default `default_block_bytes` of all; a ValueError if none."""
+    if block_bytes is None:
+        return default_block_bytes(nbytes)
+    if (size := parse_bytes(block_bytes)) < 1:
+        raise ValueError(f"block_bytes must be positive; got {format_bytes(size)}")
+    return size
 
 
 def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .._errors import CannotCreateError, SettingError, is_bug
+from .._errors import FULL, CannotCreateError, SettingError, is_bug
 from .._fields import JobError
 from .._locations import printable, redacted
 from .._log import JsonLines, Others, is_json
@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 FAILED, USAGE, DRIFT, BAD_DATA, NO_INPUT, MISSING_PACKAGE, NO_MEMORY, CANNOT_CREATE = 1, 2, 3, 65, 66, 69, 70, 73
 NOT_READ_OR_WRITTEN, TRY_AGAIN, NOT_PERMITTED, BAD_JOB = 74, 75, 77, 78
 HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
-
-FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
 
 EXIT_CODES = """\b
 Exit codes:

@@ -1,6 +1,5 @@
 """The values of the columns of tables of pandas, Arrow or NumPy, their levels over all rows, and matrices of codes."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ import numpy as np
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Statistic
-from .types import MICROSECONDS, ColumnTypes, days_of, holds_dates
+from .types import MICROSECONDS, ColumnTypes, days_of, holds_dates, is_missing
 
 EXACT_IN_SINGLE = 2**24
 """Larger integers are not all numbers of float32."""
@@ -36,15 +35,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, NaN, NaT or ``pandas.NA``."""
-    if value is None:
-        return True
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def coded(column: Any) -> Coded:

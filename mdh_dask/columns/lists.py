@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import AnyArray
-from .coding import dtype_of, is_missing, numbers
+from .coding import dtype_of, numbers
+from .types import is_missing
 
 
 class Element(NamedTuple):

@@ -1,5 +1,6 @@
 """Types of the columns of a table: continuous, ordinal, categorical or dates, which are days since 1970 in UTC."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -91,7 +92,7 @@ def first_object(column: Any) -> Any:
         return None
     if hasattr(column, "npartitions"):
         return None
-    return next((value for value in np.asarray(column) if not _is_missing(value)), None)
+    return next((value for value in np.asarray(column) if not is_missing(value)), None)
 
 
 def days_of(column: Any) -> Floats:
@@ -106,7 +107,7 @@ def days_of(column: Any) -> Floats:
         column = column.dt.to_timestamp()
     values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if values.dtype.kind == "O":
-        values = np.array([None if _is_missing(value) else _plain(value) for value in values], dtype="M8[us]")
+        values = np.array([None if is_missing(value) else _plain(value) for value in values], dtype="M8[us]")
     moments: AnyArray = values.astype("M8[us]")
     return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / MICROSECONDS)
 
@@ -132,5 +133,10 @@ def _plain(value: Any) -> Any:
     return value.astimezone(UTC).replace(tzinfo=None) if is_aware else value
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ == "NAType"
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN, NaT or ``pandas.NA``."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return isinstance(value, np.datetime64) and bool(np.isnat(value))

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import is_dask, merge_chunks, reduce_rows, run
-from ..columns.coding import is_missing
+from ..columns.types import is_missing
 from ..growth.exemplars import least
 from ..growth.passes import draw
 from ..metrics.contingency import Contingency, ContingencyTable

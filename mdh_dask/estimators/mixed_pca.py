@@ -48,10 +48,10 @@ class MixedPCA(FeatureTransformer):
     Attributes
     ----------
     bounds_ : list of float
-        Lower bound of the log likelihood of all rows in every iteration, less a small penalty on the loadings of
-        levels.
+        Lower bound of the log likelihood of all rows for the start and after every iteration, less a small penalty on
+        the loadings of levels.
     n_iter_ : int
-        Number of iterations.
+        Number of iterations, at most `max_iter`.
     noise_variance_ : float
         Variance of the scaled continuous columns about their means.
 
@@ -111,7 +111,7 @@ class MixedPCA(FeatureTransformer):
             found, self.bounds_ = _in_memory(rise(model, bits, self.max_iter, self.tol), rows)
         else:
             found, self.bounds_ = yield from rise(model, bits, self.max_iter, self.tol)
-        self.n_iter_ = len(self.bounds_)
+        self.n_iter_ = len(self.bounds_) - 1  # the first is that of the start
         self.noise_variance_ = found.noise
         return with_levels(found, rows.astype(np.float64))
 

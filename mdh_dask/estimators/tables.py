@@ -50,8 +50,13 @@ def _is_number(column: Any, uses_types: bool) -> bool:
     """Return whether an array of numbers holds a column unchanged."""
     dtype = dtype_of(column)
     numeric = kind_of(dtype) in ("iufO" if uses_types else "biufO")
-    holds_others = kind_of(dtype) == "O" and any(isinstance(value, str | date) for value in np.asarray(column))
+    holds_others = kind_of(dtype) == "O" and not all(map(_becomes_number, np.asarray(column)))
     return isinstance(dtype, np.dtype) and numeric and not holds_others
+
+
+def _becomes_number(value: Any) -> bool:
+    """Return whether an array of numbers can hold an object."""
+    return not isinstance(value, str | date) and type(value).__name__ != "NAType"
 
 
 def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:

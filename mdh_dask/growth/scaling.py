@@ -226,7 +226,10 @@ def _moderate_unit(sd: Floats) -> float:
     return float(np.ldexp(1.0, -exponent)) if abs(exponent) > MODERATE else 1.0
 
 
-def to_few_bits(x: Floats, bits: int = 12) -> Floats:
-    """Return numbers rounded to `bits` bits of their mantissas."""
+FEW_BITS = 12
+
+
+def to_few_bits(x: Floats) -> Floats:
+    """Return numbers rounded to `FEW_BITS` bits of their mantissas."""
     mantissa, exponent = np.frexp(x)
-    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+    return np.ldexp(np.rint(np.ldexp(mantissa, FEW_BITS)), exponent - FEW_BITS)

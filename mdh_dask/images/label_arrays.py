@@ -155,9 +155,10 @@ def create(
         "attributes": dict(attributes) | dict(image.georeference) | nodata | begun,
         "config": CONFIG,
     }
+    stage.clear()
     if not (inside := path_inside(image)):
-        return zarr.create_array(stage.place, overwrite=stage.replace, **about)
-    root = zarr.create_group(stage.place, overwrite=stage.replace, attributes=begun)
+        return zarr.create_array(stage.place, **about)
+    root = zarr.create_group(stage.place, attributes=begun)
     root.create_group("labels").create_group(NAME)
     return root.create_array(inside, **about)
 

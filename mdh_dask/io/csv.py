@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from dask.utils import format_bytes, parse_bytes
+from dask.utils import format_bytes
 from fsspec.utils import read_block
 
 from .._locations import has_suffix, hiding_credentials
 from .._process import needed
-from ..chunks import default_block_bytes
+from ..chunks import block_size
 from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_numbers
 from .paths import about_file, filesystem, version_of
 from .tables import LazyColumn, LazyTable, chosen_columns
@@ -49,8 +49,9 @@ def open_csv(
     The comma, semicolon or tab in its header separates the values; of several, the one with which all lines have as
     many values, and the largest share of columns are of numbers. No value contains a line end. Columns with only
     numbers in the first MiB are columns of numbers, in which a comma may stand before fractions if it does not separate
-    values; empty values are missing. With `as_written` all columns hold texts, as ``007``. The file, which may be
-    compressed if it has at most 16 MiB, is read once to count the lines.
+    values; empty values are missing, and those that pandas takes as missing, as ``NA``. With `as_written` all columns
+    hold texts, as ``007`` and ``NA``. The file, which may be compressed if it has at most 16 MiB, is read once to count
+    the lines.
     """
     fs, root = _found(path)
     import pyarrow as pa
@@ -69,11 +70,10 @@ def open_csv(
     filled = [(block, n) for block, n in zip(blocks, counts) if n]
     if not filled:
         raise ValueError(f"{path}: expected at least one row below the header, got none")
-    read = CsvReader(fs, tuple(header), tuple(types[name] for name in header), dialect)
+    read = CsvReader(fs, tuple(header), tuple(types[name] for name in header), dialect, ("",) if as_written else None)
     found = {name: LazyColumn(types[name]) for name in names}
-    return LazyTable(
-        found, tuple(b for b, _ in filled), read, tuple(n for _, n in filled), (version_of(fs, root), names)
-    )
+    version = version_of(fs, root), names, as_written
+    return LazyTable(found, tuple(b for b, _ in filled), read, tuple(n for _, n in filled), version)
 
 
 def csv_types(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _blocks(root: str, size: int, path: Any, block_bytes: int | str | None) -> l
                 f"{format_bytes(size)} in {path}: decompress it, or store it as Parquet"
             )
         return [(root, 0, None)]
-    step = default_block_bytes(size) if block_bytes is None else parse_bytes(block_bytes)
+    step = block_size(size, block_bytes)
     return [(root, start, step) for start in range(0, max(size, 1), step)]
 
 
@@ -143,6 +143,7 @@ class CsvReader:
     header: tuple[str, ...]
     types: tuple[Any, ...]
     dialect: Dialect
+    nulls: tuple[str, ...] | None = None
 
     @hiding_credentials()
     def __call__(self, block: Bytes, names: tuple[str, ...]) -> Any:
@@ -152,7 +153,7 @@ class CsvReader:
         lines = _bytes(self.fs, block)
         try:
             return self.dialect.table(
-                lines, dict(zip(self.header, self.types)), list(names), use_threads=False,
+                lines, dict(zip(self.header, self.types)), list(names), nulls=self.nulls, use_threads=False,
                 column_names=list(self.header), skip_rows=int(block[1] == 0),
             )  # fmt: skip
         except pa.ArrowInvalid as error:

@@ -27,8 +27,13 @@ class Dialect(NamedTuple):
         broken = (i for i, line in enumerate(lines) if b"\r" in line or (b'"' in line and not whole.fullmatch(line)))
         return next(broken, None)
 
-    def table(self, content: bytes, types: dict[str, Any] | None = None, names: Any = None, **read: Any) -> Any:
-        """Return lines as a table of Arrow: all their columns, or those that are named."""
+    def table(
+        self, content: bytes, types: dict[str, Any] | None = None, names: Any = None, *, nulls: Any = None, **read: Any
+    ) -> Any:
+        """Return lines as a table of Arrow: all their columns, or those that are named.
+
+        Values that are one of `nulls` are missing, by default those that are for pandas, as ``NA`` and ``nan``.
+        """
         from pyarrow import csv
 
         return csv.read_csv(
@@ -36,7 +41,11 @@ class Dialect(NamedTuple):
             read_options=csv.ReadOptions(block_size=len(content) + 1, **read),  # no line is longer
             parse_options=csv.ParseOptions(delimiter=self.delimiter),
             convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=names, decimal_point=self.decimal, strings_can_be_null=True
+                column_types=types,
+                include_columns=names,
+                decimal_point=self.decimal,
+                strings_can_be_null=True,
+                null_values=nulls,
             ),
         )
 

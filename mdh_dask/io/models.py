@@ -18,7 +18,7 @@ from .._storable import UnknownClassError
 from .._typing import AnyArray
 from . import codec
 from .nodes import array_in, find_node
-from .paths import filesystem, local_path
+from .paths import filesystem, local_path, remove_below
 from .staging import Kind, staged, will_replace
 
 MODEL_MARK = "mdh_dask_model"
@@ -152,7 +152,7 @@ def _upload(url: str, mark: dict[str, Any], arrays: dict[str, AnyArray], replace
     fs, root = filesystem(url)
     fs.invalidate_cache()
     if replace:
-        fs.rm(root, recursive=True)
+        remove_below(fs, root)
     with TemporaryDirectory() as folder:
         group = zarr.create_group(folder, attributes={MODEL_MARK: mark}, zarr_format=3)
         metadata = Path(folder, "zarr.json")

@@ -9,11 +9,10 @@ from typing import Any
 import dask.array as da
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
-from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials
 from .._typing import AnyArray
-from ..chunks import default_block_bytes
+from ..chunks import block_size
 from .paths import about_file, filesystem, local_path, naming, version_of
 from .tables import check_blocks, lazy_rows
 
@@ -75,7 +74,7 @@ def open_npy(path: str | os.PathLike[str], *, block_bytes: int | str | None = No
             f"{path} is stored column by column, so that rows cannot be read by ranges: copy it here, or save "
             "numpy.ascontiguousarray of the array"
         )
-    block = default_block_bytes(nbytes) if block_bytes is None else parse_bytes(block_bytes)
+    block = block_size(nbytes, block_bytes)
     step = max(1, block // file.row_bytes)
     check_blocks(file.shape[0], step, path)
     parts = [(i, min(i + step, file.shape[0])) for i in range(0, file.shape[0], step)]

@@ -9,13 +9,12 @@ from uuid import uuid4
 
 import dask.array as da
 import numpy as np
-from dask.utils import parse_bytes
 
 from .._locations import hiding_credentials, name_of
 from .._process import needed
-from .._typing import AnyArray, RowArray
+from .._typing import RowArray
 from .._words import full_count
-from ..chunks import default_block_bytes
+from ..chunks import block_size
 from ..columns.lists import Element, sources_of, value_type
 from .parquet_files import SUFFIXES, Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
 from .rows import open_rows
@@ -84,7 +83,7 @@ def _blocks(
     n_rows = sum(n for *_, n in groups)
     if not n_rows:
         raise ValueError(f"{path}: expected at least one row, got none in {full_count(len(footers), 'file')}")
-    block = default_block_bytes(n_rows * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
+    block = block_size(n_rows * row_bytes, block_bytes)
     blocks = [[groups[i] for i in places] for places in grouped((n * row_bytes for *_, n in groups), block)]
     return [_pieces(block) for block in blocks], [sum(n for *_, n in block) for block in blocks]
 
@@ -94,7 +93,7 @@ def _version(footers: Sequence[Footer], names: tuple[str, ...]) -> Any:
 
 
 def _common_type(footers: Sequence[Footer], name: str) -> Any:
-    """Return the Arrow type of a column in all files: double for different numbers, string for different texts."""
+    """Return the Arrow type of a column in all files: the widest for different numbers, string for different texts."""
     import pyarrow as pa
 
     for footer in footers:
@@ -114,6 +113,8 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
     numeric = [_is_numeric(kind) for kind in found]
     if any(numeric) and not all(numeric):
         raise ValueError(f"expected a column {name} of one kind in every file of the table; got {first} and others")
+    if all(pa.types.is_signed_integer(kind) for kind in found):
+        return pa.int64()
     return pa.float64() if all(numeric) else pa.string()
 
 
@@ -201,48 +202,44 @@ def is_label_table(path: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def label_table(path: str, overwrite: bool, ids: RowArray | None = None, id_name: str = ROW) -> Iterator[str]:
+def label_table(
+    path: str, overwrite: bool, ids: RowArray | None = None, id_name: str = ROW, id_type: Any = None
+) -> Iterator[str]:
     """Provide the path of a Zarr array of labels, beside a Parquet file that is written from it in the end.
 
-    `ids`, shape (n_rows,), in the column `id_name`, name the rows; by default their numbers, from 0. One process copies
-    the labels in the order of the rows, a million at a time, and reads `ids` once. The array is removed.
+    `ids`, shape (n_rows,), in the column `id_name`, name the rows; by default their numbers, from 0. They are numbers,
+    or values of the Arrow type `id_type`. One process copies the labels in the order of the rows, a million at a time,
+    and reads `ids` once. The array is removed.
     """
     parent, slash, name = path.rpartition("/")
     array = f"{parent}{slash}.{name}.labels-{uuid4().hex}.zarr"
     try:
         yield array
-        _copied(array, path, overwrite, ids, id_name)
+        _copied(array, path, overwrite, ids, (id_name, id_type))
     finally:
         remove_array(array)
 
 
-def _copied(array: str, path: str, overwrite: bool, ids: RowArray | None, id_name: str) -> None:
-    """Write labels and what names their rows to a Parquet file."""
+def _copied(array: str, path: str, overwrite: bool, ids: RowArray | None, column: tuple[str, Any]) -> None:
+    """Write labels and what names their rows, in a column of a name and an Arrow type, to a Parquet file."""
     import pyarrow as pa
 
     parquet = needed("pyarrow.parquet", "parquet")
-    labels, schema = open_rows(array, ndim=1), None
+    labels, (name, kind) = open_rows(array, ndim=1), column
     ids = da.arange(len(labels), chunks=ROWS_AT_ONCE) if ids is None else da.asarray(ids)
     ends = np.cumsum([0, *ids.chunks[0]])
-    with staged_file(path, overwrite) as file:
-        writer = None
+    schema = pa.schema([(name, _plain(kind or pa.from_numpy_dtype(ids.dtype))), (LABEL, pa.int32())])
+    with staged_file(path, overwrite) as file, parquet.ParquetWriter(file, schema) as writer:
         for i, block in enumerate(ids.blocks):
-            own = _arrow_values(np.asarray(block))
-            # The first texts may all be missing.
-            of_ids = pa.string() if pa.types.is_null(own.type) else own.type
-            schema = schema or pa.schema([(id_name, of_ids), (LABEL, pa.int32())])
-            writer = writer or parquet.ParquetWriter(file, schema)
-            found = pa.array(np.asarray(labels[ends[i] : ends[i + 1]]).astype(np.int32))
-            writer.write_table(pa.table([own.cast(schema[0].type), found], schema=schema))
-        assert writer is not None  # there are rows
-        writer.close()
+            own = np.asarray(block)
+            found = np.asarray(labels[ends[i] : ends[i + 1]]).astype(np.int32)
+            values = pa.array(own.tolist() if own.dtype == object else own, type=schema[0].type)
+            writer.write_table(pa.table([values, pa.array(found)], schema=schema))
 
 
-def _arrow_values(ids: AnyArray) -> Any:
-    """Return the names of rows as an array of Arrow, which takes integers for signed ones unless it is told."""
+def _plain(kind: Any) -> Any:
+    """Return the Arrow type of the values of a column: without a dictionary, and texts where all are missing."""
     import pyarrow as pa
 
-    try:
-        return pa.array(ids.tolist() if ids.dtype == object else ids)
-    except OverflowError:
-        return pa.array(ids.tolist(), type=pa.uint64())
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return pa.string() if pa.types.is_null(kind) else kind

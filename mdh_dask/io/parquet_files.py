@@ -182,20 +182,51 @@ def footers_of(path: str | os.PathLike[str], most: int | None = None) -> tuple[A
 
 def parquet_files(fs: Any, root: str) -> list[str]:
     """Return the Parquet files at a path of a file system in order, or an empty list."""
-    if "*" in without_query(root):
-        found = [file for file in fs.glob(root) if PurePosixPath(file).name[0] not in "_."]
-    elif fs.isfile(root):
-        found = [root]
-    else:
-        above = len(PurePosixPath(root).parts)
-        found = [file for file in fs.find(root) if _is_part(*PurePosixPath(file).parts[above:])]
-    return sorted(found, key=natural_sort_key)
+    found_by = _matching if "*" in without_query(root) else _in_folder
+    return [root] if fs.isfile(root) else sorted(found_by(fs, root), key=natural_sort_key)
+
+
+def _matching(fs: Any, pattern: str) -> set[str]:
+    """Return the files that match a pattern, and those of the tables whose folders match it."""
+    found = set()
+    for path, about in fs.glob(pattern, detail=True).items():
+        name = PurePosixPath(path).name
+        if name[0] in "_.":
+            continue
+        if not _is_folder(fs, path, about):
+            found.add(path)
+        elif "=" in name or _is_parquet(name):
+            found |= _in_folder(fs, path)
+    return found
+
+
+def _in_folder(fs: Any, root: str, around: frozenset[str] = frozenset()) -> set[str]:
+    """Return the files of a table in a folder, also behind links, of which none leads back to a folder around it."""
+    here = os.path.realpath(root) if is_local(fs) else root
+    if here in around:
+        return set()
+    above, found = len(PurePosixPath(root).parts), set()
+    for path, about in fs.find(root, detail=True).items():
+        parts = PurePosixPath(path).parts[above:]
+        if all("=" in folder for folder in parts) and _is_folder(fs, path, about):
+            found |= _in_folder(fs, path, around | {here})
+        elif _is_part(*parts):
+            found.add(path)
+    return found
+
+
+def _is_folder(fs: Any, path: str, about: Mapping[str, Any]) -> bool:
+    return about["type"] == "directory" or (about.get("islink", False) and fs.isdir(path))
+
+
+def _is_parquet(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
 
 
 def _is_part(*parts: str) -> bool:
     """Return whether a file in a folder belongs to its table: not hidden, nor part of another table in a subfolder."""
     *folders, file = parts
-    return file.endswith(SUFFIXES) and file[0] not in "_." and all("=" in folder for folder in folders)
+    return _is_parquet(file) and file[0] not in "_." and all("=" in folder for folder in folders)
 
 
 def _footer(fs: Any, file: str) -> Footer:

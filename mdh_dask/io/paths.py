@@ -1,6 +1,7 @@
 """Files at paths and URLs: their file systems and contents, and errors that say what is wrong."""
 
 import errno
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,8 @@ REPOSITORY = "icechunk::"
 def local_path(location: str | os.PathLike[str]) -> Path | None:
     """Return the absolute path with links resolved of a location on a file system, or None for any other URL.
 
-    None, too, for what is in an Icechunk repository: it has no files of its own.
+    ``~`` is the home folder of the user, as for fsspec. None, too, for what is in an Icechunk repository: it has no
+    files of its own.
 
     Examples
     --------
@@ -36,7 +38,7 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
         return None
     if "\0" in path:
         raise ValueError(f"expected a path without null characters; got {path!r}")
-    resolved = Path(os.path.realpath(path))
+    resolved = Path(os.path.realpath(os.path.expanduser(path)))
     try:
         resolved.stat()
     except OSError as error:
@@ -143,6 +145,11 @@ def filesystem(location: str | os.PathLike[str]) -> tuple[Any, str]:
     except ValueError as error:
         raise ValueError(f"expected a path or a URL of a known kind, as s3://; got {location}: {error}") from error
     return fs, path
+
+
+def remove_below(fs: Any, path: str) -> None:
+    """Remove an object, and all below it; fsspec would take a path with marks of patterns, as ``[a].zarr``, for one."""
+    fs.rm(glob.escape(path), recursive=True)
 
 
 def about_file(location: str | os.PathLike[str]) -> dict[str, Any]:

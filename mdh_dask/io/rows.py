@@ -13,7 +13,6 @@ import dask.array as da
 import numpy as np
 import zarr
 from dask.base import tokenize
-from dask.utils import format_bytes, parse_bytes
 from zarr.storage import LocalStore
 
 from .._errors import ContentsError
@@ -21,7 +20,7 @@ from .._locations import hiding_credentials, missing
 from .._process import check_memory
 from .._typing import AnyArray
 from .._words import full_count
-from ..chunks import default_block_bytes
+from ..chunks import block_size
 from .nodes import MARK, count_missing, find_node, is_unwritten, read_object, unit_rows
 from .paths import REMEDY, is_damage, local_path, naming
 from .tables import check_blocks, parts_of_task
@@ -283,8 +282,5 @@ def check_complete(array: zarr.Array, source: object, missing_chunks: str) -> No
 
 def _block_rows(array: zarr.Array, block_bytes: int | str | None) -> int:
     row_bytes = array.dtype.itemsize * math.prod(array.shape[1:])
-    size = default_block_bytes(array.shape[0] * row_bytes) if block_bytes is None else parse_bytes(block_bytes)
-    if size < 1:
-        raise ValueError(f"block_bytes must be positive; got {format_bytes(size)}")
-    unit = unit_rows(array)
+    size, unit = block_size(array.shape[0] * row_bytes, block_bytes), unit_rows(array)
     return int(unit * max(1, size // (unit * row_bytes)))

@@ -13,14 +13,13 @@ import dask.array as da
 import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 import zarr
-from dask.utils import parse_bytes
 from scipy.sparse import csr_array, load_npz
 
 from .._locations import hiding_credentials, name_of
 from .._process import check_memory
 from .._sparse import SparseRows, sparse_rows
 from .._typing import Integers
-from ..chunks import default_block_bytes
+from ..chunks import block_size
 from .nodes import array_in, find_node
 from .paths import about_file, filesystem, local_path, naming, version_of
 from .rows import StoredArray, check_complete
@@ -156,7 +155,7 @@ def row_blocks(starts: Integers, value_bytes: int, block_bytes: int | str | None
     [(0, 2), (2, 3), (3, 4)]
     """
     ends = starts * value_bytes + ROW_BYTES * np.arange(len(starts))
-    size = default_block_bytes(int(ends[-1])) if block_bytes is None else parse_bytes(block_bytes)
+    size = block_size(int(ends[-1]), block_bytes)
     first = 0
     while first < len(starts) - 1:
         end = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)

@@ -1,7 +1,6 @@
 """Outputs at paths and URLs: none appears before it is complete, only what may be replaced is, and locks on files."""
 
 import ctypes
-import errno
 import os
 import re
 import shutil
@@ -14,12 +13,10 @@ from uuid import uuid4
 
 import zarr
 
+from .._errors import FULL
 from .nodes import find_node, overlaps, wait_for_zarr
-from .paths import file_exists, filesystem, local_path
+from .paths import file_exists, filesystem, local_path, remove_below
 from .repositories import revision_of
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Error numbers for a full disk, quota or file."""
 
 HERE, EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE of Linux."""
@@ -42,6 +39,11 @@ class Stage(NamedTuple):
     def folder(self) -> Path | None:
         """The path, None for a URL."""
         return self.place if isinstance(self.place, Path) else None
+
+    def clear(self) -> None:
+        """Remove what is to be replaced, if it is there: Zarr would take the marks of patterns in a URL for such."""
+        if self.replace:
+            remove_array(os.fspath(self.place))
 
 
 @contextmanager
@@ -143,7 +145,7 @@ def remove_array(place: str) -> None:
         fs, name = filesystem(place)
         fs.invalidate_cache()
         if fs.exists(name):
-            fs.rm(name, recursive=True)
+            remove_below(fs, name)
 
 
 def remove_folder(folder: Path) -> None:

@@ -20,7 +20,7 @@ import zarr
 
 from .._locations import hiding_credentials
 from .._typing import RowArray
-from ..chunks import Progress, Statistic, Together, is_dask, reduce_rows
+from ..chunks import Progress, Statistic, Together, follow_chunks, is_dask, reduce_rows
 from .blocks import (
     CONFIG,
     Block,
@@ -202,6 +202,8 @@ def write_rows(
 
     others = list(beside) if isinstance(beside, Sequence) else [beside]
     pairs = {place: _companion(one, array) for place, one in (companions or {}).items()}
+    if any(map(is_dask, aligned := [array, *others, *pairs.values()])):
+        array = follow_chunks(aligned)[0]
     there = {place: will_replace(place, overwrite, ARRAY) for place in pairs}
     with ExitStack() as stages:
         stage = stages.enter_context(staged(path, replace, in_place=resume is not None))
@@ -238,9 +240,10 @@ def _companion(array: RowArray, first: RowArray) -> RowArray:
 
 def _created(stage: Stage, array: RowArray, layout: Layout, attributes: dict[str, Any], name: str | None) -> zarr.Array:
     """Create an array that is marked as incomplete."""
+    stage.clear()
     return zarr.create_array(
         stage.place, **shape_of(array, layout), compressors="auto" if layout.compressed else None, config=CONFIG,
-        attributes=attributes | incomplete(name), overwrite=stage.replace,
+        attributes=attributes | incomplete(name),
     )  # fmt: skip
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
-
 from .._errors import SettingError
 from .._locations import stored
 from ..images import Image
@@ -99,11 +97,9 @@ class SceneOutputs(JobOutputs):
     """The outputs of a job on scenes: paths with ``{scene}``, of models with ``{version}``, and files of a night."""
 
     def check(self, *inputs: str) -> None:
-        """Raise an error if an output cannot be written, or would be taken for a scene."""
-        super().check(*(one for one in inputs if "*" not in one))
+        """Raise an error if an output cannot be written, or another would be replaced by a version of the model."""
+        super().check(*inputs)
         for place in self.places().values():
-            if found := next((one for one in inputs if "*" in one and _is_found(place, one)), None):
-                raise SettingError(f"{place} would be taken for a scene of {found} the next night: name another place")
             if place != self.model and self.is_of_model(place):
                 raise SettingError(f"{place} would be replaced by a version of {self.model}: name another place")
 
@@ -145,12 +141,6 @@ class SceneOutputs(JobOutputs):
         own = {name: getattr(self, name) for name in ("overwrite", "own", "ids")}
         given: dict[str, Any] = {**places, **own, "of_image": True}
         return JobOutputs(**given)
-
-
-def _is_found(place: str, pattern: str) -> bool:
-    """Return whether a pattern names a place, or a folder around it."""
-    wanted = re.compile(glob_translate(pattern))
-    return any(wanted.match(place[: end.start()]) for end in re.finditer("/|$", place))
 
 
 def is_file(place: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..io import commits
-from ..io.paths import filesystem
+from ..io.paths import filesystem, remove_below
 from ..io.repositories import Revision
 from ..io.staging import move_into_place, write_file, write_whole
 from .state import Fence
@@ -158,7 +158,7 @@ class StagedUrl:
         if fs.exists(final + self.completing):
             fs.rm_file(final + self.completing)
         if fs.exists(final):
-            fs.rm(final, recursive=True)
+            remove_below(fs, final)
 
     def _copy(self, claim: dict[str, str], fence: Fence) -> None:
         fs, growing = self._store(self.path)
@@ -203,10 +203,10 @@ class StagedUrl:
         """Remove the staged objects for this final URL, of all jobs or of all but one."""
         fs, final = self._store(self.final)
         parent, _, name = final.rpartition("/")
-        for folder in fs.glob(f"{parent}/.{name}.job-*"):
+        for folder in fs.glob(glob.escape(f"{parent}/.{name}.job-") + "*"):
             if but is None or not folder.rstrip("/").endswith(but):
                 with suppress(FileNotFoundError):  # another attempt has removed it in the meantime
-                    fs.rm(folder, recursive=True)
+                    remove_below(fs, folder)
         if but is None and fs.exists(self._mark()):
             fs.rm_file(self._mark())
 

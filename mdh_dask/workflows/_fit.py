@@ -263,7 +263,7 @@ def write_labels(
     place, noise = outputs.labels, int(estimator.noise)
     assert place is not None
     if is_label_table(place):
-        with label_table(place, outputs.overwrite, named.ids, named.id_name) as array:
+        with label_table(place, outputs.overwrite, named.ids, named.id_name, named.id_type) as array:
             of_array = replace(outputs, labels=array)
             return write_labels(estimator, labels, of_array, progress, None, also, beside, chunk_rows, rows)
     told = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)

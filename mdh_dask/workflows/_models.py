@@ -116,7 +116,6 @@ def predict(
     '200 rows in 1 of 2 clusters'
     """
     estimator = load_model(model)
-    reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
     cluster = cluster or current_cluster()
     if estimator.pixel_columns_ is None:
         if preview is not None:
@@ -126,6 +125,8 @@ def predict(
         check_ids(id_column, labels)
         outputs.check(features, model)
         stored = StoredBeside(missing_chunks=missing_chunks, id_column=id_column)
+        own = _columns_of_model(estimator, features, columns, stored)
+        reading = Reading(missing_chunks, own, axes, index or {}, nodata, mask)
         return _rows(estimator, model, features, reading, outputs, progress, cluster, stored)
     if ids or id_column is not None:
         raise SettingError(
@@ -135,7 +136,16 @@ def predict(
         raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
     pictures = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)
     pictures.check(features, model, *([mask] if mask else []))
+    reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
     return _image(estimator, model, features, reading, pictures, progress, cluster)
+
+
+def _columns_of_model(
+    estimator: Any, features: str, columns: Sequence[str | int] | None, beside: StoredBeside
+) -> Sequence[str | int] | None:
+    """Return the columns to read for a model: without names all but those beside, otherwise those that it knows."""
+    others = beside.clustered(features, columns)
+    return columns if knows_names(estimator, features) else others
 
 
 def _rows(
@@ -265,8 +275,7 @@ def drift(
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
     beside = StoredBeside(groups=groups, missing_chunks=missing_chunks)
-    others = beside.clustered(features, columns)
-    columns = columns if knows_names(estimator, features) else others
+    columns = _columns_of_model(estimator, features, columns, beside)
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
     rows_of, n_bytes = opened_for_model(estimator, model, features, reading)
     started = perf_counter()
@@ -279,8 +288,6 @@ def drift(
             found = drift_of_rows(estimator, there, **limits, groups=known, progress=bar)
             if any(of_column.n_unseen for of_column in found.levels):
                 found = with_unseen_levels(found, estimator, source_for_model(estimator, features, reading).source)
-    if openmetrics is not None:
-        _write_metrics(found, openmetrics, features, model)
     if outputs.report:
         facts = {
             "New rows": f"{features}, {rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",
@@ -295,6 +302,8 @@ def drift(
             feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
+    if openmetrics is not None:  # last, as a gateway may not be reached
+        _write_metrics(found, openmetrics, features, model)
     return found
 
 

@@ -1,14 +1,17 @@
 """The outputs of a workflow, checked before any work is done."""
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryFile
 from urllib.parse import quote
 
+from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
+
 from .._errors import CannotCreateError, SettingError
-from .._locations import name_of
+from .._locations import name_of, without_query
 from .._process import require
 from ..io.models import MODEL
 from ..io.parquet import is_label_table
@@ -170,26 +173,32 @@ def check_writable(path: str) -> None:
 
 
 class Taken:
-    """Many paths or URLs that are in use."""
+    """Many paths or URLs that are in use; one with ``*`` stands for all that match it."""
 
     def __init__(self, paths: Iterable[str] = ()):
         self._known: dict[PurePath, str] = {}
         self._around: dict[PurePath, str] = {}
+        self._patterns: dict[re.Pattern[str], str] = {}
         self.add(*paths)
 
     def add(self, *paths: str) -> None:
         """Take further paths or URLs."""
         for path in paths:
             pure = pure_path(path)
+            if "*" in without_query(path):
+                self._patterns.setdefault(re.compile(glob_translate(str(pure))), path)
+                continue
             self._known.setdefault(pure, path)
             for folder in pure.parents:
                 self._around.setdefault(folder, path)
 
     def overlap(self, path: str) -> str | None:
-        """Return the first that is a path or URL, inside it or around it; None if there is none."""
+        """Return the first that is a path or URL, inside it or around it, or stands for it; None if there is none."""
         pure = pure_path(path)
-        known = (self._known[one] for one in (pure, *pure.parents) if one in self._known)
-        return self._around.get(pure) or next(known, None)
+        above = (pure, *pure.parents)
+        known = (self._known[one] for one in above if one in self._known)
+        matched = (own for wanted, own in self._patterns.items() if any(wanted.match(str(one)) for one in above))
+        return self._around.get(pure) or next(known, None) or next(matched, None)
 
     def check(self, *paths: str) -> None:
         """Raise an error if one of some paths or URLs is that of another, inside it or around it."""

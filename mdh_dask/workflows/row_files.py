@@ -1,25 +1,26 @@
 """What belongs to stored rows: labels of some of them, their weights and their groups."""
 
-import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-import fsspec  # type: ignore[import-untyped, unused-ignore]
 import numpy as np
 
 from .._errors import SettingError
 from .._locations import name_of
 from .._typing import Integers, RowArray
 from ..chunks import holds_compact
+from ..columns.coding import text_of
+from ..columns.types import is_missing
 from ..estimators.groups import whole_weights
 from ..growth.labelled import UNLABELLED
 from ..io import inputs, open_rows
+from ..io.csv import is_csv, open_csv
 from ..io.npy import load_npy
 from ..io.parquet import LABEL, ROW, is_label_table, open_parquet_table
+from ..io.tables import LazyTable
 from .reading import MissingChunks
 
 HEADER = (ROW, LABEL)
@@ -56,16 +57,13 @@ def open_labels(path: str, n_rows: int) -> RowArray:
     """Open labels of rows: lazily from an array, or from a table of the few rows that have one.
 
     The path or URL is that of a Zarr array or a ``.npy`` file of integers, -1 for rows without a label, shape
-    (n_rows,); or of a ``.csv`` or Parquet file with the columns ``row,label``, numbers of rows from 0, and labels of
-    any text.
+    (n_rows,); or of a CSV or Parquet file with the columns ``row,label``, numbers of rows from 0, and labels of any
+    text.
     Raises a ValueError if the labels are not those of `n_rows` rows, or a table has other contents.
     """
     try:
-        if PurePosixPath(name_of(path)).suffix.lower() == ".csv":
-            with fsspec.open(path, "rt", newline="", encoding="utf-8") as lines:
-                return _of_table(path, lines, n_rows)
-        if is_label_table(path):
-            return _of_table(path, _lines_of(path), n_rows)
+        if is_csv(name_of(path)) or is_label_table(path):
+            return _of_table(path, n_rows)
         labels = load_npy(path) if inputs.kind_of(path) == "npy" else open_rows(path, ndim=1)
     except FileNotFoundError:
         raise FileNotFoundError(
@@ -79,30 +77,19 @@ def open_labels(path: str, n_rows: int) -> RowArray:
     return labels
 
 
-def _lines_of(path: str) -> Iterator[str]:
-    """Yield a Parquet table of two columns as lines of CSV."""
-    table = open_parquet_table(path)
-    yield ",".join(table.column_names)
-    for block in table.tables(table.column_names).compute():
-        for row, label in zip(*(column.to_pylist() for column in block.columns)):
-            text = str(label).replace('"', '""')
-            yield f'{row},"{text}"'
-
-
-def _of_table(path: str, lines: Iterable[str], n_rows: int) -> RowArray:
+def _of_table(path: str, n_rows: int) -> RowArray:
     """Return the labels of a table as integers if all are, otherwise as texts."""
-    table = csv.reader(lines)
-    if (first := tuple(next(table, ()))) != HEADER:
+    table = open_csv(path, as_written=True) if is_csv(name_of(path)) else open_parquet_table(path)
+    if (first := tuple(table.column_names)) != HEADER:
         raise ValueError(f"expected the header row,label in {path}; got {','.join(first)!r:.80}")
     known: dict[int, str] = {}
-    for line in table:
-        row, label = line if len(line) == len(HEADER) else ("", "")
-        if not INTEGER.fullmatch(row) or not 0 <= int(row) < n_rows or not label.strip():
+    for i, (row, label) in enumerate(_pairs(table)):
+        if not INTEGER.fullmatch(row) or not 0 <= int(row) < n_rows or not label:
             raise ValueError(
-                f"expected a row from 0 to {n_rows - 1} and its label in line {table.line_num} of {path}; "
-                f"got {','.join(line)!r:.80}"
+                f"expected a row from 0 to {n_rows - 1} and its label in line {i + 2} of {path}; got "
+                f"{f'{row},{label}'!r:.80}"
             )
-        if known.setdefault(int(row), label.strip()) != label.strip():
+        if known.setdefault(int(row), label) != label:
             raise ValueError(f"expected one label for each row in {path}; row {row} has several")
     texts = np.array(list(known.values()), dtype=str)
     if all(INTEGER.fullmatch(text) for text in known.values()):
@@ -112,6 +99,13 @@ def _of_table(path: str, lines: Iterable[str], n_rows: int) -> RowArray:
     named = np.full(n_rows, "", dtype=texts.dtype)
     named[list(known)] = texts
     return named
+
+
+def _pairs(table: LazyTable) -> Iterator[tuple[str, str]]:
+    """Yield the values of two columns as texts, without spaces around them; missing ones are empty."""
+    for block in table.tables(HEADER).compute(scheduler="synchronous"):  # workers may not have the file
+        columns = [block.column(name).to_pylist() for name in HEADER]
+        yield from zip(*(["" if is_missing(v) else text_of(v).strip() for v in column] for column in columns))
 
 
 class RowWeights(NamedTuple):
@@ -134,6 +128,8 @@ class RowsBeside(NamedTuple):
     groups: RowArray | None = None
     ids: RowArray | None = None
     id_name: str = ROW
+    id_type: Any = None
+    """The Arrow type of the ids, if their column has one."""
     texts: RowArray | None = None
 
     def for_fit(self) -> dict[str, Any]:
@@ -197,8 +193,8 @@ class StoredBeside:
         """Return what there is of so many rows."""
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
         groups, ids, texts = (self._column(features, name) for name in (self.groups, self.id_column, self.text_column))
-        id_name = str(ROW if ids is None else self.id_column)
-        return RowsBeside(labels, self._weights(features, n_rows), groups, ids, id_name, texts)
+        named = {} if ids.values is None else {"ids": ids.values, "id_name": str(self.id_column), "id_type": ids.type}
+        return RowsBeside(labels, self._weights(features, n_rows), groups.values, texts=texts.values, **named)
 
     def _weights(self, features: str, n_rows: int) -> RowWeights | None:
         if self.weight_column is None:
@@ -207,16 +203,22 @@ class StoredBeside:
         rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
         return RowWeights(whole_weights(_values_of(rows.compute())[:, 0], n_rows, f"the weights in {source}"), source)
 
-    def _column(self, features: str, name: str | int | None) -> RowArray | None:
+    def _column(self, features: str, name: str | int | None) -> "_Column":
         if name is None:
-            return None
+            return _Column()
         table = inputs.open_typed(features, [name], missing_chunks=self.missing_chunks, as_written=True)
         if isinstance(table, inputs.TypedTable):
-            n_rows = table.source.n_rows
-            assert n_rows is not None
-            return table.source.rows(_texts, table.names, n_rows, np.dtype(object))[:, 0]
+            source, (own,) = table.source, table.names
+            assert source.n_rows is not None
+            return _Column(source.rows(_texts, [own], source.n_rows, np.dtype(object))[:, 0], source[own].type)
         rows = table.rows.map_blocks(_values_of) if holds_compact(table.rows) else table.rows
-        return rows[:, 0]
+        return _Column(rows[:, 0])
+
+
+class _Column(NamedTuple):
+    values: RowArray | None = None
+    type: Any = None
+    """Of Arrow, None for the dtype of the values."""
 
 
 def check_ids(id_column: str | int | None, labels: str | None) -> None:

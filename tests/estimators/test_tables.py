@@ -225,6 +225,17 @@ def test_what_a_masked_array_hides_is_missing(dtype, lazy):
         RandomProjectionTree(**QUICK).fit(X)
 
 
+def test_numbers_in_a_column_of_objects_may_be_missing_as_in_pandas():
+    pd = pytest.importorskip("pandas")
+    x = np.random.default_rng(0).normal(size=200) + np.repeat([0, 12], 100)
+    x[[3, 150]] = np.nan
+    objects = pd.Series(x, dtype=object).where(~np.isnan(x), pd.NA)
+    model = RandomProjectionTree(**QUICK, missing="mean").fit(pd.DataFrame({"x": objects, "y": x}))
+    expected = RandomProjectionTree(**QUICK, missing="mean").fit(pd.DataFrame({"x": x, "y": x}))
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.n_clusters_ == 2
+
+
 def test_a_column_that_is_there_twice_is_refused(columns):
     with pytest.raises(ValueError, match="every column once; got x twice"):
         RandomProjectionTree(**QUICK).fit(arrow(columns).rename_columns(["x", "x", "size"]))

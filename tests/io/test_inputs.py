@@ -58,6 +58,34 @@ def test_the_same_rows_are_read_from_every_format_and_form_of_path(folder, name,
     assert names == (None if name in ("x.zarr", "x.npy") else ("a", "b", "c"))
 
 
+@pytest.mark.parametrize("name", ["x.zarr", "x.npy", "parts", "x.csv"])
+@pytest.mark.parametrize("size", [0, -1, "0 B"])
+def test_blocks_without_bytes_are_refused(folder, name, size):
+    (folder / "x.csv").write_text("a\n1\n2\n")
+    with pytest.raises(ValueError, match="block_bytes must be positive; got"):
+        open_features(folder / name, block_bytes=size)
+
+
+def test_linked_folders_of_a_table_belong_to_it_once(folder):
+    (folder / "far/day=2").mkdir(parents=True)
+    (folder / "parts").rename(folder / "far/day=1")
+    pq.write_table(table_of(), folder / "far/day=2/X.PARQUET")
+    (folder / "t").mkdir()
+    for day in (1, 2):
+        (folder / f"t/day={day}").symlink_to(folder / f"far/day={day}")
+    (folder / "far/day=2/again=1").symlink_to(folder / "far/day=2")
+    (folder / "t/old").symlink_to(folder / "far/day=1")  # another table
+    np.testing.assert_array_equal(open_features(folder / "t").rows, np.concatenate([ROWS, ROWS]))
+
+
+@pytest.mark.parametrize("pattern", ["t/day=*", "t/*", "t/*/*", "t/*.parquet"])
+def test_patterns_match_files_and_folders_of_tables(folder, pattern):
+    (folder / "t").mkdir()
+    (folder / "parts").rename(folder / ("t/day=1" if "parquet" not in pattern else "t/day.parquet"))
+    (folder / "t/notes").mkdir()
+    np.testing.assert_array_equal(open_features(folder / pattern).rows, ROWS)
+
+
 @pytest.mark.parametrize(("name", "columns"), [("x.zarr", ["2", 0]), ("x.npy", [2, "0"]), ("parts", ["c", "a"])])
 def test_columns_come_in_the_order_in_which_they_are_named(folder, name, columns):
     np.testing.assert_array_equal(open_features(folder / name, columns).rows, ROWS[:, [2, 0]])

@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 import tracemalloc
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from zarr.storage import LocalStore
 from mdh_dask.io import open_rows, verify_rows, write_rows
 from mdh_dask.io.blocks import WriteBlocks
 from mdh_dask.io.nodes import count_missing
+from mdh_dask.io.npy import open_npy
 from mdh_dask.io.openmetrics import write_metrics
 from mdh_dask.io.parquet import label_table
 from mdh_dask.io.staging import exchange, naming_place, remove_folder
@@ -460,13 +462,41 @@ def test_a_url_holds_a_marked_array_until_it_is_complete():
         write_rows(ROWS, url)
 
 
-@pytest.mark.parametrize("of_rows", [[1, 2**63 + 5, 7], [None, "b", "c"]])
-def test_names_of_rows_are_written_beside_labels_whatever_the_first_block_holds(tmp_path, of_rows):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    ids = da.from_array(np.array(of_rows, dtype=object), chunks=1 if of_rows[0] is None else 3)
-    with label_table(str(tmp_path / "l.parquet"), False, ids, "id") as array:
+@pytest.mark.parametrize(
+    ("of_rows", "kind"),
+    [
+        ([1, 2**63 + 5, 7], "uint64"),
+        ([None, "b", "c"], "string"),
+        ([Decimal("1.5"), Decimal("100.25"), None], "decimal"),
+        ([None, None, None], "null"),
+    ],
+    ids=["large", "missing first", "wider later", "all missing"],
+)
+def test_names_of_rows_beside_labels_have_the_type_of_their_column(tmp_path, of_rows, kind):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    ids = da.from_array(np.array(of_rows, dtype=object), chunks=1)
+    own = pa.decimal128(9, 2) if kind == "decimal" else getattr(pa, kind)()
+    with label_table(str(tmp_path / "l.parquet"), False, ids, "id", own) as array:
         write_rows(np.array([0, 1, 1]), array)
-    assert parquet.read_table(tmp_path / "l.parquet").to_pydict() == {"id": of_rows, "label": [0, 1, 1]}
+    table = parquet.read_table(tmp_path / "l.parquet")
+    assert table.to_pydict() == {"id": of_rows, "label": [0, 1, 1]}
+    assert table.schema.field("id").type == ("string" if kind == "null" else own)
+
+
+def test_rows_in_memory_are_written_beside_lazy_ones(tmp_path):
+    rows, lazy = np.arange(20.0).reshape(10, 2), da.ones(10, chunks=3)
+    told = write_rows(rows, tmp_path / "x.zarr", beside=lazy, also=Added(lambda own, beside: beside @ own))
+    np.testing.assert_array_equal(told, rows.sum(axis=0))
+    np.testing.assert_array_equal(open_rows(tmp_path / "x.zarr").compute(), rows)
+
+
+def test_a_tilde_is_the_home_folder_of_who_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_rows(ROWS, "~/x.zarr")
+    assert (tmp_path / "x.zarr").is_dir()
+    np.save(tmp_path / "y.npy", np.ones((5, 1)))
+    assert open_rows("~/x.zarr").shape == ROWS.shape
+    assert open_npy("~/y.npy").shape == (5, 1)
 
 
 def test_a_password_in_the_url_of_a_gateway_is_in_no_error():

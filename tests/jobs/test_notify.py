@@ -149,9 +149,11 @@ def test_drift_is_pushed_to_a_gateway_and_one_that_is_not_there_is_named(job, ga
     new, model = str(job.parent / "new.npy"), str(job.parent / "m.zarr")
     assert drift(new, model, openmetrics=f"{url}/metrics/job/drift").found
     assert held()["mdh_dask_drift_found"] == 1
-    options = ("--model", model, "--openmetrics", "http://127.0.0.1:1/metrics/job/drift")
+    report = job.parent / "drift.html"
+    options = ("--model", model, "--report", report, "--openmetrics", "http://127.0.0.1:1/metrics/job/drift")
     result = command("drift", new, *options, code=exits.NOT_READ_OR_WRITTEN)
     assert "http://127.0.0.1:1" in result.stderr
+    assert "Drift of new.npy" in report.read_text()
 
 
 def test_drift_writes_what_it_found_in_openmetrics(job):

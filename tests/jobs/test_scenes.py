@@ -359,9 +359,9 @@ def test_drift_only_labels_unless_refitting_is_asked_for(tmp_path):
     ("old", "new", "message"),
     [
         ("{scene}.tif", "labels.tif", "output.labels must be a path or URL with {scene} in the last part only"),
-        ('"out/{scene}.tif"', '"scenes/{scene}-labels.tif"', "would be taken for a scene"),
-        ('"scenes/*.tif"', '"**/*.tif"', "would be taken for a scene"),
-        ('"scenes/*.tif"', '"*"', "would be taken for a scene"),
+        ('"out/{scene}.tif"', '"scenes/{scene}-labels.tif"', "expected separate paths; got"),
+        ('"scenes/*.tif"', '"**/*.tif"', "expected separate paths; got"),
+        ('"scenes/*.tif"', '"*"', "expected separate paths; got"),
         ('"scenes/*.tif"', '"scenes/a.tif"', "input.path must be a path or URL, with asterisks"),
         ('"scenes/*.tif"', '"none/*.tif"', "there is no scene"),
         ('kind = "scenes"', 'kind = "image"', "several images"),

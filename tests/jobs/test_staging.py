@@ -128,6 +128,22 @@ def test_other_jobs_leave_nothing_behind_a_url(tmp_path, fence):
     assert [name for name in fs.find(final.rpartition("/")[0]) if not name.startswith(final + "/")] == []
 
 
+def test_a_name_with_the_marks_of_patterns_is_no_pattern(tmp_path):
+    url = f"memory://{tmp_path.name}/[ab].zarr"
+    other = StagedUrl(f"memory://{tmp_path.name}/a.zarr", "a" * 16)
+    write_rows(np.zeros(3), other.path)
+    own = StagedUrl(url, "b" * 16)
+    write_rows(np.zeros(3), own.path)
+    StagedUrl(url, "c" * 16).take_over()
+    fs = StagedUrl._store(url)[0]
+    assert fs.exists(other.path)
+    assert not fs.exists(own.path)
+    for place in (other.final, url):
+        write_rows(np.zeros(3), place)
+    write_rows(np.ones(3), url, overwrite=True)
+    assert [open_rows(place, ndim=1).compute()[0] for place in (other.final, url)] == [0, 1]
+
+
 # Locks and fences, to the word
 
 

@@ -92,6 +92,7 @@ def test_levels_are_the_mean_features_of_rows_that_are_changed_to_them():
 
 def test_eighths_of_the_values_of_a_column_weigh_together_as_much_as_any_other_change_of_it():
     made = MixedPCA(column_types=TYPES, n_components=2, max_iter=2).fit(planted(50, 0.1)[0])
+    assert made.n_iter_ == 2
     levels = made.map_.levels
     weighed = levels_by_change(made.map_, planted(50, 0.1)[0], np.arange(5) > 2, np.ones(5, dtype=bool), 2)
     assert levels.shares.tolist() == weighed.shares.tolist()

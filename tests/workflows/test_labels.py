@@ -1,8 +1,11 @@
 """Labels of some rows in commands and jobs: files of several kinds, what is refused, and what the report says."""
 
+import gzip
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers import run
 
@@ -82,6 +85,37 @@ def test_labels_that_cannot_be_used_are_refused_before_any_work(store, tmp_path,
 def test_missing_labels_are_said_to_be_read_for_who_wanted_to_write_them(tmp_path, name):
     with pytest.raises(FileNotFoundError, match=rf"there are no labels at .*{name}: .*; --out writes labels"):
         open_labels(str(tmp_path / name), 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("y.csv", "\ufeffrow,label\n2,b\n0,NA\n\n".encode()),
+        ("y.csv", b"row;label\r\n2;b\r\n0;NA\r\n"),
+        ("y.tsv", b"row\tlabel\n2\t b\n0\tNA\n"),
+        ("y.csv.gz", gzip.compress(b"row,label\n2,b\n0,NA\n")),
+    ],
+    ids=["mark and empty line", "semicolons", "tabs", "compressed"],
+)
+def test_tables_of_labels_are_read_as_other_tables(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert open_labels(str(tmp_path / name), 4).tolist() == ["NA", "", "b", ""]
+
+
+def test_bytes_of_another_encoding_are_named(tmp_path):
+    (tmp_path / "y.csv").write_bytes("row,label\n0,grün\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="expected texts in UTF-8"):
+        open_labels(str(tmp_path / "y.csv"), 4)
+
+
+def test_whole_labels_of_floats_are_integers_and_missing_ones_are_refused(tmp_path):
+    path = str(tmp_path / "y.parquet")
+    pq.write_table(pa.table({"row": [2, 0], "label": [1.0, 3.0]}), path)
+    assert open_labels(path, 4).tolist() == [3, -1, 1, -1]
+    for missing in (None, float("nan")):
+        pq.write_table(pa.table({"row": [2, 0], "label": pa.array([1.0, missing])}), path)
+        with pytest.raises(ValueError, match=r"its label in line 3 of .*; got '0,'"):
+            open_labels(path, 4)
 
 
 def job(store, folder, method, labels, options=""):

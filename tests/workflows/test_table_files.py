@@ -14,11 +14,13 @@ from helpers import job_text
 from helpers import run as command
 
 from mdh_dask import RandomProjectionTree, cluster_profiles, load_model
+from mdh_dask._errors import SettingError
 from mdh_dask.io import open_features
 from mdh_dask.io.csv import open_csv
 from mdh_dask.io.inputs import open_typed
 from mdh_dask.jobs import run
-from mdh_dask.workflows import fit
+from mdh_dask.workflows import fit, predict
+from mdh_dask.workflows.row_files import StoredBeside
 
 GOWER = {"feature_map": "gower", "n_projections": 30}
 
@@ -297,3 +299,37 @@ def test_profiles_hold_the_frequencies_and_lifts_of_levels(table):
             assert record["level"] is None
             assert record["mean"] == pytest.approx(np.nanmean(table[record["feature"]].to_numpy()[own]))
     assert "colour: blue" in profiles.to_text()
+
+
+def test_names_and_groups_of_rows_are_texts_as_they_are_written(tmp_path):
+    names = ["NA", "null", "007", "1.0", "nan", ""]
+    rows = [f"{name},{i},{i % 2}" for i, name in enumerate(names)]
+    (tmp_path / "x.csv").write_text("\n".join(["id,x,y", *rows, ""]))
+    beside = StoredBeside(groups="id", id_column="id").open(str(tmp_path / "x.csv"), len(names))
+    assert beside.groups.compute().tolist() == beside.ids.compute().tolist() == [*names[:-1], None]
+    numbers = open_features(tmp_path / "x.csv", ["x", "y"]).rows
+    np.testing.assert_array_equal(numbers, [[i, i % 2] for i in range(len(names))])
+
+
+def test_names_of_rows_are_no_columns_of_a_model_without_names(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0], [9]], 150, axis=0)
+    np.save(tmp_path / "x.npy", rows)
+    fit(str(tmp_path / "x.npy"), RandomProjectionTree(n_projections=10), model=str(tmp_path / "m.zarr"))
+    np.save(tmp_path / "new.npy", np.column_stack([np.arange(300) + 1000, rows]))
+    pq.write_table(pa.table({"id": np.arange(300), "a": rows[:, 0], "b": rows[:, 1]}), tmp_path / "new.parquet")
+    for name, column in (("new.npy", 0), ("new.parquet", "id")):
+        out = str(tmp_path / "l.parquet")
+        predict(str(tmp_path / name), str(tmp_path / "m.zarr"), out, id_column=column, overwrite=True)
+        np.testing.assert_array_equal(pq.read_table(out)["label"], load_model(tmp_path / "m.zarr").predict(rows))
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("place", ["day=1/x.parquet", "./day=2/l.parquet"])
+def test_an_output_is_none_of_the_files_that_a_pattern_names(tmp_path, monkeypatch, place, overwrite):
+    monkeypatch.chdir(tmp_path)
+    for day in (1, 2):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(pa.table({"a": np.arange(9.0)}), f"day={day}/x.parquet")
+    with pytest.raises(SettingError, match=r"expected separate paths; got .* and day=\*/\*.parquet"):
+        fit("day=*/*.parquet", RandomProjectionTree(), labels=place, overwrite=overwrite)
+    assert pq.read_table("day=1/x.parquet")["a"].to_pylist() == list(range(9))
