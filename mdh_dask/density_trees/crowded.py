@@ -5,7 +5,17 @@ from typing import NamedTuple
 from .._blas import one_blas_thread
 from .._random import generator
 from ..growth.bounds import clipped
-from ..growth.crowds import BALL, BALLS, FEWEST_ROWS, GAPS, MOST_IN_BALL, ROWS_EACH, balls_are_crowded, groups_apart
+from ..growth.crowds import (
+    BALL,
+    BALLS,
+    FEWEST_ROWS,
+    GAPS,
+    MOST_IN_BALL,
+    N_BALLS,
+    ROWS_EACH,
+    balls_are_crowded,
+    groups_apart,
+)
 from ..growth.passes import Sample
 from ..growth.scaling import near_standardiser
 from ..valleys.graph import neighbourhood
@@ -40,7 +50,7 @@ def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
         wanted = min(round(len(sample.rows) * ROWS_EACH / groups.rows), MOST_ROWS)
         return Crowd(wanted, wanted // 4)
     n = min(round(BALL * len(rows)), MOST_IN_BALL)
-    if not balls_are_crowded(rows, n, generator(seed, BALLS)):
+    if not balls_are_crowded(rows, n, N_BALLS, generator(seed, BALLS)):
         return None
     n_cells = int(cells_of_crowd(neighbourhood(rows)).max()) + 1
     wanted = min(ROWS_OF_CELL * n_cells, MOST_ROWS)

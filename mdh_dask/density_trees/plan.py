@@ -146,16 +146,9 @@ def cluster(
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
-    n_landmarks, more = settings.n_landmarks, False
-    crowd = yield from _crowd(settings, shape, look)
-    if crowd is None:
-        sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-        more = settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
-        sketch = _sketch(settings, look.columns, _near(sample, settings))
-    else:
-        sample, sketch, least = crowd
-        n_landmarks = max(n_landmarks, least)
-    frame, discrete, points, structure = sketch
+    sample, (frame, discrete, points, structure), least = yield from _seen(settings, shape, look)
+    more = not least and settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
+    n_landmarks = max(settings.n_landmarks, least)
     with one_blas_thread():
         if more and len(structure.sides):
             structure = with_basins(points, structure)
@@ -219,24 +212,29 @@ def _near(sample: Sample, settings: DensitySettings) -> Sample:
     return sample._replace(rows=clipped(sample.rows, settings.scale))
 
 
-def _crowd(
-    settings: DensitySettings, shape: tuple[int, int], look: FirstLook
-) -> Plan[tuple[Sample, _Sketch, int] | None]:
-    """Plan a sample that shows so many clusters that most cells are some, what it shows, and its least landmarks.
+def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, _Sketch, int]]:
+    """Plan a sample in the order of its hashes, what it shows, and its least number of landmarks.
 
-    None if there are none: between groups of many cells, balls and slabs know more than regions around two cells.
+    If neighbourhoods look like those of many clusters, the sample has enough rows of each. Regions around two cells
+    must then show more clusters than balls and slabs do, which know more of groups of many cells.
     """
+
+    def usual() -> tuple[Sample, _Sketch, int]:
+        sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
+        return sample, _sketch(settings, look.columns, _near(sample, settings)), 0
+
     if settings.parts_at is not None or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
-        return None
+        return usual()
     sample, n_rows = look.sample, min(crowd.rows, shape[0])
     if len(sample.rows) < n_rows:
         logger.info("neighbourhoods look like those of many clusters: %s rows are drawn", n_rows)
         sample = yield from draw(settings.seed, rows_in_memory(n_rows, shape[1], len(sample.rows)), shape[0])
     sample = sample.take(np.argsort(sample.hashes, kind="stable"))
     sketch = _sketch(settings, look.columns, _near(sample, settings), crowded=True)
-    evidence = sketch.structure.evidence
-    apart = np.count_nonzero(evidence >= sketch.structure.threshold)
-    return (sample, sketch, crowd.n_landmarks) if 2 * apart > len(evidence) else None
+    apart = sketch.structure.n_apart
+    if 2 * apart <= len(sketch.structure.links) and (found := usual())[1].structure.n_apart >= apart:
+        return found
+    return sample, sketch, crowd.n_landmarks
 
 
 def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded: bool = False) -> _Sketch:

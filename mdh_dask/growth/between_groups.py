@@ -65,7 +65,7 @@ class Cuts(NamedTuple):
 def divide_crowd(root: Branch, examiner: Examiner) -> bool:
     """Divide a branch afresh between the groups of its rows; return whether it was divided.
 
-    It is if most of their cells are groups, and these are more than its leaves. The p-value of a split is that of all
+    It is if these are more than its leaves. The p-value of a split is that of all
     links of cells on the paths between its groups.
     """
     selector, sample = examiner.settings.selector, root.sample.load()
@@ -73,8 +73,6 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
     some = distinct(rows)
     some = some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]]
     found = structure_of_crowd(rows[some], sample.hashes[some], 1 - selector.stop.quantile)
-    if 2 * np.count_nonzero(found.evidence >= found.threshold) <= len(found.evidence):
-        return False
     least = selector.min_rows * len(some) / len(rows)
     of_cells = np.bincount(found.cell, minlength=len(found.links) + 1)
     group = clusters_of(found.links, found.evidence, of_cells, found.threshold, least)

@@ -50,8 +50,9 @@ BALL, MOST_IN_BALL = 1 / 40, 500
 ROWS_WITH_BALLS = round(MOST_IN_BALL / BALL)
 """Most rows among which balls are drawn."""
 
-CROWDED, IN_VAIN = 2, 2
-"""Number of balls that must show several clusters, and of those without that end the look."""
+CROWDED, N_BALLS, N_IN_ONE = 2, 16, 3
+"""Number of balls that must show several clusters, and most balls: of the rows of one cluster two in vain end the look,
+of others a few large clusters may hold most."""
 
 APART = 0.5
 """Edges between communities, in times of those of a cloud, below which a ball shows several clusters. Of clouds of one
@@ -82,9 +83,8 @@ class Groups(NamedTuple):
 def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tuple[Branch, Examiner]]:
     """Plan the root and the examiner of a tree, after a look at the neighbourhoods of its sample rows.
 
-    Where these show clusters with fewer rows than a cluster needs, or several clusters in the largest one found,
-    all are sought in a sample with enough rows of each, as if it were all rows. Otherwise the root is examined as
-    usual.
+    Where these show clusters with fewer rows than a cluster needs, or several clusters in small parts of the rows, all
+    are sought in a sample with enough rows of each, as if it were all rows. Otherwise the root is examined as usual.
     """
     settings, selector = examiner.settings, examiner.settings.selector
     alone = settings.order is None and settings.parts_at is None and root.groups is None
@@ -94,7 +94,7 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     rows = _distinct_rows(root, examiner)
     last = round(selector.min_rows * len(root.sample) / root.n_rows)
     groups = groups_apart(rows, last, generator(*settings.stream_of(root.node_id), GAPS))
-    if groups is None and (len(rows) < FEWEST_ROWS or not is_crowded(root, examiner, rows)):
+    if groups is None and (len(rows) < FEWEST_ROWS or not is_crowded(root, len(root.sample), examiner, rows)):
         return root, examiner
     sample = root.sample.load()
     wanted = 0 if groups is None else round(len(sample.rows) * ROWS_EACH / groups.rows)
@@ -110,14 +110,12 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
 
 
 def crowd_left(root: Branch, examiner: Examiner) -> bool:
-    """Divide a tree between groups of cells if its largest leaf is crowded, of all rows and then of this leaf.
+    """Divide a tree afresh between groups of cells of all rows, and then its largest leaf while that is crowded.
 
     Returns whether it still is.
     """
-    if crowded := is_crowded(root, examiner):
-        divide_crowd(root, examiner)
-    while crowded := crowded and is_crowded(root, examiner):
-        largest = _largest(root)
+    divide_crowd(root, examiner)
+    while crowded := is_crowded(largest := _largest(root), len(root.sample), examiner):
         if largest is root or len(largest.sample) < FEWEST_ROWS or not divide_crowd(largest, examiner):
             break
     return crowded
@@ -177,27 +175,28 @@ def _within(rows: Floats, radius: float) -> Integers:
     return np.flatnonzero(near)
 
 
-def is_crowded(root: Branch, examiner: Examiner, rows: Floats | None = None) -> bool:
-    """Return whether balls of rows in the largest cluster of a tree show several; see `CROWD` for what this means.
+def is_crowded(branch: Branch, n_sample: int, examiner: Examiner, rows: Floats | None = None) -> bool:
+    """Return whether balls of rows of a branch show several clusters; see `CROWD` for what this means.
 
-    rows: the distinct rows of the root, if they are known.
+    n_sample: sample rows of the tree.
+    rows: the distinct rows of the branch, if they are known.
     """
-    largest = _largest(root)
-    rows = rows if rows is not None and largest is root else _distinct_rows(largest, examiner)
-    n = min(round(BALL * len(root.sample)), MOST_IN_BALL)
-    return balls_are_crowded(rows, n, generator(*examiner.settings.stream_of(largest.node_id), BALLS))
+    rows = _distinct_rows(branch, examiner) if rows is None else rows
+    rng = generator(*examiner.settings.stream_of(branch.node_id), BALLS)
+    n_balls = N_BALLS if branch.children else N_IN_ONE
+    return balls_are_crowded(rows, min(round(BALL * n_sample), MOST_IN_BALL), n_balls, rng)
 
 
 @one_blas_thread()
-def balls_are_crowded(rows: Floats, n: int, rng: np.random.Generator) -> bool:
+def balls_are_crowded(rows: Floats, n: int, n_balls: int, rng: np.random.Generator) -> bool:
     """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters."""
     rows = rows[:: -(-len(rows) // ROWS_WITH_BALLS)]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
-    for i, centre in enumerate(rng.permutation(len(rows))[: CROWDED + IN_VAIN - 1]):
-        if crowded == CROWDED or i - crowded == IN_VAIN:
-            break
+    for i, centre in enumerate(rng.permutation(len(rows))[:n_balls]):
         near = squared_distances(rows[[centre]], rows)[0].argsort(kind="stable")[:n]
         crowded += shows_clusters(rows[np.sort(near)])
+        if crowded == CROWDED or n_balls - i - 1 < CROWDED - crowded:
+            break
     return crowded == CROWDED
 
 

@@ -60,9 +60,14 @@ class Structure(NamedTuple):
     """Distance of each row to its tenth neighbour, small where rows are dense, shape (n_rows,)."""
 
     @property
+    def n_apart(self) -> int:
+        """Return the number of links that separate clusters."""
+        return int(np.count_nonzero(self.evidence >= self.threshold))
+
+    @property
     def separates(self) -> bool:
         """Return whether there are clusters."""
-        return bool((self.evidence >= self.threshold).any())
+        return self.n_apart > 0
 
 
 def structure_of(

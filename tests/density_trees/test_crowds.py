@@ -29,6 +29,17 @@ def test_a_density_tree_finds_most_of_two_hundred_clusters_of_a_hundred_rows_in_
 
 
 @pytest.mark.slow
+def test_large_clusters_of_many_cells_hide_no_crowd_of_small_ones():
+    rng = np.random.default_rng(0)
+    sizes = 1 / np.arange(1, 301)
+    labels = rng.choice(300, size=20_000, p=sizes / sizes.sum())
+    rows = 3 * rng.normal(size=(300, 8))[labels] + rng.normal(size=(20_000, 8))
+    model = DensityTree(random_state=0).fit(rows)
+    assert 80 <= model.n_clusters_ <= 300
+    assert normalized_mutual_information(labels, model.labels_) > 0.8
+
+
+@pytest.mark.slow
 def test_clusters_of_ten_sample_rows_are_sought_among_more_in_any_chunks():
     rows, labels = clusters(500, 20_000, 16, spread=4.0)
     model = DensityTree(random_state=0, sample_size=5000).fit(rows)

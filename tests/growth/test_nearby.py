@@ -206,6 +206,18 @@ def test_hyperplanes_between_groups_of_cells_find_most_of_two_hundred_clusters_i
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("unequal", [False, True])
+def test_large_clusters_hide_no_crowd_of_small_ones(unequal):
+    rng = np.random.default_rng(0)
+    sizes = 1 / np.arange(1, 101) ** unequal
+    labels = rng.choice(100, size=10_000, p=sizes / sizes.sum())
+    rows = 3 * rng.normal(size=(100, 8))[labels] + rng.normal(size=(10_000, 8))
+    model = RandomProjectionTree(random_state=0).fit(rows)
+    assert model.n_clusters_ >= (60 if unequal else 90)
+    assert normalized_mutual_information(labels, model.labels_) > (0.86 if unequal else 0.93)
+
+
+@pytest.mark.slow
 def test_clouds_that_look_crowded_by_mistake_are_not_divided(monkeypatch, caplog):
     monkeypatch.setattr(crowds, "balls_are_crowded", lambda *_: True)
     rng = np.random.default_rng(0)
