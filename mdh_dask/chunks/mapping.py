@@ -234,9 +234,13 @@ def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any])
     """
     with one_blas_thread(), ThreadPoolExecutor(CPU_COUNT) as pool:
         pending = {pool.submit(function, item) for item in items}
-        while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            pending |= {pool.submit(function, item) for future in done for item in future.result()}
+        try:
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                pending |= {pool.submit(function, item) for future in done for item in future.result()}
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # else what is queued would be worked through first
+            raise
 
 
 def as_node(value: Any) -> Delayed:

@@ -84,6 +84,7 @@ JOB_SPELLINGS = {
     "columns=...": "columns in [input]",
     "nodata=... and mask=...": "nodata and mask in [input]",
     "with index": "with index in [input]",
+    "timeout=...": "timeout in [cluster], or with --scheduler-timeout beside --scheduler",
 }
 """The remedies as spelt in a job file, where that differs."""
 

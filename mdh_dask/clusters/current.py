@@ -74,7 +74,12 @@ def local_cluster(
     """Start workers on this machine, or one in this process, for the context; the value is their description."""
     local = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
     given = {name: value for name, value in local.items() if value is not None}
-    return _local(dask.config.get("mdh-dask.cluster") | given, processes)
+    return _local({name: configured(name) for name in local} | given, processes)
+
+
+def configured(name: str) -> Any:
+    """Return a default of local clusters, which configuration may spell with underscores."""
+    return dask.config.get(f"mdh-dask.cluster.{name}")
 
 
 def local_memory(
@@ -83,11 +88,10 @@ def local_memory(
     """Return the memory of each worker in bytes and its threads; None if it is not given."""
     from distributed.deploy.utils import nprocesses_nthreads
 
-    default = dask.config.get("mdh-dask.cluster")
-    limit = memory_limit or default["memory-limit"]
+    limit = memory_limit or configured("memory-limit")
     if limit in (None, "auto"):
         return None
-    workers, threads = workers or default["workers"], threads_per_worker or default["threads-per-worker"]
+    workers, threads = workers or configured("workers"), threads_per_worker or configured("threads-per-worker")
     if workers is None and threads is None:
         _, threads = nprocesses_nthreads()
     return parse_bytes(limit), threads or max(1, CPU_COUNT // (workers or 1))

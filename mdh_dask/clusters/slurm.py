@@ -23,6 +23,7 @@ PROLOGUE = ("export NUMBA_NUM_THREADS=1",)
 """Dask limits the threads of other libraries."""
 
 DASHBOARD = "127.0.0.1:0"
+NO_DASHBOARD = "--no-dashboard", "--dashboard-address", DASHBOARD
 """Address of dashboards, which only users of the same node reach, through ``ssh -L``."""
 
 IDLE_SECONDS = 60
@@ -48,7 +49,7 @@ FIELDS = {
     "queue": _word("the name of a partition"),
     "account": _word("the name of an account"),
     "cores": whole(),
-    "processes": whole(default=1),
+    "processes": whole(),
     "memory": Field("an amount of 100 MB or more, as '16GB'", is_memory),
     "walltime": Field(
         "a time, as '04:00:00' or '1-12:00:00'",
@@ -82,7 +83,7 @@ def slurm_cluster(
     """Return a cluster that submits jobs when it is entered; settings that need no SLURM are checked now."""
     require("dask_jobqueue", "slurm")
     for name in NEEDED:
-        if given[name] is None and dask.config.get(f"jobqueue.slurm.{name}", None) is None:
+        if given[name] is None and configured(name) is None:
             raise SettingError(f"{name} is missing; give {FIELDS[name].expected}")
     if re.search(r"\s", log_directory):
         raise SettingError(
@@ -94,10 +95,17 @@ def slurm_cluster(
     return _jobs(settings, Path(log_directory), minimum, maximum, tls, timeout)
 
 
-def memory(processes: int, cores: int | None = None, memory: str | None = None, **given: Any) -> tuple[int, int] | None:
+def configured(name: str) -> Any:
+    """Return a setting of Dask's configuration, which may spell it with underscores; None if it has none."""
+    return dask.config.get(f"jobqueue.slurm.{name}", None)
+
+
+def memory(
+    processes: int | None = None, cores: int | None = None, memory: str | None = None, **given: Any
+) -> tuple[int, int] | None:
     """Return the memory of each worker in bytes, and its threads; None if they are not known."""
-    configured = dask.config.get("jobqueue.slurm", None) or {}
-    cores, memory = cores or configured.get("cores"), memory or configured.get("memory")
+    processes = processes or configured("processes") or 1
+    cores, memory = cores or configured("cores"), memory or configured("memory")
     return None if cores is None or memory is None else (parse_bytes(memory) // processes, cores // processes or 1)
 
 
@@ -146,18 +154,17 @@ def _started(settings: dict[str, Any], logs: Path, tls: bool) -> Any:
     """Return the cluster with a scheduler; lists extend those of Dask's configuration."""
     from dask_jobqueue import SLURMCluster
 
-    configured = dask.config.get("jobqueue.slurm")
-    options = {"dashboard_address": DASHBOARD, **configured["scheduler-options"]}
+    options = {"dashboard_address": DASHBOARD, **(configured("scheduler-options") or {})}
     if "host" not in options:
-        options.setdefault("interface", settings.get("interface", configured["interface"]))
+        options.setdefault("interface", settings.get("interface", configured("interface")))
         _check_interface(options["interface"])
     prologue, directives, log = settings.pop("prologue"), settings.pop("directives"), f"{logs}/%x-%j-%N.log"
     return SLURMCluster(
         **settings,
         job_name="mdh-dask-worker",
-        job_script_prologue=[*configured["job-script-prologue"], *PROLOGUE, *prologue],
-        job_extra_directives=[*configured["job-extra-directives"], f"--output={log}", *directives],
-        worker_extra_args=[*configured["worker-extra-args"], "--no-dashboard", "--dashboard-address", DASHBOARD],
+        job_script_prologue=[*(configured("job-script-prologue") or ()), *PROLOGUE, *prologue],
+        job_extra_directives=[*(configured("job-extra-directives") or ()), f"--output={log}", *directives],
+        worker_extra_args=[*(configured("worker-extra-args") or ()), *NO_DASHBOARD],
         scheduler_options=options,
         security=_security(tls),
         shared_temp_directory=str(logs),
@@ -177,9 +184,9 @@ def _security(tls: bool) -> Any:
     """Return the certificates of Dask's configuration, or temporary ones for this cluster; None without TLS."""
     from distributed.security import Security
 
-    configured = Security()
-    if not tls or configured.tls_scheduler_cert:
-        return configured if configured.require_encryption or tls else None
+    own = Security()
+    if not tls or own.tls_scheduler_cert:
+        return own if own.require_encryption or tls else None
     require("cryptography", "slurm")
     return Security.temporary()
 

@@ -108,7 +108,7 @@ def save_model(path: str | os.PathLike[str], value: Mapping[str, Any], *, overwr
     replace = will_replace(path, overwrite, MODEL)
     with staged(path, replace) as stage:
         if stage.folder is None:
-            _upload(os.fspath(path), mark, arrays, replace)
+            _upload(str(stage.place), mark, arrays, stage.replace)
         else:
             _complete(zarr.create_group(stage.folder, attributes={MODEL_MARK: mark}, zarr_format=3), mark, arrays)
 

@@ -1,6 +1,8 @@
 """Outputs at paths and URLs: none appears before it is complete, only what may be replaced is, and locks on files."""
 
 import ctypes
+import errno
+import logging
 import os
 import re
 import shutil
@@ -17,6 +19,11 @@ from .._errors import FULL
 from .nodes import find_node, overlaps, wait_for_zarr
 from .paths import file_exists, filesystem, local_path, remove_below
 from .repositories import revision_of
+
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""Error numbers of file systems without locks, as some of clusters."""
+
+logger = logging.getLogger(__name__)
 
 HERE, EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE of Linux."""
@@ -60,7 +67,12 @@ def staged(path: str | os.PathLike[str], replace: bool, *, in_place: bool = Fals
             from .commits import add
 
             place = node.hidden(f"staged-{uuid4().hex}")
-            yield Stage(local_path(place) or place, False)
+            try:
+                yield Stage(local_path(place) or place, False)
+            except BaseException:
+                wait_for_zarr()
+                remove_array(place)
+                raise
             add(node, place, replace)
         elif final is None:
             yield Stage(os.fspath(path), replace)
@@ -279,6 +291,12 @@ def _acquire(file: Path, what: str, wait: bool) -> int:
         except BlockingIOError:
             os.close(stream)
             raise BlockingIOError(f"{what} is being worked on by another run: wait until it has ended") from None
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                os.close(stream)
+                raise
+            logger.warning("%s: its file system has no locks: only the latest of several runs publishes", file.parent)
+            return stream
         except BaseException:
             os.close(stream)
             raise

@@ -186,7 +186,7 @@ class LazyTable:
         """Return an array whose blocks are coded tables; the code is one node of the graph."""
         if self.narrowed is not None:
             return self.narrowed(names)._array(code, names, rows, n_columns, dtype)
-        name = f"rows-{tokenize(self.version, names, code, dtype)}"
+        name = f"rows-{tokenize(self.version, self.blocks, names, code, dtype)}"
         shared = f"code-{name}"
         graph = {**self.graph, shared: DataNode(shared, partial(_coded, self.read, names, code))}
         column = () if n_columns is None else (0,)

@@ -175,7 +175,8 @@ class InputRun(Run):
         for path in self.outputs.places().values():
             if not is_there(path):
                 raise JobError(
-                    f"the job was finished on {manifest['finished']}, but {path} is gone: make it with restart=True"
+                    f"the job was finished on {manifest['finished']}, but {path} is gone: make all again with "
+                    "restart=True and overwrite=True"
                 )
         return f"finished on {manifest['finished']}, nothing to do: {self.outputs.kept()}"
 

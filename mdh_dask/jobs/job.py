@@ -1,5 +1,6 @@
 """Job files, which describe the input, the method, the cluster and the outputs of a job."""
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from ..workflows.reading import takes_types
 from ..workflows.row_files import check_ids
 from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input
 from .methods import estimator_of
-from .notify import check_own
+from .notify import OPENMETRICS, check_own
 from .outputs import JobOutputs, SceneOutputs, is_there
 from .tables import BESIDE, FIELDS, RUN, checked_tables, load_job
 
@@ -136,7 +137,8 @@ def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, An
                         f"{section}.{key} is {place}, but there is no such user: write the path out"
                     ) from error
     inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
-    _check_metrics(run["openmetrics"], path, *inputs, *map(given.get, BESIDE), *output.values())
+    metrics = run["openmetrics"] or os.environ.get(OPENMETRICS)
+    _check_metrics(metrics, path, *inputs, *map(given.get, BESIDE), *output.values())
     _check_method(estimator, given, output, run)
     try:
         CLUSTERS[kind].make(**sections["cluster"])

@@ -14,7 +14,7 @@ from .._errors import SettingError
 from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
-from ..chunks import Statistic, Together, announced, holds_compact, merge_chunks
+from ..chunks import Statistic, Together, announced, holds_compact, is_dask, merge_chunks
 from ..clusters.current import cluster_for, current_cluster
 from ..estimators.editing import renamed
 from ..estimators.history import continued
@@ -203,6 +203,7 @@ def fit_rows(
     story = counts = None
     written, memory = together(input_of(name)), telling_of_memory(rows, estimator)
     with cluster_for(cluster, rows.nbytes) as where, written, memory:
+        beside = beside.read()
         estimator.fit(table.source, beside.labels, **beside.for_fit())
         if previous is not None:
             estimator._history = continued(estimator, previous, table.source).history_
@@ -271,6 +272,8 @@ def write_labels(
     if outputs.ids:
         beside, told = (labels, *beside), BesideIds((told,))
         written = renamed(labels, np.append(estimator.ids_, -1))
+    if rows is not None and outputs.confidence:
+        chunk_rows = chunk_rows or _rows_of_chunk(rows)
     # Of as many bytes as labels, so that both have the same chunks.
     sure = estimator._of_valid_rows(rows, "agreeing", "float32") if outputs.confidence else None
     value = write_rows(
@@ -280,6 +283,15 @@ def write_labels(
     )  # fmt: skip
     logger.info("labels written")
     return value[0] if outputs.ids else value
+
+
+def _rows_of_chunk(rows: RowArray) -> int | None:
+    """Return the rows of a chunk of labels that are written with what else their rows tell; None for the usual.
+
+    Such a chunk needs all its rows at once, and wide rows of that many labels would not fit in memory.
+    """
+    wide = is_dask(rows) and rows.dtype.itemsize * rows.shape[1] > WIDE
+    return max(merge_chunks(rows).chunks[0]) if wide else None
 
 
 def check_confidence(estimator: Any, outputs: Outputs) -> None:
@@ -293,10 +305,8 @@ def _write_labels_and_profile(
 ) -> Story:
     """Write the labels of rows and profile the clusters, in one pass."""
     merged = merge_chunks(rows)
-    # A chunk of labels needs all its rows at once, and wide rows of that many labels would not fit in memory.
-    chunk_rows = max(merged.chunks[0]) if rows.dtype.itemsize * rows.shape[1] > WIDE else None
     told = write_labels(
         estimator, estimator._labels_of_valid_rows(merged), outputs, estimator.progress, resume,
-        also=story_pass(estimator, rows), beside=(merged,), chunk_rows=chunk_rows, rows=merged, named=named,
+        also=story_pass(estimator, rows), beside=(merged,), chunk_rows=_rows_of_chunk(merged), rows=merged, named=named,
     )  # fmt: skip
     return story_of(estimator, told)

@@ -302,7 +302,7 @@ def drift(
             feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
-    if openmetrics is not None:  # last, as a gateway may not be reached
+    if openmetrics is not None:
         _write_metrics(found, openmetrics, features, model)
     return found
 
@@ -314,5 +314,11 @@ def _write_metrics(found: Drift, path: str, features: str, model: str) -> None:
         values["moved_share"] = shares["value"]
     values["timestamp_seconds"] = time()
     labels = {"features": redacted(features), "model": redacted(model)}
-    write_metrics(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_"))
-    logger.info("metrics in %s", redacted(path))
+    try:
+        write_metrics(path, as_openmetrics(values, GAUGES, labels, "mdh_dask_drift_"))
+    except OSError as error:
+        if not is_gateway(path):
+            raise
+        logger.warning("%s", error)  # what was found is there all the same
+    else:
+        logger.info("metrics in %s", redacted(path))

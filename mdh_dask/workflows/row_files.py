@@ -10,7 +10,7 @@ import numpy as np
 
 from .._errors import SettingError
 from .._locations import name_of
-from .._typing import Integers, RowArray
+from .._typing import RowArray
 from ..chunks import holds_compact
 from ..columns.coding import text_of
 from ..columns.types import is_missing
@@ -111,13 +111,18 @@ def _pairs(table: LazyTable) -> Iterator[tuple[str, str]]:
 class RowWeights(NamedTuple):
     """The weights of all rows."""
 
-    values: Integers
+    column: RowArray
+    """Lazy until `read`."""
     source: str
     """Where they come from, in words."""
 
+    def read(self) -> "RowWeights":
+        """Return the weights in memory as integers, after the current cluster has read them."""
+        return self._replace(column=whole_weights(self.column, len(self.column), f"the weights in {self.source}"))
+
     def describe(self) -> str:
         """Return where they come from, and what counts with them."""
-        return f"{self.source}, a sum of {self.values.sum():,}; the model counts them, profiles count every row once"
+        return f"{self.source}, a sum of {self.column.sum():,}; the model counts them, profiles count every row once"
 
 
 class RowsBeside(NamedTuple):
@@ -132,9 +137,13 @@ class RowsBeside(NamedTuple):
     """The Arrow type of the ids, if their column has one."""
     texts: RowArray | None = None
 
+    def read(self) -> "RowsBeside":
+        """Return the same with the weights in memory."""
+        return self if self.weights is None else self._replace(weights=self.weights.read())
+
     def for_fit(self) -> dict[str, Any]:
         """Return the parameters of `fit` for those that are there, without the labels."""
-        weights = {} if self.weights is None else {"sample_weight": self.weights.values}
+        weights = {} if self.weights is None else {"sample_weight": self.weights.column}
         return weights if self.groups is None else weights | {"groups": self.groups}
 
 
@@ -194,14 +203,13 @@ class StoredBeside:
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
         groups, ids, texts = (self._column(features, name) for name in (self.groups, self.id_column, self.text_column))
         named = {} if ids.values is None else {"ids": ids.values, "id_name": str(self.id_column), "id_type": ids.type}
-        return RowsBeside(labels, self._weights(features, n_rows), groups.values, texts=texts.values, **named)
+        return RowsBeside(labels, self._weights(features), groups.values, texts=texts.values, **named)
 
-    def _weights(self, features: str, n_rows: int) -> RowWeights | None:
+    def _weights(self, features: str) -> RowWeights | None:
         if self.weight_column is None:
             return None
-        source = f"the column {self.weight_column} of {features}"
         rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
-        return RowWeights(whole_weights(_values_of(rows.compute())[:, 0], n_rows, f"the weights in {source}"), source)
+        return RowWeights(_column_of(rows), f"the column {self.weight_column} of {features}")
 
     def _column(self, features: str, name: str | int | None) -> "_Column":
         if name is None:
@@ -211,8 +219,7 @@ class StoredBeside:
             source, (own,) = table.source, table.names
             assert source.n_rows is not None
             return _Column(source.rows(_texts, [own], source.n_rows, np.dtype(object))[:, 0], source[own].type)
-        rows = table.rows.map_blocks(_values_of) if holds_compact(table.rows) else table.rows
-        return _Column(rows[:, 0])
+        return _Column(_column_of(table.rows))
 
 
 class _Column(NamedTuple):
@@ -248,5 +255,8 @@ def _texts(table: Any) -> Any:
     return np.array(table.column(0).to_pylist(), dtype=object)[:, None]
 
 
-def _values_of(block: Any) -> Any:
-    return block.dense() if hasattr(block, "dense") else block
+def _column_of(rows: RowArray) -> RowArray:
+    """Return the only column of rows, of which blocks may be compact."""
+    if holds_compact(rows):
+        rows = rows.map_blocks(lambda block: block.dense(), dtype=rows.dtype, meta=np.empty((0, 0), rows.dtype))
+    return rows[:, 0]

@@ -2,6 +2,7 @@
 
 import copyreg
 import pickle
+import time
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -145,6 +146,20 @@ class TestReduceRows:
             reduce_rows(Weighted(), da.zeros((1500, 2), chunks=(1, 2)))
         # The node that all tasks share: where every chunk starts.
         assert sum(size > 8 * 1500 for size in sizes) == 1
+
+    def test_an_error_ends_work_that_is_queued(self):
+        done = []
+
+        def work(item):
+            if item == 0:
+                raise ValueError("the first")
+            time.sleep(0.01)
+            done.append(item)
+            return ()
+
+        with pytest.raises(ValueError, match="the first"):
+            work_through(work, range(1000))
+        assert len(done) < 500
 
     @pytest.mark.parametrize("lazy", [True, False])
     def test_refuses_arrays_of_unequal_length(self, lazy):

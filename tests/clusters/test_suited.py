@@ -1,5 +1,8 @@
 """Commands without options for a cluster: threads for few rows, workers for others."""
 
+import os
+import subprocess
+import sys
 from contextlib import nullcontext
 
 import dask
@@ -43,3 +46,11 @@ def test_workers_are_started_where_the_configuration_sets_them(setting, suiting)
 def test_options_for_workers_start_them(options):
     assert isinstance(cluster_of(dict(UNSET)), AutoCluster)
     assert not isinstance(cluster_of(UNSET | options), AutoCluster)
+
+
+def test_settings_of_workers_may_be_spelt_with_underscores():
+    environment = {"DASK_MDH_DASK__CLUSTER__MEMORY_LIMIT": "2GB", "DASK_MDH_DASK__CLUSTER__THREADS_PER_WORKER": "1"}
+    program = "from mdh_dask.clusters.current import local_memory; print(local_memory())"
+    command = [sys.executable, "-c", program]
+    found = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=True)
+    assert found.stdout == "(2000000000, 1)\n"

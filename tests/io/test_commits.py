@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+import dask.array as da
 import numpy as np
 import pytest
 import zarr
@@ -86,6 +87,13 @@ def test_after_an_error_nothing_is_committed():
         fail()
     assert len(history()) == 2
     assert os.listdir() == ["r"]
+
+
+def test_rows_that_cannot_be_computed_leave_nothing_behind():
+    rows = da.map_blocks(lambda block: 1 / 0, da.zeros(4, chunks=2), dtype=float)
+    with pytest.raises(ZeroDivisionError):
+        write_rows(rows, "icechunk::r@main/b")
+    assert [name for name in os.listdir() if "staged" in name] == []
 
 
 def staged(n):

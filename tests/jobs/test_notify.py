@@ -151,8 +151,8 @@ def test_drift_is_pushed_to_a_gateway_and_one_that_is_not_there_is_named(job, ga
     assert held()["mdh_dask_drift_found"] == 1
     report = job.parent / "drift.html"
     options = ("--model", model, "--report", report, "--openmetrics", "http://127.0.0.1:1/metrics/job/drift")
-    result = command("drift", new, *options, code=exits.NOT_READ_OR_WRITTEN)
-    assert "http://127.0.0.1:1" in result.stderr
+    result = command("drift", new, *options, code=exits.DRIFT)
+    assert "metrics were not pushed to http://127.0.0.1:1" in result.stderr
     assert "Drift of new.npy" in report.read_text()
 
 
@@ -172,3 +172,12 @@ def test_drift_writes_what_it_found_in_openmetrics(job):
         assert values["mdh_dask_drift_found"] == drifted
         assert (values["mdh_dask_drift_alarms"] > 0) == drifted
         assert values["mdh_dask_drift_rows"] == {"x": 600, "new": 300}[name]
+
+
+def test_one_file_for_the_metrics_of_two_jobs_is_refused_wherever_it_is_named(job, monkeypatch):
+    job.write_text(JOB.partition("[run]")[0])
+    other = job.with_name("other.toml")
+    other.write_text(job.read_text().replace("l.zarr", "m.zarr"))
+    monkeypatch.setenv("MDH_DASK_OPENMETRICS", str(job.parent / "all.prom"))
+    assert run(job).exit_code == 0
+    assert "holds the metrics of another job" in run(other, code=exits.BAD_JOB).stderr.replace("\n", " ")

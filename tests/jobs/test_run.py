@@ -232,7 +232,9 @@ def test_a_finished_job_whose_output_is_gone_says_so(here):
     run("job.toml")
     shutil.rmtree("out/m.zarr")
     result = run("job.toml", code=exits.BAD_JOB)
-    assert re.search(rf"finished on \S+, but {here}/out/m.zarr is gone: make it with --restart", result.stderr)
+    assert re.search(
+        rf"finished on \S+, but {here}/out/m.zarr is gone: make all again with --restart and --overwrite", result.stderr
+    )
     assert run("job.toml", "--restart", "--overwrite").exit_code == 0
     assert sorted(os.listdir("out")) == OUTPUTS
 

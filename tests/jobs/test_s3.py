@@ -193,3 +193,12 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
         a._commit(claim)
     np.testing.assert_array_equal(open_rows(f"{url}/l.zarr", ndim=1), np.full(900, ord("b")))
     assert verify_rows(f"{url}/l.zarr") == []
+
+
+def test_a_model_is_saved_to_a_repository_at_a_url(bucket):
+    pytest.importorskip("icechunk")
+    model = RandomProjectionTree(n_projections=20).fit(ROWS)
+    model.save(f"icechunk::{bucket[0]}/archive@main/model")
+    loaded = load_model(f"icechunk::{bucket[0]}/archive@main/model")
+    assert loaded.tree_ == model.tree_
+    assert [name for name in bucket[1].ls("bucket", detail=False) if "staged" in name] == []

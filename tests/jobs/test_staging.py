@@ -1,5 +1,6 @@
 """Outputs on their way: what is there at each moment, and what is said when something is in the way."""
 
+import errno
 import socket
 from sys import platform
 
@@ -145,6 +146,16 @@ def test_a_name_with_the_marks_of_patterns_is_no_pattern(tmp_path):
 
 
 # Locks and fences, to the word
+
+
+def test_a_file_system_without_locks_is_told_of(tmp_path, monkeypatch, caplog):
+    def refused(*_):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    with locked(tmp_path / "lock", "out/l.zarr"), locked(tmp_path / "lock", "out/l.zarr"):
+        pass
+    assert f"{tmp_path}: its file system has no locks" in caplog.text
 
 
 def test_a_lock_that_is_held_is_told_of(tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import re
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -333,3 +334,10 @@ def test_an_output_is_none_of_the_files_that_a_pattern_names(tmp_path, monkeypat
     with pytest.raises(SettingError, match=r"expected separate paths; got .* and day=\*/\*.parquet"):
         fit("day=*/*.parquet", RandomProjectionTree(), labels=place, overwrite=overwrite)
     assert pq.read_table("day=1/x.parquet")["a"].to_pylist() == list(range(9))
+
+
+def test_blocks_of_another_size_have_other_names(tmp_path):
+    (tmp_path / "x.csv").write_text("\n".join(["x", *map(str, range(50)), ""]))
+    one, other = (open_features(tmp_path / "x.csv", block_bytes=size).rows for size in (30, 60))
+    both = np.asarray(da.concatenate([one, other]))
+    np.testing.assert_array_equal(both[:, 0], np.tile(np.arange(50), 2))
