@@ -122,9 +122,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
             read = self._read(X, fits=True)
             self._take_columns(read)
             self._look_at_columns(read.array)
+            self._take_target(y, read.array.shape[0])
+            check_length(y, read.array.shape[0])
             rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
-            self._take_target(y, rows.shape[0])
-            check_length(y, rows.shape[0])
             self._parts, self.n_groups_ = (
                 (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
             )

@@ -314,7 +314,7 @@ class ConsensusClustering(InGroups):
         j, state = max(grown, key=lambda each: _best_evidence(each[1].tree))
         turns = turns_of(self.estimator)
         own: Any = clone(turns[j % len(turns)])
-        own.tree_, own.feature_map_ = state.tree, None
+        own.tree_, own.feature_map_, own.n_groups_ = state.tree, None, self.n_groups_
         if state.feature_map is not None and (own_map := own._new_feature_map(seed=0)) is not None:
             own_map._adopt(state.feature_map)
             own.feature_map_ = own_map

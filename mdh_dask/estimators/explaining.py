@@ -159,7 +159,7 @@ def along_one_column(model: Any) -> str:
     from .trees import RandomProjectionTree  # a subclass of what is explained here
 
     rows, names, found = model.history_.remembered, column_names(model), []
-    if settled(model) or not 1 < rows.shape[1] <= MOST_COLUMNS:
+    if settled(model) or model.n_groups_ is not None or not 1 < rows.shape[1] <= MOST_COLUMNS:
         return ""
     is_number = np.ones(rows.shape[1], bool) if model.columns is None else model.columns.mask("continuous")
     quantile = 1 - (1 - RandomProjectionTree.quantile) / rows.shape[1]
@@ -204,7 +204,7 @@ def next_steps(model: Any) -> str:
         return ""
     name, of_frame = type(model).__name__, hasattr(model, "feature_names_in_")
     steps = remedies(model._notes, column_names(model), of_frame)
-    if model.columns is not None and (model.columns.mask("continuous")).any():
+    if of_frame and model.columns is not None and (model.columns.mask("continuous")).any():
         steps.append(f'{name}().fit(X.select_dtypes("number").dropna())  # the numbers alone')
     steps += [f"{call(other, model)}.fit(X)  # {what}" for other, what in OTHERS.items() if other != name]
     is_tree = hasattr(model, "tree_") and "n_clusters" in model.get_params(deep=False)

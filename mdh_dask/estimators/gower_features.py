@@ -159,6 +159,7 @@ class GowerFeatures(KernelPCAFeatures):
 
     def _plan_explicit(self, n_columns: int) -> Plan[GowerMap]:
         """Plan the code of the columns and the products of the codes of all rows."""
+        self.__dict__.pop("landmarks_", None)  # of a fit with another method
         categorical = categorical_columns(self.columns, n_columns)
         limits = np.where(categorical, MOST_LEVELS, self.n_thresholds + 1)
         look: TypedLook

@@ -63,8 +63,10 @@ def follow(model: Any, history: History, old: Labels, new: Labels) -> None:
     model._history = history.followed(both, both, set_apart(model), known)
 
 
-def follow_update(model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, keep: bool) -> None:
-    """Continue a history in a model that was updated by rows.
+def follow_update(
+    model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, n_batch: int, keep: bool
+) -> None:
+    """Continue a history in a model that was updated by a batch of so many rows, of which some are given.
 
     A model keeps places for some time after their rows have gone; clusters are those that a fit of the last rows, at
     least a thousand, could have. Features of rows are not kept, as another map makes others.
@@ -72,7 +74,8 @@ def follow_update(model: Any, history: History, old: Labels, new: Labels, rows: 
     known, shape = history.remembered, (len(history.ids), model.n_clusters_)
     last = np.concatenate([rows, known[: max(REMEMBERED - len(rows), 0)]]) if len(known) else rows
     now, before, counted = (crossed(old, new, some, shape) for some in (rows, known, last))
-    least = max(rows_of_share(model.min_cluster_size, len(last)), 1)
+    each = n_batch / max(len(rows), 1)  # rows for which one stands
+    least = max(round(rows_of_share(model.min_cluster_size, round(len(last) * each)) / each), 1)
     model._history = history.followed(now, before, set_apart(model), last[: None if keep else 0], counted, least)
 
 
@@ -139,6 +142,7 @@ def continued(model: T, previous: Any, X: Any) -> T:
     known = history.remembered[: None if previous.columns == other.columns else 0]  # codes of levels
     before = crossed(previous._block_labels(), other._block_labels(), known, shape)
     other._history = history.followed(now, before, set_apart(other), _remembered(other, X))
+    other._labelled = getattr(model, "_labelled", None)  # a copy does not keep the rows
     return other
 
 

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Self, get_args
 
@@ -221,9 +222,17 @@ class Mapped(RowValues):
         """Names of the columns that are clustered; features have none."""
         return getattr(self, "feature_names_in_", None) if self.feature_map_ is None else None
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if getattr(self.feature_map, "column_types", "auto") != "auto":
+            raise ValueError(
+                "expected column_types of the estimator, whose map gets its columns; got those of the map: give "
+                f"{type(self).__name__}(column_types=..., feature_map=...)"
+            )
+
     def _check_look(self, look: FirstLook) -> None:
         """Raise an error if the first pass shows that the rows, or their features, cannot be clustered."""
-        check_first_look(look, self._names)
+        check_first_look(look, self._names, self._get_param_names())
 
     def _restore_feature_map(self, feature_map: FeatureMap | None, **n_columns: int) -> None:
         """Set the feature map of a saved model.
@@ -258,6 +267,8 @@ class Mapped(RowValues):
             tags.input_tags.pairwise = get_tags(self.feature_map).input_tags.pairwise
         elif self.feature_map is not None:
             tags.input_tags.pairwise = self.feature_map == "precomputed"
+        with suppress(TypeError, ValueError):  # parameters are checked in `fit`
+            tags.input_tags.allow_nan = self.uses_types
         return tags
 
 

@@ -114,13 +114,18 @@ LARGEST_BEFORE_OVERFLOW = 1e150
 SMALLEST_BEFORE_UNDERFLOW = 1e-151
 
 
-def check_first_look(look: FirstLook, names: Sequence[str] | None = None) -> None:
-    """Raise an error if the first pass found values that are not finite, too large or small, and name the columns."""
+def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes: Sequence[str] = ()) -> None:
+    """Raise an error if the first pass found values that are not finite, too large or small, and name the columns.
+
+    takes: the parameters of the estimator, of which the error names those that would help.
+    """
     if look.n_nan or look.n_infinite:
+        others = ["missing='drop' and missing='mean' do"] * ("missing" in takes)
+        others += ["feature_map='gower' takes NaN"] * ("feature_map" in takes)
         raise ValueError(
             f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
             f"row {look.first_bad_row}. Drop these rows or fill in the values first"
-            + (", as missing='drop' and missing='mean' do; feature_map='gower' takes NaN." if look.n_nan else ".")
+            + (f", as {'; '.join(others)}." if look.n_nan and others else ".")
         )
     low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
     sizes = np.maximum(np.abs(low), np.abs(high))

@@ -130,7 +130,9 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
         X, fit["groups"] = without_groups(X, fit["groups"])
     labels, others = [plain_labels(model.cluster_labels(X))], []
     for rng in (generator(model._seed(), i) for i in range(1, n + 1)):
-        other = clone(model).set_params(random_state=int(rng.integers(2**31)))
+        other, seed = clone(model), int(rng.integers(2**31))
+        seeds = [name for name in other.get_params() if name in ("random_state", "feature_map__random_state")]
+        other.set_params(**dict.fromkeys(seeds, seed))
         if share < 1:
             drawn = _drawn(rng, labels[0].shape[0], share, fit.get("groups"))
             other.fit(some_rows(X, drawn), **{name: some_rows(value, drawn) for name, value in fit.items()})

@@ -252,6 +252,8 @@ def hidden_labels(labels: Any) -> Booleans:
     hidden: Booleans = np.ma.getmaskarray(np.ma.asarray(labels))
     if values.dtype.kind == "f":
         hidden = hidden | np.isnan(values)
+    elif values.dtype.kind in "mM":
+        hidden = hidden | np.isnat(values)
     elif values.dtype.kind == "O":
         hidden = hidden | np.fromiter(map(is_missing, values.flat), bool, values.size).reshape(values.shape)
     return hidden

@@ -115,7 +115,8 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
         partial = bool(plain_labels(y).map_blocks(hidden_labels, dtype=bool, meta=np.empty(0, bool)).any().compute())
         return encoded(labels.map_blocks(_filled_whole, dtype=np.int64), n_rows) if partial else None
     if labels.dtype.kind == "i":
-        partial = bool((labels == UNLABELLED).any())
+        known = labels[labels != UNLABELLED]
+        partial = len(known) < len(labels) and bool((known != 1).any())  # -1 and 1 are two classes
     else:
         partial = labels.dtype.kind in "UO" and bool(np.isin(labels.astype(str), NO_LABEL).any())
     return encoded(labels, n_rows) if partial else None

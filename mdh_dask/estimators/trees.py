@@ -239,7 +239,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
 
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         n_passes = super()._learn_tree(rows, seed)
-        stays = self.feature_map_ is None or not self._merges() or self._target is not None
+        stays = self.feature_map_ is None or not self._merges() or self._guides is not None
         if stays or self.tree_.n_clusters > 1 or self._most_clusters() == 1:
             return n_passes
         logger.info("the features show a single cluster: looking for some among the rows themselves")

@@ -54,7 +54,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     ----------
     X : array-like, Dask array or Zarr array of shape (n_samples, n_features)
         As for `fit`, with the same columns as before.
-    y : ignored
+    y : ignored, but for the first batch, see `fit`
 
     Notes
     -----
@@ -83,6 +83,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     if not hasattr(model, "tree_"):
         return model.fit(X, y)
     refuse_groups(model)
+    model._check_parameters()
     read = model._read(X)
     n_batches, first = model.n_batches_ + 1, model._seed()
     seed = int(generator(first, n_batches).integers(2**31))
@@ -106,7 +107,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
     rows, of_features = drawn.in_random_order(len(drawn.rows)), model.feature_map_ is not None and not seeing
     old, new = (before.labels, model.tree_.labels) if of_features else (labels, model.state_.labels)
-    follow_update(model, history, old, new, rows, keep=not of_features)
+    follow_update(model, history, old, new, rows, complete.shape[0], keep=not of_features)
     without_clusters(model).n_batches_ = n_batches
     if model.level_counts_ is not None and levels:
         model.level_counts_ = tuple(map(np.add, weighted(model.level_counts_, model.decay), levels[0]))

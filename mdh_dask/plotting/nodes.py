@@ -105,11 +105,14 @@ def plot_scatter(
     """
     model, mapped, tree = tree, getattr(tree, "feature_map_", None), tree_in(tree)
     check_node(tree, node)
-    if mapped is None and model is not tree:
+    if model is not tree:
+        if not hasattr(model, "feature_names_in_") and hasattr(rows, "to_numpy"):
+            rows = rows.to_numpy()  # of a model without names
         rows = model._read(rows).array  # a frame by its names, with dates and levels as numbers
-    elif not hasattr(mapped, "feature_names_in_"):  # only maps of typed columns know names
-        rows = rows.to_numpy() if hasattr(rows, "to_numpy") else rows
-    rows = rows if mapped is None else mapped.transform(rows)
+        if model.missing == "drop":
+            whole = ~np.isnan(np.asarray(rows, dtype=np.float64)).any(axis=1)
+            rows, labels = rows[whole], None if labels is None else np.asarray(labels)[whole]
+        rows = model._clustered(rows) if mapped is not None else rows
     _check_rows(tree, rows, labels)
     plane = tree.planes[node]
     if not plane.any():

@@ -11,6 +11,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..density.kde import ROUGHNESS
 from ..tree.structure import Tree
 from ..valleys.merging import KINDS, LEVEL, Merged
+from ..valleys.structure import MOST_EVIDENCE
 from .tables import Records
 
 COLUMNS = {
@@ -107,6 +108,7 @@ def table_of_cells(found: Merged, rows: Integers, level: float = LEVEL, n_tried:
     """
     pairs = np.array([*found.pairs, *(pair for pair, _ in found.apart)], dtype=np.int64).reshape(-1, 2)
     evidence = np.array([*found.evidence, *(left for _, left in found.apart)], dtype=np.float64)
+    evidence = np.minimum(evidence, MOST_EVIDENCE)  # of groups that are apart, and are united by force, it is infinite
     sides = rows_of_sides(pairs, rows, len(found.pairs))
     p_values = np.minimum(n_tried * p_values_of_merges(evidence, found.threshold, level), 1.0)
     table = np.zeros(len(pairs), dtype=MERGES_DTYPE)
@@ -127,8 +129,8 @@ def restored_merges(stored: AnyArray | None) -> AnyArray | None:
     if stored is None:
         return None
     wide = (len(MERGES_DTYPE.names or ()),)
-    if stored.dtype != np.float64 or stored.shape[1:] != wide or not np.isfinite(stored).all():
-        raise ValueError(f"expected finite merges of shape (n, {wide[0]}); got {stored.dtype} of shape {stored.shape}")
+    if stored.dtype != np.float64 or stored.shape[1:] != wide or np.isnan(stored).any():
+        raise ValueError(f"expected (n, {wide[0]}) merges, none NaN; got {stored.dtype} of shape {stored.shape}")
     merges: AnyArray = unstructured_to_structured(stored, MERGES_DTYPE)
     return merges
 
@@ -159,9 +161,9 @@ def _carried(tree: Tree) -> Floats:
     """Return the p-values of nodes, at least as large as those above them: a split stands on those before it."""
     carried = tree.p_value.copy()
     for node, parent in enumerate(tree.parent):
-        if parent >= 0 and not np.isnan(carried[node]):
+        if parent >= 0:
             carried[node] = np.fmax(carried[node], carried[parent])
-    return carried
+    return np.where(np.isnan(tree.p_value), np.nan, carried)  # a split by labels has none, but those below stand on all
 
 
 def _split(tree: Tree, node: int, independent: bool) -> tuple[Any, ...]:

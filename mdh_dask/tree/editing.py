@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..projections.directions import Axes, RawDirections
 
 if TYPE_CHECKING:
@@ -62,12 +62,27 @@ def prune(tree: T, node: int) -> T:
     >>> prune(tree_from_nodes([root, *leaves], 1), 0).n_clusters
     1
     """
+    return tree.with_splits((tree.left >= 0) & ~_below(tree, node))
+
+
+def _below(tree: "Tree", node: int) -> Booleans:
+    """Return which nodes are a node or its descendants."""
     below = np.zeros(tree.n_nodes, dtype=bool)
     below[_checked_node(tree, node)] = True
     for inner in np.flatnonzero(tree.left >= 0):
         if below[inner]:
             below[[tree.left[inner], tree.right[inner]]] = True
-    return tree.with_splits((tree.left >= 0) & ~below)
+    return below
+
+
+def _parted(tree: T, node: int) -> T:
+    """Return the tree with one cluster in all leaves below a node, which no other leaf has."""
+    ours, leaves = _below(tree, node), tree.left < 0
+    cluster = np.where(ours & leaves, tree.n_clusters, tree.cluster)
+    if not np.isin(tree.cluster[ours & leaves], tree.cluster[~ours & leaves]).any():
+        cluster[ours & leaves] = tree.cluster[ours & leaves].min()
+    cluster[leaves] = np.unique(cluster[leaves], return_inverse=True)[1]
+    return replace(tree, cluster=cluster.astype(tree.cluster.dtype))
 
 
 def split(tree: T, node: int, direction: AnyArray | None = None, threshold: float | None = None) -> T:
@@ -133,7 +148,8 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
 def graft(tree: T, node: int, twig: T) -> T:
     """Return the tree with another tree in place of a node and its descendants.
 
-    The first cluster of the twig keeps the cluster of the node, the others are new. All other nodes stay as they are.
+    The first cluster of the twig keeps the cluster of the node, unless leaves elsewhere have it, too; the others are
+    new. All other nodes stay as they are.
 
     Examples
     --------
@@ -144,7 +160,7 @@ def graft(tree: T, node: int, twig: T) -> T:
     >>> graft(halves, 2, halves).labels(np.array([[0.0], [1.0]])).tolist()
     [0, 2]
     """
-    tree = prune(tree, node)
+    tree = prune(_parted(tree, node), node)
     if node == 0:
         return replace(twig, feature_names=tree.feature_names)
     first = tree.n_nodes

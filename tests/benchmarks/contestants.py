@@ -124,7 +124,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "fast_hdbscan, rows / 200": _theirs(
         "fast_hdbscan",
         "fast_hdbscan",
-        lambda of, k, seed, n: of.HDBSCAN(max(n // 200, 5), min_samples=5),
+        lambda of, k, seed, n: of.HDBSCAN(min_cluster_size=max(n // 200, 5), min_samples=5),
         most_rows=100_000,
     ),
     "Genie": _theirs("genieclust", "genieclust", lambda of, k, seed, n: of.Genie(k), most_rows=100_000),

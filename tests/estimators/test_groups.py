@@ -236,3 +236,22 @@ def test_parts_have_about_as_many_rows(n_groups):
     held = rows[rows > 0]
     assert len(held) == min(n_groups, 32)
     assert held.max() - held.min() <= 100
+
+
+@pytest.mark.parametrize("kind", ["M8[s]", "m8[s]"])
+def test_a_missing_date_is_no_group(kind):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    days = np.repeat(np.arange(12), 5).astype(kind)
+    days[7] = "NaT"
+    with pytest.raises(ValueError, match="expected a group for every row"):
+        RandomProjectionTree().fit(rows, groups=days)
+
+
+def test_one_column_is_not_looked_at_alone_where_rows_depend_on_each_other():
+    rng = np.random.default_rng(0)
+    donor = np.repeat(np.arange(12), 100)
+    rows = rng.normal(size=(1200, 6))
+    rows[:, 0] += 9 * (donor % 2)
+    model = DensityTree(n_clusters=None).fit(rows, groups=donor)
+    if model.n_clusters_ == 1:
+        assert "alone has a valley" not in model.why()

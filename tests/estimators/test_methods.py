@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from cases import new
-from helpers import at_night
+from helpers import at_night, counted_computes
 from sklearn.base import clone
 
 from mdh_dask import (
@@ -19,8 +19,11 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalMDH,
     KernelKMeans,
+    KernelPCAFeatures,
     MinimumDensityHyperplane,
     PCATree,
+    RandomProjectionTree,
+    continued,
     load_model,
 )
 from mdh_dask.estimators.divisive_tree import DivisiveTree
@@ -244,3 +247,34 @@ def test_pursuit_finds_clusters_that_differ_in_one_of_many_columns(d, seed):
     model = HierarchicalMDH(random_state=seed).fit(rows)
     assert model.n_clusters_ == 2
     assert np.abs(np.mean(model.labels_ == groups) - 0.5) > 0.48
+
+
+def test_labels_of_another_length_are_refused_before_any_pass():
+    rows = da.from_array(np.where(np.eye(60, 3) > 0, np.nan, 1.0), chunks=(20, 3))
+    with counted_computes() as computes, pytest.raises(ValueError, match="60"):
+        RandomProjectionTree(missing="mean").fit(rows, np.arange(9))
+    assert computes == []
+
+
+def test_other_seeds_reach_a_map_that_was_given(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0], [9]], 150, axis=0)
+    model = RandomProjectionTree(n_projections=10, feature_map=KernelPCAFeatures(kernel="rbf")).fit(rows)
+    seeds, fit = [], RandomProjectionTree.fit
+    monkeypatch.setattr(
+        RandomProjectionTree, "fit", lambda own, X, **also: (seeds.append(own.feature_map.random_state), fit(own, X))[1]
+    )
+    model.repeats(rows, n=3)
+    assert len({0, *seeds}) == 4
+
+
+def test_an_update_checks_parameters_that_were_set_after_the_fit():
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    model = RandomProjectionTree().partial_fit(rows)
+    with pytest.raises(ValueError, match="'decay' parameter"):
+        model.set_params(decay=1.5).partial_fit(rows)
+
+
+def test_a_model_that_continues_another_knows_its_probabilities():
+    rows = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [9]], 300, axis=0)
+    first, second = (RandomProjectionTree(random_state=seed).fit(rows) for seed in (0, 1))
+    np.testing.assert_array_equal(continued(second, first, rows).probabilities_, second.probabilities_)

@@ -127,3 +127,14 @@ def test_rows_are_counted_in_a_tree_that_was_edited_by_hand(groups):
     assert not hasattr(model.with_tree(model.tree_.prune(0)), "labels_")
     with pytest.raises(ValueError, match="a tree for 2 columns, got one for 3"):
         model.with_tree(RandomProjectionTree(n_projections=10).fit(np.c_[X, X[:, 0]]).tree_)
+
+
+@pytest.mark.parametrize("model", [RandomProjectionTree(merge=True, n_clusters=2), HierarchicalKernelMDH(n_clusters=2)])
+def test_a_union_of_groups_that_do_not_touch_is_saved(model, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(centre, 1, (300, 2)) for centre in ((0, 0), (60, 0), (0, 60))])
+    model.fit(rows).save(tmp_path / "m.zarr")
+    loaded = load_model(tmp_path / "m.zarr")
+    assert loaded.n_clusters_ == 2
+    assert np.isfinite(loaded.merges_["evidence"]).all()
+    assert_array_equal(loaded.predict(rows), model.labels_)

@@ -253,3 +253,15 @@ def test_labels_that_no_integer_of_64_bits_holds_are_refused(labels, lazy):
     of = partial_target if labels.dtype.kind == "f" else encoded
     with pytest.raises(ValueError, match=r"expected labels from -2\*\*63 to 2\*\*63 - 1; got 9.*numpy.unique"):
         np.asarray(of(given, 4).labels)
+
+
+def test_two_classes_of_all_rows_do_not_guide_a_fit():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 2)) + np.repeat([[0], [9]], 200, axis=0)
+    y, weights = np.where(rng.random(400) < 0.5, 1, -1), rng.integers(1, 3, 400)
+    model = RandomProjectionTree(n_projections=20)
+    np.testing.assert_array_equal(
+        model.fit(rows, y, sample_weight=weights).labels_, model.fit(rows, sample_weight=weights).labels_
+    )
+    rows[0, 0] = np.nan
+    assert model.set_params(missing="drop").fit(rows, y).n_clusters_ == 2

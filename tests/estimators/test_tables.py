@@ -11,6 +11,7 @@ from helpers import in_turns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from strategies import chunkings, seeds
 
 from mdh_dask import (
@@ -388,3 +389,28 @@ class TestMissing:
     def test_what_cannot_be_replaced_is_explained(self, values, parameters, message):
         with pytest.raises(ValueError, match=message):
             RandomProjectionTree(**QUICK, **parameters).fit(np.array(values))
+
+
+def test_types_of_columns_belong_to_the_estimator_and_not_to_its_map():
+    rows = np.column_stack([np.repeat([10.0, 20.0, 30.0], 40), np.arange(120.0)])
+    with pytest.raises(ValueError, match=r"give RandomProjectionTree\(column_types=\.\.\., feature_map=\.\.\.\)"):
+        RandomProjectionTree(feature_map=GowerFeatures(column_types={"categorical": [0]})).fit(rows)
+
+
+def test_gower_takes_weights_of_rows_with_missing_values():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 2)) + np.repeat([[0], [9]], 100, axis=0)
+    rows[::9, 0] = np.nan
+    weights = rng.integers(1, 4, 200)
+    model = RandomProjectionTree(n_projections=20, feature_map="gower")
+    assert get_tags(model).input_tags.allow_nan
+    assert not get_tags(RandomProjectionTree()).input_tags.allow_nan
+    labels = model.fit(rows, sample_weight=weights).labels_
+    np.testing.assert_array_equal(model.fit(np.repeat(rows, weights, axis=0)).labels_, np.repeat(labels, weights))
+
+
+def test_landmarks_of_another_method_are_gone():
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    made = GowerFeatures().fit(rows)
+    assert hasattr(made, "landmarks_")
+    assert not hasattr(made.set_params(method="explicit").fit(rows), "landmarks_")

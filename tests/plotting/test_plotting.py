@@ -16,6 +16,7 @@ from mdh_dask import (
     DensityTree,
     PCATree,
     SupportVectorClustering,
+    load_model,
 )
 from mdh_dask.plotting import (
     plot_agreement,
@@ -333,3 +334,24 @@ def test_the_report_of_contours_has_their_pictures(pair):
     assert [caption.split()[1] for caption in pictures] == ["contour", "sweep"]
     assert all(image.startswith(b"\x89PNG") for image in pictures.values())
     assert SupportVectorClustering(width=1.0).fit(pair[:300, :1]).report_pictures() == {}
+
+
+@pytest.mark.parametrize("settings_of", [{"missing": "drop"}, {"missing": "mean", "feature_map": "rbf"}], ids=str)
+def test_rows_with_missing_values_are_drawn_as_the_model_takes_them(settings_of):
+    rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
+    rows[::7, 1] = np.nan
+    model = PCATree(**settings_of).fit(rows)
+    drawn = plot_scatter(model, rows, labels=np.asarray(model.labels_)).collections
+    n = sum(len(own.get_offsets()) for own in drawn)
+    assert n == (~np.isnan(rows).any(axis=1)).sum() if settings_of["missing"] == "drop" else n == 300
+
+
+def test_a_loaded_model_of_levels_draws_a_frame(tmp_path):
+    pd = pytest.importorskip("pandas")
+    side = np.arange(300) % 2
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=300) + 9 * side, "t": np.where(side, "a", "b")})
+    model = PCATree(feature_map="gower").fit(frame)
+    model.save(tmp_path / "m.zarr")
+    models = model, load_model(tmp_path / "m.zarr")
+    first, second = (plot_scatter(own, frame).collections[0].get_offsets() for own in models)
+    np.testing.assert_array_equal(first, second)

@@ -171,3 +171,16 @@ def test_any_tree_has_a_table_of_the_same_columns(seed):
     assert [len(values) for values in table.values()] == [len(table["kind"])] * len(COLUMNS)
     assert table["separates"].sum() == tree.n_leaves - 1
     assert len(table.to_records()) == len(table.to_pandas()) == len(table["kind"])
+
+
+def test_a_split_stands_on_all_above_it_also_beyond_one_that_was_not_tested():
+    def node(left, right, p_value):
+        return {
+            "left": left, "right": right, "n_rows": 9, "plane": [1.0], "threshold": 0.0, "relative_depth": 1.0,
+            "p_value": p_value,
+        }  # fmt: skip
+
+    leaf = {"left": -1, "right": -1, "n_rows": 3}
+    tree = tree_from_nodes([node(1, 2, 0.02), node(3, 4, np.nan), leaf, node(5, 6, 1e-6), leaf, leaf, leaf], 1)
+    found = evidence_of(tree, None)
+    assert found["p_family"][found["node"] == 3] >= 0.02

@@ -225,3 +225,16 @@ class TestHistory:
         assert refits["F1"] >= nights.LEAST_F1
         assert refits["ids used again"] == 0
         assert refits["kB a year"] < 100
+
+
+def test_clusters_of_more_rows_than_the_smallest_live_though_the_sample_has_fewer_of_them():
+    rng = np.random.default_rng(0)
+
+    def batch():
+        return np.concatenate([rng.normal(centre, 1, (n, 2)) for centre, n in ((0, 16_000), (12, 2000), (24, 2000))])
+
+    model = RandomProjectionTree(sample_size=1000, min_cluster_size=500).fit(batch())
+    assert model.n_clusters_ == 3
+    model.partial_fit(batch())
+    assert model.n_clusters_ == 3
+    assert not [one for one in model.history_.to_records() if one["event"] == "died"]

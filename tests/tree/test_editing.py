@@ -12,6 +12,7 @@ from stored import stored_and_read
 from trees import random_tree, trees
 
 from mdh_dask.tree.clusters import best_splits, coarser, stability
+from mdh_dask.tree.editing import graft
 from mdh_dask.tree.structure import tree_from_nodes
 
 seeds = st.integers(0, 2**32)
@@ -162,3 +163,16 @@ def test_qualities_that_are_none_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             tree.extract(quality)
+
+
+def test_a_branch_grown_again_leaves_clusters_elsewhere_apart():
+    root = {"left": 1, "right": 2, "n_rows": 12, "plane": [1.0, 0.0], "threshold": 0.0}
+    half = {"n_rows": 6, "plane": [0.0, 1.0], "threshold": 0.0}
+    halves = [{"left": 3, "right": 4, **half}, {"left": 5, "right": 6, **half}]
+    tree = tree_from_nodes([root, *halves, *[{"left": -1, "right": -1, "n_rows": 3}] * 4], 2).merged([0, 1, 0, 1])
+    twig = tree_from_nodes([root, *[{"left": -1, "right": -1, "n_rows": 6}] * 2], 2)
+    corners = np.array([[-1.0, -1], [-1, 1], [1, -1], [1, 1]])
+    assert tree.labels(corners).tolist() == [0, 1, 0, 1]
+    labels = graft(tree, int(tree.left[0]), twig).labels(corners)
+    assert labels[2] != labels[3]
+    assert not {labels[0], labels[1]} & {labels[2], labels[3]}
