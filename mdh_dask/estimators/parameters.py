@@ -114,10 +114,13 @@ LARGEST_BEFORE_OVERFLOW = 1e150
 SMALLEST_BEFORE_UNDERFLOW = 1e-151
 
 
-def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes: Sequence[str] = ()) -> None:
+TAKES = "missing", "feature_map"
+
+
+def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes: Sequence[str] = TAKES) -> None:
     """Raise an error if the first pass found values that are not finite, too large or small, and name the columns.
 
-    takes: the parameters of the estimator, of which the error names those that would help.
+    takes: the parameters of the estimator, of which the error names those that would help; a map may be that of a tree.
     """
     if look.n_nan or look.n_infinite:
         others = ["missing='drop' and missing='mean' do"] * ("missing" in takes)

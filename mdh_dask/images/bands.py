@@ -15,7 +15,7 @@ from .._typing import AnyArray
 from ..chunks import is_dask
 from .axes import NAMES, view_of
 from .features import Features
-from .georeference import differing_place, in_attributes
+from .georeference import differing_place, in_attributes, placed
 from .image import PANEL, Block, Image, Source, opened
 from .label_arrays import NO_DATA, Label, label_dtype
 from .validity import Nodata, OpenPixels, declared_by, validity_of
@@ -99,10 +99,13 @@ class SelectedBands:
         return np.concatenate(parts, axis=2) if len(parts) > 1 else np.asarray(parts[0])
 
     def with_left_out(self, block: Block) -> AnyArray:
-        """Read a block with the bands that the only source leaves out."""
-        ((source, bands),) = zip(self.sources, self.bands)
-        pixels = source.with_left_out(block)
-        return np.asarray(pixels[..., [*bands, *range(source.shape[2], pixels.shape[2])]])
+        """Read a block with a band that is zero where a band that a source leaves out is."""
+        parts, left_out = [], []
+        for source, bands in zip(self.sources, self.bands):
+            pixels = source.with_left_out(block) if hasattr(source, "with_left_out") else source[block]
+            parts.append(pixels[..., list(bands)])
+            left_out.append(pixels[..., source.shape[2] :])
+        return np.concatenate([*parts, np.concatenate(left_out, axis=2).min(axis=2, keepdims=True)], axis=2)
 
 
 def with_bands(image: Image, names: Sequence[str] | None) -> Image:
@@ -144,8 +147,8 @@ def stacked(images: Sequence[Image]) -> Image:
                 "reproject=..."
             )
         values = values and image.quantisation and values.beside(image.quantisation)
-    if first.validity is not None and (first.validity.alpha or first.validity.mask is not None):
-        raise ValueError(f"expected bands without a mask or opacity of their own; got one in {first.path}: merge them")
+    if first.validity is not None and first.validity.mask is not None:
+        raise ValueError(f"expected bands without a mask of their own; got one in {first.path}: merge them")
     sources, bands = zip(*((image.source, tuple(range(image.shape[2]))) for image in images))
     source: Source = SelectedBands(sources, bands)
     return replace(
@@ -173,10 +176,21 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
     declared = [*declared_by(array.attrs), *declared_by(array.encoding)]
     rule = validity_of(view.dtype, declared, nodata)
     name = "DataArray" if array.name is None else str(array.name)
-    image = Image(
-        view, name, "DataArray", (min(lines, view.shape[0]), sizes["x"]), in_attributes(array.attrs), validity=rule
-    )
+    chunks = min(lines, view.shape[0]), sizes["x"]
+    image = Image(view, name, "DataArray", chunks, _place_of(array), validity=rule)
     return replace(image, bands=_names_of_bands(array, image.shape[2]))
+
+
+def _place_of(array: Any) -> dict[str, Any]:
+    """Return the georeference of a DataArray by its attributes, its grid mapping and the coordinates of its pixels."""
+    mapping = str(array.encoding.get("grid_mapping", array.attrs.get("grid_mapping", "spatial_ref")))
+    about = array.coords[mapping].attrs if mapping in array.coords else {}
+    own = {NAMES.get(str(dim).lower()): array.coords[dim] for dim in array.dims if dim in array.coords}
+    lines_columns = [
+        np.asarray(one.values, np.float64) if one is not None and one.dtype.kind in "iuf" and one.size > 1 else None
+        for one in (own.get("y"), own.get("x"))
+    ]
+    return placed(in_attributes(array.attrs), about, lines_columns)
 
 
 def _names_of_bands(array: Any, n_bands: int) -> tuple[str, ...]:

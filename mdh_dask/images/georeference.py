@@ -166,12 +166,19 @@ def in_group(group: zarr.Group, attributes: Mapping[str, Any], dims: tuple[str, 
     found = {**in_attributes(group.attrs.asdict()), **in_attributes(attributes)}
     mapping = array_in(group, str(attributes.get("grid_mapping", "spatial_ref")).partition(":")[0])
     about = {} if mapping is None else mapping.attrs.asdict()
+    return placed(found, about, [_coordinates(group, name) for name in dims])
+
+
+def placed(
+    found: Mapping[str, Any], about: Mapping[str, Any], lines_columns: Sequence[Floats | None]
+) -> dict[str, Any]:
+    """Return the georeference that attributes name, and a grid mapping and the coordinates of lines and columns."""
     crs = {name: found[name] for name in CRS if name in found}
     if not crs and (text := about.get("crs_wkt") or about.get("spatial_ref")):
         crs = {"proj:wkt2": str(text)}
     if "spatial:transform" in found:
         return {**found, **crs}
-    transform = _of_coordinates([_coordinates(group, name) for name in dims], _of_gdal(about.get("GeoTransform")))
+    transform = _of_coordinates(lines_columns, _of_gdal(about.get("GeoTransform")))
     return attributes_of(transform, crs) if crs or transform else {}
 
 
@@ -191,6 +198,26 @@ def image_in(group: zarr.Group, level: int = 0) -> tuple[str, bool]:
     node = group.get(asset)
     inner = image_in(node)[0] if isinstance(node, zarr.Group) else ""
     return f"{asset}/{inner}".rstrip("/"), True
+
+
+def at_level(group: zarr.Group, level: int, place: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the georeference of a level of a GeoZarr pyramid, with the transform of its layout if that has one.
+
+    place: that of the array of the level, which has these attributes, by itself and its own group. The transform of the
+        pyramid is that of its first level.
+    """
+    scales = group.attrs.get("multiscales")
+    layout = scales.get("layout") if isinstance(scales, Mapping) else None
+    entry = layout[level] if isinstance(layout, list) and 0 <= level < len(layout) else {}
+    own, whole = in_attributes(entry), in_attributes(group.attrs.asdict())
+    found = {**whole, **place}
+    if "spatial:transform" in attributes:
+        return found
+    if "spatial:transform" in own:
+        return {**found, **own}
+    if level and found.get("spatial:transform") == whole.get("spatial:transform"):
+        found.pop("spatial:transform", None)
+    return found
 
 
 def names_of_bands(group: zarr.Group, dim: str | None, n_bands: int) -> tuple[str, ...]:

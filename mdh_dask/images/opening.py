@@ -20,7 +20,7 @@ from ..io.rows import StoredArray, as_array, check_chunks, check_complete
 from ..io.tables import MOST_BLOCKS
 from .axes import AxesView, ScaledView, view_at
 from .bands import names_in, scales_in
-from .georeference import flipped, image_in, in_attributes, in_group, names_of_bands, northward
+from .georeference import at_level, flipped, image_in, in_attributes, in_group, names_of_bands, northward
 from .image import MOST_BYTES, PANEL, Image
 from .ome import multiscale_of
 from .quantisation import NAMED, Dequantise, Described, quantisation_of
@@ -141,7 +141,7 @@ def open_image(
         Values that stored numbers become, as float32: by the scale and offset that the file declares, or those of
         AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. With
         ``"tessera"`` the numbers of every pixel times its scale in the Zarr array ``scales`` beside them; a pixel
-        without a finite one holds no data. By default pixels are the stored numbers.
+        without a finite one holds no data, and `nodata` is none. By default pixels are the stored numbers.
     described : mapping of str to list of float, optional
         What a catalogue says of the file, ``"scale"``, ``"offset"`` and ``"nodata"`` of each band, for what it does not
         declare itself.
@@ -190,7 +190,12 @@ def open_image(
         image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks)
     group = about.pop("group", None)
     if dequantise == "tessera":
-        image, about["declared"] = _scaled(image, group), []
+        if nodata not in (None, "none"):
+            raise ValueError(
+                "expected no nodata with dequantise='tessera', where pixels without a finite scale hold no data; got "
+                f"{nodata}: leave it out"
+            )
+        image, about["declared"] = _scaled(image, group, missing_chunks), []
     described = described or {}
     about["declared"] = about.get("declared") or described.get("nodata", ())
     scales = about.pop("scales", {}) or {key: own for key, own in described.items() if key != "nodata"}
@@ -200,14 +205,14 @@ def open_image(
     rule = validity_of(image.dtype, nodata=nodata, **about)
     image = _checked(replace(image, axes=axes, validity=rule, quantisation=values))
     image = northward(image) if reproject is None else northward(warped(image, reproject))
-    return image if mask is None else masked(image, mask)
+    return image if mask is None else masked(image, mask, missing_chunks)
 
 
-def masked(image: Image, mask: str | os.PathLike[str]) -> Image:
+def masked(image: Image, mask: str | os.PathLike[str], missing_chunks: Literal["error", "fill"] = "error") -> Image:
     """Return an image with the mask at a path or URL, of its size and one band, in place of one of its own."""
     path = os.fspath(mask)
     try:
-        found = open_image(path, nodata="none")
+        found = open_image(path, nodata="none", missing_chunks=missing_chunks)
     except FileNotFoundError as error:
         raise FileNotFoundError(f"there is no mask {path} of {image.path}") from error
     if found.shape != (*image.shape[:2], 1):
@@ -267,6 +272,8 @@ def _zarr_image(
     group = None if multiscale or not names else group_of(array, path)
     dims = dict(zip(view.axes, names or ()))
     place = in_attributes(attributes) if group is None else in_group(group, attributes, (dims["y"], dims["x"]))
+    if isinstance(node, zarr.Group) and multiscale is None:
+        place = at_level(node, level, place, attributes)
     image = Image(view, path, kind, chunks, place, plane)
     named = {**attributes, **(node.attrs.asdict() if multiscale and node else {})}
     bands = names_in(named, image.shape[2]) or (names_of_bands(group, dims.get("c"), image.shape[2]) if group else ())
@@ -277,7 +284,7 @@ def _zarr_image(
     return replace(image, bands=bands, snapshot=snapshot_of(array.store)), about
 
 
-def _scaled(image: Image, group: zarr.Group | None) -> Image:
+def _scaled(image: Image, group: zarr.Group | None, missing: Literal["error", "fill"]) -> Image:
     """Return an image of stored numbers with the values of each pixel, by its scale in the array beside it."""
     scales, view = None if group is None else array_in(group, "scales"), image.source
     if scales is None or image.dtype != np.int8 or not isinstance(view, AxesView):
@@ -286,6 +293,7 @@ def _scaled(image: Image, group: zarr.Group | None) -> Image:
             f"expected int8 pixels and an array 'scales' beside them for dequantise='tessera'; got {got} at "
             f"{image.path}: give the array of embeddings in its group"
         )
+    check_complete(scales, f"{image.path}, scales", missing)
     own = view_at(image.path, StoredArray(scales, image.path), dimensions_of(scales), None, view.index)
     if own.shape != (*view.shape[:2], 1):
         raise ValueError(f"expected a scale for each of {view.shape[:2]} pixels of {image.path}; got {own.shape}")

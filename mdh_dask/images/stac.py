@@ -163,7 +163,7 @@ def _place(href: Any, path: str, root: str) -> str:
         raise ContentsError(f"expected a path or URL of at most {LONGEST_HREF:,} letters; got {href!a:.99} in {path}")
     folder, place = path.rpartition("/")[0] or ".", href
     if "://" not in href and local_path(path) is not None:
-        place = str(Path(folder, href))
+        place = str(Path(folder.removeprefix("file://"), href))
     elif "://" not in href:
         scheme, _, rest = path.partition("://")
         place = f"{scheme}://{urljoin(f'http://{rest}', href)[7:]}"  # which knows few schemes

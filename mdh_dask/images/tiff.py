@@ -84,9 +84,12 @@ def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image
             page, array = series.keyframe, _array_of(path, series, number, level)
             names = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
             mask, place = _mask_of(path, tiff, series, level), _place_of(series, names, array.shape)
-            n_alpha = sum(sample in ALPHA for sample in page.extrasamples) if "s" in names else 0
+            extra = [sample in ALPHA for sample in page.extrasamples] if "s" in names else []
+            n_alpha = sum(extra)
             nodata, described = (_text(page.tags.get(tag)) for tag in (GDAL_NODATA, GDAL_METADATA))
             _check_stored(levels[level])
+        if extra != sorted(extra):
+            raise ContentsError(f"expected opacity in the last bands of {path}; got others after it: save them before")
         if {"s", "c"} <= set(names):  # for example three colours in every page
             raise ValueError(f"{path} has colours in several channels (axes {series.axes}): save one of them")
     view = replace(view_at(path, array, names, axes, index), n_left_out=n_alpha)
@@ -204,6 +207,7 @@ class Warped:
         """Read a block, shape (lines, columns, bands)."""
         return self.with_left_out(block)[..., : self.shape[2]]
 
+    @hiding_credentials()
     def with_left_out(self, block: Block) -> AnyArray:
         """Read a block with the band that is zero outside of the file and where it holds no data."""
         vrt, warp = needed("rasterio.vrt", "maps"), needed("rasterio.warp", "maps")

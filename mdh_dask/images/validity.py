@@ -5,6 +5,7 @@ import itertools
 import math
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -83,7 +84,7 @@ class OpenPixels(NamedTuple):
         rule = self.validity
         if rule is None:
             return self.source[block], None
-        there = None if self.mask is None else self.mask[block][..., 0] != 0
+        there = None if self.mask is None else _holds(self.mask[block][..., 0])
         if there is not None and not there.any():
             return np.zeros((*there.shape, self.source.shape[2]), self.source.dtype), there
         n_bands, pixels = self.source.shape[2], self._where(block, there)
@@ -118,9 +119,14 @@ class OpenPixels(NamedTuple):
         """Return which pixels of a block hold data, and read no more than that takes."""
         rule = self.validity
         if rule is not None and not (rule.nodata or rule.nan or rule.alpha):  # only a mask
-            return np.asarray(self.mask[block][..., 0] != 0)
+            return _holds(self.mask[block][..., 0])
         pixels, valid = self._stored(block)
         return np.ones(pixels.shape[:2], bool) if valid is None else valid
+
+
+def _holds(mask: AnyArray) -> Booleans:
+    """Return where a mask says that there are data: not where it is zero or NaN."""
+    return np.asarray((mask != 0) & (mask == mask))
 
 
 def _cut(whole: slice, side: int) -> list[slice]:
@@ -213,7 +219,9 @@ def _as_dtype(value: Any, dtype: np.dtype) -> list[Any]:
             return [dtype.type(number).item()]
     if not number.is_integer():
         return []
-    limits, exact = np.iinfo(dtype), value if isinstance(value, int) else int(number)
+    limits, exact = np.iinfo(dtype), int(number)
+    with suppress(ValueError):  # which a float does not hold to the last digit
+        exact = value if isinstance(value, int) else int(value) if isinstance(value, str) else exact
     return [exact] if limits.min <= exact <= limits.max else []
 
 

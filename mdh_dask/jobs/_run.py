@@ -126,6 +126,7 @@ def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
     with ExitStack() as locks:
         locks.enter_context(locked(job.work / LOCK, job.name, keep=True))
         for file in outputs.files():
+            check_folder(file.parent)
             locks.enter_context(locked(file.with_name(f".{file.name}.lock"), str(file)))
         yield
 

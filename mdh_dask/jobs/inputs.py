@@ -25,7 +25,7 @@ from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import Cluster, FitResult, fit_rows
 from ..workflows.facts import Estimate, estimate
-from ..workflows.pixels import PixelOptions, segment_image
+from ..workflows.pixels import PixelOptions, n_passes_after, segment_image
 from ..workflows.reading import Reading
 from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
@@ -117,13 +117,7 @@ class ImageInput(Input):
         return f"{self.image.kind}, {pixels}, rows of {self.rows.shape[1]} {self.rows.dtype} columns"
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
-        """Return the number of passes after the tree has grown: one if more than the model is written.
-
-        With regions another one for the final labels, and one for the table. Passes over labels do not count.
-        """
-        if self.options.sieve is None and not outputs.connected and not outputs.regions:
-            return int(outputs.shows_pixels)
-        return 2 + (outputs.regions is not None)
+        return n_passes_after(self.options, outputs)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return the estimate of a segmentation."""
@@ -233,12 +227,12 @@ class ScenesInput(Input):
         return f"{scenes}, {len(rows):,} pixels of {bands}, rows of {rows.shape[1]} columns"
 
     def n_passes_after(self, outputs: Any) -> int:
-        """Return the number of passes after the tree has grown: one that labels."""
-        return 1
+        return n_passes_after(self.options, outputs)
 
     def estimate(self, estimator: Any, outputs: Any) -> Estimate:
         """Return the estimate for fitting a model to all scenes and labelling them."""
-        need = estimate(self.rows, estimator, labels=True).on_pixels(self.options.sample is not None, False, 1)
+        need = estimate(self.rows, estimator, labels=True)
+        need = need.on_pixels(self.options.sample is not None, False, self.n_passes_after(outputs))
         holes = any(image.validity is not None for image in self.all_images.values())
         return need.more(holes + (self.options.dependence is not None))
 

@@ -6,12 +6,13 @@ Every step is done when the ledger says so, and each can be done again: a night 
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from .._errors import ContentsError
+from .._fields import JobError
 from .._journal import keeping, traced
 from .._locations import stored
 from .._state import ComparedState
@@ -59,7 +60,10 @@ class ScheduledRun(Run):
 
     def about(self) -> dict[str, Any]:
         """Return what must not change from night to night; scenes may, and so may the version of this package."""
-        return dict(json.loads(json.dumps({"job": wanted_of(self.job), "input": {}, "versions": {}})))
+        wanted = wanted_of(self.job)
+        if isinstance(wanted["input"]["path"], list):
+            wanted["input"]["path"] = "several scenes"
+        return dict(json.loads(json.dumps({"job": wanted, "input": {}, "versions": {}})))
 
     def nothing_to_do(self, anew: bool) -> str | None:
         """Return how many scenes are done if none is new; otherwise check the outputs and return None."""
@@ -67,7 +71,7 @@ class ScheduledRun(Run):
         if not self.new and not self.ledger.of_night() and not told and self.ledger.current is not None:
             nights = full_count(self.ledger.night - 1, "night")
             return f"no new scene: {len(self.ledger.scenes)} done in {nights}, nothing to do"
-        self.damaged = Damaged(self._refused(), () if anew else told)
+        self.damaged = Damaged(self._refused(anew), told)
         self.images = NightImages(self.opened, self.outputs, self.damaged, self.progress)
         return None
 
@@ -75,11 +79,13 @@ class ScheduledRun(Run):
         """Load the ledger; return the scenes that the files of the last night call damaged."""
         self.ledger = Ledger(self.job.work / LEDGER) if anew else Ledger.load(self.job.work)
         self.new = new_scenes(self.opened, self.ledger)
-        return {*((self.work.manifest(FINISHED) or {}).get("damaged") or {})}
+        return set() if anew else {*((self.work.manifest(FINISHED) or {}).get("damaged") or {})}
 
-    def _refused(self) -> dict[str, str]:
+    def _refused(self, anew: bool = False) -> dict[str, str]:
         """Check the outputs, and return why new scenes cannot have some."""
-        mine = self.outputs.owning(self.work.replaces())
+        mine = self.outputs
+        with suppress(JobError) if anew else nullcontext():  # work that is damaged is given up
+            mine = mine.owning(self.work.replaces())
         self.outputs, refused = checked_outputs(self.job, mine, self.opened, self.ledger, self.new)
         return refused
 
@@ -174,6 +180,7 @@ class ScheduledRun(Run):
     def _fit(self) -> None:
         """Fit the next version of the model to all scenes that are there, or to those with which that was begun."""
         version, begun = len(self.ledger.versions) + 1, self._begun()
+        self._own(self.outputs.of_model(version))
         images = self.images.alike(begun)
         while True:
             begun = self.damaged.left(begun)
@@ -195,6 +202,13 @@ class ScheduledRun(Run):
         self.ledger.write()
         n_scenes = full_count(len(begun), "scene")
         logger.info("version %s of the model, fitted to %s, in %s", version, n_scenes, found["model"])
+
+    def _own(self, model: JobOutputs) -> None:
+        """Check the place of a model, and record that the job may replace it, unless it is known: the next one is."""
+        if not {*map(stored, model.given())} <= {*self.outputs.own}:
+            model.check()
+            self.outputs = self.outputs.owning(map(stored, model.given()))
+            self.work.owns(self.outputs.own)
 
     def _fitted(self, version: int, begun: Mapping[str, str], images: Mapping[str, Image]) -> dict[str, Any]:
         """Publish a model of some scenes, and return what the ledger says of it."""
@@ -241,7 +255,7 @@ class ScheduledRun(Run):
             features = model.pixel_columns_.features
             told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
-            memory = telling_of_memory(all_rows(image), model)
+            memory = telling_of_memory(all_rows(image, features), model)
             with self._published(outputs, job, told) as growing, keeping(journal), memory:
                 seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
                 describe(seen, image, model, growing, name)

@@ -16,7 +16,7 @@ from ..images.maps import is_map, place_of
 from ..io.models import MODEL_MARK
 from ..io.nodes import MARK, find_node
 from ..io.parquet import is_label_table
-from ..io.paths import file_exists, local_path, read_file
+from ..io.paths import file_exists, filesystem, local_path
 from ..io.repositories import revision_of
 from ..workflows.output_kinds import OUTPUTS
 from ..workflows.outputs import Outputs, pure_path
@@ -159,7 +159,9 @@ def checksum_of(path: str) -> str:
     """Return a checksum of an output; labels and models store their own."""
     node = find_node(path)
     if node is None:
-        return f"sha256:{hashlib.sha256(read_file(path)).hexdigest()}"
+        fs, name = filesystem(path)
+        with fs.open(name, "rb") as stream:  # not whole: a map may be larger than memory
+            return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
     if MODEL_MARK in node.attrs:
         return f"sha256:{node.attrs[MODEL_MARK]['checksum']}"
     return f"crc32:{node.attrs[MARK]['record']:08x}"

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ..io import commits
 from ..io.paths import filesystem, remove_below
 from ..io.repositories import Revision
-from ..io.staging import move_into_place, write_file, write_whole
+from ..io.staging import move_into_place, write_whole
 from .state import Fence
 
 IDENTITY = "identity"
@@ -230,7 +230,7 @@ class StagedFile(StagedUrl):
     def _commit(self, claim: dict[str, str]) -> None:
         fs, growing = self._store(self.path)
         self._check(claim)
-        write_file(self.final, fs.cat_file(growing), overwrite=True)
+        fs.cp_file(growing, self._store(self.final)[1])
 
 
 def publish_nodes(nodes: Mapping[Staged | StagedUrl, bool], about: Mapping[str, Any], fence: Fence) -> None:

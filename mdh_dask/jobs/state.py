@@ -125,6 +125,10 @@ class Work:
         """Return the stored paths of the outputs that the job may replace."""
         return self._read(JOB)["replaces"] if self.has_begun() else []
 
+    def owns(self, places: Iterable[str]) -> None:
+        """Record further outputs that the job may replace."""
+        self._write(JOB, self._read(JOB) | {"replaces": [*dict.fromkeys([*self.replaces(), *map(stored, places)])]})
+
     def outputs(self) -> dict[str, Any]:
         """Return the stored paths of the outputs by key, as when the job began."""
         output = self._read(JOB)["about"]["job"]["output"] if self.has_begun() else {}

@@ -266,11 +266,12 @@ def drift(
     True
     """
     outputs = Outputs(report=report, overwrite=overwrite)
+    inputs = [features, model, *([mask] if mask else [])]
     if report is not None:
-        outputs.check(features, model)
+        outputs.check(*inputs)
     if openmetrics is not None and not is_gateway(openmetrics):
         check_writable(openmetrics)
-        Taken([features, model, *([report] if report else [])]).check(openmetrics)
+        Taken([*inputs, *([report] if report else [])]).check(openmetrics)
         check_file(openmetrics, True, "drift.prom")
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)

@@ -90,11 +90,11 @@ class Estimate:
         """Return the estimate for an image.
 
         If the tree is grown on a `sample`, one pass draws the pixels; otherwise a `first` pass may measure the columns.
-        `n_after` passes follow once the tree has grown.
+        `n_after` passes follow once the tree has grown, of which the estimate counts one already.
         """
         if sample:
             return replace(self, fewest=1 + n_after, most=1 + n_after, crowd_bytes=0)  # no more pixels are drawn
-        return self.more(first)
+        return self.more(first + max(n_after - 1, 0))
 
     def more(self, n: int) -> "Estimate":
         """Return the estimate with so many more passes."""
@@ -179,15 +179,15 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
-def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None) -> Facts:
-    """Return the facts on the fit of an estimator and on the further pass that wrote labels and profiles.
+def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None, n_after: int = 1) -> Facts:
+    """Return the facts on the fit of an estimator and on the further passes that wrote labels and profiles.
 
     `where` describes the cluster; every pass reads `pass_bytes`, the size of the input in memory, None if it is
     unknown.
     """
     labels = {"Labelled rows of clusters": found} if (found := _labels_of(estimator)) else {}
     parameters = {name: str(value) for name, value in estimator.get_params(deep=False).items() if name != "progress"}
-    passes = estimator.n_passes_ + 1
+    passes = estimator.n_passes_ + n_after
     if (missing := estimator.missing_values_) is not None:
         n, rule = int(missing.n_missing.sum()), "replaced by means" if estimator.missing == "mean" else "left out"
         parameters["missing"] += f": {n:,} values in {missing.n_incomplete:,} rows, {rule}"
@@ -199,7 +199,7 @@ def facts_of(estimator: Any, where: str, seconds: float, pass_bytes: int | None)
         **compared(estimator),
         **why_one(estimator),
         **labels,
-        "Passes over the data": f"{passes}, the last of them for labels and profiles",
+        "Passes over the data": f"{passes}, the last {'of them' if n_after == 1 else n_after} for labels and profiles",
         **({} if pass_bytes is None else {"Bytes read": f"{format_bytes(passes * pass_bytes)}, as they are in memory"}),
         "Time": f"{seconds:.1f} s",
         "Ran on": where,

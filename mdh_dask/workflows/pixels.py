@@ -135,13 +135,27 @@ def segment_image(
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
-        facts = about | _facts(image, options) | facts_of(estimator, where, seconds, pass_bytes=image.nbytes)
+        facts = (
+            about
+            | _facts(image, options)
+            | facts_of(estimator, where, seconds, pass_bytes=image.nbytes, n_after=n_passes_after(options, outputs))
+        )
         title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
         describe(seen, image, estimator, outputs)
         _write_report(seen, features, estimator, outputs, title, facts, image.bands)
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
+
+
+def n_passes_after(options: PixelOptions, outputs: Outputs) -> int:
+    """Return the number of passes after the tree has grown: one if more than the model is written.
+
+    With regions another one for the final labels, and one for the table. Passes over labels do not count.
+    """
+    if options.sieve is None and not outputs.connected and not outputs.regions:
+        return int(outputs.shows_pixels)
+    return 2 + (outputs.regions is not None)
 
 
 def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n_before: int = 0) -> Features:
