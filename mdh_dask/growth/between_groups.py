@@ -16,7 +16,7 @@ from .._typing import Booleans, Floats, Integers
 from ..tree.merges import clusters_of
 from ..valleys.neighbours import distinct
 from ..valleys.regions import WIDTHS
-from ..valleys.structure import structure_of_crowd
+from ..valleys.structure import Structure, structure_of_crowd
 from .branches import Branch, State
 from .examine import Examiner
 
@@ -65,15 +65,12 @@ class Cuts(NamedTuple):
 def divide_crowd(root: Branch, examiner: Examiner) -> bool:
     """Divide a branch afresh between the groups of its rows; return whether it was divided.
 
-    It is if these are more than its leaves. The p-value of a split is that of all
-    links of cells on the paths between its groups.
+    It is if these are more than its leaves. The p-value of a split is that of all links of cells on the paths between its
+    groups.
     """
-    selector, sample = examiner.settings.selector, root.sample.load()
-    rows = np.asarray(examiner.rows_of(root), dtype=np.float64)
-    some = distinct(rows)
-    some = some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]]
-    found = structure_of_crowd(rows[some], sample.hashes[some], 1 - selector.stop.quantile)
-    least = selector.min_rows * len(some) / len(rows)
+    selector = examiner.settings.selector
+    some, found = structure_within(root, examiner)
+    least = selector.min_rows * len(some) / len(root.sample)
     of_cells = np.bincount(found.cell, minlength=len(found.links) + 1)
     group = clusters_of(found.links, found.evidence, of_cells, found.threshold, least)
     if group.max() < sum(not own.children for own in root.walk()):
@@ -95,6 +92,15 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
                 stack.append((child, groups[lower], links, evidence))
                 lower = ~lower
     return root.children is not None
+
+
+@one_blas_thread()
+def structure_within(branch: Branch, examiner: Examiner) -> tuple[Integers, Structure]:
+    """Return which sample rows of a branch are in cells, and what these show."""
+    sample, rows = branch.sample.load(), np.asarray(examiner.rows_of(branch), dtype=np.float64)
+    some = distinct(rows)
+    some = some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]]
+    return some, structure_of_crowd(rows[some], sample.hashes[some], 1 - examiner.settings.selector.stop.quantile)
 
 
 def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Integers, Floats]:

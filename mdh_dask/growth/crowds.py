@@ -13,7 +13,7 @@ from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, shared_neighbours
 from ..valleys.neighbours import BLOCK, squared_distances
-from .between_groups import divide_crowd
+from .between_groups import divide_crowd, structure_within
 from .branches import Branch, SampleRows
 from .examine import Examiner
 from .passes import Sample, draw, rows_in_memory
@@ -54,6 +54,9 @@ CROWDED, N_BALLS, N_IN_ONE = 2, 16, 3
 """Number of balls that must show several clusters, and most balls: of the rows of one cluster two in vain end the look,
 of others a few large clusters may hold most."""
 
+MANY, MORE = 16, 5 / 4
+"""Leaves of a tree among which large clusters may hide a crowd, and groups of cells for each that show it."""
+
 APART = 0.5
 """Edges between communities, in times of those of a cloud, below which a ball shows several clusters. Of clouds of one
 cluster in 2 to 384 columns it is at least .6, of 200 to 5000 clear clusters in 32 to 128 columns at most .4."""
@@ -83,8 +86,9 @@ class Groups(NamedTuple):
 def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tuple[Branch, Examiner]]:
     """Plan the root and the examiner of a tree, after a look at the neighbourhoods of its sample rows.
 
-    Where these show clusters with fewer rows than a cluster needs, or several clusters in small parts of the rows, all
-    are sought in a sample with enough rows of each, as if it were all rows. Otherwise the root is examined as usual.
+    Where these show clusters with fewer rows than a cluster needs, several clusters in the largest one found, or more
+    than are found, all are sought in a sample with enough rows of each, as if it were all rows. Otherwise the root
+    is examined as usual.
     """
     settings, selector = examiner.settings, examiner.settings.selector
     alone = settings.order is None and settings.parts_at is None and root.groups is None
@@ -94,7 +98,7 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     rows = _distinct_rows(root, examiner)
     last = round(selector.min_rows * len(root.sample) / root.n_rows)
     groups = groups_apart(rows, last, generator(*settings.stream_of(root.node_id), GAPS))
-    if groups is None and (len(rows) < FEWEST_ROWS or not is_crowded(root, len(root.sample), examiner, rows)):
+    if groups is None and (len(rows) < FEWEST_ROWS or not shows_more(root, examiner, rows)):
         return root, examiner
     sample = root.sample.load()
     wanted = 0 if groups is None else round(len(sample.rows) * ROWS_EACH / groups.rows)
@@ -107,6 +111,19 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
     n = len(sample.rows)
     own = replace(settings, selector=replace(selector, n_root=n, min_rows=least))
     return Branch(1, SampleRows.of_all(sample), n, counted=True), replace(examiner, settings=own, near=True)
+
+
+def shows_more(root: Branch, examiner: Examiner, rows: Floats) -> bool:
+    """Return whether the largest leaf of a tree is crowded, or cells show clearly more clusters than it has leaves.
+
+    rows: the distinct rows of the root.
+    """
+    largest, n_leaves = _largest(root), sum(not own.children for own in root.walk())
+    if is_crowded(largest, len(root.sample), examiner, rows if largest is root else None):
+        return True
+    if n_leaves < MANY or not is_crowded(root, len(root.sample), examiner, rows):
+        return False
+    return structure_within(root, examiner)[1].n_apart >= MORE * n_leaves
 
 
 def crowd_left(root: Branch, examiner: Examiner) -> bool:

@@ -362,3 +362,44 @@ def test_a_model_of_an_image_names_its_bands_and_predicts_pixels_without_names(t
     assert re.search("A[0-9]{2}", model.why())
     assert " x0 " not in model.why()
     assert len(model.predict(np.zeros((2, 3 * BANDS), np.float32))) == 2
+
+
+def test_scales_that_are_not_stored_are_an_error_and_no_number_is_left_out_beside_them(tmp_path):
+    stored = embeddings()[0]
+    path = tessera(tmp_path / "a.zarr", stored, np.full((HEIGHT, WIDTH), 0.01, "f4"))
+    with pytest.raises(ValueError, match="expected no nodata with dequantise='tessera'"):
+        open_image(path, index={"time": 1}, dequantise="tessera", nodata=-128)
+    lost = next(file for file in (tmp_path / "a.zarr/scales/c").rglob("*") if file.is_file())
+    lost.unlink()
+    with pytest.raises(ValueError, match="scales"):
+        open_image(path, index={"time": 1}, dequantise="tessera")
+
+
+def test_a_level_of_a_pyramid_lies_where_its_layout_says_and_not_where_the_first_does(tmp_path):
+    stored = embeddings()[0]
+    def pyramid(name, transforms, **about):
+        layout = [{"asset": str(i), **({"spatial:transform": own} if own else {})} for i, own in enumerate(transforms)]
+        root = zarr.create_group(tmp_path / name, attributes={"multiscales": {"layout": layout}, "proj:code": UTM, **about})
+        for level in range(2):
+            pixels = np.ascontiguousarray(stored[:: 1 + level, :: 1 + level])
+            root.create_array(str(level), data=pixels, dimension_names=("y", "x", "band"))
+        return [open_image(tmp_path / name, index={"level": level}).georeference for level in range(2)]
+
+    first, second = [10.0, 0, 4e5, 0, -10.0, 5e6], [20.0, 0, 4e5, 0, -20.0, 5e6]
+    found = pyramid("a.zarr", [first, second])
+    assert [own["spatial:transform"] for own in found] == [first, second]
+    assert [own["proj:code"] for own in found] == [UTM, UTM]
+    found = pyramid("b.zarr", [None, None], **{"spatial:transform": first})
+    assert found[0]["spatial:transform"] == first
+    assert "spatial:transform" not in found[1]
+
+
+def test_bands_in_files_of_their_own_are_reprojected_together(tmp_path):
+    stored, zone = embeddings()[0], "EPSG:32632"
+    whole = open_image(tile(tmp_path / "a.tif", stored), reproject=zone)
+    parts = [
+        open_image(tile(tmp_path / f"{i}.tif", np.ascontiguousarray(stored[..., i : i + 1])), reproject=zone)
+        for i in range(2)
+    ]
+    both, two = stacked(parts), with_bands(whole, whole.bands[:2])
+    np.testing.assert_array_equal(pixel_rows(counted(both)), pixel_rows(counted(two)))

@@ -199,3 +199,12 @@ def test_data_arrays_with_labels_at_one_place_are_refused_before_any_work(array,
     with pytest.raises(SettingError, match="which overlap"):
         segment({"a": array, "./a": array}, PCATree(), labels=f"{tmp_path}/{{scene}}.zarr", overwrite=True)
     assert not any(tmp_path.iterdir())
+
+
+def test_labels_of_a_data_array_lie_where_it_does(array, tmp_path):
+    mapping = {"crs_wkt": rasterio.crs.CRS.from_user_input(UTM).to_wkt()}
+    place = array.assign_coords(spatial_ref=((), 0, mapping))
+    segment(place, PCATree(), labels=str(tmp_path / "l.tif"))
+    with rasterio.open(tmp_path / "l.tif") as file:
+        assert file.crs == rasterio.crs.CRS.from_user_input(UTM)
+        assert file.transform == rasterio.Affine(30, 0, -15, 0, -30, 15)

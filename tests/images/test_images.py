@@ -497,3 +497,10 @@ def test_a_window_larger_than_the_image_is_refused_before_anything_is_read():
 )
 def test_labels_have_the_chunks_of_the_image_unless_a_panel_does_not_consist_of_them(width, chunks, expected):
     assert image_of(np.broadcast_to(np.uint8(0), (100, width, 1)), chunks).label_chunks == expected
+
+
+def test_opacity_before_other_bands_is_refused(tmp_path):
+    pixels = np.dstack([beach(), beach()[..., :2]])
+    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", extrasamples=["unassalpha", "unspecified"])
+    with pytest.raises(ValueError, match="expected opacity in the last bands of"):
+        open_image(tmp_path / "a.tif")

@@ -285,3 +285,27 @@ def test_workers_get_the_blocks_of_a_pass_one_by_one_so_that_their_memory_does_n
         write_labels(zero, counted(image), tmp_path / "l.zarr", n_labels=1)
     assert len(WAITING) >= 100
     assert max(WAITING) <= 3
+
+
+def test_nan_in_a_mask_is_no_data(tmp_path):
+    np.save(tmp_path / "x.npy", 0)
+    zarr.create_array(tmp_path / "a.zarr", data=beach())
+    mask = np.where(THERE, 1, np.nan).astype("f4")
+    zarr.create_array(tmp_path / "mask.zarr", data=mask)
+    image = open_image(tmp_path / "a.zarr", mask=str(tmp_path / "mask.zarr"))
+    np.testing.assert_array_equal(pixel_rows(counted(image)), beach()[THERE])
+
+
+def test_chunks_of_a_mask_that_are_not_stored_are_filled_on_request(tmp_path):
+    zarr.create_array(tmp_path / "a.zarr", data=beach(), chunks=(30, 80, 3))
+    mask = zarr.create_array(tmp_path / "mask.zarr", shape=(60, 80), chunks=(30, 80), dtype="u1")
+    mask[:30] = 1
+    with pytest.raises(ValueError, match="missing_chunks='fill'"):
+        open_image(tmp_path / "a.zarr", mask=str(tmp_path / "mask.zarr"))
+    image = open_image(tmp_path / "a.zarr", mask=str(tmp_path / "mask.zarr"), missing_chunks="fill")
+    np.testing.assert_array_equal(pixel_rows(counted(image)), beach()[:30].reshape(-1, 3))
+
+
+def test_the_largest_integer_in_words_is_itself():
+    for text in (str(2**64 - 1), str(2**53 + 1)):
+        assert validity_of(np.dtype("u8"), [text]).nodata == (int(text),)

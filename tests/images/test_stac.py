@@ -131,3 +131,9 @@ def test_objects_of_no_known_place_lead_only_where_that_is_allowed(tmp_path):
         assert "at the place of its collection, which is unknown; got" in found.fault
         with dask.config.set({"mdh-dask.allowed-hrefs": [str(tmp_path)]}):
             assert find_scenes(one)[0].paths == [path]
+
+
+def test_relative_links_of_a_catalogue_at_a_url_of_a_file_are_beside_it(tmp_path):
+    assert _place("./scenes/a.tif", f"file://{tmp_path}/items.json", f"file://{tmp_path}/items.json") == str(
+        tmp_path / "scenes/a.tif"
+    )
