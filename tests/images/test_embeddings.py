@@ -377,9 +377,12 @@ def test_scales_that_are_not_stored_are_an_error_and_no_number_is_left_out_besid
 
 def test_a_level_of_a_pyramid_lies_where_its_layout_says_and_not_where_the_first_does(tmp_path):
     stored = embeddings()[0]
+
     def pyramid(name, transforms, **about):
         layout = [{"asset": str(i), **({"spatial:transform": own} if own else {})} for i, own in enumerate(transforms)]
-        root = zarr.create_group(tmp_path / name, attributes={"multiscales": {"layout": layout}, "proj:code": UTM, **about})
+        root = zarr.create_group(
+            tmp_path / name, attributes={"multiscales": {"layout": layout}, "proj:code": UTM, **about}
+        )
         for level in range(2):
             pixels = np.ascontiguousarray(stored[:: 1 + level, :: 1 + level])
             root.create_array(str(level), data=pixels, dimension_names=("y", "x", "band"))

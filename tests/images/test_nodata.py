@@ -288,7 +288,6 @@ def test_workers_get_the_blocks_of_a_pass_one_by_one_so_that_their_memory_does_n
 
 
 def test_nan_in_a_mask_is_no_data(tmp_path):
-    np.save(tmp_path / "x.npy", 0)
     zarr.create_array(tmp_path / "a.zarr", data=beach())
     mask = np.where(THERE, 1, np.nan).astype("f4")
     zarr.create_array(tmp_path / "mask.zarr", data=mask)

@@ -13,6 +13,7 @@ from test_embeddings import HOLES, embeddings, tile, with_scales
 from mdh_dask import PCATree
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.images.scenes import find_scenes, open_scene
+from mdh_dask.images.stac import _place
 from mdh_dask.workflows import segment
 
 
