@@ -721,3 +721,46 @@ def test_options_without_a_meaning_for_several_scenes_are_refused(options, messa
     scene(tmp_path / "a.tif", 0)
     with pytest.raises(SettingError, match=message):
         segment([tmp_path / "a.tif"], PCATree(), **options)
+
+
+def test_scenes_that_are_listed_may_become_more(tmp_path):
+    for number in range(2):
+        (tmp_path / "scenes").mkdir(exist_ok=True)
+        scene(tmp_path / f"scenes/{number}.tif", number)
+    (tmp_path / "out").mkdir()
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace('"scenes/*.tif"', '["scenes/0.tif"]'))
+    run(job)
+    job.write_text(JOB.replace('"scenes/*.tif"', '["scenes/0.tif", "scenes/1.tif"]'))
+    run(job)
+    assert (tmp_path / "out/1.tif").exists()
+
+
+@pytest.mark.parametrize("name", ["job.json", "manifest.json"])
+def test_restart_gives_up_damaged_work(name, tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    (state,) = tmp_path.glob(f"*.work/{name}")
+    state.write_text(state.read_text()[:40])
+    assert command("run", job).exit_code == exits.BAD_JOB
+    assert command("run", job, "--restart", "--overwrite").exit_code == 0
+
+
+def test_a_folder_of_an_output_that_is_missing_is_named(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    (tmp_path / "out").rmdir()
+    result = command("run", job, code=exits.CANNOT_CREATE)
+    assert "out of an output does not exist: make it first" in " ".join(result.stderr.split())
+
+
+def test_a_place_that_a_later_model_of_the_night_needs_is_checked_before_its_fit(tmp_path):
+    job = new_job(tmp_path)
+    scene(tmp_path / "scenes/a.tif", 0)
+    run(job)
+    scene(tmp_path / "scenes/b.tif", 1, shift=55)
+    (tmp_path / "out/model-2.zarr").mkdir()
+    assert command("run", job).exit_code == exits.CANNOT_CREATE
+    (tmp_path / "out/model-2.zarr").rmdir()
+    assert "version 2" in run(job)
