@@ -87,8 +87,8 @@ def run(
     Every cell is a process of its own that may use two processors; loops are compiled there on small data before it is
     timed. Rows are in memory before, except where a store is named. The cells along the axes come first (one of rows,
     columns and clusters varies and the others are in the middle), those along the rows before the others. A cell may
-    take `limit` seconds, all may take `budget`, of which every data set may take an equal share of
-    what is left; larger rows than `gigabytes` are left out.
+    take `limit` seconds, all may take `budget`: those along the axes what they need, each other data set an equal share
+    of what is left; larger rows than `gigabytes` are left out.
     """
     grid = [Case(*sizes) for sizes in product(_powers(n_rows), columns, clusters)]
     found = {name: CONTESTANTS[name].why_missing() for name in contestants}
@@ -103,8 +103,8 @@ def run(
         measured, deadline = Cells(limit), time.monotonic() + budget
         cases = sorted(grid, key=lambda case: (_off_axis(case, grid), case.bytes, case.clusters))
         for i, case in enumerate(cases):
-            now = time.monotonic()
-            measured.end = now + (deadline - now) / (len(cases) - i)
+            now, n_left = time.monotonic(), len(cases) - i if _off_axis(case, grid) > 1 else 1
+            measured.end = now + (deadline - now) / n_left
             _measure(measured, case, found, folder / "data", sd, repeats, gigabytes)
     yield from _tables(sorted(grid), measured.values, tuple(found))
     if measured.failures:

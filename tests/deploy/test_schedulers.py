@@ -1,6 +1,8 @@
 """The page on schedulers: its examples branch on exit codes as the CronJob of Kubernetes does."""
 
+import os
 import re
+import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -27,8 +29,7 @@ def closed(required=(), **properties):
 
 TEXT, TEXTS, NUMBER = {"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "integer"}
 
-STEP = closed(["name", "template"], name=TEXT, template=TEXT, when=TEXT,
-              continueOn=closed(failed={"type": "boolean"}, error={"type": "boolean"}))  # fmt: skip
+STEP = closed(["name", "template"], name=TEXT, template=TEXT, when=TEXT)
 
 MOUNT = closed(["name", "mountPath"], name=TEXT, mountPath=TEXT)
 
@@ -40,7 +41,10 @@ RETRY = closed(
     backoff=closed(duration=TEXT, factor=TEXT, maxDuration=TEXT),
 )  # fmt: skip
 
+PARAMETER = closed(["name", "valueFrom"], name=TEXT, valueFrom=closed(["path"], path=TEXT))
+
 TEMPLATE = closed(["name"], name=TEXT, container=CONTAINER, retryStrategy=RETRY,
+                  outputs=closed(parameters={"type": "array", "items": PARAMETER}),
                   steps={"type": "array", "items": {"type": "array", "items": STEP}})  # fmt: skip
 
 VOLUME = closed(["name"], name=TEXT, persistentVolumeClaim=closed(["claimName"], claimName=TEXT))
@@ -80,6 +84,19 @@ def test_the_workflow_of_argo_has_keys_that_there_are_and_steps_with_templates()
     assert steps[-1]["when"].endswith(f"== {exits.DRIFT}")
     mounts = {mount["name"] for one in templates.values() for mount in one.get("container", {}).get("volumeMounts", [])}
     assert mounts == {volume["name"] for volume in spec["volumes"]}
+
+
+@pytest.mark.parametrize("code", [0, exits.DRIFT, exits.NO_INPUT, exits.TRY_AGAIN])
+def test_the_comparison_of_argo_fails_unless_it_compared_and_tells_its_code(code, tmp_path):
+    (program := tmp_path / "mdh-dask").write_text(f"#!/bin/sh\nexit {code}\n")
+    program.chmod(0o755)
+    (template,) = (one for one in yaml.safe_load(ARGO)["spec"]["workflowSpec"]["templates"] if one["name"] == "compare")
+    (line,) = template["container"]["args"]
+    told = tmp_path / "code"
+    command = [*template["container"]["command"], line.replace("/tmp/code", str(told))]
+    found = subprocess.run(command, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert found.returncode == (0 if code == exits.DRIFT else code)
+    assert told.read_text() == f"{code}\n"
 
 
 @pytest.fixture
