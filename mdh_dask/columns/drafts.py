@@ -211,13 +211,14 @@ def _holds_numbers(column: Any) -> bool:
     return True
 
 
-def not_numbers(found: Sequence[tuple[Any, Any]]) -> str:
-    """Return the message for columns that hold neither numbers nor categories."""
+def not_numbers(found: Sequence[tuple[Any, Any]], maps: bool = True) -> str:
+    """Return the message for columns that hold neither numbers nor categories; `maps`: whether a map can be chosen."""
     columns = ", ".join(f"{key!r} ({dtype})" for key, dtype in found)
     return (
         f"expected columns of numbers or dates; got {columns}. Leave them out, or convert them first: times and "
-        "durations to seconds, texts and categories to a column of 0 and 1 for each. With feature_map='gower' texts "
-        "and categories are clustered as they are."
+        "durations to seconds, texts and categories to a column of 0 and 1 for each."
+        + " With feature_map='gower' texts and categories are clustered as they are."
+        * maps
     )
 
 

@@ -56,6 +56,11 @@ class RowSpec:
         return self.n_columns is None
 
     @property
+    def takes_map(self) -> bool:
+        """Return whether the estimator has a feature map to choose."""
+        return "feature_map" in self.estimator._get_param_names()  # type: ignore[attr-defined]
+
+    @property
     def least_rows(self) -> int:
         """Return the least number of rows."""
         return 2 if self.fits else 1
@@ -177,7 +182,7 @@ def _validated(X: Any, spec: RowSpec) -> Rows:
         check_dtype(read.array)  # scikit-learn lets dates and categories pass
     except (ValueError, TypeError) as error:
         if found := _not_numbers(X):
-            raise ValueError(not_numbers(found)) from error
+            raise ValueError(not_numbers(found, spec.takes_map)) from error
         if spec.fits and np.ndim(X) == 2 and np.shape(X)[0] == 1:
             raise ValueError(
                 f"expected at least 2 rows; got 1 sample(s) (shape={np.shape(X)}): give more rows"

@@ -84,7 +84,8 @@ def _check_kinds(spec: "RowSpec", draft: Draft, X: Any) -> None:
     if spec.uses_types or "categorical" not in draft.kinds:
         return
     found = [draft.keys[j] for j, kind in enumerate(draft.kinds) if kind == "categorical"]
-    raise ValueError(not_numbers([(key, dtype_of(X[key]) if is_table(X) else X.dtype) for key in found]))
+    columns = [(key, dtype_of(X[key]) if is_table(X) else X.dtype) for key in found]
+    raise ValueError(not_numbers(columns, spec.takes_map))
 
 
 def _found(spec: "RowSpec", X: Any, draft: Draft | None) -> tuple[Found, int]:
@@ -120,7 +121,7 @@ def _coder_of(spec: "RowSpec", X: Any, types: ColumnTypes) -> Coder:
         raise ValueError(f"X has {len(keys)} features, but {name} is expecting {types.n_columns} features as input.")
     columns = [X[key] if is_table(X) else X[:, key] for key in keys]
     if bad := [(k, dtype_of(c)) for k, c in zip(keys, columns) if kind_of(dtype_of(c)) in "mc"]:
-        raise ValueError(not_numbers(bad))
+        raise ValueError(not_numbers(bad, spec.takes_map))
     wanted = types.mask("date") if is_table(X) else [False] * len(keys)
     dates = [own is None and holds_dates(column) for column, own in zip(columns, types.levels)]
     for key, column, is_date, of_dates in zip(keys, columns, dates, wanted):

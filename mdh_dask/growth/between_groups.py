@@ -65,8 +65,8 @@ class Cuts(NamedTuple):
 def divide_crowd(root: Branch, examiner: Examiner) -> bool:
     """Divide a branch afresh between the groups of its rows; return whether it was divided.
 
-    It is if these are more than its leaves. The p-value of a split is that of all links of cells on the paths between its
-    groups.
+    It is if these are more than its leaves. The p-value of a split is that of all links of cells on the paths between
+    its groups.
     """
     selector = examiner.settings.selector
     some, found = structure_within(root, examiner)

@@ -19,6 +19,7 @@ from mdh_dask import (
     HierarchicalMDH,
     HyperplaneEnsemble,
     RandomProjectionTree,
+    SupportVectorClustering,
     cluster_profiles,
     drift,
     load_model,
@@ -414,3 +415,11 @@ def test_landmarks_of_another_method_are_gone():
     made = GowerFeatures().fit(rows)
     assert hasattr(made, "landmarks_")
     assert not hasattr(made.set_params(method="explicit").fit(rows), "landmarks_")
+
+
+@pytest.mark.parametrize("method", [RandomProjectionTree(), SupportVectorClustering()])
+def test_texts_are_not_referred_to_a_map_that_a_method_does_not_take(method):
+    frame = pytest.importorskip("pandas").DataFrame({"x": np.arange(60.0), "t": list("ab" * 30)})
+    with pytest.raises(ValueError, match="expected columns of numbers or dates; got 't'") as raised:
+        method.fit(frame)
+    assert ("gower" in str(raised.value)) == ("feature_map" in method.get_params())
