@@ -253,10 +253,11 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
         return _Sketch(frame, discrete, points, structure)
 
     with one_blas_thread():
-        if np.count_nonzero(frame.scale) > FEW_COLUMNS:
-            if settings.levels is not None:
-                return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
-            sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
+        many = np.count_nonzero(frame.scale) > FEW_COLUMNS
+        if many and settings.levels is not None:
+            return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
+        sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
+        if many:
             return sketch(frame, spread(sample))
         # Each level would otherwise be a cluster, and each gap between many values a valley.
         discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)

@@ -5,8 +5,10 @@ import pytest
 from helpers import hashes
 from numpy.testing import assert_array_equal
 
+from mdh_dask import DensityTree
 from mdh_dask.growth.discrete import with_drawn_scales, without_ties
 from mdh_dask.growth.passes import Sample
+from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.valleys.merging import merge_cells
 
 
@@ -56,6 +58,24 @@ def test_correlated_ratings_are_one_group_though_many_rows_are_near_either_end(n
         sample = without_ties(Sample(rows, hashes(n, seed + 50), np.arange(n)))
         cell = (rows.mean(axis=1) > 3).astype(int)
         assert merge_cells(sample.rows, hashes(n, seed), cell, 2).group.tolist() == [0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "n_columns"), [(2000, 8), (5000, 5)])
+def test_a_density_tree_of_correlated_ratings_is_one_cluster(n, n_columns):
+    found = [DensityTree(random_state=seed).fit(ratings(n, n_columns, seed)).n_clusters_ for seed in range(4)]
+    assert found == [1] * 4
+
+
+@pytest.mark.slow
+def test_a_density_tree_finds_two_groups_of_ratings_in_few_columns():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 3000)
+    noise = 0.7 * rng.normal(size=(3000, 5)) + 0.4 * rng.normal(size=(3000, 1))
+    rows = np.clip(np.rint(2 + 2 * group[:, None] + noise), 1, 5)
+    model = DensityTree(random_state=0).fit(rows)
+    assert model.n_clusters_ == 2
+    assert adjusted_rand_index(group, model.labels_) > 0.7
 
 
 def test_clusters_of_ratings_stay_apart():
