@@ -21,7 +21,7 @@ from .job import Job
 from .night_scenes import Ledger
 from .notify import OF_MANIFEST
 from .outputs import JobOutputs, checksum_of
-from .state import FORMAT, Work, now, wanted_of
+from .state import FINISHED, FORMAT, Work, now, wanted_of
 
 
 def metrics_of(
@@ -116,6 +116,7 @@ def write_night(
     what is wrong with each.
     """
     metrics, (_, growing) = metrics_of_night(ledger, damaged), made
+    before = work.manifest(FINISHED)
     if growing.metrics is not None:
         write_json(growing.metrics, metrics)
     manifest = {
@@ -125,6 +126,7 @@ def write_night(
         **{key: value for key, value in metrics.items() if key != "each_scene"},
         "compared": compared(model[1]),
         "attempts": work.attempts(),
+        "attempts_before": 0 if before is None else len(before["attempts"]),
         "models": [{**one, "model": stored(str(one["model"]))} for one in ledger.versions],
         "scenes": ledger.scenes,
         "drifts": ledger.drifts,

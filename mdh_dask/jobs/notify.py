@@ -95,7 +95,7 @@ def _write(job: "Job | None", code: int) -> None:
         values["last_success_timestamp_seconds"] = now
     if manifest := Work(job.work).manifest(FINISHED):  # also of a night that ended with an error of some scenes
         values |= {name: manifest[key] for name, key in OF_MANIFEST.items() if manifest.get(key) is not None}
-        values["attempts"] = len(manifest["attempts"])
+        values["attempts"] = len(manifest["attempts"]) - manifest.get("attempts_before", 0)  # of other nights
     labels = {"job_file": job_file, "job_name": job.run["name"] or job.path.stem}
     write_metrics(path, as_openmetrics(earlier | values, ABOUT, labels, PREFIX))
 

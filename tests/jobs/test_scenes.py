@@ -764,3 +764,16 @@ def test_a_place_that_a_later_model_of_the_night_needs_is_checked_before_its_fit
     assert command("run", job).exit_code == exits.CANNOT_CREATE
     (tmp_path / "out/model-2.zarr").rmdir()
     assert "version 2" in run(job)
+
+
+def test_metrics_count_the_runs_of_their_own_night(tmp_path):
+    job = new_job(tmp_path)
+    for number in range(3):
+        scene(tmp_path / f"scenes/{number}.tif", number)
+        run(job)
+        (found,) = (
+            family.samples[0].value
+            for family in text_string_to_metric_families((tmp_path / "job.prom").read_text())
+            if family.name == "mdh_dask_job_attempts"
+        )
+        assert found == 1
