@@ -23,8 +23,10 @@ PROLOGUE = ("export NUMBA_NUM_THREADS=1",)
 """Dask limits the threads of other libraries."""
 
 DASHBOARD = "127.0.0.1:0"
-NO_DASHBOARD = "--no-dashboard", "--dashboard-address", DASHBOARD
 """Address of dashboards, which only users of the same node reach, through ``ssh -L``."""
+
+NO_DASHBOARD = "--no-dashboard", "--dashboard-address", DASHBOARD
+"""Options of workers."""
 
 IDLE_SECONDS = 60
 """Idle time after which workers above the minimum end; pauses between passes are shorter (dask/dask-jobqueue#701)."""

@@ -215,8 +215,9 @@ def _near(sample: Sample, settings: DensitySettings) -> Sample:
 def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, _Sketch, int]]:
     """Plan a sample in the order of its hashes, what it shows, and its least number of landmarks.
 
-    If neighbourhoods look like those of many clusters, the sample has enough rows of each. Regions around two cells
-    must then show more clusters than balls and slabs do, which know more of groups of many cells.
+    If neighbourhoods look like those of many clusters, the sample has enough rows of each, and rows are counted in
+    regions around two cells if most cells are clusters, or if this shows more of them than balls and slabs do, which
+    know more of groups of many cells.
     """
 
     def usual() -> tuple[Sample, _Sketch, int]:

@@ -141,7 +141,7 @@ def open_image(
         Values that stored numbers become, as float32: by the scale and offset that the file declares, or those of
         AlphaEarth embeddings, see `mdh_dask.images.quantisation`. `nodata` is a stored number all the same. With
         ``"tessera"`` the numbers of every pixel times its scale in the Zarr array ``scales`` beside them; a pixel
-        without a finite one holds no data, and `nodata` is none. By default pixels are the stored numbers.
+        without a finite one holds no data; leave `nodata` out there. By default pixels are the stored numbers.
     described : mapping of str to list of float, optional
         What a catalogue says of the file, ``"scale"``, ``"offset"`` and ``"nodata"`` of each band, for what it does not
         declare itself.

@@ -5,7 +5,6 @@ import itertools
 import math
 import struct
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -219,9 +218,8 @@ def _as_dtype(value: Any, dtype: np.dtype) -> list[Any]:
             return [dtype.type(number).item()]
     if not number.is_integer():
         return []
-    limits, exact = np.iinfo(dtype), int(number)
-    with suppress(ValueError):  # which a float does not hold to the last digit
-        exact = value if isinstance(value, int) else int(value) if isinstance(value, str) else exact
+    is_whole = isinstance(value, int) or (isinstance(value, str) and value.strip().lstrip("+-").isdecimal())
+    limits, exact = np.iinfo(dtype), int(value if is_whole else number)  # a float may not hold the last digits
     return [exact] if limits.min <= exact <= limits.max else []
 
 

@@ -252,6 +252,6 @@ def test_one_column_is_not_looked_at_alone_where_rows_depend_on_each_other():
     donor = np.repeat(np.arange(12), 100)
     rows = rng.normal(size=(1200, 6))
     rows[:, 0] += 9 * (donor % 2)
-    model = DensityTree(n_clusters=None).fit(rows, groups=donor)
-    if model.n_clusters_ == 1:
-        assert "alone has a valley" not in model.why()
+    model = DensityTree().fit(rows, groups=donor)
+    assert model.n_clusters_ == 1
+    assert "alone has a valley" not in model.why()
