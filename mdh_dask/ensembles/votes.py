@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._jit.branches import side_bits
-from .._jit.hashing import hash_rows
+from .._jit.hashing import hash_again, hash_rows
 from .._jit.rows import loop_ready
 from .._jit.sums import count_pairs
 from .._storable import storable
@@ -117,11 +117,8 @@ def bits_of(words: Integers, n_hyperplanes: int) -> Booleans:
 
 def _hashes(words: Integers) -> Integers:
     z = np.zeros(len(words), dtype=np.uint64)
-    for word in words.T:  # SplitMix64, word by word
-        z = (z ^ word) + np.uint64(0x9E3779B97F4A7C15)  # the golden ratio
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
+    for word in words.T:
+        z = hash_again(z ^ word, 1)
     return z
 
 

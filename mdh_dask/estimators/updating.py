@@ -3,7 +3,6 @@
 import logging
 from copy import copy
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..growth import update as growth
 from ..growth.growth import Grown
 from ..growth.merging import merged, merging_sample
 from ..summaries.changes import weighted
+from ..tree.editing import checked_node
 from ..tree.structure import Tree
 from .drift import level_plans
 from .editing import without_clusters
@@ -150,7 +150,8 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
     refuse_groups(model)
     if "feature_map" in parameters:
         raise ValueError("expected other parameters than feature_map, which all branches share; fit a new model")
-    check_node(model, node)
+    node = checked_node(model.tree_, node)
+    _warn_of_a_label(model.tree_, node)
     free = {name: None for name in ("max_clusters", "n_clusters") if name in model.get_params(deep=False)}
     other = clone(model).set_params(**free | parameters)
     other._validate_params()
@@ -164,30 +165,20 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
     for name in OF_ROWS:
         setattr(other, name, getattr(model, name))
     new = without_clusters(copy(model))
-    twig, new.n_passes_ = _grown_again(other, model.tree_, int(node), there, n_passes + read.n_passes)
-    new.tree_ = model._numbered(model.tree_.graft(int(node), twig))
+    twig, new.n_passes_ = _grown_again(other, model.tree_, node, there, n_passes + read.n_passes)
+    new.tree_ = model._numbered(model.tree_.graft(node, twig))
     follow(new, model.history_, model.state_.labels, new.state_.labels)
     new._finish(read.array, X)
     return new
 
 
-def check_node(model: Any, node: Any) -> None:
-    """Raise an error unless a value is the number of a node, and say which branch that is, if it could be a label."""
-    tree = model.tree_
-    is_number = isinstance(node, Integral) and not isinstance(node, bool)
-    own = np.flatnonzero(tree.cluster == node) if is_number and 0 <= int(node) < tree.n_clusters else ()
-    leaves = " and ".join(map(str, own))
-    if not is_number or not 0 <= int(node) < tree.n_nodes:
-        said = (
-            f"cluster {node} is the node {leaves}"
-            if leaves
-            else f"the leaves are {', '.join(map(str, tree.leaves[:20]))}"
-        )
-        got = repr(node) if is_number or np.ndim(node) == 0 else f"a {type(node).__name__}"
-        raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {got}: {said}")
-    if leaves and node not in own:
-        grown = "a split" if tree.left[int(node)] >= 0 else f"cluster {tree.cluster[int(node)]}"
-        logger.warning("node %d is %s, which is grown again; cluster %d is the node %s", node, grown, node, leaves)
+def _warn_of_a_label(tree: Tree, node: int) -> None:
+    """Say which branch a node is, if its number may be meant as the label of a cluster in another one."""
+    own = np.flatnonzero(tree.cluster == node).tolist()
+    if own and node not in own:
+        grown = "a split" if tree.left[node] >= 0 else f"cluster {tree.cluster[node]}"
+        nodes = " and ".join(map(str, own))
+        logger.warning("node %d is %s, which is grown again; cluster %d is the node %s", node, grown, node, nodes)
 
 
 def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: int) -> tuple[Tree, int]:

@@ -8,6 +8,7 @@ from .._typing import AnyArray, Booleans, Floats
 from .._words import depth_text, full_count
 from ..summaries.drift import Drift
 from ..summaries.tables import change_text
+from ..tree.editing import checked_node
 from ..tree.structure import NodeDensity, Tree
 from .parts import (
     GREY,
@@ -16,7 +17,6 @@ from .parts import (
     RIGHT,
     bare_axes,
     check_drawn,
-    check_node,
     fill_sides,
     has_valley,
     new_axes,
@@ -64,7 +64,7 @@ def plot_density(tree: Any, node: int, ax: "Axes | None" = None) -> "Axes":
     no valley was found
     """
     tree = tree_in(tree)
-    check_node(tree, node)
+    checked_node(tree, node)
     ax = new_axes(ax, (6.4, 3.2))
     density = tree.density(node)
     _draw_densities(ax, tree, node, node_title(tree, node), () if density is None else (density,))
@@ -104,7 +104,7 @@ def plot_scatter(
     ['left', 'right']
     """
     model, mapped, tree = tree, getattr(tree, "feature_map_", None), tree_in(tree)
-    check_node(tree, node)
+    checked_node(tree, node)
     if model is not tree:
         if not hasattr(model, "feature_names_in_") and hasattr(rows, "to_numpy"):
             rows = rows.to_numpy()  # of a model without names
@@ -209,7 +209,7 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
     cluster 0: 7 rows old, 7 rows new
     """
     check_drawn(drift, "the drift of a model, as drift(model, X) returns it", isinstance(drift, Drift))
-    check_node(drift.old, node)
+    checked_node(drift.old, node)
     ax = new_axes(ax, (6.4, 3.2))
     _draw_densities(ax, drift.old, node, _title(drift, node), drift.densities(node) or ())
     return ax

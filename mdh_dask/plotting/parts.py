@@ -99,12 +99,6 @@ def fill_sides(ax: Any, position: Floats, height: Floats, threshold: float) -> N
         ax.fill_between(at[side], np.interp(at[side], position, height), color=colour, alpha=0.55, linewidth=0)
 
 
-def check_node(tree: Tree, node: int) -> None:
-    """Raise an error if the tree has no such node."""
-    if not 0 <= node < tree.n_nodes:
-        raise IndexError(f"the nodes of this tree are 0 to {tree.n_nodes - 1}; got node={node}")
-
-
 def has_valley(tree: Tree, node: int) -> bool:
     """Return whether a valley of the node's density is known, split or not."""
     return bool(np.isfinite(tree.thresholds[node]) and not np.isnan(tree.relative_depth[node]))

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -68,7 +69,7 @@ def prune(tree: T, node: int) -> T:
 def _below(tree: "Tree", node: int) -> Booleans:
     """Return which nodes are a node or its descendants."""
     below = np.zeros(tree.n_nodes, dtype=bool)
-    below[_checked_node(tree, node)] = True
+    below[checked_node(tree, node)] = True
     for inner in np.flatnonzero(tree.left >= 0):
         if below[inner]:
             below[[tree.left[inner], tree.right[inner]]] = True
@@ -117,7 +118,7 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     >>> split(tree, 0, [0.0, 1.0], 0.5).labels(np.array([[3.0, 0.0], [3.0, 1.0]])).tolist()
     [0, 1]
     """
-    plane = np.asarray(tree.planes[_checked_node(tree, node)] if direction is None else direction, dtype=np.float64)
+    plane = np.asarray(tree.planes[checked_node(tree, node)] if direction is None else direction, dtype=np.float64)
     at = float(tree.thresholds[node]) if threshold is None else float(threshold)
     if plane.shape != (tree.n_features,) or not np.isfinite(plane).all() or not plane.any():
         raise ValueError(
@@ -188,10 +189,14 @@ def _sides(tree: "Tree", node: int, threshold: float) -> tuple[int, int]:
     return n_left, max(int(tree.n_rows[node]) - n_left, 0)
 
 
-def _checked_node(tree: "Tree", node: int) -> int:
-    if not 0 <= node < tree.n_nodes:
-        raise ValueError(f"expected a node from 0 to {tree.n_nodes - 1}, got {node}")
-    return int(node)
+def checked_node(tree: "Tree", node: Any) -> int:
+    """Return a node of a tree; raise an error if there is none, which says which nodes are leaves."""
+    is_number = isinstance(node, Integral) and not isinstance(node, bool)
+    if is_number and 0 <= int(node) < tree.n_nodes:
+        return int(node)
+    leaves = ", ".join(map(str, tree.leaves[:20]))
+    got = repr(node) if is_number or np.ndim(node) == 0 else f"a {type(node).__name__}"
+    raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {got}: the leaves are {leaves}")
 
 
 def turned(tree: T, nodes: Integers, directions: RawDirections, thresholds: Floats) -> T:

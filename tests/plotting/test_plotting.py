@@ -115,7 +115,7 @@ def test_the_window_holds_the_threshold_and_all_but_a_thousandth_of_the_density(
     ("draw", "node"), in_turns([plot_density, lambda tree, node: plot_scatter(tree, np.zeros((1, 3)), node)], [-1, 3])
 )
 def test_a_node_that_is_not_there_is_refused(draw, node):
-    with pytest.raises(IndexError, match=f"0 to 2; got node={node}"):
+    with pytest.raises(ValueError, match=f"0 to 2; got {node}: the leaves are 1, 2"):
         draw(small_tree(), node)
 
 

@@ -74,8 +74,8 @@ def test_impossible_edits_are_refused():
     tree = random_tree(3, 1, 2)
     bare = replace(tree, planes=np.zeros((1, 2)), thresholds=np.array([np.nan]))
     for wrong, message in [
-        (lambda: tree.prune(7), "a node from 0 to 0, got 7"),
-        (lambda: tree.split(-1), "a node from 0 to 0, got -1"),
+        (lambda: tree.prune(7), "a node of tree_ from 0 to 0; got 7: the leaves are 0"),
+        (lambda: tree.split(-1), "a node of tree_ from 0 to 0; got -1"),
         (lambda: tree.split(0, [1.0], 0.0), "a direction of 2 finite numbers"),
         (lambda: tree.split(0, [np.nan, 1.0], 0.0), "a direction of 2 finite numbers"),
         (lambda: bare.split(0), "node 0 may have none"),
