@@ -149,7 +149,7 @@ def two_valued(rows: AnyArray, hashes: Integers) -> TwoValued | None:
     columns, upper, gaps = upper_values(rows)
     if len(columns) == 0 or np.count_nonzero(rows.min(axis=0) < rows.max(axis=0)) == 1:
         return None
-    keys = (hashes[:, None] * upper).sum(axis=0, dtype=np.uint64) >> np.uint64(1)
+    keys = np.array([hashes[own].sum(dtype=np.uint64) for own in upper.T]) >> np.uint64(1)
     return TwoValued(columns, gaps, *_pairs(upper), keys.astype(np.int64))
 
 

@@ -49,7 +49,11 @@ def local_exponents(squares, k, floor, inverse_scales):
     nearest = np.empty(k, squares.dtype)
     factor = np.empty(1, squares.dtype)
     for i in range(squares.shape[0]):
-        factor[0] = -1.0 / max(math.sqrt(kth_smallest(squares[i], nearest)), floor)
+        within = kth_smallest(squares[i], nearest)
+        if within == np.inf:  # so far that squares overflow
+            squares[i] = -np.inf
+            continue
+        factor[0] = -1.0 / max(math.sqrt(within), floor)
         for j in range(squares.shape[1]):
             squares[i, j] *= factor[0] * inverse_scales[j]
 

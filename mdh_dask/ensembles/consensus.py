@@ -6,7 +6,8 @@ of the rows with equal matched labels is largest (thesis eq. 6.2.5). This sum ne
 pairs, so everything is exact in integers.
 """
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from .._jit.rows import few_at_once
 from .._jit.sums import count_votes
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
@@ -141,8 +143,17 @@ def match_labels(tables: Integers, starts: Integers, order: Integers) -> Matchin
     return matching
 
 
-class Elected:
+class Elected(ABC):
     """Base of what labels rows by votes for clusters, of which the largest is the first."""
+
+    @abstractmethod
+    def votes(self, labels: Sequence[AnyArray]) -> AnyArray:
+        """Return the votes for each cluster by the labels of each clustering, shape (n_rows, n_clusters)."""
+
+    def by_votes(self, of: Callable[[AnyArray], AnyArray], labels: Sequence[AnyArray]) -> AnyArray:
+        """Return a function of the votes for few rows at a time, as votes take more memory than labels."""
+        parts = few_at_once(max(len(labels[0]), 1))
+        return np.concatenate([of(self.votes([own[part] for own in labels])) for part in parts])
 
     def labels(self, votes: AnyArray) -> Integers:
         """Return the cluster with the most votes, shape (n_rows,), int32; the largest one among several."""

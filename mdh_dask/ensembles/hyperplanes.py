@@ -234,7 +234,7 @@ def _mixture_of(tally: Tally, n_planes: int, settings: EnsembleSettings) -> tupl
     # five, five. Of fewer hyperplanes every cell with enough rows is a cluster, as the BIC of so small a table
     # loses clusters.
     if n_planes < 6:
-        return cells(tally, least=np.sqrt(tally.counts.sum())), ()
+        return cells(tally, least=np.sqrt(tally.counts.sum()), most=settings.max_clusters), ()
     tried = list(fits(tally, settings.max_clusters, settings.n_init, settings.seed, settings.criterion))
     scores = tuple(fit.score(settings.criterion, tally) for fit in tried)
     return tried[int(np.argmin(scores))].mixture, scores

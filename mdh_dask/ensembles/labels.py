@@ -58,7 +58,8 @@ class ConsensusLabels(NamedTuple):
     """The result of `consensus`, with lazy row-aligned arrays for lazy labels.
 
     labels (n_rows,) int32: from 0 to ``n_clusters - 1``, the largest cluster first.
-    confidence (n_rows,) float64: the share of the clusterings that agree with the label.
+    confidence (n_rows,) float64: the share of the clusterings that agree with the label; with
+        ``method="linkage"``, the share that its cluster has in the similarities of the row to all.
     shares (n_rows, n_clusters) float64: the shares of the votes for each cluster.
     """
 
@@ -157,12 +158,12 @@ def _plan(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[C
 
 
 def _labels(found: Any, *labels: AnyArray) -> AnyArray:
-    return found.labels(found.votes(labels))
+    return found.by_votes(found.labels, labels)
 
 
 def _confidence(found: Any, *labels: AnyArray) -> AnyArray:
-    return found.confidence(found.votes(labels))
+    return found.by_votes(found.confidence, labels)
 
 
 def _shares(found: Any, *labels: AnyArray) -> AnyArray:
-    return found.shares(found.votes(labels))
+    return found.by_votes(found.shares, labels)

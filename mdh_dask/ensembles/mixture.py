@@ -5,7 +5,7 @@ Jain and Punch (2005) and thesis eq. 4.7. The expectation-maximisation works on 
 depend on the number of rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -157,9 +157,10 @@ def fits(tally: Tally, most: int, n_init: int, seed: int, criterion: Criterion) 
             return
 
 
-def cells(tally: Tally, least: float) -> Mixture:
-    """Return a component for each tuple with at least `least` rows, or for the most frequent one."""
-    large = np.flatnonzero(tally.counts >= min(least, float(tally.counts.max())))
+def cells(tally: Tally, least: float, most: int) -> Mixture:
+    """Return a component for each tuple with at least `least` rows, or for the most frequent one; `most` at most."""
+    large = np.argsort(-tally.counts, kind="stable")[:most]
+    large = np.sort(large[tally.counts[large] >= min(least, float(tally.counts.max()))])
     nearest = (tally.ones @ tally.ones[large].T).argmax(axis=1)
     return maximise(tally, np.eye(len(large))[nearest])
 
@@ -214,11 +215,11 @@ class HyperplaneMixture(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the most probable cluster of every row, shape (n_rows,), int32."""
-        return self.shares(rows).argmax(axis=1).astype(np.int32)
+        return self._few_at_once(lambda shares: shares.argmax(axis=1).astype(np.int32), rows)
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the probability of the most probable cluster of every row."""
-        return self.shares(rows).max(axis=1)
+        return self._few_at_once(lambda shares: shares.max(axis=1), rows)
 
     def check(self) -> None:
         h, k = len(np.atleast_1d(self.offsets)), len(np.atleast_1d(self.log_weights))
@@ -239,8 +240,11 @@ class HyperplaneMixture(State):
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the probability of every cluster given the sides of a row, shape (n_rows, n_clusters)."""
-        parts = [self._shares(rows[part]) for part in few_at_once(max(len(rows), 1))]
-        return np.concatenate(parts)
+        return self._few_at_once(lambda shares: shares, rows)
+
+    def _few_at_once(self, of: Callable[[Floats], AnyArray], rows: AnyArray) -> AnyArray:
+        """Return a function of the shares, which take more memory than the rows."""
+        return np.concatenate([of(self._shares(rows[part])) for part in few_at_once(max(len(rows), 1))])
 
     def merged(self, group: Integers, tuples: Tuples) -> "HyperplaneMixture":
         """Return the mixture with its clusters in groups, without those that are the most probable one of no tuple."""

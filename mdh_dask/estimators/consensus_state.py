@@ -1,5 +1,6 @@
 """The state of a consensus: its trees, and the cluster that each of their leaves votes for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -97,9 +98,9 @@ class ConsensusState(State):
             return Consensus(tuple(leaves), self.clusters, self.n_clusters)
         return LabelLinkage(tuple(map(words_of_labels, leaves)), self.linked)
 
-    def votes(self, rows: AnyArray) -> AnyArray:
-        """Return the votes of the trees, or the similarity to each cluster, shape (n_rows, n_clusters)."""
-        return self.rule.votes([tree.labels(rows) for tree in self.trees])
+    def _by_votes(self, of: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
+        """Return a function of the votes of the trees, or of the similarity to each cluster."""
+        return self.rule.by_votes(of, [tree.labels(rows) for tree in self.trees])
 
     @property
     def missing(self) -> bool:
@@ -108,15 +109,15 @@ class ConsensusState(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the cluster with the most votes, the first, and so largest, among several."""
-        return self.rule.labels(self.votes(rows))
+        return self._by_votes(self.rule.labels, rows)
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the shares of the votes for every cluster, equal for a row without votes."""
-        return self.rule.shares(self.votes(rows))
+        return self._by_votes(self.rule.shares, rows)
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the trees that agree with the label of every row, or the share of its similarities."""
-        return self.rule.confidence(self.votes(rows))
+        return self._by_votes(self.rule.confidence, rows)
 
     def prepared(self) -> Self:
         """Return the state with the margins of its trees."""

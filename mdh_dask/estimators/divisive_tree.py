@@ -44,7 +44,7 @@ class DivisiveTree(TreeEstimator):
     min_cluster_size : int or float or None
         Least number of rows on each side of a split: a count, a share of all rows if less than 1, or, if None, the
         square root of their number. Where clusters are so many that only the neighbourhoods of rows show them, None
-        asks for no more than 30 of the rows that are drawn.
+        asks for no more than ten of the rows that are drawn.
     max_clusters : int or None
         If more are found, only the splits with the largest relative depth are made, each after its parent.
     n_clusters : int or None

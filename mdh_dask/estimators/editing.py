@@ -16,6 +16,7 @@ from ..tree.structure import Tree
 from .drift import level_plans
 from .history import follow, unite
 from .missing import complete_rows, rows_to_count
+from .parameters import finite_rows
 from .tables import labels_like, plain_labels, with_values
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
         read = other._read(X)
         complete, _ = complete_rows(other, read.array)
         plans = [recounted(tree), *level_plans(other.columns, array=1)]
-        arrays = (merge_chunks(other._clustered(complete)), rows_to_count(other, read.given, complete))[: len(plans)]
+        known = complete if other.feature_map_ is not None else finite_rows(complete)  # a map checks by itself
+        arrays = (merge_chunks(other._clustered(known)), rows_to_count(other, read.given, complete))[: len(plans)]
         (other.tree_, *levels), other.n_passes_ = run_together(plans, *arrays, announce=other._bar)
         other.level_counts_ = levels[0] if levels else None
         other.labels_, other._labelled = labels_like(X, other._labels_of_valid_rows(read.array)), X

@@ -103,7 +103,9 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     drawn = levels.pop() if seeing else grown.sample
     tree = grown.tree if (most := model._most_clusters()) is None else grown.tree.cut(most)
     before, history, labels = model.tree_, model.history_, model.state_.labels
-    same = np.array_equal(tree.left, before.left)
+    # A branch that has ended may leave another one its place.
+    splits = before.left >= 0
+    same = np.array_equal(tree.left, before.left) and np.array_equal(tree.planes[splits], before.planes[splits])
     model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
     rows, of_features = drawn.in_random_order(len(drawn.rows)), model.feature_map_ is not None and not seeing
     old, new = (before.labels, model.tree_.labels) if of_features else (labels, model.state_.labels)

@@ -17,6 +17,7 @@ from ..tree.merges import clusters_of
 from ..valleys.neighbours import distinct
 from ..valleys.regions import WIDTHS
 from ..valleys.structure import Structure, structure_of_crowd
+from .bounds import bounds_of
 from .branches import Branch, State
 from .examine import Examiner
 
@@ -119,13 +120,13 @@ def best_cut(rows: Floats, group: Integers, rng: np.random.Generator) -> Cuts:
     Its cost is the number of rows on the side on which most of their group are not, for the information of the sides
     about groups: cuts of low cost in turn leave few rows on the side of other groups in all.
     """
-    n = np.bincount(group)
+    rows, n = rows.clip(*bounds_of(rows)), np.bincount(group)
     means = np.array([np.bincount(group, column) for column in rows.T]).T / n[:, None]
     one, other = rng.integers(len(n), size=(2, N_PAIRS)) if len(n) > 2 else np.array([[0], [1]])
     differ = one != other
     directions = np.linalg.solve(_covariance(rows - means[group]), (means[one[differ]] - means[other[differ]]).T).T
     found = cuts_along(directions, rows, group).best(N_TURNED)
-    for _ in range(TURNS):
+    for _ in range(TURNS if np.isfinite(found.costs[0]) else 0):  # some groups have one place
         turned = np.concatenate([_turned(found.at(np.array([i])), rows, group) for i in range(len(found.costs))])
         better = found.and_of(cuts_along(turned, rows, group)).best(N_TURNED)
         if better.costs[0] == found.costs[0]:

@@ -20,6 +20,10 @@ FARTHEST = 1000.0
 """The same for methods that compare distances. Beyond it, the squares of fill values leave nothing of the differences
 of other rows. A cluster that is not so far keeps its shape, however few rows it has."""
 
+LARGEST = 2.0**27
+"""Largest value of a standardised row. Where larger ones, as fill values, are many rows of a branch, the variance of
+projections on combinations of rows, with the fourth power of values, overflows in float32."""
+
 SLACK = 1e-4
 """Share of its distance by which a bound is farther away. Integers often lie exactly at a bound, and rounding errors,
 which differ between float32 and float64, would decide about them."""
@@ -76,6 +80,11 @@ def clipped(rows: AnyArray, scaled: bool) -> AnyArray:
         low[~wide], high[~wide] = middle - reach, middle + reach
     far = (rows < low).any() or (rows > high).any()
     return rows.astype(np.float64).clip(low, high) if far else rows
+
+
+def without_overflow(rows: AnyArray) -> AnyArray:
+    """Return standardised rows within `LARGEST`, without a copy if all are."""
+    return rows.clip(-LARGEST, LARGEST) if len(rows) and max(rows.max(), -rows.min()) > LARGEST else rows
 
 
 def near_rows(rows: AnyArray, scoring: AnyArray, share: float | None = None) -> tuple[AnyArray, AnyArray]:

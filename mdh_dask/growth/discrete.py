@@ -220,6 +220,7 @@ def with_drawn_scales(sample: Sample) -> Sample:
 
 
 def _is_scale(values: Floats, step: float) -> bool:
+    values = values.astype(np.float64)  # differences of small integers wrap
     counts = np.bincount(np.rint((values - values.min()) / step).astype(np.int64))
     mode = int(counts.argmax())
     if mode in (0, len(counts) - 1):

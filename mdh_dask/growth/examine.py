@@ -186,7 +186,9 @@ class Examiner:
         for i in range(len(proposal)):
             if failed == selector.n_tests:
                 break
-            decision = selector.choose(counts.of(slice(i, i + 1)), candidates[i : i + selector.n_tests], rng)
+            decision = selector.choose(
+                counts.of(slice(i, i + 1)), candidates[[i] * min(selector.n_tests, len(proposal))], rng
+            )
             if decision is None or not decision.accepted:
                 failed += 1
                 continue

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._jit.hashing import hash_numbers
 from .._typing import AnyArray, Floats, Integers
 from .._words import full_count
@@ -20,10 +21,20 @@ from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
 from .crowds import CROWD, crowd, crowd_left
 from .examine import Examiner
-from .labelled import MOST_LABELLED, Groups, Guides, LabelledPass
+from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, Guides, LabelledPass
 from .merging import Merges
 from .order import extend, prune
-from .passes import PILOT_ROWS, Columns, FirstLook, FirstPass, Sample, in_parts, rows_held, sample_limit
+from .passes import (
+    PILOT_ROWS,
+    Columns,
+    FirstLook,
+    FirstPass,
+    Sample,
+    in_parts,
+    rows_held,
+    rows_in_memory,
+    sample_limit,
+)  # fmt: skip
 from .scaling import Standardiser, standardiser
 from .sweeps import BranchCounts, BranchPass
 from .trees import recounted, tree_of
@@ -125,7 +136,13 @@ def grow_by_labels(
         of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
     """
     look, labelled = yield Pass(
-        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, MOST_LABELLED)))
+        "reading",
+        Together(
+            (
+                first_pass(settings, shape),
+                LabelledPass(settings.seed, rows_in_memory(MOST_LABELLED, shape[1], LEAST_LABELLED)),
+            )
+        ),
     )
     check(look)
     two_classes = apart is None and labelled.n_labelled > 0 and bool((labelled.labels == 1).all())
@@ -170,7 +187,8 @@ def split_by_labels(
     both = sample.joined(others)
     rows = standardise.jittered(both.rows, both.hashes)
     rows = near_rows(rows, rows)[0]
-    result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
+    with one_blas_thread():  # the last bits of products depend on the threads
+        result = pursue(rows, standardise(labelled.rows), np.where(labels == upper, 1.0, -1.0))
 
     def propose(*_: Any) -> Proposal:
         return Proposal(StandardDirections(result.direction[None]), np.array([result.offset]))

@@ -17,8 +17,8 @@ from .scaling import Standardiser
 
 UNLABELLED = -1
 
-MOST_LABELLED = 100_000
-"""Most labelled rows of a tree."""
+MOST_LABELLED, LEAST_LABELLED = 100_000, 10_000
+"""Most labelled rows of a tree, and as many if there are too many columns for these in memory."""
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ class SamplePass(Statistic):
         hashes = hashes_of(self.seed, start, blocks, self.parts_at)
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
         rows: Any = blocks[self.array][chosen]
-        return Sample(rows.dense() if isinstance(rows, SparseRows) else rows, hashes[chosen], start + chosen)
+        rows = rows.dense() if isinstance(rows, SparseRows) else rows
+        return Sample(loop_ready(rows), hashes[chosen], start + chosen)
 
     def combine(self, left: Sample, right: Sample) -> Sample:
         return left.joined(right)

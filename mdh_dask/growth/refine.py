@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._jit.descent import MEMORY, quasi_newton_step, start_descent
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
@@ -64,6 +65,7 @@ class Splitter:
         ends = self.direction + np.array((1.0, 0.3, 0.1))[:, None] * work.step
         self.trials = ends / np.linalg.norm(ends, axis=1, keepdims=True)
 
+    @one_blas_thread()
     def axes(self, standardise: Standardiser) -> Axes:
         """Return the trials with bins around the location to which the rows near the valley move."""
         trials = standardise.raw(StandardDirections(self.trials))
@@ -74,6 +76,7 @@ class Splitter:
         n, width = len(trials), self.bandwidth / BINS_PER_BANDWIDTH
         return Axes(trials, middle - REACH * self.bandwidth, np.full(n, width), np.full(n, N_BINS))
 
+    @one_blas_thread()
     def learn(self, sums: RangedSums, i: int, axes: Axes) -> None:
         """Move to the trial of least density, if it is lower than the current one."""
         n_rows, counts, rows = (part[i] for part in sums.near)
@@ -196,6 +199,7 @@ def leading_directions(
     return standardise.raw(StandardDirections(found)).vectors / standardise.unit
 
 
+@one_blas_thread()
 def _deflated(settings: GrowthSettings, rows: Floats, standardise: Standardiser, n: int) -> Floats:
     found = np.empty((0, rows.shape[1]))
     rows = rows if settings.from_origin else rows - rows.mean(axis=0)

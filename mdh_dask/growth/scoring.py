@@ -18,7 +18,7 @@ from ..projections.directions import Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import least_among
 from ..splits.rules import SplitRule
-from .bounds import least_share, near_rows
+from .bounds import least_share, near_rows, without_overflow
 from .branches import Branch, GrowthSettings
 from .labelled import Groups
 from .propose import joined
@@ -175,6 +175,7 @@ def rows_and_scorer(
     levels = standardise.discrete.levels
     of_numbers = isinstance(levels, LevelFeatures) and bool(levels.of_numbers.any())
     sampled = min(len(scoring if of_numbers else rows) / branch.n_rows, 1.0)
+    rows, scoring = without_overflow(rows), without_overflow(scoring)
     if not settings.from_origin:  # without some rows, the degrees of others would be wrong
         rows, scoring = near_rows(rows, scoring, least_share(settings.selector.min_rows, branch.n_rows))
     min_rows = settings.selector.least_among(len(scoring) / branch.n_rows)

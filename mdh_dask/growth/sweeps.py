@@ -235,13 +235,10 @@ class ValleyPass(Statistic):
 
 def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
     """Return a mask of the nodes of a tree that are, or descend from, each of some nodes, (len(nodes), n_nodes)."""
-    under = np.zeros((len(nodes), tree.n_nodes), dtype=bool)
-    parent = tree.parent
-    for i, ancestor in enumerate(nodes):
-        under[i, ancestor] = True
-        for node in range(int(ancestor) + 1, tree.n_nodes):
-            under[i, node] = under[i, parent[node]]
-    return under
+    under = np.arange(tree.n_nodes)[:, None] == nodes
+    for node, parent in enumerate(tree.parent[1:].tolist(), start=1):
+        under[node] |= under[parent]
+    return under.T
 
 
 def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, origin: float, h: float) -> Valley:

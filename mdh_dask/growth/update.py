@@ -238,6 +238,8 @@ def regrow(
     Returns a plan for `mdh_dask.chunks.run`; its result is a `Grown` with the tree of the node, for `Tree.graft`.
     """
     bare = tree.prune(node)
+    if tree.n_rows[node] == 0:
+        raise ValueError(f"expected a node with rows; node {node} has none: count them first, by with_tree(tree_, X)")
     wanted = rows_wanted(settings, shape)
     branches = list(branches_of(bare, settings.bandwidth).walk())
     drawing = branch_pass(branches, settings.seed, {branches[node]: wanted})

@@ -1,5 +1,6 @@
 """Probabilistic principal components of mixed columns: the model, and the posterior of a row's latent variables."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -113,7 +114,7 @@ class MixedPCAMap(FeatureMap):
         """
         q, logit = self.n_components, self.is_logit
         present = seen[:, self.column_of]
-        own = self.curvatures()
+        own = self.curvatures
         precision = np.eye(q) + (seen.astype(np.float64) @ own.reshape(len(own), q * q)).reshape(-1, q, q)
         covariances = np.linalg.inv(precision)
         means, moving = np.zeros((len(values), q)), np.ones(len(values), dtype=bool)
@@ -137,6 +138,7 @@ class MixedPCAMap(FeatureMap):
         bounds = explained - 0.5 * (np.square(means).sum(axis=1) + np.linalg.slogdet(precision)[1])
         return Posterior(means, covariances, fitted, pseudo, bounds)
 
+    @cached_property
     def curvatures(self) -> Floats:
         """Return the precision that each column adds, shape (n_features, n_components, n_components)."""
         q = self.n_components
@@ -170,13 +172,11 @@ class MixedPCAMap(FeatureMap):
         density: Floats = -0.5 * (np.log(2 * np.pi * self.noise) + np.square(errors) / self.noise)
         return density
 
-    def blocks(self, rows: AnyArray) -> "list[tuple[slice, Floats, Booleans]]":
-        """Return the observed values of blocks of one height, as in `project_blocks`, and the rows that each holds."""
-        found = []
+    def blocks(self, rows: AnyArray) -> Iterator[tuple[slice, Floats, Booleans]]:
+        """Yield the observed values of blocks of one height, as in `project_blocks`, and the rows that each holds."""
         for first in range(0, len(rows), HEIGHT):
             block = np.resize(rows[first : first + HEIGHT], (HEIGHT, rows.shape[1]))
-            found.append((slice(first, min(first + HEIGHT, len(rows))), *self.observed(block)))
-        return found
+            yield (slice(first, min(first + HEIGHT, len(rows))), *self.observed(block))
 
     def __call__(self, rows: AnyArray) -> Floats:
         """Return the posterior means of a block of rows, shape (n, n_components), float32."""

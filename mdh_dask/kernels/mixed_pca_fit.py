@@ -66,7 +66,9 @@ class MixedPCAPass(Statistic):
                 pseudo = np.where(seen[:n][:, model.column_of], found.pseudo[:n], 0.0)
                 products += self._whole(pseudo[:, :, None] * latent[:, None, :]).sum(axis=0).astype(np.int64)
                 squares += self._whole(np.square(pseudo)).sum(axis=0).astype(np.int64)
-                bound += int(self._whole(found.bounds[:n]).sum())
+                bound += int(
+                    self._whole(found.bounds[:n] / r).sum()
+                )  # of each output, as sums of many exceed the limit
         return Sums(self.bits, second.reshape(d, q + 1, q + 1), products, squares, means, bound, len(rows))
 
     def combine(self, left: Sums, right: Sums) -> Sums:
@@ -92,8 +94,11 @@ def bits_for(n_rows: int) -> int:
 
 def bound_of(model: MixedPCAMap, sums: Sums) -> float:
     """Return the lower bound of the log likelihood of all rows, less the penalty on loadings of log odds."""
-    own = model.curvatures()[model.counts > 0]
-    return float(np.ldexp(float(sums.bound), -sums.bits) - RIDGE / 2 * np.trace(own, axis1=1, axis2=2).sum())
+    own = model.curvatures[model.counts > 0]
+    return float(
+        np.ldexp(float(sums.bound), -sums.bits) * len(model.intercepts)
+        - RIDGE / 2 * np.trace(own, axis1=1, axis2=2).sum()
+    )
 
 
 def maximised(model: MixedPCAMap, sums: Sums) -> MixedPCAMap:

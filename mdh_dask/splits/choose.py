@@ -261,8 +261,8 @@ class SplitSelector:
         """
         old, new, whole = (counts.along(candidates, half) for half in (0, 1, None))
         k, threshold, moved, accepted = self._followed(whole, existing, self.min_rows, rng)
+        level = self.stop.level(n_splits if accepted else 1)
         if self.rule.limits_depth:
-            level = self.stop.level(n_splits if accepted else 1)
             had_none = old.counts.any() and old.depth[0, k] <= self.rule.min_relative_depth
             accepted = bool(had_none or self.rule.admissible(whole, self.min_rows)[0, k])
         if accepted and self.rule.at.limits_depth:

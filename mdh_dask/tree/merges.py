@@ -1,6 +1,8 @@
 """The clusters of a tree of merges at any strength of evidence."""
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from .._typing import Floats, Integers
 from .clusters import largest_first
@@ -35,8 +37,7 @@ def clusters_of(
 
 def groups_of(joined: Integers, n_cells: int) -> Integers:
     """Return the connected components of cells, numbered by their first cells."""
-    group = np.arange(n_cells)
-    for a, b in joined:
-        low, high = sorted(group[[a, b]])
-        group[group == high] = low
-    return np.unique(group, return_inverse=True)[1]
+    graph = coo_array((np.ones(len(joined)), tuple(joined.T)), shape=(n_cells, n_cells))
+    group = connected_components(graph, directed=False)[1]
+    first = np.unique(group, return_index=True)[1]
+    return np.argsort(np.argsort(first))[group]

@@ -76,9 +76,6 @@ def _tails(counts: Integers, density: Floats) -> Floats:
     return result
 
 
-if TYPE_CHECKING:
-    from .structure import Tree
-
 PER_NODE = ("thresholds", "relative_depth", "p_value", "n_tested", "origin", "width", "bandwidth", "deviations")
 """Arrays with NaN for unknown values."""
 

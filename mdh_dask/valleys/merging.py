@@ -9,6 +9,7 @@ import numpy as np
 
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
+from ..splits.dependence import parts_in
 from .factors import Factors, factors_of
 from .known import Known, WithoutLevels
 from .lines import Bandwidth, has_many_columns
@@ -140,6 +141,11 @@ def merge_cells(
     """
     if n_cells == 1 or (len(rows) < FEWEST and most_groups is None):
         return _numbered(np.arange(n_cells), {}, np.inf)
+    if in_groups and len(np.unique(parts_in(hashes))) < 2:  # nothing can be compared
+        group = np.maximum(np.arange(n_cells) - max(n_cells - fewest_groups, 0), 0)
+        return _numbered(
+            group, {(0, gone): (0.0, 0.0, 0.0) for gone in np.flatnonzero(group == 0)[1:].tolist()}, np.inf
+        )
     ranks = np.argsort(hashes, kind="stable")
     rows, hashes, cell = rows[ranks], hashes[ranks], cell[ranks]
     smoothed = smoothed_cells(rows, cell, n_cells) if smooth else cell

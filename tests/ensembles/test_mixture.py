@@ -93,7 +93,8 @@ class TestExpectationMaximisation:
 
     def test_two_hyperplanes_make_a_cluster_of_every_cell_with_enough_rows(self):
         tally = bernoulli_tally(np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=bool), np.array([50, 3, 40, 0.5]))
-        mixture = cells(tally, least=9)
+        assert cells(tally, least=9, most=1).n_components == 1
+        mixture = cells(tally, least=9, most=30)
         assert mixture.n_components == 2
         assert mixture.log_joint(tally.ones).argmax(axis=1)[[0, 2]].tolist() == [0, 1]
 

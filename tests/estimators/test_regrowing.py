@@ -1,5 +1,6 @@
 """One branch of a fitted tree is grown again; the others stay as they are."""
 
+import dask.array as da
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -131,3 +132,15 @@ def test_a_label_whose_number_is_another_node_is_told_with_the_node_of_its_clust
     caplog.clear()
     model.regrow(tree.n_nodes - 1, rows)
     assert not caplog.text
+
+
+def test_a_branch_whose_rows_were_not_counted_is_not_grown_again(rows, coarse):
+    other = coarse.with_tree(coarse.tree_.split(1, [0.0] * (coarse.tree_.n_features - 1) + [1.0], 0.0))
+    with pytest.raises(ValueError, match="node 2 has none: count them first"):
+        other.regrow(2, rows)
+
+
+def test_missing_values_are_not_counted_in_another_tree(rows, coarse):
+    with_nan = np.concatenate([rows, np.full((1, rows.shape[1]), np.nan)])
+    with pytest.raises(ValueError, match="NaN"):
+        coarse.with_tree(coarse.tree_, da.from_array(with_nan))

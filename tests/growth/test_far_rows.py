@@ -26,6 +26,7 @@ from mdh_dask.growth.bounds import bounds_of, clipped, near_rows, without_far_ro
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
 from mdh_dask.metrics import adjusted_rand_index
+from mdh_dask.simulate import gaussian_mixture
 
 MODELS = {
     "random": RandomProjectionTree(n_projections=100),
@@ -222,3 +223,11 @@ def test_few_rows_that_are_divided_again_and_again_do_not_see_far_ones_either():
         model = RandomProjectionTree(n_projections=200, random_state=seed)
         found.append((model.fit(rows).n_clusters_, model.fit(np.concatenate([rows, [[1e6, -1e6]]])).n_clusters_))
     assert found == [(2, 2)] * len(found)
+
+
+@pytest.mark.parametrize(("fill", "dtype"), [(1e20, np.float64), (9.97e36, np.float32), (-3.4e38, np.float32)])
+@pytest.mark.parametrize("model", [RandomProjectionTree(), HierarchicalMDH()])
+def test_fill_values_that_are_rare_but_many_rows_of_a_branch_hide_no_clusters(model, fill, dtype):
+    rows = gaussian_mixture(10_000, 10, 20, sd=0.5, random_state=0)[0].astype(dtype)
+    rows[np.random.default_rng(0).choice(10_000, 90, replace=False), 3] = fill
+    assert model.fit(rows).n_clusters_ == 20

@@ -11,7 +11,7 @@ from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.chunks import run
 from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.growth import between_groups, crowds, growth
-from mdh_dask.growth.passes import draw
+from mdh_dask.growth.passes import SamplePass, draw
 from mdh_dask.growth.trees import recount
 from mdh_dask.metrics import normalized_mutual_information
 
@@ -251,3 +251,18 @@ def test_links_on_the_paths_between_some_cells_are_those_without_the_ends_of_oth
 def test_a_least_size_of_all_rows_leaves_one_cluster():
     rows = np.random.default_rng(0).normal(size=(5000, 2))
     assert HierarchicalMDH(min_cluster_size=5000).fit(rows).n_clusters_ == 1
+
+
+def test_a_far_row_does_not_hide_the_cut_between_groups():
+    rng = np.random.default_rng(0)
+    rows, group = rng.normal(size=(101, 8)), np.repeat([0, 1], [50, 51])
+    rows[50:100, 0] += 6
+    rows[100, 1] = 1e9
+    cut = between_groups.best_cut(rows, group, rng)
+    left = rows[:100] @ cut.directions[0] <= cut.thresholds[0]
+    assert left.tolist() == (left[0] == (group[:100] == 0)).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", ">f4"])
+def test_rows_that_are_drawn_again_have_a_type_that_loops_take(dtype):
+    assert SamplePass(0, 2**63).chunk(0, np.ones((50, 2), dtype)).rows.dtype == np.dtype("float32")

@@ -85,3 +85,10 @@ def test_clusters_of_ratings_stay_apart():
     found = drawn(rows)
     assert not np.array_equal(found, rows)
     assert merge_cells(found, hashes(600, 2), labels, 3).group.tolist() == [0, 1, 2]
+
+
+def test_differences_of_small_integers_do_not_wrap():
+    rng, levels = np.random.default_rng(0), np.array([-100, -50, 0, 50, 100], dtype=np.int8)
+    rows = rng.choice(levels, (1000, 2), p=[0.1, 0.2, 0.4, 0.2, 0.1])
+    sample = Sample(rows, rng.integers(2**64, size=1000, dtype=np.uint64), np.arange(1000))
+    assert_array_equal(with_drawn_scales(sample).rows, with_drawn_scales(sample._replace(rows=rows.astype(float))).rows)

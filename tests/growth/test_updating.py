@@ -275,3 +275,18 @@ class TestFollow:
         place = THRESHOLD_RULES["gap"]
         assert place.follow(with_extremes(0, 5, 0, 0, 5, 0, 0, 0, 5, 0), 3.0) == 2
         assert place.follow(with_extremes(0, 5, 5, 5, 5, 0, 0, 0, 5, 0), 3.0) in (4, 5, 6, 7)
+
+
+def test_a_batch_that_shows_no_split_by_itself_may_end_one_of_any_depth():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2000, 2)) + np.repeat([[0, 0], [9, 0]], 1000, axis=0)
+    model = RandomProjectionTree(min_relative_depth=0).fit(rows)
+    assert model.partial_fit(rng.uniform(2, 7, (60, 2))).n_clusters_ == 1  # an UnboundLocalError
+
+
+def test_labels_do_not_stay_where_another_branch_has_the_place_of_one_that_ended():
+    rng = np.random.default_rng(0)
+    left, middle, right = (rng.normal(8 * i, 1, (n, 1)) for i, n in enumerate((900, 500, 900)))
+    model = RandomProjectionTree(decay=0.0).fit(np.concatenate([left, middle]))
+    model.partial_fit(np.concatenate([middle, right]))
+    assert model.predict(np.array([[8.0], [16.0]])).tolist() == [1, 0]

@@ -391,7 +391,8 @@ class TestDual:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("far", [1e30, 1e100])
-def test_rows_whose_squared_distances_overflow_have_the_features_of_far_ones(far):
-    feature_map = map_of(cloud(), RBF())
+@pytest.mark.parametrize("kernel", [RBF(), LocalScaling()])
+def test_rows_whose_squared_distances_overflow_have_the_features_of_far_ones(kernel, far):
+    feature_map = map_of(cloud(), kernel)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (20, 3))
     np.testing.assert_array_equal(feature_map(far * signs), feature_map(1e6 * signs))  # NaN, where they cancelled

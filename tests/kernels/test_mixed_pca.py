@@ -111,3 +111,8 @@ def test_too_many_levels_are_named():
     rows = np.column_stack([np.arange(1500.0), np.arange(1500.0)])
     with pytest.raises(ValueError, match="at most 1000"):
         MixedPCA(column_types={"categorical": [1]}).fit(rows)
+
+
+def test_bounds_of_thousands_of_columns_rise():
+    rows = np.random.default_rng(0).normal(size=(100, 4000))
+    assert np.ptp(MixedPCA(n_components=2, max_iter=3).fit(rows).bounds_) > 0

@@ -368,3 +368,11 @@ def test_distances_are_the_same_whether_all_of_the_rows_are_computed_at_once_or_
     assert at_once.every is not None
     assert_allclose(at_once.between(some, others), each.between(some, others), rtol=1e-6)
     assert_allclose(each.between(some, others), squares(rows[some], rows[others]), rtol=1e-6)
+
+
+def test_groups_of_one_part_cannot_be_compared_and_are_merged():
+    rng = np.random.default_rng(0)
+    rows, cell = rng.normal(size=(400, 2)) + np.repeat([[0, 0], [20, 0]], 200, axis=0), np.arange(400) // 100
+    hashes = np.sort(rng.integers(2**58, size=400, dtype=np.uint64)) << np.uint64(5)
+    assert merge_cells(rows, hashes, cell, 4, in_groups=True).group.tolist() == [0, 0, 0, 0]
+    assert merge_cells(rows, hashes, cell, 4, in_groups=True, fewest_groups=2).group.max() == 1
