@@ -162,7 +162,7 @@ def cut_between(own, links, n_least, limits, used):
 
 @jit
 def core_around_peak(side, n_places, marks, limits):
-    """Return landmarks around the densest one of a group, the densest first, and how far the core reaches at most.
+    """Return landmarks around the densest one of a group, and how far the core reaches at most.
 
     There are more balls in the core than the `n_places` on the cut, as few would be as uncertain. Landmarks are in the
     order of hashes, so the first of those around the densest one are a random choice; the densest of a thin group all
@@ -174,7 +174,7 @@ def core_around_peak(side, n_places, marks, limits):
     farthest = marks.apart[peak, around[min(wide, around.shape[0]) - 1]]
     n = max(n_places, min(max(wide, int(limits.share_of_group * side.shape[0])), limits.most_places))
     core = np.sort(around[: max(wide, n)])[:n]
-    return core[np.argsort(marks.reach[core], kind="mergesort")], farthest
+    return core, farthest
 
 
 @jit

@@ -20,7 +20,7 @@ from ..tree.merges import clusters_of
 from ..valleys.landmarks import RADII
 from ..valleys.lines import FEW_COLUMNS, WIDTHS
 from ..valleys.regions import least_of_discoveries
-from ..valleys.structure import Structure, structure_of, structure_of_crowd
+from ..valleys.structure import Structure, no_sides, structure_of, structure_of_crowd
 from .basins import with_basins
 from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
@@ -243,7 +243,7 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
 
     Jittered two-valued columns hide clusters of the others.
     """
-    frame = near_standardiser(sample.rows, settings.scale)
+    frame, raw = near_standardiser(sample.rows, settings.scale), sample.rows
 
     def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
         points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
@@ -251,6 +251,8 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
         if crowded:
             return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level))
         structure = structure_of(points, sample.hashes, level, bandwidth, in_groups)
+        if sample.rows is not raw:  # other rows, which are not drawn, would show levels
+            structure = structure._replace(sides=no_sides(len(structure.links) + 1))
         return _Sketch(frame, discrete, points, structure)
 
     with one_blas_thread():

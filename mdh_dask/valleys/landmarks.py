@@ -185,14 +185,14 @@ class Landmarks:
 def limits_of(n_columns: int) -> Limits:
     """Return how many balls compare a core and a cut, and by how much a cut may be wider than a core.
 
-    The mean squared distance from the middle is then the same, so a density that falls with it has the same mean on a
-    cut through the middle, which has one dimension less, as in the core.
+    The mean squared distance from the middle, across the line between both groups, is then the same: the density may
+    fall in these directions only, as in long clouds, and has the same mean on a cut, which has one dimension less.
 
     >>> limits_of(2).fair, limits_of(1).fair * 0.0
-    (1.5, 0.0)
+    (0.75, 0.0)
     """
     d = n_columns
-    fair = d * (d + 1) / ((d + 2) * (d - 1)) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
+    fair = (d + 1) / (d + 2) if d > 1 else sys.float_info.max  # finite, as zero times it is zero
     return Limits(ROWS_OF_PLACE, LEAST_PLACES, PLACES, SPREAD, WIDTH, SHARE_OF_GROUP, fair, TIES)
 
 

@@ -14,8 +14,8 @@ from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
-from .landmarks import ELSEWHERE, LANDMARKS, Half, Landmarks
-from .lines import Bandwidth, Slabs
+from .landmarks import ELSEWHERE, LANDMARKS, RADII, Half, Landmarks
+from .lines import Bandwidth, Slabs, has_many_columns
 from .neighbours import Distances
 from .regions import Regions
 
@@ -52,8 +52,8 @@ class Counted(NamedTuple):
     """What the rows show of pairs of groups."""
 
     evidence: Floats
-    """By how many standard errors the cut has fewer rows than either core, in any kind of place, shape (n_pairs,);
-    infinite for groups that are no neighbours."""
+    """By how many standard errors the cut has fewer rows than either core, shape (n_pairs,): the mean of the most that
+    balls and slabs show in few columns, otherwise the most. Infinite for groups that are no neighbours."""
     core_rows: Floats
     """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
     cut_rows: Floats
@@ -109,6 +109,8 @@ class PairTests:
         normal = normal_of(hash_again(hashes, LEVELS))
         self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
+        # A line between two arms of a curve leaves it, so slabs alone are no evidence. In many columns balls are none.
+        self.both = self.slabs and not regions and not has_many_columns(rows)
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         n_distances = 0 if regions else n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways))
         distances = Distances(rows, n_distances)
@@ -133,13 +135,16 @@ class PairTests:
         by_side = self._pooled(errors)
         weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
         best, each = weaker.argmax(axis=1), np.arange(len(pairs))
+        evidence = weaker[each, best]
+        if self.both:
+            evidence = (weaker[:, : len(RADII)].max(axis=1) + weaker[:, len(RADII) :].max(axis=1)) / 2
         side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
         in_core, in_cut = np.moveaxis(rows, (2, 3), (0, 1))[each, best][each, :, :, side].mean(axis=(1, 2)).T
-        met = np.isfinite(weaker[each, best])
+        met = np.isfinite(evidence)
         if not self.in_groups:  # groups of dependent rows are no neighbours without being clusters
             met &= touching.any(axis=(0, 1))
         nothing = 0.0 if self.in_groups else np.inf
-        return Counted(np.where(met, weaker[each, best], nothing), in_core, in_cut)
+        return Counted(np.where(met, evidence, nothing), in_core, in_cut)
 
     def _pooled(self, errors: Floats) -> Floats:
         """Return the evidence of each kind, from shape (n_splits, 2 halves, n_pairs, n_kinds, 2 groups)."""
