@@ -55,6 +55,7 @@ class Limits(NamedTuple):
     width: int
     share_of_group: float
     fair: float
+    densest: bool
     ties: float
 
 
@@ -174,7 +175,7 @@ def core_around_peak(side, n_places, marks, limits):
     farthest = marks.apart[peak, around[min(wide, around.shape[0]) - 1]]
     n = max(n_places, min(max(wide, int(limits.share_of_group * side.shape[0])), limits.most_places))
     core = np.sort(around[: max(wide, n)])[:n]
-    return core, farthest
+    return (core[np.argsort(marks.reach[core], kind="mergesort")] if limits.densest else core), farthest
 
 
 @jit

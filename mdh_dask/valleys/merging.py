@@ -15,7 +15,7 @@ from .known import Known, WithoutLevels
 from .lines import Bandwidth, has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
-from .pair_tests import Halves, Pair, PairTests, Values
+from .pair_tests import Halves, Pair, PairTests, Values, both_count
 
 LEVEL = 0.05
 """Probability that a cloud without clusters is divided."""
@@ -23,12 +23,13 @@ LEVEL = 0.05
 EVIDENCE, BY_ROWS = 1.9, 0.4
 """Evidence that separates clusters of 200 rows, and its increase with each doubling of the rows.
 
-Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In two, three and five
+Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In two and three
 columns one in twenty thin curves had evidence above 1.9 (200 rows), 2.2 (300), 3.0 (1000) and 2.9 (3000), and clouds of
 other kinds less: ``python -m tests.benchmarks honesty --kind "thin curves"``."""
 
-BOUNDS, IN_MANY_COLUMNS = (2.0, 3.0), (3.0, 3.8)
-"""Least and largest evidence that is needed, in few columns and in many, where the larger of two kinds counts."""
+OF_BOTH, OF_EITHER, IN_MANY_COLUMNS = (2.0, 3.0), (2.3, 3.8), (3.0, 3.8)
+"""Least and largest evidence that is needed where the mean of balls and slabs counts, where the larger of both, and in
+many columns, where less guards lines against leaving thin curves."""
 
 KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Balls of several radii rise and fall together, and so do
@@ -76,9 +77,9 @@ def merge_cells(
     """Merge cells of rows until a valley separates each group from its neighbours.
 
     Two groups have a valley between them if balls around the densest points of each group hold more rows than balls
-    around the densest points of their border, and if slabs in both groups hold more than that between. In few columns
-    the mean of both differences in standard errors must be larger than chance makes it; in many, where balls hold too
-    few rows, one of them must be. Half of the rows choose the places, the other half is counted,
+    around the densest points of their border, and if slabs in both groups hold more than that between. In up to three
+    columns the mean of both differences in standard errors must be larger than chance makes it; in more, where balls
+    hold too few rows, one of them must be. Half of the rows choose the places, the other half is counted,
     and vice versa. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
     a two-valued column, or of a category with indicators, the valley must also be there without it, and where they may
     be combinations of many levels, with these smoothed out. This is looked at where a merge would otherwise end.
@@ -172,7 +173,7 @@ def merge_cells(
 
 def evidence_needed(rows: Floats, level: float, n_merges: int) -> float:
     """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
-    bounds = IN_MANY_COLUMNS if has_many_columns(rows) else BOUNDS
+    bounds = OF_BOTH if both_count(rows) else IN_MANY_COLUMNS if has_many_columns(rows) else OF_EITHER
     needed = np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), *bounds)
     usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))

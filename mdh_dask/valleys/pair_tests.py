@@ -14,8 +14,8 @@ from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
-from .landmarks import ELSEWHERE, LANDMARKS, RADII, Half, Landmarks
-from .lines import Bandwidth, Slabs, has_many_columns
+from .landmarks import COLUMNS_OF_BALLS, ELSEWHERE, LANDMARKS, RADII, Half, Landmarks
+from .lines import Bandwidth, Slabs
 from .neighbours import Distances
 from .regions import Regions
 
@@ -48,12 +48,18 @@ SHARED_EVIDENCE = 0.5
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 
+def both_count(rows: Floats) -> bool:
+    """Return whether the mean of what balls and slabs show counts, constant columns aside."""
+    return bool(np.count_nonzero(np.ptp(rows, axis=0)) <= COLUMNS_OF_BALLS)
+
+
 class Counted(NamedTuple):
     """What the rows show of pairs of groups."""
 
     evidence: Floats
     """By how many standard errors the cut has fewer rows than either core, shape (n_pairs,): the mean of the most that
-    balls and slabs show in few columns, otherwise the most. Infinite for groups that are no neighbours."""
+    balls and slabs show in up to `COLUMNS_OF_BALLS` columns, otherwise the most. Infinite for groups that are no
+    neighbours."""
     core_rows: Floats
     """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
     cut_rows: Floats
@@ -109,8 +115,7 @@ class PairTests:
         normal = normal_of(hash_again(hashes, LEVELS))
         self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
-        # A line between two arms of a curve leaves it, so slabs alone are no evidence. In many columns balls are none.
-        self.both = self.slabs and not regions and not has_many_columns(rows)
+        self.both = self.slabs and not regions and both_count(rows)
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         n_distances = 0 if regions else n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways))
         distances = Distances(rows, n_distances)

@@ -46,3 +46,12 @@ def test_rows_at_either_end_must_exceed_those_between_by_more_than_a_quarter():
 def test_more_rows_lose_no_clusters_that_fewer_show(n_rows):
     rows, labels = unequal(n_rows, 5, seed=1)
     assert adjusted_rand_score(DensityTree(random_state=1).fit_predict(rows), labels) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_levels_of_counts_are_no_clusters_of_the_rows_that_are_not_in_the_sample(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.random(50_000) < 0.16
+    rows = np.column_stack([rng.normal(size=50_000) + 5 * labels, rng.poisson(4, (50_000, 2))])
+    assert adjusted_rand_score(DensityTree(random_state=seed).fit_predict(rows), labels) > 0.9

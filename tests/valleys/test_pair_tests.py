@@ -160,8 +160,8 @@ def naive_errors(rows, choosing, counted, cell, links):
         around = ours[np.argsort(distances[peak, ours])]
         farthest = distances[peak, around[: WIDTH * len(cut)][-1]] ** 2
         n = max(len(cut), min(max(WIDTH * len(cut), int(SHARE_OF_GROUP * len(ours))), PLACES))
-        core = sorted(sorted(around[: max(WIDTH * len(cut), n)])[:n], key=lambda i: reaches[i, RANKED_BY])
-        near = [place for place in cut if ((place - cut[0]) ** 2).sum() <= farthest * 1.5 * (1 + TIES)]  # in the plane
+        core = sorted(around[: max(WIDTH * len(cut), n)])[:n]
+        near = [place for place in cut if ((place - cut[0]) ** 2).sum() <= farthest * 0.75 * (1 + TIES)]  # in the plane
         core = core[: -(-len(core) * len(near) // len(cut))]
         radii = [np.median(reaches[core, k] ** 2) if k <= max(len(ours), RADII[0]) else -1 for k in RADII]
         in_core, in_cut = squares(places[core], rows[counted]), squares(np.array(near), rows[counted])
@@ -368,6 +368,20 @@ def test_distances_are_the_same_whether_all_of_the_rows_are_computed_at_once_or_
     assert at_once.every is not None
     assert_allclose(at_once.between(some, others), each.between(some, others), rtol=1e-6)
     assert_allclose(each.between(some, others), squares(rows[some], rows[others]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n_columns", "both"), [(3, True), (4, False)])
+def test_balls_and_slabs_show_a_valley_together_in_up_to_three_columns(n_columns, both):
+    rng, cell = np.random.default_rng(0), np.arange(600) % 2
+    rows = rng.normal(size=(600, n_columns)) + 4.0 * np.eye(n_columns)[0] * cell[:, None]
+    tests = PairTests(rows, hashes(600), cell)
+    of_halves = [
+        [tests._of_half(half, TWO, PAIR, np.zeros((1, 2), bool))[0] for half in split] for split in tests.splits
+    ]
+    of_kinds = tests._pooled(np.array(of_halves)).min(axis=-1)[0]
+    balls, slabs = of_kinds[: len(RADII)].max(), of_kinds[len(RADII) :].max()
+    expected = (balls + slabs) / 2 if both else max(balls, slabs)
+    assert tests.counted(TWO, PAIR).evidence[0] == pytest.approx(expected)
 
 
 def test_groups_of_one_part_cannot_be_compared_and_are_merged():
