@@ -18,6 +18,7 @@ from .options import (
     cluster_options,
     cluster_table,
     existing,
+    names_of,
     output_options,
     path_options,
     reading_options,
@@ -31,10 +32,6 @@ def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int |
     if value is not None and value % 2 == 0:
         raise click.BadParameter(f"expected an odd number, so that a pixel is in the middle; got {value}")
     return value
-
-
-def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [name.strip() for name in value.split(",")]
 
 
 def _side(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
@@ -96,7 +93,7 @@ image_options = adding(
         help="Cluster GeoTIFFs in this coordinate system, as EPSG:32633, on one grid; needs mdh_dask[maps].",
     ),
     click.option(
-        "--bands", callback=_names, metavar="NAMES",
+        "--bands", callback=names_of, metavar="NAMES",
         help="Bands to use, by name, as red,green,nir.",
     ),
     MISSING_CHUNKS,

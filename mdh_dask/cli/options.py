@@ -91,14 +91,15 @@ def existing(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+def names_of(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the names in a list with commas."""
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
 input_options = adding(
     MISSING_CHUNKS,
     click.option(
-        "--columns", callback=_names, metavar="A,B,C",
+        "--columns", callback=names_of, metavar="A,B,C",
         help="Columns to use, in this order: names in a table, otherwise numbers from 0.  [default: all]",
     ),
     click.argument("features", callback=existing),
@@ -118,7 +119,7 @@ SAVED_MODEL = click.option(
 
 
 def _places(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str | int] | None:
-    names = _names(ctx, param, value)
+    names = names_of(ctx, param, value)
     return None if names is None else [_place(name) for name in names]
 
 
@@ -133,7 +134,7 @@ def _ordered_places(
     if value is None or "=" not in value:
         return _places(ctx, param, value)
     found: dict[str | int, list[str] | None] = {}
-    for name, equals, levels in (name.partition("=") for name in _names(ctx, param, value) or ()):
+    for name, equals, levels in (name.partition("=") for name in names_of(ctx, param, value) or ()):
         order = [level.strip() for level in levels.split(":")] if equals else None
         if order is not None and not all(order):
             raise click.BadParameter(f"expected levels, as {name}=low:mid:high; got {name}={levels}", ctx, param)

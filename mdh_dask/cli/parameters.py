@@ -114,6 +114,7 @@ def naming_options() -> Iterator[None]:
             r"^\[method\] with name = '(.*?)' has no key '(.*?)'", r"--method \1 has no parameter '\2'", str(error)
         )
         told = told.replace("; its keys are name, ", "; its parameters are ")
+        told = told.replace("feature_map = 'local_scaling'", "--feature-map local-scaling")
         said, write, settings = told.partition("write name = ")
         if write:  # what a method fixes
             options = re.sub(r", (\w+) = ", r" -p \1=", settings.replace("'", "")).replace(" with ", " -p ")

@@ -176,7 +176,10 @@ def _start_failed(error: BaseException) -> Exception:
         reason = reason.__cause__
     if isinstance(reason, OSError | MemoryError | ImportError | ValueError):
         return reason
-    return ConnectionError(f"a worker ended while it was being started ({reason}): the same command may succeed later")
+    return ConnectionError(
+        f"a worker ended while it was being started ({reason}): a script must start workers under "
+        "if __name__ == '__main__':, otherwise the same command may succeed later"
+    )
 
 
 def _address_in(file: Path, until: float) -> str:

@@ -39,9 +39,10 @@ def set_apart(model: Any) -> Floats:
     p_values, tree = np.full(model.n_clusters_, np.nan), getattr(model, "tree_", None)
     if tree is None:
         return p_values
-    table = evidence_of(tree, None)
+    table = evidence_of(tree, model.merges_)
+    splits = table["kind"] == "split"
     of_node = np.full(tree.n_nodes + 1, np.nan)  # the last is that above the root
-    of_node[table["node"]] = table["p_family"]
+    of_node[table["node"][splits]] = table["p_family"][splits]
     leaves = tree.leaves[np.argsort(tree.n_rows[tree.leaves], kind="stable")]
     p_values[tree.cluster[leaves]] = of_node[tree.parent[leaves]]
     return p_values

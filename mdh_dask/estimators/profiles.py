@@ -154,5 +154,5 @@ def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwri
     return write_report(
         path, model.state_.tree, title=title, facts=facts, profiles=story.profiles, sample=(story.rows, story.labels),
         feature_map=getattr(model.state_, "feature_map", None), images=model.report_pictures(), history=model.history_,
-        overwrite=overwrite,
+        merges=model.merges_, overwrite=overwrite,
     )  # fmt: skip

@@ -124,8 +124,8 @@ REMEDIES = {
     "az": 'pip install "mdh_dask[azure]"',
     "abfs": 'pip install "mdh_dask[azure]"',
     "abfss": 'pip install "mdh_dask[azure]"',
-    "http": "pip install aiohttp",
-    "https": "pip install aiohttp",
+    "http": 'pip install "mdh_dask[http]"',
+    "https": 'pip install "mdh_dask[http]"',
 }
 """Remedies for the missing package of a protocol."""
 

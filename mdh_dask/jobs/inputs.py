@@ -79,8 +79,9 @@ class RowsInput(Input):
         return f"{n:,} {'sparse ' * holds_compact(self.rows)}rows of {columns} {self.rows.dtype} columns"
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
-        """Return the number of passes after the tree has grown: one if labels or profiles are written."""
-        return int(outputs.labels is not None or outputs.report is not None) + (self.previous is not None)
+        """Return the number of passes after the tree has grown: for labels or profiles, for ids, and for names."""
+        written = outputs.labels is not None or outputs.report is not None
+        return int(written) + (self.previous is not None) + (self.beside.text_column is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         need = estimate(self.rows, estimator, labels=bool(outputs.labels or outputs.report))

@@ -146,7 +146,7 @@ def write_night(
         write_report(
             growing.report, model[1].state_.tree, title=f"Night {metrics['night']} of {name_of(str(job.path))}",
             facts=facts, scenes=_table(ledger, damaged), sizes=_sizes(ledger, model[1]), overwrite=True,
-            history=model[1].history_,
+            history=model[1].history_, merges=model[1].merges_,
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
     manifest["outputs"] = outputs_made(*made)

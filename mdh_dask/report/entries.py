@@ -186,18 +186,22 @@ class Entry:
         return percent(self.share)
 
 
-def entries_of(tree: Tree, colours: AnyArray | None, sides: Sides | None = None) -> list[Entry]:
+def entries_of(
+    tree: Tree, colours: AnyArray | None, sides: Sides | None = None, merges: AnyArray | None = None
+) -> list[Entry]:
     """Return the entries of all nodes, parents before children, left before right.
 
     colours (n_clusters, 3).
     sides: tells in words which rows lie on both sides of a split.
+    merges: those of its leaves, which are tested with the splits.
     """
     sides = sides or sides_of(tree, None, mapped=False)
     level, parent, drawn, below = tree.level, tree.parent, _largest(tree), clusters_below(tree)
     nest = np.append(np.minimum(level, MAX_NESTING), 0)
     paint = colours_of(tree, palette(tree.n_clusters) if colours is None else colours)
-    table = evidence_of(tree, None)
-    tested = {node: p_text(p) for node, p in zip(table["node"].tolist(), table["p_family"].tolist()) if p == p}
+    table = evidence_of(tree, merges)
+    known = (table["kind"] == "split") & ~np.isnan(table["p_family"])
+    tested = {int(node): p_text(p) for node, p in zip(table["node"][known], table["p_family"][known].tolist())}
     entries = []
     for node in range(tree.n_nodes):
         leaf = tree.left[node] < 0

@@ -33,9 +33,11 @@ def with_depths_of(tree: Tree, drift: Drift) -> Tree:
     return replace(tree, relative_depth=depth)
 
 
-def contents_of_tree(tree: Tree, colours: AnyArray | None, profiles: Profiles | None, mapped: bool) -> dict[str, Any]:
+def contents_of_tree(
+    tree: Tree, colours: AnyArray | None, profiles: Profiles | None, mapped: bool, merges: AnyArray | None
+) -> dict[str, Any]:
     """Return what the page shows of a tree; see `write_report`. `mapped`: its directions are for features."""
-    entries = entries_of(tree, _checked(colours, tree.n_clusters), sides_of(tree, profiles, mapped))
+    entries = entries_of(tree, _checked(colours, tree.n_clusters), sides_of(tree, profiles, mapped), merges)
     tiles, n_levels = map_of(tree, entries)
     n_levels_all = max(entry.level for entry in entries) + 1
     rows = tree.cluster_rows if profiles is None else profiles.n_rows
@@ -119,6 +121,7 @@ def write_report(
     sizes: Sizes | None = None,
     unit: str = "row",
     history: History | None = None,
+    merges: AnyArray | None = None,
     overwrite: bool = False,
 ) -> Path | str:
     """Write a report of clusters as one HTML file that needs no other file and no network.
@@ -154,6 +157,8 @@ def write_report(
         What a row is, for the page.
     history : History, optional
         What became of the clusters in each night; drawn from the second night on.
+    merges : array of records, optional
+        Merges of the tree's leaves, as of `merges_`; p-values are adjusted for them, too.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -182,7 +187,7 @@ def write_report(
     else:
         tree = tree if drift is None else with_depths_of(tree, drift)
         profiles = profiles if profiles is None else in_clusters(tree, profiles)
-        shown = contents_of_tree(tree, colours, profiles, mapped=feature_map is not None)
+        shown = contents_of_tree(tree, colours, profiles, mapped=feature_map is not None, merges=merges)
     clusters = shown["clusters"]
     ids = None if history is None else history.ids.tolist()
     paint = {ids[one.label]: one.colour for one in clusters if ids and one.label is not None and one.label >= 0}

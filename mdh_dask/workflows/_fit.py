@@ -234,14 +234,16 @@ def fit_rows(
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
         weighted = {} if beside.weights is None else {"Weights": beside.weights.describe()}
-        facts = facts_of(estimator, where, seconds, pass_bytes=None if holds_compact(rows) else rows.nbytes)
+        n_after = 1 + (previous is not None) + (beside.texts is not None)  # for ids, and for names
+        facts = facts_of(
+            estimator, where, seconds, pass_bytes=None if holds_compact(rows) else rows.nbytes, n_after=n_after
+        )
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **weighted, **facts},
             profiles=story and story.profiles, sample=story and (story.rows, story.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
-            history=estimator.history_,
-            overwrite=outputs.overwrite,
+            history=estimator.history_, merges=estimator.merges_, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
     summary = f"{n_clusters} of {len(rows)} rows in {seconds:.1f} s"

@@ -275,6 +275,8 @@ def drift(
         check_file(openmetrics, True, "drift.prom")
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
+    if groups is not None and estimator.pixel_columns_ is not None:
+        raise SettingError(f"{model} was fitted to an image, which has no column for groups: leave it out")
     beside = StoredBeside(groups=groups, missing_chunks=missing_chunks)
     columns = _columns_of_model(estimator, features, columns, beside)
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
@@ -300,7 +302,8 @@ def drift(
         }
         write_report(
             outputs.report, found.old, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
-            feature_map=getattr(estimator.state_, "feature_map", None), overwrite=outputs.overwrite,
+            merges=estimator.merges_, overwrite=outputs.overwrite,
+            feature_map=getattr(estimator.state_, "feature_map", None),
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
     if openmetrics is not None:

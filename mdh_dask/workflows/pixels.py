@@ -340,7 +340,7 @@ def _write_report(
             outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),
             segments=_segments(seen, noise), colours=seen.colours[noise:],
             profiles=Profiles(bands, seen.more, lowest=-noise),
-            feature_map=feature_map, unit="pixel", overwrite=outputs.overwrite,
+            feature_map=feature_map, unit="pixel", merges=estimator.merges_, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
 

@@ -173,6 +173,8 @@ class StoredBeside:
         if self.weight_column is not None and self.labels is not None:
             raise SettingError("expected weights of rows or labels of some of them; got both: leave one out")
         if self.groups is not None:
+            if self.weight_column is not None:
+                raise SettingError("expected weights of rows or their groups; got both: leave one out")
             check_groups(estimator)
 
     def clustered(self, features: str, columns: Sequence[str | int] | None) -> Sequence[str | int] | None:

@@ -72,7 +72,9 @@ def test_the_lock_fits_the_package():
 def test_loops_are_compiled_for_the_processors_that_run_them_and_only_root_writes_them():
     (made,) = [value for name, value in instructions() if name == "RUN" and "loops.py" in value]
     (env,) = [dict(pair.split("=", 1) for pair in value.split()) for name, value in instructions() if name == "ENV"]
-    assert {f"{name}={env[name]}" for name in ("NUMBA_CPU_NAME", "MDH_DASK_CACHE")} <= {*made.split()}
+    assert {f"{name}={env[name]}" for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "MDH_DASK_CACHE")} <= {
+        *made.split()
+    }
     assert f"chmod -R a+rX,go-w {env['MDH_DASK_CACHE']}" in made
     arguments = [value for name, value in instructions() if name == "ARG"]
     assert len(arguments) == 2

@@ -332,7 +332,7 @@ def test_what_cannot_be_opened_is_told_to_the_word(folder, name, wording):
         ("gcsfs", "gs://b/x.zarr", '{} cannot be reached, as a package is missing: pip install "mdh_dask[gcs]"'),
         (
             "fsspec.implementations.http", "https://b/x.npy",
-            "{} cannot be reached, as a package is missing: pip install aiohttp",
+            "{} cannot be reached, as a package is missing: pip install \"mdh_dask[http]\"",
         ),
         (
             "pyarrow.parquet", "x.parquet",

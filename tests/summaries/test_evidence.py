@@ -18,6 +18,8 @@ from mdh_dask import (
     SupportVectorClustering,
     load_model,
 )
+from mdh_dask.estimators.history import set_apart
+from mdh_dask.report.entries import entries_of
 from mdh_dask.summaries.evidence import COLUMNS, MERGES_DTYPE, adjusted, evidence_of, p_values_of_merges
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -185,3 +187,11 @@ def test_a_split_stands_on_all_above_it_also_beyond_one_that_was_not_tested():
     found = evidence_of(tree, None)
     (lowest,) = found["p_family"][found["p_value"] == 1e-6]
     assert lowest >= 0.02
+
+
+@pytest.mark.slow
+def test_a_report_shows_no_p_value_of_a_valley_that_merging_undid(tmp_path):
+    model = HierarchicalKernelMDH(random_state=0).fit(np.random.default_rng(0).normal(size=(300, 2)))
+    entries = entries_of(model.tree_, None, merges=model.merges_)
+    assert [entry.p_value for entry in entries] == [None] * model.tree_.n_nodes
+    assert np.isnan(set_apart(model)).all()
