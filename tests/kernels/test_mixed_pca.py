@@ -113,6 +113,7 @@ def test_too_many_levels_are_named():
         MixedPCA(column_types={"categorical": [1]}).fit(rows)
 
 
-def test_bounds_of_thousands_of_columns_rise():
+def test_bounds_of_thousands_of_columns_rise(monkeypatch):
+    monkeypatch.setattr("mdh_dask.estimators.mixed_pca.with_levels", lambda model, rows: model)  # takes a minute
     rows = np.random.default_rng(0).normal(size=(100, 4000))
-    assert np.ptp(MixedPCA(n_components=2, max_iter=3).fit(rows).bounds_) > 0
+    assert np.ptp(MixedPCA(n_components=2, n_init=1, max_iter=2).fit(rows).bounds_) > 0
