@@ -56,6 +56,7 @@ class Limits(NamedTuple):
     share_of_group: float
     fair: float
     densest: bool
+    """Whether the densest landmarks of a core come first, and not those of the lowest hashes."""
     ties: float
 
 

@@ -191,9 +191,10 @@ def limits_of(n_columns: int) -> Limits:
 
     In up to `COLUMNS_OF_BALLS` columns, the mean squared distance from the middle, across the line between both groups,
     is then the same: the density may fall in these directions only, as in long clouds, and has the same mean on a cut,
-    which has one dimension less. In more columns, where balls hold few rows, that along the line counts, too: otherwise
-    a cluster of 16 % of 20,000 rows is lost beside five columns, but half of curves with noise in three columns are
-    divided (``honesty --kind "thin curves" --shape 1000x5``).
+    which has one dimension less. In more columns, where balls hold few rows, the distance along the line counts, too,
+    and the densest landmarks of a core come first: otherwise small clusters beside several columns are lost. But then
+    half of the curves with noise in three more columns are divided (``python -m tests.benchmarks honesty --kind
+    "thin curves" --seeds 6 --shape 1000x5``).
 
     >>> limits_of(2).fair, limits_of(5).fair, limits_of(1).fair * 0.0
     (0.75, 1.0714285714285714, 0.0)

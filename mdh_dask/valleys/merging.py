@@ -23,9 +23,9 @@ LEVEL = 0.05
 EVIDENCE, BY_ROWS = 1.9, 0.4
 """Evidence that separates clusters of 200 rows, and its increase with each doubling of the rows.
 
-Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. In two and three
-columns one in twenty thin curves had evidence above 1.9 (200 rows), 2.2 (300), 3.0 (1000) and 2.9 (3000), and clouds of
-other kinds less: ``python -m tests.benchmarks honesty --kind "thin curves"``."""
+Cells are drawn from all rows, and so have borders where the counted rows happen to be sparse. Less than one in twenty
+thin curves is divided, and fewer clouds of other kinds: ``python -m tests.benchmarks honesty --kind "thin curves"
+--seeds 12 --shape 300x2 --shape 1000x2``."""
 
 OF_BOTH, OF_EITHER, IN_MANY_COLUMNS = (2.0, 3.0), (2.3, 3.8), (3.0, 3.8)
 """Least and largest evidence that is needed where the mean of balls and slabs counts, where the larger of both, and in
