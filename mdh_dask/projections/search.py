@@ -238,7 +238,8 @@ class DirectionSearch:
         if per_angle ** (d - 1) > MOST_DIRECTIONS:
             raise ValueError(
                 f"expected at most {MOST_DIRECTIONS} directions of brute force; got {per_angle}^{d - 1} for {d} "
-                f"dimensions and a step of {self.step}: use search='combined', or a larger step"
+                f"dimensions and a step of {self.step}: use search='combined' of ProjectionPursuitTree, or "
+                "projection='pursuit' of DivisiveClustering"
             )
         angles = np.array(list(product((np.arange(per_angle) + 0.5) * (pi / per_angle), repeat=d - 1)))
         sines = np.cumprod(np.concatenate([np.ones((len(angles), 1)), np.sin(angles)], axis=1), axis=1)

@@ -169,8 +169,12 @@ class TestTree:
 
     def test_brute_force_of_many_columns_is_refused_with_what_to_do(self):
         X = np.random.default_rng(0).normal(size=(200, 8))
-        with pytest.raises(ValueError, match=r"got 32\^7 for 8 dimensions and a step of 0.1: use search='combined'"):
-            ProjectionPursuitTree(search="brute").fit(X)
+        remedy = "use search='combined' of ProjectionPursuitTree, or projection='pursuit' of DivisiveClustering"
+        for model in (ProjectionPursuitTree(search="brute"), DivisiveClustering(projection="brute_force")):
+            with pytest.raises(ValueError, match=rf"got 32\^7 for 8 dimensions and a step of 0.1: {remedy}"):
+                model.fit(X)
+        assert ProjectionPursuitTree(search="combined", n_projections=50).fit(X).n_clusters_ == 1
+        assert DivisiveClustering(projection="pursuit", n_projections=50).fit(X).n_clusters_ == 1
 
     def test_the_settings_reach_the_search(self):
         model = ProjectionPursuitTree(search="genetic", n_projections=7).as_divisive(
