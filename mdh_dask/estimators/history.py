@@ -30,7 +30,7 @@ Labels = Callable[[AnyArray], AnyArray]
 def begun(model: Any, rows: AnyArray | None) -> History:
     """Return the history of a model whose clusters are new; `rows` are some of those that it was fitted to."""
     sizes = model.state_.sizes
-    sizes = np.zeros(model.n_clusters_, dtype=np.int64) if sizes is None else sizes[-model.n_clusters_ :]
+    sizes = None if sizes is None else sizes[-model.n_clusters_ :]
     return History.begun(sizes, set_apart(model), np.empty((0, 0)) if rows is None else rows)
 
 

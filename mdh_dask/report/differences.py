@@ -150,7 +150,7 @@ def _places(history: History, first: int) -> dict[tuple[int, int], tuple[float, 
         if kind in (BORN, STAYS, SPLIT):
             lineage.setdefault(own, (*(lineage.get(other, ()) if kind == SPLIT else ()), own))
             if night >= first:
-                by_night.setdefault(night, []).append((own, rows / max(total, 1)))
+                by_night.setdefault(night, []).append((own, max(rows, 0) / max(total, 1)))  # of unknown counts: none
     places = {}
     for night, held in by_night.items():
         top, free = 0.0, 1 - GAP * (len(held) - 1)

@@ -32,7 +32,7 @@ class History(Records):
     events (n_events, 4) int64: night, kind (an index of `KINDS`), id, and the id of the parent of a split or of the
         cluster that a merge leaves, otherwise -1. Nights are numbered from 0.
     counts (n_events, 2) int64: rows of the cluster in the night, and rows of the night; of one that merged or died, by
-        the model before.
+        the model before; -1 if not known, as where a model of the first night has counted a sample only.
     shares (n_events, 2) float64: share of the rows of the night before, and of this night, at the place of the cluster;
         NaN if not known.
     p_values (n_events,) float64: adjusted p-value of what sets a new cluster apart; NaN for other events, or without a
@@ -49,14 +49,15 @@ class History(Records):
     remembered: AnyArray
 
     @classmethod
-    def begun(cls, sizes: Integers, p_values: Floats, remembered: AnyArray) -> Self:
-        """Return the history of the first night, in which all clusters are born."""
-        n, empty = len(sizes), np.empty((0, 2))
+    def begun(cls, sizes: Integers | None, p_values: Floats, remembered: AnyArray) -> Self:
+        """Return the history of the first night, in which all clusters are born; without sizes, counts are unknown."""
+        n, empty = len(p_values), np.empty((0, 2))
         none = cls(np.arange(n), n, np.empty((0, 4), int), empty.astype(int), empty, np.empty(0), _few(remembered))
-        total, nights = int(sizes.sum()), np.zeros(n, dtype=np.int64)
+        nights, shares, counts = np.zeros(n, dtype=np.int64), np.full((n, 2), np.nan), np.full((n, 2), -1)
         events = np.column_stack([nights, nights + BORN, none.ids, nights - 1])
-        shares = np.column_stack([np.full(n, np.nan), sizes / max(total, 1)])
-        return none._with(events, np.column_stack([sizes, np.full(n, total)]), shares, p_values)
+        if sizes is not None:
+            counts[:, 0], counts[:, 1], shares[:, 1] = sizes, sizes.sum(), sizes / max(int(sizes.sum()), 1)
+        return none._with(events, counts, shares, p_values)
 
     @property
     def night(self) -> int:
@@ -71,7 +72,8 @@ class History(Records):
     def to_records(self) -> list[dict[str, Any]]:
         return [
             {"night": night, "event": KINDS[kind], "id": own, "other": other if other >= 0 else None,
-             "rows": rows, "rows_of_night": total, "share_before": before, "share": share, "p_value": p_value}
+             "rows": rows if rows >= 0 else None, "rows_of_night": total if total >= 0 else None,
+             "share_before": before, "share": share, "p_value": p_value}
             for (night, kind, own, other), (rows, total), (before, share), p_value in zip(
                 self.events.tolist(), self.counts.tolist(), self.shares.tolist(), self.p_values.tolist()
             )
@@ -163,7 +165,7 @@ class History(Records):
         """Raise a ValueError unless a night could have left this history."""
         n = len(self.events)
         for name, shape, least in (
-            ("ids", (len(self.ids),), 0), ("events", (n, 4), -1), ("counts", (n, 2), 0),
+            ("ids", (len(self.ids),), 0), ("events", (n, 4), -1), ("counts", (n, 2), -1),
         ):  # fmt: skip
             checked_array(name, getattr(self, name), shape, least)
             if getattr(self, name).dtype != np.int64:

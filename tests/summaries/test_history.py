@@ -20,6 +20,7 @@ from mdh_dask import (
     continued,
     load_model,
 )
+from mdh_dask.report.differences import river_of
 from mdh_dask.summaries.history import KINDS, History
 
 
@@ -208,6 +209,17 @@ class TestHistory:
         later = first.followed(np.array([[50, 0, 20], [0, 30, 0]]), None, np.full(3, 0.01), np.empty((0, 1)))
         assert [one["event"] for one in later.to_records()[2:]] == ["stays", "stays", "split"]
         assert all(np.isnan(one["share_before"]) for one in later.to_records())
+
+    def test_sizes_that_were_not_counted_are_unknown_until_the_next_night(self, tmp_path):
+        rows = night((0, 200), (9, 100))
+        model = ConsensusClustering(estimator=[RandomProjectionTree(n_projections=50), PCATree()], n_trees=2).fit(rows)
+        model._state, model._history = replace(model.state_, counts=None), None  # as of a sample of the rows
+        assert {(one["rows"], one["rows_of_night"]) for one in model.history_.to_records()} == {(None, None)}
+        assert all(np.isnan(one["share"]) for one in model.history_.to_records())
+        model.save(tmp_path / "model.zarr")
+        later = continued(fitted(rows), load_model(tmp_path / "model.zarr"), rows)
+        assert {one["rows_of_night"] for one in later.history_.to_records() if one["night"]} == {len(rows)}
+        assert river_of(later.history_, {}).events == []
 
     def test_a_history_of_other_clusters_is_refused(self):
         history = History.begun(np.array([60, 40]), np.full(2, np.nan), np.empty((0, 1)))
