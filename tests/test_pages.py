@@ -1,6 +1,7 @@
 """The pages for readers: every snippet is run, or read by the program that it is for, and what is said of it holds."""
 
 import ast
+import json
 import re
 import shlex
 import tomllib
@@ -276,8 +277,8 @@ def keywords(call):
 
 @snippet("deploy/README.md", "seconds = passes x max(")
 def test_the_table_of_times_follows_from_the_formula(text):
-    assert "18 ns / threads" in text
-    assert "blocks x 1.5 ms" in text
+    assert f"{1e9 * costs.VALUE_SECONDS:g} ns / threads" in text
+    assert f"blocks x {1e3 * costs.BLOCK_SECONDS:g} ms" in text
     table = re.findall(
         r"^\| (?:up to )?(\d+) (m|b)illion \|.*?\| .*? (\d+) threads.*\| (\d+) \|$", TEXT["deploy/README.md"], re.M
     )
@@ -286,14 +287,36 @@ def test_the_table_of_times_follows_from_the_formula(text):
         rows, threads = int(count) * {"m": 1e6, "b": 1e9}[unit], int(threads)
         nbytes = rows * 50 * 4
         blocks = nbytes / (128 if nbytes > 1e12 else 32) / 2**20
-        reading = max(rows * 50 * 18e-9 / threads, nbytes / (2e9 * max(threads / 16, 1)))
-        assert 3 * (reading + blocks * 1.5e-3) == pytest.approx(int(seconds), rel=0.05)
+        reading = max(rows * 50 * costs.VALUE_SECONDS / threads, nbytes / (2e9 * max(threads / 16, 1)))
+        assert 3 * (reading + blocks * costs.BLOCK_SECONDS) == pytest.approx(int(seconds), rel=0.05)
+
+
+def published(group, suite, title, column, *line):
+    """A value of a results page, by the beginnings of the title of its table and of its line."""
+    tables = json.loads((ROOT / f"tests/benchmarks/results/{group}.json").read_text())[suite]["tables"]
+    table = next(one for one in tables if one["title"].startswith(title))
+    return next(row for row in table["rows"] if tuple(row[: len(line)]) == line)[table["columns"].index(column)]
+
+
+def test_the_figures_of_sizing_are_those_of_the_published_tables():
+    (computed,) = costs.run()
+    seconds = published("performance", "speed", "Speed: median seconds", "RandomProjectionTree, store", 10**7, 50, 20)
+    assert f"in {seconds:.2g} s on two threads" in TEXT["deploy/README.md"]
+    assert computed.rows[0][2] == pytest.approx(seconds, rel=0.05)
+    ms = [published("performance", "scale_out", "Model: formula", "value", name) for name in ("client", "scheduler")]
+    assert sum(ms) == pytest.approx(1e3 * costs.BLOCK_SECONDS, rel=0.05)
+    ns = published("quality", "many", "Processor time of labels", "ns a column and split", 150, 768)
+    assert f"Labels take {ns:.2g} ns".replace("0.", ".") in TEXT["deploy/README.md"]
+    megabytes = published("performance", "memory", "Largest resident", "peak, MB", "client, with the scheduler")
+    assert f"columns they used {megabytes / 1e3:.1f} GB" in TEXT["deploy/README.md"]
+    for line in computed.rows:
+        assert published("performance", "costs", "3 passes", "seconds", line[0]) == line[2]
 
 
 def test_the_table_of_costs_is_what_its_command_prints():
     (table,) = costs.run()
     units = {"million": 10**6, "billion": 10**9}
-    found = re.findall(r"^\| (\d+) (\w+illion) \| ([\d. |]+) \|$", TEXT["deploy/README.md"], re.M)
+    found = re.findall(r"^\| (\d+) (\w+illion) \| ([\d.e |-]+) \|$", TEXT["deploy/README.md"], re.M)
     found = [[str(int(count) * units[unit]), *cells.split(" | ")] for count, unit, cells in found]
     assert found == [[cell_text(value) for value in row] for row in table.rows]
     assert all(f"${price}" in TEXT["deploy/README.md"] for price in (costs.PRICE, costs.SPOT_PRICE))

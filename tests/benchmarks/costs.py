@@ -12,8 +12,8 @@ COLUMNS, ITEM_BYTES, PASSES = 50, 4, 3
 SIZES = ((10**7, 2, 32), (10**8, 16, 32), (10**9, 64, 32), (10**10, 256, 128))
 """Rows, threads, and MiB of a block."""
 
-VALUE_SECONDS, BLOCK_SECONDS = 18e-9, 1.5e-3
-"""Time of a thread for one value in one pass, and of the scheduler for one block."""
+VALUE_SECONDS, BLOCK_SECONDS = 8e-9, 0.75e-3
+"""Time of a thread for one value in one pass, and of client and scheduler for one block."""
 
 BANDWIDTH, SHARING = 2e9, 16
 """Bytes per second that a store is taken to serve, and the threads for which it is: more of them get more."""
