@@ -21,6 +21,10 @@ class SettingError(ValueError):
     """A setting is missing, wrong or contradicts another."""
 
 
+class AddressError(SettingError):
+    """The address of a scheduler is wrong, or contradicts Dask's configuration or how the scheduler answers."""
+
+
 class ContentsError(ValueError):
     """What an input holds is damaged, or cannot be used."""
 

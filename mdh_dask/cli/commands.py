@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from .._errors import AddressError, SettingError
+from .._fields import JobError
 from .._log import Lines
 from .._process import import_later, search_rarely
 from .exits import EXIT_CODES, WHOLE_PROCESS, Commands, exit_code, leaving_at_once, say
@@ -215,10 +217,15 @@ def run(
         from ..jobs.job import checked_job
 
         told.job = checked_job(job, content, elsewhere)
-        if check:
-            say(check_job(told.job, overwrite=overwrite))
-        else:
-            say(run_job(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+        try:
+            if check:
+                say(check_job(told.job, overwrite=overwrite))
+            else:
+                say(run_job(told.job, restart=restart, overwrite=overwrite, progress=wants_progress(progress)))
+        except SettingError as error:
+            if elsewhere is not None and isinstance(error, AddressError):
+                raise  # an option, and no setting of the file
+            raise JobError(f"{job}: {error}") from error
 
 
 @mdh.command()

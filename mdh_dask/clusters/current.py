@@ -17,7 +17,7 @@ import dask.threaded
 from dask.system import CPU_COUNT
 from dask.utils import parse_bytes
 
-from .._errors import SettingError
+from .._errors import AddressError
 from .._log import format_others, is_json
 from .workers import check_encryption, disagreement, watching
 
@@ -102,7 +102,7 @@ def running_cluster(
 ) -> AbstractContextManager[str]:
     """Use a running scheduler, by its address or its scheduler file; the value is its description."""
     if address is not None and ":" not in address:
-        raise SettingError(f"expected an address, as tcp://host:8786, or 'threads'; got {address!r}")
+        raise AddressError(f"expected an address, as tcp://host:8786, or 'threads'; got {address!r}")
     return _elsewhere(address, file, timeout)
 
 
@@ -125,7 +125,7 @@ def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterato
     try:
         get_address_host_port(address)
     except ValueError as error:
-        raise SettingError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
+        raise AddressError(f"expected an address, as tcp://host:8786; got {address}: {error}") from error
     check_encryption(address)
     try:
         client = Client(address=address, timeout=seconds)

@@ -11,7 +11,7 @@ from typing import Any
 
 import dask
 
-from .._errors import SettingError
+from .._errors import AddressError
 
 logger = logging.getLogger(__name__)
 
@@ -71,12 +71,12 @@ def check_encryption(address: str) -> None:
 
     security, encrypted = Security(), address.startswith("tls://")
     if security.require_encryption and not encrypted:
-        raise SettingError(
+        raise AddressError(
             f"expected an address as tls://host:8786, for Dask's configuration requires encryption; got {address}"
         )
     named = security.tls_ca_file and security.tls_client_cert
     if encrypted and not named and not dask.config.get("distributed.client.security-loader"):
-        raise SettingError(
+        raise AddressError(
             f"expected certificates for {address}; got none: name their files in Dask's configuration, or by "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, .._TLS__CLIENT__CERT and .._TLS__CLIENT__KEY in the environment"
         )
@@ -92,7 +92,7 @@ def disagreement(error: BaseException, address: str) -> Exception | None:
         plain = f"tcp://{address.removeprefix('tls://')}"
         # A plain scheduler sends a greeting first, which is not TLS. Tornado raises a ValueError if it comes early.
         if isinstance(error, ValueError) or getattr(cause, "reason", None) == "WRONG_VERSION_NUMBER":
-            return SettingError(
+            return AddressError(
                 f"expected a scheduler with TLS at {address}; it answers without: give it certificates, or name it "
                 f"{plain}"
             )

@@ -57,8 +57,8 @@ PLACES = {
     "output with a null": ({"labels": "l\\u0000.zarr"}, exits.BAD_JOB, "output.labels must be a path or URL"),
     "work with a null": ({"work": "w\\u0000"}, exits.BAD_JOB, "run.work must be the path of a folder"),
     "output with a long name": ({"labels": "l" * 300}, exits.CANNOT_CREATE, "cannot be made: File name too long"),
-    "output in a cache": ({"labels": "simplecache::s3://b/l"}, exits.USAGE, "URL of a store that can be written to"),
-    "output on the web": ({"labels": "https://b/l.zarr"}, exits.USAGE, "URL of a store that can be written to"),
+    "output in a cache": ({"labels": "simplecache::s3://b/l"}, exits.BAD_JOB, "URL of a store that can be written to"),
+    "output on the web": ({"labels": "https://b/l.zarr"}, exits.BAD_JOB, "URL of a store that can be written to"),
 }
 
 

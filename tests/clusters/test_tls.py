@@ -61,7 +61,7 @@ def test_a_job_runs_on_an_encrypted_scheduler_by_the_certificates_of_dasks_confi
 
 
 def test_without_certificates_it_is_refused_with_the_remedy(job):
-    result = run(job, code=exits.USAGE)
+    result = run(job, code=exits.BAD_JOB)
     assert "expected certificates for tls://" in result.stderr
     assert "DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in result.stderr
 

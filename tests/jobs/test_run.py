@@ -211,7 +211,7 @@ def test_outputs_that_exist_are_refused_before_anything_is_made(here):
 @pytest.mark.parametrize("place", ["job.toml", "job.work/l.zarr", "x.zarr/c", "out/m.zarr"])
 def test_outputs_on_top_of_something_of_the_job_are_refused(place, here):
     (here / "job.toml").write_text(JOB.replace("out/l.zarr", place))
-    result = run("job.toml", "--overwrite", code=exits.USAGE)
+    result = run("job.toml", "--overwrite", code=exits.BAD_JOB)
     assert "expected separate paths" in result.stderr
 
 

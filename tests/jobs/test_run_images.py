@@ -156,8 +156,8 @@ ERRORS = {
     "window": ("tiles.zarr", {"window = 3": "window = 251"}, 65),
     "axes": ("stack.zarr", {}, 65),
     "missing": ("nope.zarr", {}, 66),
-    "preview is a folder": ("tiles.zarr", {"out/p.png": "out"}, 2),
-    "preview at a URL": ("tiles.zarr", {"out/p.png": "https://b/p.png"}, 2),
+    "preview is a folder": ("tiles.zarr", {"out/p.png": "out"}, 78),
+    "preview at a URL": ("tiles.zarr", {"out/p.png": "https://b/p.png"}, 78),
 }
 
 

@@ -372,7 +372,7 @@ def test_a_job_file_that_cannot_work_is_refused_before_any_work(old, new, messag
     job = new_job(tmp_path, JOB.replace(old, new))
     scene(tmp_path / "scenes/a.tif", 0)
     result = command("run", job)
-    assert result.exit_code in (exits.BAD_JOB, exits.NO_INPUT, exits.BAD_DATA, exits.USAGE)
+    assert result.exit_code in (exits.BAD_JOB, exits.NO_INPUT, exits.BAD_DATA)
     assert message in " ".join(result.stderr.split())
     assert list(job.parent.glob("out/*")) == []
 
