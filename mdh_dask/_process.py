@@ -48,7 +48,7 @@ def check_memory(n_bytes: int, what: str, remedy: str = "") -> None:
 def require(module: str, extra: str) -> None:
     """Raise an error that names the remedy if an optional package is missing."""
     if find_spec(module) is None:
-        raise ImportError(f'expected the package {module}; it is missing: pip install "mdh_dask[{extra}]"')
+        raise ImportError(_missing(module, extra))
 
 
 def needed(module: str, extra: str) -> Any:
@@ -56,9 +56,23 @@ def needed(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(
-            f'expected the package {module.split(".")[0]}; it is missing: pip install "mdh_dask[{extra}]"'
-        ) from error
+        raise ImportError(_missing(module.split(".")[0], extra)) from error
+
+
+LEAST_PYTHON = {"icechunk": (3, 12)}
+"""The first Python of extras that have no packages for older ones, as the markers in pyproject.toml say."""
+
+
+def _missing(package: str, extra: str) -> str:
+    """Return the message for an optional package that is missing."""
+    install, least = f'pip install "mdh_dask[{extra}]"', LEAST_PYTHON.get(extra, ())
+    if sys.version_info >= least:
+        return f"expected the package {package}; it is missing: {install}"
+    here, wanted = (".".join(map(str, version[:2])) for version in (sys.version_info, least))
+    return (
+        f"expected the package {package}, which needs Python {wanted} or newer; this is {here}: take a newer "
+        f"Python, and there {install}"
+    )
 
 
 def import_later(*names: str) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tomllib
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import zarr
 from helpers import Added, in_turns
 
 from mdh_dask import PCATree
+from mdh_dask._process import LEAST_PYTHON
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.io import open_features, write_rows
 from mdh_dask.io.repositories import fingerprint
@@ -346,6 +348,20 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"^{re.escape(message.format(place))}$"):
         open_features(place)
+
+
+def test_a_missing_package_that_this_python_cannot_install_is_named_with_the_python_that_can(monkeypatch):
+    content = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text())
+    markers = {
+        extra: re.findall(r"python_version >= '(\d+)\.(\d+)'", " ".join(needed))
+        for extra, needed in content["project"]["optional-dependencies"].items()
+        if extra != "test"
+    }
+    assert {extra: tuple(map(int, found[0])) for extra, found in markers.items() if found} == LEAST_PYTHON
+    monkeypatch.setitem(sys.modules, "icechunk", None)
+    monkeypatch.setattr(sys, "version_info", (3, 11, 9))
+    with pytest.raises(ImportError, match=r"which needs Python 3\.12 or newer; this is 3\.11: take a newer Python"):
+        open_features("icechunk::s3://b/r@main/x")
 
 
 # Over HTTP
