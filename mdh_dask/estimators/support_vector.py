@@ -213,11 +213,10 @@ class SupportVectorClustering(InGroups):
         """Return pictures of the sweep, and of the contours if there are two columns."""
         drawn = {}
         if self.n_features_in_ == 2:
-            names = getattr(self, "feature_names_in_", None)
             drawn[
                 "The contour and the clusters in it. Dots: rows, or landmarks of many rows; rings: support vectors on "
                 "the contour; crosses: those outside."
-            ] = plot_contours(self.state_, names=names)
+            ] = plot_contours(self)
         if len(self.sweep_):
             drawn[
                 "The sweep over the width of the kernel, for several shares of the rows outside. Rings: clusters that "

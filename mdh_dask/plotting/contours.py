@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from .._words import full_count
 from ..support_vectors.dual import SLACK
-from .parts import GREY, INK, check_drawn, new_axes, new_figure, state_in
+from .parts import GREY, INK, check_drawn, new_axes, new_figure, shown, state_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     ax : matplotlib Axes, optional
         Axes to draw on; by default those of a new figure without pyplot.
     names : sequence of two str, optional
-        Names of the columns.
+        Names of the columns; by default those of the fitted rows.
 
     Returns
     -------
@@ -59,6 +59,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     '2 clusters'
     """
     given, contours = contours, state_in(contours)
+    names = getattr(given, "feature_names_in_", ("column 0", "column 1")) if names is None else names
     check_drawn(given, "a fitted SupportVectorClustering", hasattr(contours, "vectors"))
     if contours.n_features != 2:
         raise ValueError(
@@ -84,7 +85,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     ax.plot(*vectors[~outside].T, "o", mfc="none", mec=INK, ms=6, mew=0.8)
     ax.plot(*vectors[outside].T, "x", color=GREY, ms=4, mew=0.8)
     ax.set(xlim=at[0][[0, -1]], ylim=at[1][[0, -1]])
-    ax.set(**dict(zip(("xlabel", "ylabel"), ("column 0", "column 1") if names is None else names)))
+    ax.set(**dict(zip(("xlabel", "ylabel"), names)))
     on_contour = full_count(int((~outside).sum()), "support vector")
     title = f"{full_count(contours.n_clusters, 'cluster')}, q = {contours.width:.3g}, {on_contour}"
     ax.set_title(title, fontsize="medium")
@@ -107,7 +108,8 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     Returns
     -------
     ndarray of shape (3,) of matplotlib Axes
-        Numbers of support vectors, of clusters, and persistence in doublings of the width, against the width.
+        Numbers of support vectors, of clusters, and persistence in doublings of the width, against the width. A
+        notebook shows the figure by its first axes, ``plot_sweep(model)[0]``.
 
     Notes
     -----
@@ -128,6 +130,8 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     panels = new_figure((5.4, 5.6)).subplots(3, 1, sharex=True) if axes is None else np.ravel(axes)
+    if axes is None:
+        shown(panels[0])
     if len(panels) != 3:
         raise ValueError(f"a sweep is drawn on three axes; got {len(panels)}: give three, or none")
     columns = ("n_support", "n_clusters", "persistence")

@@ -53,7 +53,7 @@ def new_axes(ax: "Axes | None", size: tuple[float, float]) -> Any:
 
 
 def shown(ax: Any) -> Any:
-    """Return axes, or an array of them, as what a notebook shows as their figure."""
+    """Return axes as what a notebook shows as their figure."""
     ax._repr_png_ = partial(png_of, ax)
     return ax
 

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers import in_turns
 from hypothesis import given, settings
@@ -31,6 +32,7 @@ from mdh_dask.plotting import (
 )
 from mdh_dask.plotting.models import NARROWEST_EDGE, WIDEST_EDGE
 from mdh_dask.plotting.parts import LEFT, RIGHT, window
+from mdh_dask.support_vectors.model import SWEEP_DTYPE
 from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
 
 HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],
@@ -298,6 +300,20 @@ def test_a_constant_column_and_equal_rows_are_drawn(pair):
         ax = plot_contours(SupportVectorClustering(width=1.0, outliers=0.1).fit(rows).state_)
         FigureCanvasAgg(ax.figure).draw()
         assert all(low < high for low, high in (ax.get_xlim(), ax.get_ylim()))
+
+
+def test_contours_have_the_names_of_the_columns_that_were_fitted(pair):
+    model = SupportVectorClustering(width=1.0, outliers=0.1).fit(pair[:60])
+    assert plot_contours(model).get_xlabel() == "column 0"
+    model = SupportVectorClustering(width=1.0, outliers=0.1).fit(pd.DataFrame(pair[:60], columns=["age", "height"]))
+    assert (plot_contours(model).get_xlabel(), plot_contours(model).get_ylabel()) == ("age", "height")
+    assert plot_contours(model, names=["a", "b"]).get_ylabel() == "b"
+
+
+def test_a_notebook_shows_a_sweep_by_its_first_axes(pair):
+    sweep = np.zeros(2, dtype=SWEEP_DTYPE)
+    sweep["width"], sweep["chosen"] = [1.0, 2.0], [True, False]
+    assert plot_sweep(sweep)[0]._repr_png_().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
