@@ -218,7 +218,7 @@ def open_rows(
     chunks = (_block_rows(array, block_bytes), *array.shape[1:])
     check_blocks(array.shape[0], chunks[0], source)
     stored = StoredArray(array, str(source if isinstance(source, str | os.PathLike) else array.store_path))
-    name = f"from-zarr-{tokenize(array, chunks)}"
+    name = f"mdh-rows-{tokenize(array, chunks)}"
     return da.from_array(stored, chunks, name=name, meta=np.empty((0,) * ndim, array.dtype))
 
 

@@ -48,7 +48,7 @@ def lazy_rows(
     `version` identifies the input and its version; `meta`, no rows of the type of the blocks, is a NumPy array by
     default.
     """
-    name = f"read-{tokenize(version, list(rows), n_columns, dtype)}"
+    name = f"mdh-rows-{tokenize(version, list(rows), n_columns, dtype)}"
     keys = [(name, i, 0) for i in range(len(blocks))]
     graph = {key: Task(key, _whole, read, block, n) for key, block, n in zip(keys, blocks, rows)}
     return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype) if meta is None else meta)
@@ -186,7 +186,7 @@ class LazyTable:
         """Return an array whose blocks are coded tables; the code is one node of the graph."""
         if self.narrowed is not None:
             return self.narrowed(names)._array(code, names, rows, n_columns, dtype)
-        name = f"rows-{tokenize(self.version, self.blocks, names, code, dtype)}"
+        name = f"mdh-rows-{tokenize(self.version, self.blocks, names, code, dtype)}"
         shared = f"code-{name}"
         graph = {**self.graph, shared: DataNode(shared, partial(_coded, self.read, names, code))}
         column = () if n_columns is None else (0,)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
+from dask.utils import key_split
 from helpers import Added, in_turns
 
 from mdh_dask import PCATree
@@ -58,6 +59,11 @@ def test_the_same_rows_are_read_from_every_format_and_form_of_path(folder, name,
     assert rows.dtype == np.float32
     np.testing.assert_array_equal(rows, ROWS)
     assert names == (None if name in ("x.zarr", "x.npy") else ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("name", ["x.zarr", "x.npy", "x.parquet"])
+def test_tasks_that_read_have_a_name_of_the_package_in_the_dashboard(folder, name):
+    assert key_split(open_features(folder / name).rows.name) == "mdh-rows"
 
 
 @pytest.mark.parametrize("name", ["x.zarr", "x.npy", "parts", "x.csv"])
