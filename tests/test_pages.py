@@ -272,6 +272,13 @@ def keywords(call):
     return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
 
 
+def test_the_citation_and_the_changelog_say_the_same_of_the_version():
+    (said,) = re.findall(r"^## (\S+), (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[:1]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert said == (cited["version"], str(cited.get("date-released", "unreleased")))
+    assert cited["version"] == __version__
+
+
 # Deploy
 
 
