@@ -88,9 +88,11 @@ def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progres
     """Run or resume a job and return a summary.
 
     Raises a BlockingIOError if another run works on this job or on one of its outputs, or has taken over the job; a
-    JobError if the job or its input has changed since the job began, and `on_change` does not allow it.
+    JobError if the job or its input has changed since the job began, and `on_change` does not allow it. With `restart`
+    it begins anew, unless an earlier attempt of the same submission has done so.
     """
     run = run_of(job, overwrite, progress)
+    restart = restart and not run.work.is_of_this_submission()
     if restart or not run.work.has_begun():
         run.check()
     run.opened = job.open_input()

@@ -34,6 +34,9 @@ JOB, ATTEMPT, LOCK, PASSES = "job.json", "attempt.json", "lock", "passes"
 READY, FINISHED = "ready.json", "manifest.json"
 """The manifest before and after the publication of all outputs."""
 
+SUBMISSION = "MDH_DASK_SUBMISSION"
+"""Environment variable for what a scheduler calls the job that it may start several times."""
+
 FORMAT = 1
 """Format number of all these files."""
 
@@ -55,11 +58,13 @@ class Attempt:
     host: str
     process: int
     began: str
+    submission: str = ""
+    """What the scheduler calls the job; empty if it says nothing."""
 
 
 def new_attempt() -> Attempt:
     """Return a new attempt by this process."""
-    return Attempt(uuid4().hex[:12], socket.gethostname(), os.getpid(), now())
+    return Attempt(uuid4().hex[:12], socket.gethostname(), os.getpid(), now(), os.environ.get(SUBMISSION, ""))
 
 
 def now() -> str:
@@ -120,6 +125,13 @@ class Work:
     def attempts(self) -> list[dict[str, Any]]:
         """Return all attempts."""
         return self._read(JOB)["attempts"] if self.has_begun() else []
+
+    def is_of_this_submission(self) -> bool:
+        """Return whether an earlier attempt of the same submission has begun the job; a damaged one has none."""
+        with suppress(JobError):
+            own = os.environ.get(SUBMISSION, "")
+            return own != "" and own in [one.get("submission") for one in self.attempts()[:1]]
+        return False
 
     def replaces(self) -> list[str]:
         """Return the stored paths of the outputs that the job may replace."""

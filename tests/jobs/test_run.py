@@ -296,6 +296,32 @@ DAMAGE = {
 
 
 @pytest.mark.slow
+def test_a_submission_that_is_started_again_restarts_once_and_not_before_its_turn(here, monkeypatch):
+    def began():
+        return [attempt["id"] for attempt in json.loads(Path("job.work/job.json").read_text())["attempts"]]
+
+    np.save("few.npy", rows_of_blobs(300))
+    quick = {"name": "rp", "n_projections": 20}
+    Path("job.toml").write_text(
+        job_text(input={"path": "few.npy"}, method=quick, cluster={"kind": "threads"}, output={"labels": "out/l.zarr"})
+    )
+    again = ("job.toml", "--restart", "--overwrite")
+    run("job.toml", code=0)
+    monkeypatch.setenv("MDH_DASK_SUBMISSION", "7")
+    first = began()
+    with locked(Path("job.work/lock"), "the job", keep=True):
+        run(*again, code=exits.TRY_AGAIN)
+    assert began() == first
+    run(*again, code=0)
+    second = began()
+    assert not {*first} & {*second}
+    assert "nothing to do" in run(*again, code=0).stdout
+    assert began() == second
+    monkeypatch.setenv("MDH_DASK_SUBMISSION", "8")
+    run(*again, code=0)
+    assert began() != second
+
+
 def test_a_state_that_no_job_writes_is_damage_and_restart_gives_it_up(here):
     run("job.toml")
     file = here / "job.work" / "job.json"
