@@ -5,6 +5,7 @@ import os
 import re
 import threading
 import time
+import tracemalloc
 from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -56,6 +57,16 @@ def run(*args, code=None):
     result = CliRunner().invoke(mdh, [*map(str, args)], prog_name="mdh-dask")
     assert code in (None, result.exit_code), result.output
     return result
+
+
+def peak_of(function):
+    """Return the most bytes that a function holds at once."""
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def last_line(result):

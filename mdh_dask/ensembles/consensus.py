@@ -245,12 +245,11 @@ def _found(votes: Votes, cluster: Integers, agreement: Integers) -> Found:
     m = len(votes.names)
     own = tuple(cluster[a:b].astype(np.int32) for a, b in pairwise(votes.starts))
     consensus = Consensus(votes.names, own, int(cluster.max()) + 1)
-    counted = counted_votes(np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32), consensus.n_clusters)
+    chosen, agreeing = _first_choices(cluster, votes.sample.rows)
     labelled = np.add.reduceat(np.diagonal(votes.tables), votes.starts[:-1])
     share = agreement / np.maximum(labelled * (m - 1), 1)
-    complete = len(counted) == labelled[0]
-    sizes = np.bincount(consensus.labels(counted), minlength=consensus.n_clusters) if complete else None
-    return Found(consensus, share, np.bincount(counted.max(axis=1), minlength=m + 1), sizes)
+    sizes = np.bincount(chosen, minlength=consensus.n_clusters) if len(chosen) == labelled[0] else None
+    return Found(consensus, share, np.bincount(agreeing, minlength=m + 1), sizes)
 
 
 def _canonical_order(votes: Votes) -> Integers:
@@ -282,11 +281,20 @@ def _by_weight(cluster: Integers, weight: Integers) -> Integers:
 
 def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
     """Return the renumbered clusters of columns, without those that are the first choice of no sample row."""
-    votes = counted_votes(np.append(cluster, NO_LABEL)[sampled].astype(np.int32), int(cluster.max()) + 1)
-    chosen = np.zeros(votes.shape[1] + 1, dtype=bool)  # the last one is for -1
-    chosen[votes.argmax(axis=1)] = True
+    chosen = np.zeros(int(cluster.max()) + 2, dtype=bool)  # the last one is for -1
+    chosen[_first_choices(cluster, sampled)[0]] = True
     number = np.where(chosen, np.cumsum(chosen) - 1, NO_LABEL)
     return number[cluster]
+
+
+def _first_choices(cluster: Integers, sampled: Integers) -> tuple[Integers, Integers]:
+    """Return the cluster with the most votes of every sample row, the first among several, and its number of votes."""
+    clusters = np.append(cluster, NO_LABEL)[sampled].astype(np.int32)
+    chosen, most = np.empty((2, len(clusters)), dtype=np.int64)
+    for part in few_at_once(len(clusters)):
+        votes = counted_votes(clusters[part], int(cluster.max()) + 1)
+        chosen[part], most[part] = votes.argmax(axis=1), votes.max(axis=1)
+    return chosen, most
 
 
 def counted_votes(clusters: Integers, n_clusters: int) -> Integers:

@@ -1,16 +1,17 @@
 """The consensus of labels of the same rows from any methods, by votes or by linkage of the tuples of labels."""
 
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
-from .._typing import AnyArray, RowArray
-from ..chunks import Pass, Plan, map_rows, run
+from .._typing import AnyArray, RowArray, cached_property
+from ..chunks import Pass, Plan, fit_chunks, map_rows, run
 from ..growth.passes import sample_limit
 from ..metrics.contingency import check_labels
-from .consensus import SAMPLED_ROWS, Consensus, Found, find_consensus
+from .consensus import SAMPLED_ROWS, Consensus, Elected, Found, find_consensus
 from .linkage import LabelLinkage, linkage_of
-from .votes import LabelTuples, LabelVotes, Tuples, Votes
+from .votes import LabelTuples, LabelVotes, Tuples, Votes, check_number_of_labels
 
 MOST_TUPLES = 2**16
 
@@ -29,6 +30,7 @@ def most_tuples(n_labels: int) -> int:
 def label_linkage(n_clusters: int | None) -> Plan[LabelLinkage]:
     """Plan the linkage of row-aligned labels, in one pass; see `consensus`."""
     tuples: Tuples = yield Pass("counting tuples", LabelTuples(MOST_TUPLES))
+    check_number_of_labels(sum(len(np.unique(own)) for own in tuples.words.T))
     return linkage_of(tuples, n_clusters)
 
 
@@ -54,19 +56,30 @@ def found_by(linkage: LabelLinkage, tuples: Tuples) -> Found:
     return Found(consensus, np.array(others) / (n * (m - 1)), confidence, sizes if n == tuples.n_rows else None)
 
 
-class ConsensusLabels(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ConsensusLabels:
     """The result of `consensus`, with lazy row-aligned arrays for lazy labels.
 
-    labels (n_rows,) int32: from 0 to ``n_clusters - 1``, the largest cluster first.
+    labels (n_rows,) int32: from 0 to ``n_clusters - 1``: the cluster with the most rows first, of all rows or of the
+        sample that `consensus` counts.
     confidence (n_rows,) float64: the share of the clusterings that agree with the label; with
         ``method="linkage"``, the share that its cluster has in the similarities of the row to all.
-    shares (n_rows, n_clusters) float64: the shares of the votes for each cluster.
     """
 
     labels: RowArray
     confidence: RowArray
-    shares: RowArray
     n_clusters: int
+    _rule: Elected = field(repr=False)
+    _given: tuple[RowArray, ...] = field(repr=False)
+
+    @cached_property
+    def shares(self) -> RowArray:
+        """The shares of the votes for each cluster, shape (n_rows, n_clusters), float64.
+
+        They are computed when they are first asked for, as they take more memory than all labels.
+        """
+        given = [fit_chunks(own, 8 * self.n_clusters) for own in self._given]
+        return map_rows(_shares, *given, dtype="float64", n_columns=self.n_clusters, shared=self._rule)
 
 
 def consensus(
@@ -106,16 +119,17 @@ def consensus(
     TypeError
         If labels are not integers, booleans or strings.
     ValueError
-        If there are fewer than two arrays, one has another length or shape, or no label at all, or an option is
-        invalid.
+        If there are fewer than two arrays, one has another length or shape, or no label at all, all together have more
+        than 8192 different labels, or an option is invalid.
 
     Notes
     -----
     One pass counts the contingency tables of all pairs of clusterings, from which the labels are matched exactly, for
-    any number of rows; computing lazy results takes another. The result does not depend on the chunks or the names of
-    labels. Source: E. Dimitriadou, A. Weingessel and K. Hornik, A combination scheme for fuzzy clustering,
-    International Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002; thesis (Yates 2017), eq.
-    6.2.5.
+    any number of rows; computing lazy results takes another. Clusters are numbered by their rows: with votes, by those
+    of a sample of about 65,536 if there are more; with linkage, by those of the tuples that are used. The result does
+    not depend on the chunks or the names of labels. Source: E. Dimitriadou, A. Weingessel and K. Hornik, A combination
+    scheme for fuzzy clustering, International Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002;
+    thesis (Yates 2017), eq. 6.2.5.
 
     Examples
     --------
@@ -144,8 +158,9 @@ def consensus(
     return ConsensusLabels(
         map_rows(_labels, *checked, dtype="int32", shared=found),
         map_rows(_confidence, *checked, dtype="float64", shared=found),
-        map_rows(_shares, *checked, dtype="float64", n_columns=found.n_clusters, shared=found),
         found.n_clusters,
+        found,
+        tuple(checked),
     )
 
 

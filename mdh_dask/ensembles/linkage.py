@@ -150,7 +150,7 @@ class LabelLinkage(Elected):
         np.add.at(rows, group, self.rows)
         while True:
             found = LabelLinkage(self.words, rows)
-            label = found.labels(found.votes([*tuples.words.view(np.int64).T]))
+            label = found.by_votes(found.labels, [*tuples.words.view(np.int64).T])
             counts = np.bincount(label, weights=tuples.counts, minlength=len(rows))
             if (kept := counts >= min(least, counts.max())).all():
                 return LabelLinkage(self.words, rows[np.argsort(largest_first(counts))])
@@ -171,5 +171,6 @@ def linkage_of(tuples: Tuples, n_clusters: int | None = None) -> LabelLinkage:
     tally, words = tally_of(tuples)
     largest = tally.first(MOST_LINKED)
     rows = largest.counts(agreed_groups(largest, n_clusters))
-    least = int(tally.counts().sum(axis=0).min()) if n_clusters is None else 1
+    of_labels = tally.counts(np.zeros(len(tally.rows), dtype=np.int64))
+    least = int(of_labels.min()) if n_clusters is None else 1
     return LabelLinkage(words, rows).merged(np.arange(len(rows)), tuples, least)

@@ -23,6 +23,18 @@ NO_LABEL = -1
 
 NO_ROW = np.iinfo(np.int64).max
 
+MOST_LABELS = 2**13
+"""Most labels of all clusterings together: the contingency tables of all pairs then take half a gigabyte."""
+
+
+def check_number_of_labels(n_labels: int) -> None:
+    """Raise an error if there are more labels than tables can have."""
+    if n_labels > MOST_LABELS:
+        raise ValueError(
+            f"expected at most {MOST_LABELS} different labels of all clusterings together, got at least {n_labels}: "
+            "leave out those with the most labels, which may be numbers of rows, or give some with fewer clusters"
+        )
+
 
 @storable
 class Tuples(NamedTuple):
@@ -171,7 +183,7 @@ class VotePass(Statistic):
             earliest[place[::-1]] = start + votes[::-1]  # the last assignment wins, which is the first row of a label
             names.append(found)
             first.append(earliest)
-        tables = np.zeros((sum(len(own) for own in names),) * 2, dtype=np.int64)
+        tables = _empty_tables(sum(map(len, names)))
         count_pairs(places, tables)
         hashes = hash_rows(self.seed, start, n)
         chosen = np.flatnonzero(hashes <= np.uint64(self.limit))
@@ -185,13 +197,18 @@ class VotePass(Statistic):
         return Votes(names, np.minimum(a.first, b.first), a.tables + b.tables, a.sample.joined(b.sample))
 
 
+def _empty_tables(n_places: int) -> Integers:
+    check_number_of_labels(n_places)
+    return np.zeros((n_places, n_places), dtype=np.int64)
+
+
 def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:
     """Return the votes in tables with more labels."""
     if sum(len(own) for own in names) == len(votes.first):
         return votes
     starts = np.cumsum([0, *map(len, names)])
     to = np.concatenate([s + np.searchsorted(new, old) for s, new, old in zip(starts, names, votes.names)])
-    first, tables = np.full(starts[-1], NO_ROW), np.zeros((starts[-1],) * 2, dtype=np.int64)
+    first, tables = np.full(starts[-1], NO_ROW), _empty_tables(int(starts[-1]))
     first[to] = votes.first
     tables[np.ix_(to, to)] = votes.tables
     rows = np.append(to, NO_LABEL).astype(np.int32)[votes.sample.rows]  # index -1 is the last

@@ -2,9 +2,11 @@
 
 from itertools import permutations, product
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import peak_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -145,6 +147,13 @@ class TestConsensus:
         np.testing.assert_allclose(found.confidence, [1, 1, 1, 2 / 3, 2 / 3])
         np.testing.assert_allclose(found.shares[:, larger], [0, 0, 1, 2 / 3, 2 / 3])
 
+    @pytest.mark.parametrize("method", ["votes", "linkage"])
+    @given(seed=seeds)
+    def test_clusters_are_numbered_by_their_rows_although_many_rows_are_as_near_to_several(self, method, seed):
+        _, labels = noisy(seed, 60, 6, 2, noise=0.7)
+        found = consensus(*labels, method=method)
+        assert (np.diff(np.bincount(found.labels)) <= 0).all()
+
     def test_negative_labels_are_no_votes(self):
         a = np.repeat([0, 1], 50)
         b = np.where(np.arange(100) % 2, a, -1)
@@ -184,6 +193,38 @@ class TestConsensus:
     def test_bad_labels_are_refused(self, labels, options, message):
         with pytest.raises((ValueError, TypeError), match=message):
             consensus(*labels, **options)
+
+
+class TestMemory:
+    @pytest.mark.parametrize("method", ["votes", "linkage"])
+    def test_of_a_block_votes_are_taken_a_few_rows_at_a_time(self, method):
+        _, labels = noisy(0, 200_000, 50, 3, noise=0)
+        table = 200_000 * 50 * 4
+        blocks = [da.from_array(own, chunks=-1) for own in labels]
+        assert peak_of(lambda: consensus(*blocks, method=method).labels.compute(scheduler="synchronous")) < table / 2
+
+    @pytest.mark.parametrize("method", ["votes", "linkage"])
+    def test_more_labels_than_tables_can_have_are_refused(self, method):
+        with pytest.raises(ValueError, match="at most 8192 different labels of all clusterings together, got at least"):
+            consensus(np.arange(5000), np.arange(5000), method=method)
+
+    def test_tables_of_merged_blocks_are_refused_where_they_have_too_many_labels(self, monkeypatch):
+        monkeypatch.setattr("mdh_dask.ensembles.votes.MOST_LABELS", 50)
+        with pytest.raises(ValueError, match=r"at most 50 different labels .* got at least 61"):
+            consensus(da.arange(60, chunks=30), da.zeros(60, dtype=int, chunks=30))
+
+    def test_linkage_holds_no_table_of_all_tuples_and_labels(self, monkeypatch):
+        monkeypatch.setattr("mdh_dask.ensembles.linkage.MOST_LINKED", 4)
+        rng = np.random.default_rng(0)
+        tuples = reduce_rows(LabelTuples(2**16), *(rng.integers(0, 2000, 20_000) for _ in range(2)))
+        assert peak_of(lambda: linkage_of(tuples)) < 20_000 * 4000 * 8 / 10
+
+    def test_shares_are_computed_when_asked_for_in_blocks_of_the_configured_size(self):
+        _, labels = noisy(0, 3000, 20, 3)
+        assert "shares" not in vars(consensus(*labels))
+        with dask.config.set({"mdh-dask.block-size": "16KiB"}):
+            shares = consensus(*(da.from_array(own, chunks=-1) for own in labels)).shares
+        assert max(shares.chunks[0]) * 20 * 8 <= 2**14
 
 
 def by_hand(labels):
