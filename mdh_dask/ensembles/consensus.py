@@ -259,7 +259,7 @@ def _canonical_order(votes: Votes) -> Integers:
 
 
 def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int | None) -> Integers:
-    """Return the cluster of every column, by descending weight; -1 for one that no sample row chooses first."""
+    """Return the cluster of every column, the largest first; -1 for one that no sample row chooses first."""
     held = np.diagonal(matching.tables)
     weight = np.zeros(len(matching.shared), dtype=np.int64)
     np.add.at(weight, matching.column, held)
@@ -280,11 +280,17 @@ def _by_weight(cluster: Integers, weight: Integers) -> Integers:
 
 
 def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
-    """Return the renumbered clusters of columns, without those that are the first choice of no sample row."""
-    chosen = np.zeros(int(cluster.max()) + 2, dtype=bool)  # the last one is for -1
-    chosen[_first_choices(cluster, sampled)[0]] = True
-    number = np.where(chosen, np.cumsum(chosen) - 1, NO_LABEL)
-    return number[cluster]
+    """Return the clusters of columns, numbered by the sample rows whose first choice they are, without those of none.
+
+    A row with as many votes for several is in the first, so new numbers move it to a larger cluster. The sum of the
+    squared sizes grows with every turn that moves a row, so the numbers settle.
+    """
+    while True:
+        counts = np.bincount(_first_choices(cluster, sampled)[0], minlength=int(cluster.max()) + 1)
+        number = np.where(counts > 0, largest_first(counts), NO_LABEL)
+        if (number == np.arange(len(number))).all():
+            return cluster
+        cluster = np.append(number, NO_LABEL)[cluster]
 
 
 def _first_choices(cluster: Integers, sampled: Integers) -> tuple[Integers, Integers]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from .._blas import one_blas_thread
 from .._typing import AnyArray, Floats, Integers
-from ..tree.clusters import largest_first
 from .consensus import Elected, Joined, join
 from .votes import Tuples, words_of_labels
 
@@ -148,13 +147,15 @@ class LabelLinkage(Elected):
         """Return the clusters in groups, without those of fewer than `least` rows, one at least."""
         rows = np.zeros((int(group.max()) + 1, self.rows.shape[1]), dtype=np.int64)
         np.add.at(rows, group, self.rows)
-        while True:
+        while True:  # until the numbers settle, as a row that is as near to several clusters is in the first
             found = LabelLinkage(self.words, rows)
             label = found.by_votes(found.labels, [*tuples.words.view(np.int64).T])
             counts = np.bincount(label, weights=tuples.counts, minlength=len(rows))
-            if (kept := counts >= min(least, counts.max())).all():
-                return LabelLinkage(self.words, rows[np.argsort(largest_first(counts))])
-            rows = rows[kept]
+            order = np.argsort(-counts, kind="stable")
+            order = order[counts[order] >= min(least, counts.max())]
+            if np.array_equal(order, np.arange(len(rows))):
+                return found
+            rows = rows[order]
 
     def confidence(self, votes: Floats) -> Floats:
         """Return the share of the votes for the label, shape (n_rows,)."""

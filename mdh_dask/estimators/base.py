@@ -55,7 +55,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
     Attributes
     ----------
     labels_ : ndarray or dask Array of shape (n_samples,), int32
-        Clusters are numbered from 0 by their numbers of rows in `fit`, the largest first; -1 is for rows in none.
+        Clusters are numbered from 0 by their numbers of rows in `fit`, the largest first; -1 is for rows in none. Where
+        `n_clusters_` says so, a part of the rows is counted.
         NumPy for input in memory, otherwise lazy in the row chunks of the input with one pass to compute. For a frame
         of pandas or polars a series, with the index; for an xarray DataArray a DataArray of its rows. For a Dask
         DataFrame there is a chunk for each partition, so that they can be assigned to it as a column.

@@ -86,7 +86,8 @@ class ConsensusClustering(InGroups):
     Attributes
     ----------
     n_clusters_ : int
-        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves; the largest is 0.
+        Number of clusters that are the first choice of any of 65,536 sample rows, or of any leaves. They are numbered
+        by these rows, or by the counted rows of the leaves, the largest first.
     trees_ : list of Tree
     agreement_ : ndarray of shape (n_trees,), float64
         Mean share of the rows to which a tree gives the cluster of another.

@@ -66,6 +66,9 @@ class SupportVectorClustering(InGroups):
 
     Attributes
     ----------
+    n_clusters_ : int
+        Number of clusters, not counting the label -1. Of more rows than the sample holds, clusters are numbered by the
+        rows nearest to their landmarks inside the contour.
     support_vectors_ : ndarray of shape (n_vectors, n_features), float64
         Support vectors in units of the raw columns.
     dual_coef_ : ndarray of shape (n_vectors,), float64

@@ -1,6 +1,7 @@
 """The contours of support vector clustering as a model, and the passes that count all rows at their landmarks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..chunks import Statistic
 from ..growth.discrete import Discrete
 from ..growth.exemplars import agreeing_shares
 from ..growth.passes import hashes_of
+from ..tree.clusters import largest_first
 from .dual import SLACK, in_first_half
 
 LOWEST = -30
@@ -165,6 +167,13 @@ class Contours(State):
         if self.leaves_outside:
             labels[self.totals(rows) < self.level * (1 - SLACK)] = -1
         return labels
+
+    def numbered_by(self, rows: AnyArray) -> Self:
+        """Return the contours with the clusters of all rows, the largest first, and their sizes."""
+        label = self.labels(rows)
+        counts = np.bincount(label[label >= 0], minlength=self.n_clusters)
+        number = np.append(largest_first(counts), -1).astype(np.int32)
+        return replace(self, point_labels=number[self.point_labels], counts=np.sort(counts)[::-1])
 
     def totals(self, rows: AnyArray) -> Floats:
         """Return the sum of kernels at raw rows, shape (n,): from nearly 0, far outside, to at most 1."""

@@ -147,12 +147,11 @@ def _merges(steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Fl
 
 
 def _clustered(contours: Contours, sample: Sample, n_landmarks: int, n_rows: int) -> Clustered:
-    """Return contours, with the sizes of clusters if the sample holds all rows, and the densest landmark of each."""
+    """Return contours, whose clusters are numbered by all rows if the sample holds them, and the densest landmarks."""
     drawn = sample.first(n_landmarks)
-    best = least(-contours.totals(drawn.rows), contours.labels(drawn.rows), contours.n_clusters)
     if len(sample.rows) == n_rows:
-        label = contours.labels(sample.rows)
-        contours = replace(contours, counts=np.bincount(label[label >= 0], minlength=contours.n_clusters))
+        contours = contours.numbered_by(sample.rows)
+    best = least(-contours.totals(drawn.rows), contours.labels(drawn.rows), contours.n_clusters)
     return Clustered(contours, Exemplars.among(drawn, best))
 
 

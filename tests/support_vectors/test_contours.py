@@ -103,6 +103,13 @@ class TestAnySize:
             SupportVectorClustering(width=100.0, n_landmarks=100).fit(rows[0])
 
 
+def test_clusters_are_numbered_by_all_rows_also_those_outside_the_contour():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_t(1.5, size=(300, 2)), rng.normal(30, 0.3, (250, 2))])
+    model = SupportVectorClustering(width=3.0, outliers=0.2, max_clusters=2, scale=False).fit(X)
+    assert np.bincount(model.labels_).tolist() == model.state_.sizes.tolist() == [299, 251]
+
+
 class TestSweep:
     @pytest.mark.slow
     @pytest.mark.parametrize("n_landmarks", [400, 900])
