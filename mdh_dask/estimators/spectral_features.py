@@ -1,5 +1,6 @@
 """Features of rows from affinities or dissimilarities to landmarks, as scikit-learn transformers."""
 
+from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import field
 from numbers import Integral
@@ -209,7 +210,11 @@ class MultidimensionalScaling(KernelPCAFeatures):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "metric": ["boolean"],
-        "dissimilarity": [StrOptions({"euclidean", *KERNELS}), Kernel, callable],
+        "dissimilarity": [
+            StrOptions(ChainMap[str, Any]({"euclidean": None}, KERNELS).keys()),  # a view, as of feature maps
+            Kernel,
+            callable,
+        ],
     }
 
     kernel: Any = field(init=False, default=None)

@@ -3,7 +3,7 @@
 A kernel is a frozen dataclass, see `Kernel`. To add one, add its class to `KERNELS`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, KeysView
 
 from .base import FromFunction, Kernel, Precomputed
 from .distances import RBF, Cosine, LocalScaling, Polynomial, Quadratic
@@ -49,7 +49,21 @@ KERNELS: dict[str, type[Kernel]] = {
     "precomputed": Precomputed,
 }
 
-AFFINITIES = {name for name, kernel in KERNELS.items() if kernel.affinity}
+
+class _Affinities(KeysView[str]):
+    """A view of the names of kernels, which has those that are registered later."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in KERNELS and KERNELS[str(name)].affinity
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in KERNELS if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+AFFINITIES = _Affinities(KERNELS)
 """Names of the kernels without negative values."""
 
 

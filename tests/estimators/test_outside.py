@@ -8,7 +8,17 @@ import pytest
 import zarr
 from helpers import at_night, run
 
-from mdh_dask import DivisiveClustering, KernelPCAFeatures, PCATree, RandomProjectionTree, jobs, load_model
+from mdh_dask import (
+    DivisiveClustering,
+    HierarchicalSpectral,
+    KernelPCAFeatures,
+    MultidimensionalScaling,
+    PCATree,
+    RandomProjectionTree,
+    SpectralClustering,
+    jobs,
+    load_model,
+)
 from mdh_dask._fields import whole
 from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
 from mdh_dask.density.kde import BANDWIDTHS, Bandwidth
@@ -18,7 +28,7 @@ from mdh_dask.jobs.inputs import RowsInput, open_rows_input
 from mdh_dask.jobs.job import INPUTS
 from mdh_dask.jobs.outputs import JobOutputs
 from mdh_dask.jobs.tables import FIELDS, OUTPUT, PATH
-from mdh_dask.kernels import KERNELS, LANDMARKS, Kernel
+from mdh_dask.kernels import KERNELS, LANDMARKS, RBF, Kernel
 from mdh_dask.projections import PROJECTIONS
 from mdh_dask.splits.rules import CRITERIA, Criterion
 from mdh_dask.splits.stopping import STOP_RULES, HoldOut
@@ -41,6 +51,11 @@ class Cube(Kernel):
 
     def diagonal(self, rows):
         return self.scale * (1 + (rows**2).sum(axis=1)) ** 2
+
+
+@dataclass(frozen=True)
+class Step(RBF):
+    """A kernel without negative values."""
 
 
 def columns(rows, rng, n_directions):
@@ -96,6 +111,7 @@ def nowhere(n_threads=1):
 
 ADDED = [
     (KERNELS, "cube", Cube),
+    (KERNELS, "step", Step),
     (PROJECTIONS, "columns", columns),
     (CRITERIA, "whole_depth", Criterion(whole_depth)),
     (THRESHOLD_RULES, "deepest", Deepest()),
@@ -174,6 +190,26 @@ def test_a_kernel_is_a_feature_map_that_is_saved(feature_map, rows, tmp_path):
     loaded = load_model(tmp_path / "m.zarr")
     assert isinstance(loaded.feature_map_.map_.kernel, Cube)
     np.testing.assert_array_equal(loaded.predict(rows), model.labels_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SpectralClustering(n_clusters=2, kernel="step"),
+        HierarchicalSpectral(max_clusters=2, feature_map="step"),
+        MultidimensionalScaling(dissimilarity="step", n_components=2),
+    ],
+)
+def test_a_kernel_without_negative_values_is_a_choice_wherever_there_are_names(model, rows):
+    fitted = model.fit(rows)
+    feature_map = fitted if isinstance(fitted, MultidimensionalScaling) else fitted.feature_map_
+    assert np.isfinite(feature_map.transform(rows)).all()
+
+
+@pytest.mark.parametrize("model", [SpectralClustering(kernel="cube"), HierarchicalSpectral(feature_map="cube")])
+def test_a_kernel_with_negative_values_is_no_affinity(model, rows):
+    with pytest.raises(ValueError, match=r"must be .*'step'.* Got 'cube' instead"):
+        model.fit(rows)
 
 
 def test_a_kernel_is_described_in_job_files(here, rows):
