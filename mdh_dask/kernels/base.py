@@ -66,8 +66,8 @@ class Kernel(ABC):
         products = self.matrix(landmarks, landmarks)
         return (products + products.T) / 2
 
-    def diagonal(self, rows: Floats) -> Floats:
-        """Return the kernel of every row with itself."""
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
+        """Return the kernel of every row with itself, as one of the landmarks to which `self` is fitted."""
         return np.ones(len(rows))
 
     def spectral_filter(self, ratios: Floats) -> Floats:
@@ -148,7 +148,7 @@ class FromFunction(Kernel):
         """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
         return symmetric(self.matrix(landmarks, landmarks), "the kernel function")
 
-    def diagonal(self, rows: Floats) -> Floats:
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         return np.array([self.matrix(row[None], row[None])[0, 0] for row in rows])
 
 

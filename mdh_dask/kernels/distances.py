@@ -206,7 +206,7 @@ class Polynomial(Kernel):
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
         checked_number("gamma", self.gamma, 0)
 
-    def diagonal(self, rows: Floats) -> Floats:
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         return np.power(self._gamma * np.square(rows).sum(axis=1) + self.coef0, self.degree)
 
 
@@ -236,7 +236,7 @@ class Quadratic(Kernel):
 
         return fill
 
-    def diagonal(self, rows: Floats) -> Floats:
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         squares: Floats = np.square(rows).sum(axis=1)
         return np.multiply(squares, 1 + squares)
 
@@ -254,7 +254,7 @@ class Cosine(Kernel):
 
         return fill
 
-    def diagonal(self, rows: Floats) -> Floats:
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:

@@ -168,7 +168,7 @@ class Gower(Kernel):
                 absent += [(np.stack([np.zeros_like(change), change]), 1 / len(changes)) for change in changes]
         return levels_of(columns, features, projection.shape[1], absent)
 
-    def diagonal(self, rows: Floats) -> Floats:
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         """Return the kernel of every row with itself: 1 unless all its values are missing."""
         assert self.shares is not None
         if self.missing == "level":

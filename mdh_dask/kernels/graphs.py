@@ -61,10 +61,16 @@ class _NeighbourGraph(Kernel):
     def fit(self, landmarks: Floats) -> Self:
         low, high = _fences(landmarks)
         radii = neighbour_distances(_near(landmarks, low, high), self.n_neighbors)
-        unit = np.ones(len(landmarks))
-        alone = replace(self, radii=radii, inverse_roots=unit, floor=least_scale(radii), low=low, high=high)
-        # With its own degree's root as the only divisor, a row sums to that root.
-        return replace(alone, inverse_roots=1 / alone.matrix(landmarks, landmarks).sum(axis=1))
+        found = replace(self, radii=radii, floor=least_scale(radii), low=low, high=high)
+        return replace(found, inverse_roots=1 / found._roots(landmarks, landmarks))
+
+    def _roots(self, rows: Floats, landmarks: Floats) -> Floats:
+        """Return the roots of the degrees of rows: what they sum to with no other divisor."""
+        return replace(self, inverse_roots=np.ones(len(landmarks))).matrix(rows, landmarks).sum(axis=1)
+
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
+        """Return the link of every row to itself, 1, over its degree, which is more unless no landmark is near."""
+        return 1 / np.maximum(np.square(self._roots(rows, landmarks)), 1.0)
 
     def check_fitted(self, n_landmarks: int, n_features: int) -> None:
         checked_number("floor", self.floor, 0)
@@ -244,7 +250,7 @@ class _Paths(Kernel):
 
         return fill
 
-    def diagonal(self, rows: Floats) -> Floats:
+    def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         """Return zeros, minus half of the squared distance of every row from itself."""
         return np.zeros(len(rows))
 

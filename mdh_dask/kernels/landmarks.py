@@ -34,13 +34,14 @@ def far_apart(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Gen
 
 def _far_apart_by_kernel(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random.Generator) -> Integers:
     """Return such rows by distances in the feature space."""
-    fitted = kernel.fit(rows[:n_landmarks])
-    own = fitted.diagonal(rows)
+    pilot = rows[:n_landmarks]
+    fitted = kernel.fit(pilot)
+    own = fitted.diagonal(rows, pilot)
     chosen = [int(rng.integers(len(rows)))]
     nearest = np.full(len(rows), np.inf)
     while len(chosen) < n_landmarks:
         last = rows[chosen[-1]][None]
-        squares = own + fitted.diagonal(last) - 2 * fitted.matrix(rows, last)[:, 0]
+        squares = own + fitted.diagonal(last, pilot) - 2 * fitted.matrix(rows, last)[:, 0]
         nearest = np.minimum(nearest, squares.clip(0))
         nearest[chosen[-1]] = 0.0
         if not nearest.any():
@@ -63,7 +64,7 @@ def high_leverage(rows: Floats, n_landmarks: int, kernel: Kernel, rng: np.random
     values = values.clip(0)
     ridge = max(float(values[: (len(values) + 1) // 2].mean()), 1e-6 * float(values[-1]), np.finfo(float).tiny)
     explained = (np.square(with_pilot @ vectors) / (values + ridge)).sum(axis=1)
-    scores = np.maximum(fitted.diagonal(rows) - explained, 0) / ridge
+    scores = np.maximum(fitted.diagonal(rows, pilot) - explained, 0) / ridge
     scores += 1e-12 + 1e-6 * scores.max()
     return np.sort(rng.choice(len(rows), n_landmarks, replace=False, p=scores / scores.sum()))
 

@@ -71,7 +71,7 @@ class ScalingMap(BasedMap):
                 block = np.resize(rows[first : first + HEIGHT], (HEIGHT, rows.shape[1]))
                 standard = (block - self.base.centre) * self.base.scale
                 fill(standard, values)
-                squared = squares_of(self.squares, values, self.base.kernel.diagonal(standard), self.own)
+                squared = squares_of(self.squares, values, self.base.kernel.diagonal(standard, landmarks), self.own)
                 start = (-squared / 2) @ self.base.projection + self.base.intercept
                 found = self._settled(start, np.sqrt(squared)) if len(self.places) else start
                 out[first : first + HEIGHT] = found[: len(rows) - first]
@@ -129,7 +129,7 @@ def scaling_map(
     landmarks = np.ascontiguousarray(landmarks)
     with one_blas_thread():
         fitted = kernel.fit(landmarks)
-        own = fitted.diagonal(landmarks) if squares == "kernel" else np.zeros(len(landmarks))
+        own = fitted.diagonal(landmarks, landmarks) if squares == "kernel" else np.zeros(len(landmarks))
         squared = squares_of(squares, fitted.gram(landmarks), own, own)
         np.fill_diagonal(squared, 0.0)
         gram = -squared / 2

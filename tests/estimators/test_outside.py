@@ -49,7 +49,7 @@ class Cube(Kernel):
 
         return fill
 
-    def diagonal(self, rows):
+    def diagonal(self, rows, landmarks):
         return self.scale * (1 + (rows**2).sum(axis=1)) ** 2
 
 

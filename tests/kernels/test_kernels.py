@@ -103,6 +103,18 @@ class TestLoops:
 
 
 class TestKernels:
+    @pytest.mark.parametrize("kernel", ALL.values(), ids=ALL)
+    def test_the_diagonal_is_that_of_the_matrix(self, kernel):
+        landmarks = np.concatenate([cloud(), [[60.0, 0, 0]]])
+        fitted = kernel.fit(landmarks)
+        expected = np.diag(fitted.matrix(landmarks, landmarks))
+        np.testing.assert_allclose(fitted.diagonal(landmarks, landmarks), expected, rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("kernel", [NearestNeighbors(), Heat()])
+    def test_a_row_far_from_all_landmarks_is_as_near_to_itself_as_one_alone(self, kernel):
+        landmarks = cloud()
+        assert kernel.fit(landmarks).diagonal(np.full((1, 3), 1e9), landmarks).tolist() == [1.0]
+
     def test_matrices_equal_those_of_scikit_learn(self):
         x, y = cloud(40), cloud(20, seed=1)
         for kernel, expected in (
