@@ -246,22 +246,27 @@ class Cosine(Kernel):
     """Cosine of the angle between rows; zero for a row of zeros."""
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        transposed = np.ascontiguousarray((landmarks / _lengths(landmarks)).T)
+        transposed = np.ascontiguousarray(unit_rows(landmarks).T)
 
         def fill(rows: Floats, out: Floats) -> None:
-            np.dot(rows, transposed, out=out)
-            out /= _lengths(rows)
+            np.dot(unit_rows(rows), transposed, out=out)
 
         return fill
 
     def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         return np.asarray(rows.any(axis=1), dtype=np.float64)
 
-    def dtype(self, landmarks: Floats) -> type[np.floating]:
-        """Return float32 unless the squares of the rows exceed its range."""
-        return single_or_double(landmarks, np.inf)
 
+def unit_rows(rows: Floats) -> Floats:
+    """Return the rows scaled to length one; those of zeros stay.
 
-def _lengths(rows: Floats) -> Floats:
-    lengths: Floats = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.where(lengths == 0, lengths.dtype.type(1), lengths)
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0], [3e200, 4e200]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0], [0.6, 0.8]]
+    """
+    # Squares of large numbers would overflow, and those of small ones vanish.
+    out = rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True, initial=0.0), np.finfo(rows.dtype).tiny)
+    lengths = np.sqrt(np.square(out).sum(axis=1, keepdims=True))
+    np.divide(out, lengths, out=out, where=lengths > 0)
+    return out

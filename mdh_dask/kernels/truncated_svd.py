@@ -16,6 +16,7 @@ from .._state import FeatureMap, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
+from .distances import unit_rows
 
 
 @dataclass(frozen=True)
@@ -162,12 +163,8 @@ def of_unit_length(rows: AnyArray) -> Floats:
     >>> of_unit_length(np.array([[3, 4], [0, 0]])).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    out = np.array(rows, dtype=np.float64, order="C")  # sums of another order would have other last bits
-    # Squares of large numbers would overflow, and those of small ones vanish.
-    out /= np.maximum(np.abs(out).max(axis=1, keepdims=True, initial=0.0), np.finfo(np.float64).tiny)
-    lengths = np.sqrt(np.square(out).sum(axis=1, keepdims=True))
-    np.divide(out, lengths, out=out, where=lengths > 0)
-    return out.astype(np.float32)
+    # Sums of another order would have other last bits.
+    return unit_rows(np.ascontiguousarray(rows, dtype=np.float64)).astype(np.float32)
 
 
 @dataclass(frozen=True)

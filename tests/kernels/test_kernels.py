@@ -402,6 +402,16 @@ class TestDual:
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("length", [1e-320, 1e-200, 1e-30, 1e30, 1e200, 1e307])
+def test_the_cosine_of_rows_of_any_length_is_that_of_their_directions(length):
+    feature_map = map_of(cloud(), Cosine())
+    directions = np.array([[1.0, 0, 0], [-0.5, 0.5, 0.25], [0, 1, -1]])
+    np.testing.assert_allclose(feature_map(length * directions), feature_map(directions), atol=1e-3)
+    matrix = Cosine().matrix(length * directions, length * directions)
+    np.testing.assert_allclose(matrix, Cosine().matrix(directions, directions), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("far", [1e30, 1e100])
 @pytest.mark.parametrize("kernel", [RBF(), LocalScaling()])
 def test_rows_whose_squared_distances_overflow_have_the_features_of_far_ones(kernel, far):
