@@ -1,15 +1,24 @@
 """How many threads BLAS has, which decides the last bits of products."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Event
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mdh_dask._blas import one_blas_thread
 from mdh_dask.centroids import plan
 from mdh_dask.chunks import work_through
+from mdh_dask.density.kde import BANDWIDTHS
+from mdh_dask.ensembles.hyperplanes import EnsembleSettings, _combined
+from mdh_dask.ensembles.linkage import linkage_of
+from mdh_dask.ensembles.votes import LabelTuples, TuplePass
+from mdh_dask.kernels import KERNELS, choose_landmarks, nystrom_map
+from mdh_dask.splits.stopping import STOP_RULES
+
+ROWS = np.random.default_rng(0).normal(size=(1501, 5))
 
 
 def threads_of_blas():
@@ -35,6 +44,52 @@ def test_a_thread_holds_blas_to_one_thread_after_another_did():
     assert threads() <= {1}
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(threads).result() <= {1}
+
+
+def leverage(kernel):
+    """Probabilities with which rows become landmarks."""
+
+    class Draws:
+        def choice(self, n, size, replace, p):
+            self.p = p
+            return np.arange(size)
+
+    choose_landmarks(ROWS, 150, "leverage", kernel, draws := Draws())
+    return draws.p
+
+
+def features(kernel):
+    return nystrom_map(ROWS[:300], kernel, np.zeros(5), np.ones(5))(ROWS)
+
+
+def mixture():
+    counting = TuplePass(np.random.default_rng(1).normal(size=(16, 5)), np.zeros(16), 2**14)
+    settings = EnsembleSettings(
+        n_hyperplanes=16, alpha_max=1.0, bandwidth=BANDWIDTHS["normal"], sample_size=100, scale=True, max_clusters=3,
+        n_clusters=None, criterion="bic", n_init=1, seed=0, stop=STOP_RULES["hold-out"](0.975),
+    )  # fmt: skip
+    return _combined(counting, counting.chunk(0, ROWS), settings)[0].log_probabilities
+
+
+def linked():
+    labels = np.random.default_rng(0).integers(0, 7, (5, 400))
+    return linkage_of(LabelTuples(2**16).chunk(0, *labels), 4).rows
+
+
+COMPUTED = {f"{make.__name__} {name}": partial(make, cls()) for make in (leverage, features)
+            for name, cls in KERNELS.items() if name != "precomputed"}  # fmt: skip
+COMPUTED |= {"mixture": mixture, "linkage": linked}
+
+
+@pytest.mark.parametrize("compute", COMPUTED.values(), ids=COMPUTED)
+def test_kernels_and_ensembles_have_the_same_bits_with_two_threads_of_blas(compute):
+    if max(threads_of_blas(), default=1) < 2:
+        pytest.skip("BLAS has one thread")
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            found.append(compute())
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 def k_means_while(function, monkeypatch):

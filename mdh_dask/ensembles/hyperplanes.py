@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Plan, work_through
@@ -195,21 +196,14 @@ def distinct_partitions(bits: Booleans) -> Integers:
     return np.array(kept, dtype=np.intp)
 
 
+@one_blas_thread()  # the last bits of products depend on the threads
 def _combined(
     counting: TuplePass, tuples: Tuples, settings: EnsembleSettings
 ) -> tuple[HyperplaneMixture, tuple[float, ...]]:
     """Return the mixture of the tuples, with only components that are the most probable one of some tuple."""
     n_planes = len(counting.planes)
     tally = bernoulli_tally(bits_of(tuples.words, n_planes), tuples.counts)
-    found: list[tuple[Mixture, tuple[float, ...]]] = []
-
-    def find(tally: Tally) -> tuple[()]:
-        found.append(_mixture_of(tally, n_planes, settings))
-        return ()
-
-    # A single item of work, so that BLAS is limited to one thread: the last bits of products depend on the threads.
-    work_through(find, [tally])
-    mixture, scores = found[0]
+    mixture, scores = _mixture_of(tally, n_planes, settings)
     counts = np.zeros(mixture.n_components, dtype=np.int64)
     np.add.at(counts, mixture.log_joint(tally.ones).argmax(axis=1), tuples.counts)
     order = np.argsort(-counts, kind="stable")

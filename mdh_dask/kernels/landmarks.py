@@ -76,6 +76,7 @@ LANDMARKS: dict[str, Callable[[Floats, int, Kernel, np.random.Generator], Intege
 }
 
 
+@one_blas_thread()  # the last bits of products decide which rows are drawn
 def choose_landmarks(rows: Floats, n_landmarks: int, method: str, kernel: Kernel, rng: np.random.Generator) -> Integers:
     """Return the numbers of the rows that become landmarks: all rows if there are at most `n_landmarks`.
 

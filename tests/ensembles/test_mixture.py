@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers import peak_of
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import chunkings, seeds
@@ -12,7 +13,16 @@ from strategies import chunkings, seeds
 from mdh_dask.chunks import run
 from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.ensembles.hyperplanes import EnsembleSettings, distinct_partitions, hyperplane_ensemble
-from mdh_dask.ensembles.mixture import PRIOR, bernoulli_tally, cells, climb, fit_components, fits, maximise
+from mdh_dask.ensembles.mixture import (
+    PRIOR,
+    HyperplaneMixture,
+    bernoulli_tally,
+    cells,
+    climb,
+    fit_components,
+    fits,
+    maximise,
+)
 from mdh_dask.ensembles.votes import TuplePass, bits_of, words_of
 from mdh_dask.splits.stopping import STOP_RULES
 
@@ -146,6 +156,16 @@ class TestEnsemble:
             assert found.mixture.n_clusters == k
             assert len({*zip(labels, y)}) == k
             assert n_passes == 1
+
+    @pytest.mark.parametrize("of", ["labels", "agreeing"])
+    def test_shares_of_a_block_are_taken_a_few_rows_at_a_time(self, of):
+        rng = np.random.default_rng(0)
+        k, rows = 20, rng.normal(size=(200_000, 2))
+        found = HyperplaneMixture(
+            rng.normal(size=(3, 2)), np.zeros(3), np.full(k, -np.log(k)), np.log(rng.uniform(0.1, 0.9, (k, 3, 2))),
+            n_rows=np.ones(k, dtype=np.int64), complete=True,
+        )  # fmt: skip
+        assert peak_of(lambda: getattr(found, of)(rows)) < len(rows) * k * 8 / 2
 
     def test_rows_beyond_the_sample_are_counted_in_a_second_pass(self):
         rng = np.random.default_rng(1)
