@@ -58,7 +58,8 @@ class HyperplaneEnsemble(InGroups):
     Attributes
     ----------
     n_clusters_ : int
-        Number of clusters that are the most probable one of any row; the largest is 0.
+        Number of clusters that are the most probable one of any row. They are numbered by the rows of the counted
+        tuples of sides, the largest first.
     directions_ : ndarray of shape (n_distinct, n_features), float64
         Normals of the distinct hyperplanes.
     offsets_ : ndarray of shape (n_distinct,), float64
