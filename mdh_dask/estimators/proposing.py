@@ -56,10 +56,10 @@ def pursued(
     max_components: int | None = MOST_COMPONENTS,
     subspace: int | None = None,
 ) -> list[Floats]:
-    """Return the ends and the starts of pursuits of minimum density hyperplanes."""
+    """Return the ends and the starts of pursuits of minimum density hyperplanes, as many as are wanted."""
     pursue = partial(
-        mdh_families, starts=starts, alpha_max=alpha_max, max_components=max_components,
-        min_rows=branch.min_rows if branch.ends else np.inf,
+        mdh_families, n_directions=branch.n_directions, starts=starts, alpha_max=alpha_max,
+        max_components=max_components, min_rows=branch.min_rows if branch.ends else np.inf,
     )  # fmt: skip
     if subspace is not None and subspace < branch.rows.shape[1]:
         return in_random_subspace(pursue, branch.rows, branch.rng, subspace)

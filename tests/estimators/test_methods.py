@@ -155,7 +155,7 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
     HierarchicalMDH(starts=starts).as_divisive(alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
     least = given[0].pop("min_rows")
     assert 0 < least < rows_of_share(None, len(rows))  # of the half that scores
-    assert given == [{"starts": starts, "alpha_max": 0.7, "max_components": None}]
+    assert given == [{"n_directions": 1000, "starts": starts, "alpha_max": 0.7, "max_components": None}]
 
 
 @pytest.mark.slow

@@ -340,6 +340,15 @@ class TestPursuit:
             expected = candidates(rows, rng(), starts=method().starts, max_components=most)
             np.testing.assert_array_equal(np.concatenate(tree._directions(rows, rng())), expected)
 
+    @pytest.mark.parametrize("subspace", [None, 3])
+    def test_trees_take_so_many_directions_and_those_come_first(self, subspace):
+        rows = made_rows(3, 200, 5)
+        tree = HierarchicalMDH(starts="pca2").as_divisive(subspace=subspace)
+        whole = np.concatenate(tree._directions(rows, rng()))
+        few = np.concatenate(tree.set_params(n_projections=1)._directions(rows, rng()))
+        assert len(whole) > 1
+        np.testing.assert_array_equal(few, whole[:1])
+
     def test_directions_come_by_falling_depth_and_as_many_as_wanted(self):
         rows = made_rows(2, 300, 5)
         results = minimum_density_hyperplanes(rows, rng())
