@@ -75,8 +75,10 @@ class GowerFeatures(KernelPCAFeatures):
     Notes
     -----
     Passes: one for `fit`, two with ``method="explicit"``, and one to compute the result of `transform`. Ranges are
-    those of all rows; later values beyond them count as their ends, and unknown levels differ from all others.
-    Without types, all columns are continuous. Ordinal columns are compared by their ranks.
+    those of all rows; later values beyond them count as their ends, and unknown levels differ from all others; those of
+    an ordinal column count as its highest level. Without types, all columns are continuous. Ordinal columns are
+    compared by their ranks. With ``method="explicit"``, later missing values count as by ``missing="level"`` in any
+    case.
 
     Trees in these coordinates find a valley only where it is wider than half the change of any single column by a
     level, as every column of two levels has a valley between them: clusters differ in several columns. A continuous

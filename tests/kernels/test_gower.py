@@ -155,6 +155,20 @@ class TestEmbedding:
         np.testing.assert_array_equal(made.transform(unknown), made.transform(others))
         assert np.abs(made.transform(unknown) - made.transform(rows[:1])).max() > 0.05
 
+    def test_both_methods_place_later_unknown_and_missing_levels_and_values_alike(self):
+        rows = mixed_rows(200, n_values=10)
+        later = rows[:12].copy()
+        later[0, 1] = later[1, 2] = later[2, 3] = 9  # unknown levels
+        later[[3, 4, 5, 6], [0, 1, 2, 3]] = np.nan
+        same = []
+        for method in ("nystrom", "explicit"):
+            made = fitted(rows, GowerFeatures(method=method, n_landmarks=200, variance=1.0))
+            same.append(products(made.transform(later)))
+            top = rows[:1].copy()
+            top[0, 1] = 2
+            np.testing.assert_array_equal(made.transform(later[:1]), made.transform(top))
+        np.testing.assert_allclose(*same, atol=1e-4)
+
 
 def test_a_column_without_a_value_among_the_landmarks_has_no_levels():
     rows = np.random.default_rng(0).normal(size=(50, 2))
