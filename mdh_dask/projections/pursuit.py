@@ -229,11 +229,17 @@ def labelled_hyperplane(
     margin: bandwidths from the hyperplane within which labelled rows have a penalty on the right side, too.
     bandwidth: rule for the bandwidth of all directions, from the projections on the first principal component.
     Returns a hyperplane; its relative depth may be zero, as labels alone can hold it where the density has no valley.
+    Raises ValueError if all rows are equal.
     """
     centred = centred_rows(rows).astype(np.float64, copy=False)
     mean = np.asarray(rows)[0] - centred[0]
     components, sds = scaled_components(centred, 2)
     sd = float(sds[0])
+    if sd == 0:
+        raise ValueError(
+            f"expected rows that differ, for a hyperplane between two classes; got {len(centred)} equal rows with "
+            "labels of both: give other columns, or label other rows"
+        )
     quartiles = np.subtract(*np.percentile(centred @ components[0], (75, 25)))
     h = float(bandwidth.of(len(centred), sd, quartiles))
     index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))

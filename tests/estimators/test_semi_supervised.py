@@ -113,6 +113,13 @@ def test_labels_that_cannot_be_learned_from_are_refused(y, message):
         SemiSupervisedMDH().fit(X, y)
 
 
+@pytest.mark.parametrize("scale", [True, False])
+def test_equal_rows_with_labels_of_both_classes_are_refused(scale):
+    _, _, y = two_groups()
+    with pytest.raises(ValueError, match=r"expected rows that differ, .*; got 600 equal rows"):
+        SemiSupervisedMDH(scale=scale).fit(np.full((600, 2), 5.0), y)
+
+
 def test_weights_of_labels_must_be_positive():
     X, _, y = two_groups()
     with pytest.raises(ValueError, match=r"gamma must be positive numbers, got \(0.1, -1\)"):
