@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from .._jit.rows import combine_rows, few_at_once, loop_ready
 from .._state import ComparedState, FeatureMap, State, checked_array
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..centroids.passes import N_FAR, CentroidMargins, centroid_margins, far_shares, nearest_centroids
@@ -91,8 +92,16 @@ class TreeState(MappedState, ComparedState):
 
     def decision(self, rows: AnyArray) -> Floats:
         """Return the signed distance of every row from the first hyperplane, positive on the upper side."""
-        features = rows if self.feature_map is None else self.feature_map(rows)
-        return np.asarray(features @ self.tree.planes[0] - self.tree.thresholds[0])
+        return self.by_features(self._beyond, rows)
+
+    def _beyond(self, points: AnyArray) -> Floats:
+        """Return the distances of points, projected as for their labels: to the same bits in blocks of any size."""
+        along = np.empty(len(points))
+        for part in few_at_once(len(points)):
+            combine_rows(
+                self.tree.planes[0], np.array(loop_ready(points[part]).T, dtype=np.float64, order="C"), along[part]
+            )
+        return along - self.tree.thresholds[0]
 
     @cached_property
     def margins(self) -> Margins:

@@ -1,5 +1,7 @@
 """Semi-supervised minimum density hyperplanes: labels, passes, chunks, files, and what is refused."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,21 @@ def test_the_other_rows_get_the_class_of_their_side():
     np.testing.assert_array_equal(model.decision_function(X) > 0, model.labels_ == 1)
     assert (model.n_clusters_, model.n_passes_) == (2, 1)
     assert np.isfinite([model.density_, model.relative_depth_]).all()
+
+
+@pytest.mark.parametrize("feature_map", [None, "quadratic"])
+def test_distances_take_little_memory_beside_the_rows_and_are_the_same_for_any_blocks(feature_map):
+    X, _, y = two_groups(d=8)
+    state = SemiSupervisedMDH(feature_map=feature_map).fit(X, y).state_
+    rows = np.tile(np.round(X).astype(np.int8), (200, 1))
+    tracemalloc.start()
+    found = state.decision(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6e6  # the distances alone take two arrays of a megabyte
+    np.testing.assert_array_equal(found[:600], state.decision(rows[:600]))
+    np.testing.assert_array_equal(found[[1]], state.decision(rows[[1]]))
+    np.testing.assert_array_equal(found > 0, state.labels(rows) == 1)
 
 
 def test_of_more_labels_than_are_used_some_are_chosen_by_rows_and_the_fit_is_another():
