@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._storable import storable
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Booleans, Floats
 
 KINDS = ("continuous", "ordinal", "categorical", "date")
 """Dates are numbers of days."""
@@ -140,3 +140,16 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, float | np.floating):
         return math.isnan(value)
     return isinstance(value, np.datetime64) and bool(np.isnat(value))
+
+
+def hidden_labels(labels: Any) -> Booleans:
+    """Return which labels are masked or missing."""
+    values: AnyArray = np.ma.getdata(labels)
+    hidden: Booleans = np.ma.getmaskarray(np.ma.asarray(labels))
+    if values.dtype.kind == "f":
+        hidden = hidden | np.isnan(values)
+    elif values.dtype.kind in "mM":
+        hidden = hidden | np.isnat(values)
+    elif values.dtype.kind == "O":
+        hidden = hidden | np.fromiter(map(is_missing, values.flat), bool, values.size).reshape(values.shape)
+    return hidden

@@ -14,9 +14,10 @@ from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, is_dask, reduce_rows, repeated_rows
 from ..columns.drafts import is_table, keys_of
+from ..columns.types import hidden_labels
 from ..splits.dependence import LEAST_PARTS, N_PARTS
 from .parameters import finite_rows
-from .tables import hidden_labels, plain_labels, plain_rows
+from .tables import plain_labels, plain_rows
 
 logger = logging.getLogger(__name__)
 

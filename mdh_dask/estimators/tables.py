@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import AnyArray, Booleans, RowArray
+from .._typing import RowArray
 from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
 from ..columns.coding import (
@@ -16,7 +16,6 @@ from ..columns.coding import (
     array_of_table,
     dtype_of,
     is_categorical,
-    is_missing,
     is_single,
     kind_of,
 )
@@ -245,19 +244,6 @@ def plain_labels(labels: Any) -> RowArray:
         plain = labels if isinstance(labels.dtype, np.dtype) else labels.astype(object)
         return plain.to_dask_array(lengths=True)
     return labels.to_numpy()
-
-
-def hidden_labels(labels: Any) -> Booleans:
-    """Return which labels are masked or missing."""
-    values: AnyArray = np.ma.getdata(labels)
-    hidden: Booleans = np.ma.getmaskarray(np.ma.asarray(labels))
-    if values.dtype.kind == "f":
-        hidden = hidden | np.isnan(values)
-    elif values.dtype.kind in "mM":
-        hidden = hidden | np.isnat(values)
-    elif values.dtype.kind == "O":
-        hidden = hidden | np.fromiter(map(is_missing, values.flat), bool, values.size).reshape(values.shape)
-    return hidden
 
 
 def with_values(labels: Any, values: RowArray, name: str = SERIES_NAME) -> Any:

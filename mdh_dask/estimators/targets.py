@@ -11,9 +11,10 @@ from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
+from ..columns.types import hidden_labels
 from ..growth.labelled import UNLABELLED
 from .models import part
-from .tables import hidden_labels, plain_labels
+from .tables import plain_labels
 
 NO_LABEL = ("", "-1")
 """Texts of rows without a label."""

@@ -7,7 +7,9 @@ import numpy as np
 
 from .._storable import storable
 from .._typing import AnyArray, Integers, RowArray
+from .._words import full_count
 from ..chunks import Statistic, is_dask, reduce_rows
+from ..columns.types import hidden_labels
 
 MAX_CELLS = 2**27
 """Cells of the largest table: a gigabyte of counts."""
@@ -79,7 +81,8 @@ def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> Contingen
     Parameters
     ----------
     labels_true, labels_pred : arrays of shape (n_rows,), integers, booleans or strings
-        NumPy or Dask arrays or sequences; lazy labels are computed chunk by chunk and never held in memory at once.
+        NumPy or Dask arrays or sequences; lazy labels are computed chunk by chunk and never held in memory at once. A
+        label of -1 is one like all others: leave out rows that should not count.
 
     Returns
     -------
@@ -91,7 +94,8 @@ def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> Contingen
     TypeError
         If the labels are not integers, booleans or strings.
     ValueError
-        If an array is not one-dimensional, has unknown chunk sizes or no rows, or if the lengths differ.
+        If an array is not one-dimensional, has unknown chunk sizes, missing labels or no rows, or if the lengths
+        differ.
 
     Notes
     -----
@@ -133,9 +137,11 @@ def as_table(labels_true: Labelling, labels_pred: RowArray | None = None) -> Con
 
 def check_labels(name: str, labels: Any) -> RowArray:
     """Return labels as a NumPy array or a Dask array with known chunks, if they are integers, booleans or strings."""
-    labels = labels if is_dask(labels) else _as_numpy(labels)
+    lazy = is_dask(labels)
+    labels = labels if lazy else _values(labels)
     if labels.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {labels.shape}: pass one label for each row")
+    labels = labels if lazy else _without_gaps(name, labels)
     if labels.dtype.kind not in "biuUS":
         raise TypeError(
             f"{name} must hold integers, booleans or strings; got {labels.dtype}: convert it, for example with "
@@ -148,10 +154,22 @@ def check_labels(name: str, labels: Any) -> RowArray:
     return labels
 
 
-def _as_numpy(labels: Any) -> AnyArray:
-    array = np.asarray(labels)
+def _values(labels: Any) -> AnyArray:
+    """Return labels with their masks, and lists as objects: NumPy makes the text "nan" of NaN beside texts."""
+    return np.asanyarray(labels, dtype=object if isinstance(labels, list | tuple) else None)
+
+
+def _without_gaps(name: str, labels: AnyArray) -> AnyArray:
+    """Return labels of one type, if none is missing or masked."""
+    hidden = hidden_labels(labels)
+    if hidden.any():
+        raise ValueError(
+            f"expected a label of every row in {name}; got {full_count(int(hidden.sum()), 'missing label')}, the first "
+            f"in row {hidden.argmax()}: leave such rows out of all labellings, or give them a label of their own"
+        )
+    labels = np.ma.getdata(labels)
     # pandas and OpenML store strings as objects; np.asarray of the list finds their common type.
-    return np.asarray(array.tolist()) if array.dtype.kind == "O" else array
+    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels
 
 
 def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None) -> Pairs:

@@ -183,7 +183,8 @@ class TestConsensus:
         [
             ([[0, 1]], {}, "at least 2 arrays of labels; got 1"),
             ([[0, 1], [0, 1, 2]], {}, r"got 2 and 3 labels"),
-            ([[0, 1], [0.5, np.nan]], {}, "labels_2 must hold integers"),
+            ([[0, 1], [0.5, 1.5]], {}, "labels_2 must hold integers"),
+            ([[0, 1], [0, np.nan]], {}, "expected a label of every row in labels_2; got 1 missing"),
             ([[0, 1], [-1, -1]], {}, "labels_2 has no label"),
             ([[[0, 1]], [0, 1]], {}, "labels_1 must be one-dimensional"),
             ([[0, 1], [0, 1]], {"n_clusters": 0}, "n_clusters must be None or an integer of at least 1; got 0"),

@@ -106,6 +106,26 @@ class TestContingency:
         with pytest.raises(ValueError, match="20000 true and 20000 predicted labels"):
             contingency_table(rows, rows)
 
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            [0, None, 1],
+            ["a", np.nan, "b"],
+            np.array([0.0, np.nan, 1.0]),
+            np.array(["a", None, "b"], dtype=object),
+            np.array(["a", np.nan, "b"], dtype=object),
+            np.ma.array([0, 5, 1], mask=[False, True, False]),
+        ],
+        ids=["list", "texts", "floats", "objects", "NaN beside texts", "masked"],
+    )
+    def test_missing_labels_are_refused(self, labels):
+        message = "expected a label of every row in labels_true; got 1 missing label, the first in row 1"
+        with pytest.raises(ValueError, match=message):
+            contingency_table(labels, [0, 1, 0])
+
+    def test_a_label_of_minus_one_is_one_like_all_others(self):
+        assert contingency_table([-1, 0, -1], [0, 1, 0]).true_labels.tolist() == [-1, 0]
+
 
 class TestAgainstScikitLearn:
     @given(labels=labellings())
