@@ -42,28 +42,30 @@ class Joined(NamedTuple):
 def join(counts: Integers, n_clusterings: int) -> Joined:
     """Return the merges of groups by average linkage, along chains of nearest neighbours (Murtagh 1983).
 
-    SciPy's average linkage takes no weights, and so a row for each row, not for each distinct tuple of labels.
+    SciPy's average linkage takes no weights, and so a row for each row, not for each distinct tuple of labels. Numbers
+    of pairs of rows are whole, so that equal similarities are equal for any order of the labels.
 
     counts (n_groups, n_labels) int64: rows of each group with each label of all clusterings.
     """
-    sums = counts.astype(np.float64)
-    rows = sums.sum(axis=1, keepdims=True) / n_clusterings
-    shares, left, found = sums / rows, np.ones(len(sums), dtype=bool), np.full(len(sums), np.inf)
+    sums = scipy.sparse.csr_array(counts.astype(np.float64))  # whose products are added in order, unlike those of BLAS
+    pairs, rows = (sums @ sums.T).toarray(), counts.sum(axis=1) / n_clusterings
+    left, found = np.ones(len(rows), dtype=bool), np.full(len(rows), np.inf)
     merges: list[tuple[float, int, int]] = []
     chain: list[int] = []
-    while len(merges) < len(sums) - 1:
+    while len(merges) < len(rows) - 1:
         tip = chain[-1] if chain else int(left.argmax())
-        similar = np.where(left, shares @ shares[tip], -1.0)
+        similar = np.where(left, pairs[tip] / (rows * rows[tip]), -1.0)
         similar[tip] = -1.0
         near = int(similar.argmax())
         if len(chain) > 1 and similar[chain[-2]] >= similar[near]:
             one, other = sorted((chain.pop(), chain.pop()))
-            # Rounding errors must not put a merge before those that it follows.
+            # Rounding errors, of more than 2^53 pairs, must not put a merge before those that it follows.
             found[one] = min(similar[near] / n_clusterings, found[one], found[other])
             merges.append((found[one], one, other))
-            sums[one] += sums[other]
+            pairs[one] += pairs[other]
+            pairs[:, one] += pairs[:, other]
             rows[one] += rows[other]
-            shares[one], left[other] = sums[one] / rows[one], False
+            left[other] = False
         else:
             chain = [*(chain or [tip]), near]
     similarity, kept, gone = (np.array(own) for own in zip(*merges)) if merges else np.empty((3, 0))

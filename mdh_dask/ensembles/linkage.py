@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._blas import one_blas_thread
 from .._typing import AnyArray, Floats, Integers
 from .consensus import Elected, Joined, join
 from .votes import Tuples, words_of_labels
@@ -162,7 +161,6 @@ class LabelLinkage(Elected):
         return self.shares(votes).max(axis=1)
 
 
-@one_blas_thread()  # the last bits of products depend on the threads
 def linkage_of(tuples: Tuples, n_clusters: int | None = None) -> LabelLinkage:
     """Return the clusters that the clusterings agree on most, from the counted tuples of their labels.
 

@@ -260,6 +260,15 @@ class TestLinkage:
         heights = linkage(np.stack(labels, axis=1), "average", metric="hamming")[-4:, 2]
         np.testing.assert_allclose(1 - join(tally.counts(), 400).similarity, heights)
 
+    def test_of_equal_similarities_the_same_is_merged_first_for_any_order_of_the_labels(self):
+        for seed in range(100):
+            rng = np.random.default_rng(seed)
+            places = np.unique(rng.integers(0, 3, (12, 7)), axis=0) + 3 * np.arange(7)
+            counts = np.zeros((len(places), 21), dtype=np.int64)
+            np.put_along_axis(counts, places, rng.integers(1, 9, (len(places), 1)), axis=1)
+            for own, other in zip(join(counts, 7), join(counts[:, rng.permutation(21)], 7)):
+                np.testing.assert_array_equal(own, other)
+
     @given(seeds)
     def test_the_information_shared_is_normalised_by_the_mean_of_the_entropies(self, seed):
         _, labels = noisy(seed, 60, 3, 4, noise=0.3)
