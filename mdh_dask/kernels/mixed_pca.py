@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .._blas import one_blas_thread
 from .._levels import LevelFeatures
@@ -82,6 +83,15 @@ class MixedPCAMap(FeatureMap):
         return np.repeat(np.arange(len(self.counts)), outputs_of(self.counts))
 
     @cached_property
+    def _level_of(self) -> tuple[Floats, Floats]:
+        """Return the codes of the levels of all outputs, and of the last levels of all columns; NaN without levels."""
+        of_outputs, last = np.full(len(self.intercepts), np.nan), np.full(len(self.counts), np.nan)
+        has_levels = self.counts > 0
+        ends = np.cumsum(self.counts)[has_levels] - 1
+        last[has_levels], of_outputs[self.is_logit] = self.codes[ends], np.delete(self.codes, ends)
+        return of_outputs, last
+
+    @cached_property
     def is_logit(self) -> Booleans:
         """Return which outputs are log odds, shape (n_outputs,)."""
         return np.asarray(self.counts[self.column_of] > 0)
@@ -91,20 +101,14 @@ class MixedPCAMap(FeatureMap):
 
         Values are standardised, and levels are ones and zeros, all zero for the last level.
         """
-        values = np.zeros((len(rows), len(self.intercepts)))
-        seen = ~np.isnan(rows) & ((self.scale > 0) | (self.counts > 0))
-        ends, stop = np.cumsum(self.counts), 0
-        for j, n in enumerate(outputs_of(self.counts)):
-            start, stop = stop, stop + int(n)
-            column = np.asarray(rows[:, j], dtype=np.float64)
-            if self.counts[j]:
-                levels = self.codes[ends[j] - self.counts[j] : ends[j]]
-                values[:, start:stop] = column[:, None] == levels[:-1]
-                seen[:, j] &= np.isin(column, levels)
-            else:
-                standard = (column - self.centre[j]) * self.scale[j]
-                values[:, start] = np.where(seen[:, j], np.clip(standard, -8.0, 8.0), 0.0)
-        return values, seen
+        rows = np.asarray(rows, dtype=np.float64)
+        of_outputs, last = self._level_of
+        chosen = rows[:, self.column_of] == of_outputs
+        known = np.where(self.counts > 0, (rows == last) | (self._sums(chosen) > 0), self.scale > 0)
+        seen = ~np.isnan(rows) & known
+        with np.errstate(invalid="ignore"):  # of infinite values of columns that are dropped
+            standard = np.clip((rows - self.centre) * self.scale, -8.0, 8.0)
+        return np.where(self.is_logit, chosen, np.where(seen, standard, 0.0)[:, self.column_of]), seen
 
     def posterior(self, values: Floats, seen: Booleans) -> Posterior:
         """Return the posterior of a block of `HEIGHT` rows; that of a row depends on no other.
@@ -154,35 +158,44 @@ class MixedPCAMap(FeatureMap):
         return own
 
     @cached_property
-    def _in_column(self) -> Floats:
-        """Which log odds belong to which column, shape (n_outputs, n_features)."""
-        return (self.column_of[:, None] == np.arange(len(self.counts))) * self.is_logit[:, None].astype(np.float64)
+    def _in_column(self) -> Any:
+        """Which log odds belong to which column, a sparse array of shape (n_features, n_outputs)."""
+        own = np.flatnonzero(self.is_logit)
+        return csr_array((np.ones(len(own)), (self.column_of[own], own)), (len(self.counts), len(self.is_logit)))
+
+    def _sums(self, outputs: Floats) -> Floats:
+        """Return the sums of the log odds of every column, shape (n, n_features)."""
+        sums: Floats = (self._in_column @ outputs.T).T
+        return sums
 
     def _softmax(self, fitted: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of all levels but the last, and the logs of the sums of each column."""
         powers = np.exp(np.clip(np.where(self.is_logit, fitted, 0.0), -500.0, 500.0))  # so that no sum overflows
-        totals = 1 + powers @ self._in_column
+        totals = 1 + self._sums(powers)
         return np.where(self.is_logit, powers / totals[:, self.column_of], 0.0), np.log(totals)
 
     def _inverse_curvature(self, outputs: Floats) -> Floats:
         """Return ``A^(-1) x = 2 (x + 11'x)`` of the log odds of every column."""
-        return 2 * (outputs + (outputs @ self._in_column)[:, self.column_of])
+        return 2 * (outputs + self._sums(outputs)[:, self.column_of])
 
     def _log_density(self, errors: Floats) -> Floats:
         density: Floats = -0.5 * (np.log(2 * np.pi * self.noise) + np.square(errors) / self.noise)
         return density
 
-    def blocks(self, rows: AnyArray) -> Iterator[tuple[slice, Floats, Booleans]]:
+    def blocks(self, rows: AnyArray, height: int = HEIGHT) -> Iterator[tuple[slice, Floats, Booleans]]:
         """Yield the observed values of blocks of one height, as in `project_blocks`, and the rows that each holds."""
-        for first in range(0, len(rows), HEIGHT):
-            block = np.resize(rows[first : first + HEIGHT], (HEIGHT, rows.shape[1]))
-            yield (slice(first, min(first + HEIGHT, len(rows))), *self.observed(block))
+        for first in range(0, len(rows), height):
+            block = np.resize(rows[first : first + height], (height, rows.shape[1]))
+            yield (slice(first, min(first + height, len(rows))), *self.observed(block))
 
-    def __call__(self, rows: AnyArray) -> Floats:
-        """Return the posterior means of a block of rows, shape (n, n_components), float32."""
+    def __call__(self, rows: AnyArray, height: int = HEIGHT) -> Floats:
+        """Return the posterior means of a block of rows, shape (n, n_components), float32.
+
+        They have the same bits for any block, and a given height.
+        """
         out = np.empty((len(rows), self.n_components), dtype=np.float32)
         with one_blas_thread():
-            for which, values, seen in self.blocks(rows):
+            for which, values, seen in self.blocks(rows, height):
                 out[which] = self.posterior(values, seen).means[: which.stop - which.start]
         return out
 

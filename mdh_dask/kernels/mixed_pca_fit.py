@@ -134,7 +134,11 @@ def turned(model: MixedPCAMap, sums: Sums) -> MixedPCAMap:
 def with_levels(model: MixedPCAMap, rows: Floats) -> MixedPCAMap:
     """Return the model with what single columns change in some of its rows, as it is where no column varies."""
     used = (model.counts > 0) | (model.scale > 0)
-    levels = levels_by_change(model, rows, model.counts > 0, used, model.n_components)
+
+    def features(changed: AnyArray) -> Floats:
+        return model(changed, min(HEIGHT, len(changed)))  # a column of few levels fills no block of the usual height
+
+    levels = levels_by_change(features, rows, model.counts > 0, used, model.n_components)
     return replace(model, **levels._asdict()) if len(levels.starts) else model
 
 

@@ -1,5 +1,6 @@
 """Mixed probabilistic principal components, against rows one by one and the closed form for continuous columns."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -117,3 +118,17 @@ def test_bounds_of_thousands_of_columns_rise(monkeypatch):
     monkeypatch.setattr("mdh_dask.estimators.mixed_pca.with_levels", lambda model, rows: model)  # takes a minute
     rows = np.random.default_rng(0).normal(size=(100, 4000))
     assert np.ptp(MixedPCA(n_components=2, n_init=1, max_iter=2).fit(rows).bounds_) > 0
+
+
+def test_a_block_takes_memory_in_proportion_to_the_columns():
+    d = 4000
+    rng, some = np.random.default_rng(0), np.zeros(d)
+    model = MixedPCAMap(
+        rng.normal(0, 0.01, (d, 1)), some, 1.0, np.full(d, 2), np.tile([0.0, 1.0], d), some, some, np.ones(1)
+    )
+    rows = rng.integers(0, 2, (HEIGHT, d)).astype(np.float64)
+    tracemalloc.start()
+    model.posterior(*model.observed(rows))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * rows.nbytes < 8 * d**2
