@@ -28,16 +28,19 @@ SHORT, LONG = 8, 300
 
 
 class Tally(NamedTuple):
-    """Distinct tuples as one-hot columns for the categories of each variable, and their counts.
+    """Distinct tuples of variables with two categories each, and their counts.
 
-    ones (n_tuples, n_categories) float64: one 1 in the columns of each variable.
+    ones (n_tuples, 2 n_variables) float64: one 1 in the two columns of each variable.
     counts (n_tuples,) float64.
-    starts (n_variables + 1,): the first column of each variable.
     """
 
     ones: Floats
     counts: Floats
-    starts: Integers
+
+    @property
+    def n_variables(self) -> int:
+        """Return the number of variables."""
+        return self.ones.shape[1] // 2
 
 
 @storable
@@ -48,7 +51,7 @@ class Mixture:
     log_weights: Floats
     """Shape (n_components,)."""
     log_probabilities: Floats
-    """Shape (n_components, n_categories)."""
+    """Shape (n_components, 2 n_variables)."""
 
     @property
     def n_components(self) -> int:
@@ -81,9 +84,8 @@ class Fit(NamedTuple):
 
     def score(self, criterion: Criterion, tally: Tally) -> float:
         """Return the criterion; smaller is better."""
-        n_variables = len(tally.starts) - 1
-        k, free = self.mixture.n_components, tally.ones.shape[1] - n_variables
-        n_parameters = k * free + k - 1
+        k = self.mixture.n_components
+        n_parameters = k * tally.n_variables + k - 1
         if criterion == "aic":
             return 2 * n_parameters - 2 * self.log_likelihood
         bic = n_parameters * float(np.log(tally.counts.sum())) - 2 * self.log_likelihood
@@ -102,9 +104,9 @@ def maximise(tally: Tally, shares: Floats) -> Mixture:
     """Return the mixture of highest posterior density for given shares of components in the tuples."""
     weighted = shares * tally.counts[:, None]
     of_category = weighted.T @ tally.ones + PRIOR
-    of_variable = np.add.reduceat(of_category, tally.starts[:-1], axis=1)
+    of_variable = of_category[:, ::2] + of_category[:, 1::2]
     rows = weighted.sum(axis=0) + PRIOR
-    probabilities = of_category / np.repeat(of_variable, np.diff(tally.starts), axis=1)
+    probabilities = of_category / np.repeat(of_variable, 2, axis=1)
     return Mixture(np.log(rows / rows.sum()), np.log(probabilities))
 
 
@@ -132,14 +134,13 @@ def fit_components(tally: Tally, k: int, n_init: int, seed: int) -> Fit:
 
 def _start(tally: Tally, k: int, rng: np.random.Generator) -> Mixture:
     """Return the mixture of the tuples around `k` tuples that are drawn far from each other (k-means++)."""
-    n_variables = len(tally.starts) - 1
     chosen = [int(rng.choice(len(tally.counts), p=tally.counts / tally.counts.sum()))]
-    apart = n_variables - tally.ones @ tally.ones[chosen[0]]
+    apart = tally.n_variables - tally.ones @ tally.ones[chosen[0]]
     near = np.zeros(len(apart), dtype=np.int64)
     while len(chosen) < k:
         weight = tally.counts * apart
         chosen.append(int(rng.choice(len(weight), p=weight / weight.sum())))
-        own = n_variables - tally.ones @ tally.ones[chosen[-1]]
+        own = tally.n_variables - tally.ones @ tally.ones[chosen[-1]]
         near[own < apart] = len(chosen) - 1
         apart = np.minimum(own, apart)
     return maximise(tally, np.eye(k)[near])
@@ -168,7 +169,7 @@ def cells(tally: Tally, least: float, most: int) -> Mixture:
 def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
     """Return tuples of bits as tuples of variables with two categories, not set and set."""
     ones = np.stack([~bits, bits], axis=2).reshape(len(bits), -1).astype(np.float64)
-    return Tally(ones, counts.astype(np.float64), np.arange(bits.shape[1] + 1) * 2)
+    return Tally(ones, counts.astype(np.float64))
 
 
 @dataclass(frozen=True)
