@@ -33,7 +33,6 @@ def minimum_density_hyperplanes(
     rng: np.random.Generator,
     *,
     starts: Starts = "balanced",
-    bandwidth: float | None = None,
     alpha_max: float = 1.5,
     max_components: int | None = MOST_COMPONENTS,
     solver: Solver = "pursuit",
@@ -51,8 +50,6 @@ def minimum_density_hyperplanes(
         held near the mean. ``valleys``: the components that show a valley, or else the first, and eight such
         directions; hyperplanes are held near these valleys: for trees, as a cluster beside many others lies far from
         their mean. ``random``: ten random directions.
-    bandwidth: standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along
-        the first principal component times ``n ** (-1/5)``.
     alpha_max: largest distance of a hyperplane from the mean of the projections, in standard deviations; 0.9 in the
         paper. With ``valleys`` only for the pursuits from components.
     max_components: at least 2. With more features than this, hyperplanes are pursued in the span of this many principal
@@ -67,11 +64,11 @@ def minimum_density_hyperplanes(
     )
     if solver == "sqp":
         results = [
-            constrained_hyperplane(searched.centred, start.direction, bandwidth=bandwidth, alpha=start.alphas[-1])
+            constrained_hyperplane(searched.centred, start.direction, alpha=start.alphas[-1])
             for start in searched.starts
         ]
     else:
-        results = [pursue(searched.centred, start, searched.sd, bandwidth) for start in searched.starts]
+        results = [pursue(searched.centred, start, searched.sd, None) for start in searched.starts]
     results.sort(key=lambda result: -result.relative_depth)
     return [result.moved(searched.basis, searched.mean) for result in results]
 
