@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 SOME = 0.04
 """Least share of the variance along a direction of a column that is named at all."""
 
+N_TOP = 3
+"""Most columns of a direction that are named."""
+
 
 def to_linkage(tree: "Tree") -> Floats:
     """Return the tree as a linkage matrix of `scipy.cluster.hierarchy`, whose observations are the leaves.
@@ -148,12 +151,12 @@ def to_text(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     return "\n".join(lines)
 
 
-def direction_text(tree: "Tree", node: int, feature_names: Sequence[str] | None = None, n_top: int = 3) -> str:
+def direction_text(tree: "Tree", node: int) -> str:
     """Return the direction of a node as a sum of weighted features, as in `to_text`."""
-    return _sum_text(tree, node, checked_names(tree, feature_names, n_top), n_top)
+    return _sum_text(tree, node, checked_names(tree, None), N_TOP)
 
 
-def columns_of(tree: "Tree", node: int, n_top: int = 3) -> list[str]:
+def columns_of(tree: "Tree", node: int) -> list[str]:
     """Return the names of the columns that make up the direction of a node, or an empty list if they have none.
 
     Examples
@@ -166,7 +169,7 @@ def columns_of(tree: "Tree", node: int, n_top: int = 3) -> list[str]:
     if tree.feature_names is None:
         return []
     share = _shares_along(tree, node)
-    return [tree.feature_names[j] for j in top_features(tree, node, n_top) if share[j] >= SOME]
+    return [tree.feature_names[j] for j in top_features(tree, node, N_TOP) if share[j] >= SOME]
 
 
 def _shares_along(tree: "Tree", node: int) -> Floats:
@@ -177,7 +180,7 @@ def _shares_along(tree: "Tree", node: int) -> Floats:
     return shares
 
 
-def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int) -> list[str]:
+def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int = N_TOP) -> list[str]:
     """Return the names of the columns, or raise an error unless there is one for each."""
     if n_top < 0:
         raise ValueError(f"n_top must be at least 0; got {n_top}")
@@ -223,7 +226,6 @@ def side_in_words(
     above: bool,
     names: Sequence[str] | None = None,
     means: Floats | None = None,
-    n_top: int = 3,
     value_text: Callable[[str, float], str] = lambda name, value: f"{value:.3g}",
 ) -> str:
     """Return in words which rows lie on one side of a split, by the columns that move its projections most.
@@ -234,8 +236,8 @@ def side_in_words(
         that has most of the variance along the direction: where the split lies if the other columns are at their means.
     value_text: returns a value of a column of that name as text.
     """
-    texts, plane = checked_names(tree, names, n_top), tree.planes[node]
-    share, top = _shares_along(tree, node), top_features(tree, node, max(n_top, 1))
+    texts, plane = checked_names(tree, names), tree.planes[node]
+    share, top = _shares_along(tree, node), top_features(tree, node, N_TOP)
     if not top:
         return "all rows"
     first, others = top[0], [j for j in top[1:] if share[j] >= SOME]
