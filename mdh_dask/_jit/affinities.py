@@ -7,6 +7,7 @@ import numpy as np
 
 from .._numba import jit
 from .._typing import Booleans, Floats
+from .landmarks import k_nearest
 
 
 @jit
@@ -24,32 +25,16 @@ def squares_from_products(products, row_squares, landmark_squares, factor):
 
 
 @jit
-def kth_smallest(values, nearest):
-    """Write the smallest values in ascending order to `nearest` and return the last of them."""
-    k = len(nearest)
-    nearest[:] = np.inf
-    largest = nearest[k - 1]
-    for x in values:
-        if x < largest:
-            place = k - 1
-            while place > 0 and nearest[place - 1] > x:
-                nearest[place] = nearest[place - 1]
-                place -= 1
-            nearest[place] = x
-            largest = nearest[k - 1]
-    return largest
-
-
-@jit
 def local_exponents(squares, k, floor, inverse_scales):
     """Replace squared distances by ``-d^2 / (s t)``.
 
     s is the distance of the row to its k-th nearest landmark, at least `floor`; `inverse_scales` are one over t.
     """
-    nearest = np.empty(k, squares.dtype)
+    near, nearest = np.empty(k, np.int64), np.empty(k, squares.dtype)
     factor = np.empty(1, squares.dtype)
     for i in range(squares.shape[0]):
-        within = kth_smallest(squares[i], nearest)
+        k_nearest(squares[i], near, nearest)
+        within = nearest[k - 1]
         if within == np.inf:  # so far that squares overflow
             squares[i] = -np.inf
             continue
@@ -67,11 +52,12 @@ def neighbour_affinities(squares, k, floor, scales, reaches, inverse_roots):
     row to the k-th, at least `floor`, and t of the `scales`. `inverse_roots` are ``degree^(-1/2)`` of the landmarks.
     """
     n, m = squares.shape
-    nearest = np.empty(k, squares.dtype)
+    near, nearest = np.empty(k, np.int64), np.empty(k, squares.dtype)
     linked, affinities = np.empty(m, np.int64), np.empty(m, squares.dtype)
     for i in range(n):
         row = squares[i]
-        within = kth_smallest(row, nearest)
+        k_nearest(row, near, nearest)
+        within = nearest[k - 1]
         scale = max(math.sqrt(within), floor)
         n_linked = 0
         for j in range(m):

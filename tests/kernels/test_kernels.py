@@ -18,12 +18,12 @@ from stored import stored_and_read
 from strategies import row_sets, seeds
 
 from mdh_dask._jit.affinities import (
-    kth_smallest,
     local_exponents,
     neighbour_affinities,
     sparse_product,
     squares_from_products,
 )
+from mdh_dask._jit.landmarks import k_nearest
 from mdh_dask.kernels import (
     KERNELS,
     LANDMARKS,
@@ -65,11 +65,12 @@ def same_up_to_sign(actual, expected, atol):
 
 class TestLoops:
     @given(row_sets([np.float32, np.float64]), st.integers(1, 12))
-    def test_the_kth_smallest_is_that_of_a_sort(self, rows, k):
+    def test_the_nearest_are_the_first_of_a_stable_sort(self, rows, k):
         values = rows.ravel()
-        nearest = np.empty(min(k, len(values)), values.dtype)
-        assert kth_smallest(values, nearest) == np.sort(values)[len(nearest) - 1]
-        np.testing.assert_array_equal(nearest, np.sort(values)[: len(nearest)])
+        near, distance = np.empty(min(k, len(values)), np.int64), np.empty(min(k, len(values)), values.dtype)
+        k_nearest(values, near, distance)
+        np.testing.assert_array_equal(near, np.argsort(values, kind="stable")[: len(near)])
+        np.testing.assert_array_equal(distance, values[near])
 
     @given(seeds, st.integers(1, 9), st.sampled_from([np.float32, np.float64]))
     def test_exponents_equal_their_twin(self, seed, k, dtype):
