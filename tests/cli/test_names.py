@@ -4,6 +4,8 @@ from textwrap import dedent
 
 import pytest
 
+from mdh_dask.cli.options import names_of
+
 
 def test_unknown_options_and_keys_of_jobs_are_refused_before_anything_large_is_imported(tmp_path):
     script = """
@@ -72,3 +74,8 @@ def test_a_module_is_imported_later_by_the_first_use_of_what_it_holds():
     assert scipy.stats.norm is norm is scipy.stats.distributions.norm
     """
     subprocess.run([sys.executable, "-c", dedent(program)], check=True)
+
+
+@pytest.mark.parametrize("value", ["red,nir", " red , nir", "red,,nir,"])
+def test_lists_of_names_may_have_spaces_and_commas_without_a_name(value):
+    assert names_of(None, None, value) == ["red", "nir"]

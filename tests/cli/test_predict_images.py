@@ -91,6 +91,7 @@ ERRORS = {
     "small": (("predict", "../in/small.png", "--model", "../in/columns.model", *OUT), 65),
     "columns": (("predict", "../in/beach.png", "--columns", "0,1", "--model", "../in/bands.model", *OUT), 2),
     "axes of rows": (("predict", "../in/rows.zarr", "--axes", "yx", "--model", "../in/rows.model", *OUT), 2),
+    "groups of an image": (("drift", "../in/beach.png", "--groups", "0", "--model", "../in/bands.model"), 2),
     "index of rows": (("drift", "../in/rows.zarr", "--index", "t=0", "--model", "../in/rows.model"), 2),
     "preview of rows": (("predict", "../in/rows.zarr", "--preview", "p.png", "--model", "../in/rows.model", *OUT), 2),
     "place": (("predict", "../in/stack.zarr", "--model", "../in/bands.model", *OUT), 65),

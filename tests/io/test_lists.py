@@ -1,5 +1,7 @@
 """Embeddings as they are stored: lists of one length in a column, float16, files mapped into memory, unit length."""
 
+import json
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -190,6 +192,16 @@ def test_texts_beside_lists_name_the_clusters_of_commands_and_jobs(named, model,
     for text in (first.why(), (tmp_path / "r.html").read_text(), (tmp_path / "j.html").read_text()):
         assert all(", ".join(name.words) in text for name in names)
     assert pq.read_table("l.parquet").equals(pq.read_table("j.parquet"))
+
+
+def test_passes_of_reports_and_metrics_count_that_for_names(named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = {"columns": ["e"], "text_column": "name"}
+    fit(named, RandomProjectionTree(n_projections=10), labels="l.parquet", report="r.html", **options)
+    assert "3, the last 2 for labels and profiles" in (tmp_path / "r.html").read_text()
+    (tmp_path / "job.toml").write_text(JOB.format(path=named).replace('report = "j.html"', 'metrics = "j.json"'))
+    jobs.run("job.toml")
+    assert json.loads((tmp_path / "j.json").read_text())["passes"] == 3
 
 
 def rows_of(path):

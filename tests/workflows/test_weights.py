@@ -92,10 +92,12 @@ def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_pa
         (["w.csv", "--weight-column", "times"], "other columns than that of the weights; got only times in .*w.csv"),
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
         (["x.npy", "--weight-column", "2", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
+        (["x.csv", "--weight-column", "times", "--groups", "b"], "expected weights of rows or their groups; got both"),
     ],
 )
-def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message):
+def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path, options, message, monkeypatch):
     folder, _ = store
+    monkeypatch.setattr(RandomProjectionTree, "_plan", lambda *_: pytest.fail("work was begun"))
     np.save(folder / "negative.npy", np.column_stack([np.ones((N, 2)), np.where(np.arange(N) == 5, -1, 1)]))
     np.save(folder / "share.npy", np.full((N, 3), 0.5))
     found = fit(folder, *options, "--model", tmp_path / "m.zarr")
