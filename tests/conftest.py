@@ -97,6 +97,16 @@ def here(store, tmp_path, monkeypatch):
     return tmp_path / "out"
 
 
+@pytest.fixture
+def beside_rows(rows, tmp_path, monkeypatch):
+    """The current folder, with the rows of a module, which its fixture ``rows`` makes, in ``x.zarr``."""
+    from mdh_dask.io import write_rows
+
+    monkeypatch.chdir(tmp_path)
+    write_rows(rows, "x.zarr", chunk_rows=250)
+    return tmp_path
+
+
 @pytest.fixture(params=["synchronous", "threads"])
 def scheduler(request):
     """Run the test on each of Dask's schedulers in this process."""

@@ -20,7 +20,7 @@ from dask.callbacks import Callback
 from PIL import Image
 
 from mdh_dask._jit import descent as separators
-from mdh_dask.chunks import Statistic
+from mdh_dask.chunks import Statistic, plans, reduce_rows
 from mdh_dask.projections.pursuit import Separator
 
 
@@ -67,6 +67,11 @@ def peak_of(function):
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+def run_on_threads(*args, code=0):
+    """Run a command on threads of this process, which ends well unless another code is given."""
+    return run(*args, "--scheduler", "threads", code=code)
 
 
 def last_line(result):
@@ -127,6 +132,21 @@ def assert_same_tree(actual, expected):
         np.testing.assert_array_equal(getattr(actual, name), value, err_msg=name)
 
 
+def same_partition(labels, others):
+    """Return whether two labellings are equal but for the names of clusters."""
+    pairs = {*zip(np.asarray(labels).tolist(), np.asarray(others).tolist())}
+    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+
+
+def files_of(folder):
+    """Return all files of a folder and what is in them."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+class Stop(Exception):
+    """Ends the writing, as a kill would."""
+
+
 def names(folder):
     """Names in a folder once tasks that outlive a failure have cleaned up after themselves."""
     until = time.monotonic() + 60
@@ -138,6 +158,29 @@ def names(folder):
 def tasks_of(graph):
     """Return the tasks of a graph by their keys, whichever form this version of Dask hands to a scheduler."""
     return dict(graph.__dask_graph__() if hasattr(graph, "__dask_graph__") else graph)
+
+
+def noting_reads(array):
+    """Return a lazy array that notes how many rows of it were read at a time, and the list of these numbers."""
+    read = []
+
+    def noted(block):
+        read.append(len(block))
+        return block
+
+    return array.map_blocks(noted, dtype=array.dtype, meta=np.empty((0,) * array.ndim, array.dtype)), read
+
+
+def noting_passes(monkeypatch):
+    """Return a list that gets the statistic of each pass that plans make from now on."""
+    made = []
+
+    def noted(statistic, *args, **kwargs):
+        made.append(statistic)
+        return reduce_rows(statistic, *args, **kwargs)
+
+    monkeypatch.setattr(plans, "reduce_rows", noted)
+    return made
 
 
 @contextmanager
@@ -232,6 +275,22 @@ class Added(Statistic):
 
     def combine(self, left, right):
         return left + right
+
+
+def single_columns(rows, rng, n_directions):
+    """Project on single columns."""
+    return np.eye(rows.shape[1])[:n_directions]
+
+
+def rows_of_blobs(n=6000, d=3):
+    """Rows of three clusters far apart, which take turns."""
+    return (np.random.default_rng(0).normal(size=(n, d)) + 9 * (np.arange(n) % 3)[:, None]).astype("float32")
+
+
+def rows_around(*clusters, seed=0):
+    """Rows of clusters in three columns, given as pairs of a centre and a number of rows."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(size=(n, 3)) + np.array([centre, 0, 0]) for centre, n in clusters])
 
 
 def rings(n, radii=(1.0, 4.0), sd=0.1, seed=0, first=None):

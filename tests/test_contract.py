@@ -27,7 +27,7 @@ from cases import (
     results,
     variants,
 )
-from helpers import at_night
+from helpers import at_night, same_partition
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -75,12 +75,6 @@ def some(*strategies):
 def sample(name, size):
     """Return the parameter for the size of the sample, if a class has it."""
     return {"sample_size": size} if "sample_size" in CLASSES[name]._get_param_names() else {}
-
-
-def same_partition(labels, others):
-    """Return whether two labellings are equal but for the names of clusters."""
-    pairs = {*zip(np.asarray(labels).tolist(), np.asarray(others).tolist())}
-    return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
 # The same rows in other forms

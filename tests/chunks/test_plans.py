@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import noting_reads
 
 from mdh_dask import DivisiveClustering, PCATree, RandomProjectionTree
 from mdh_dask._journal import keeping
@@ -123,10 +124,7 @@ class TestRun:
 
 class TestTogether:
     def test_five_trees_are_those_that_grow_alone_and_read_the_rows_as_often_as_one(self, models, rows):
-        read = []
-        lazy = da.from_array(rows, chunks=(1000, 4)).map_blocks(
-            lambda block: read.append(len(block)) or block, meta=np.empty((0, 0))
-        )
+        lazy, read = noting_reads(da.from_array(rows, chunks=(1000, 4)))
         alone = [run(plan_of(model, rows, seed), rows) for seed, model in enumerate(models)]
         joined = run_together([plan_of(model, rows, seed) for seed, model in enumerate(models)], lazy)
         assert joined.n_passes == max(n_passes for _, n_passes in alone) == sum(read) / len(rows)

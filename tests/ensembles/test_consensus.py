@@ -6,7 +6,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import peak_of
+from helpers import noting_reads, peak_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -132,11 +132,8 @@ class TestConsensus:
         assert adjusted_rand_index(truth, consensus(*labels).labels) > max(single) + 0.3
 
     def test_lazy_labels_are_read_once_for_the_matching(self):
-        read = []
         labels = np.random.default_rng(0).integers(0, 4, 100)
-        lazy = da.from_array(labels, chunks=10).map_blocks(
-            lambda block: read.append(len(block)) or block, dtype=int, meta=np.empty(0, int)
-        )
+        lazy, read = noting_reads(da.from_array(labels, chunks=10))
         consensus(lazy, labels, labels)
         assert sum(read) == 100
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import at_night
+from helpers import at_night, noting_reads
 from sklearn.base import clone
 from stored import stored_and_read
 
@@ -93,10 +93,7 @@ class TestConsensusClustering:
     @pytest.mark.slow
     def test_trees_take_one_pass_more_than_one_of_them(self, rows):
         alone = clone(QUICK).fit(rows).n_passes_
-        read = []
-        lazy = da.from_array(rows, chunks=(1000, 5)).map_blocks(
-            lambda block: read.append(len(block)) or block, dtype=rows.dtype, meta=np.empty((0, 0))
-        )
+        lazy, read = noting_reads(da.from_array(rows, chunks=(1000, 5)))
         many = ConsensusClustering(estimator=QUICK, n_trees=30).fit(lazy)
         assert alone > 1
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
@@ -105,10 +102,8 @@ class TestConsensusClustering:
     @pytest.mark.parametrize(("held", "merge"), [(2000, False), (2000, True), (8000, False)])
     def test_maps_and_density_trees_take_no_pass_of_their_own(self, mixture, held, merge, monkeypatch):
         monkeypatch.setattr(consensus_members, "SAMPLE_SIZE", held // 4)  # of 6000 rows
-        rows, read = mixture[0], []
-        lazy = da.from_array(rows, chunks=(1000, 5)).map_blocks(
-            lambda block: read.append(len(block)) or block, dtype=rows.dtype, meta=np.empty((0, 0))
-        )
+        rows = mixture[0]
+        lazy, read = noting_reads(da.from_array(rows, chunks=(1000, 5)))
         tree = RandomProjectionTree(n_projections=40, sample_size=held // 4, min_cluster_size=900)
         estimators = [tree, HierarchicalKernelMDH(min_cluster_size=900), DensityTree(min_cluster_size=900)]
         model = ConsensusClustering(estimator=estimators, n_trees=3, merge=merge).fit(lazy)

@@ -5,17 +5,11 @@ import dask.array as da
 import numpy as np
 import pytest
 from cases import new
-from helpers import rings
+from helpers import noting_passes, noting_reads, rings
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _safe_split
 
-from mdh_dask import (
-    DivisiveClustering,
-    HierarchicalKernelMDH,
-    KernelPCAFeatures,
-    load_model,
-)
-from mdh_dask.chunks import plans, reduce_rows
+from mdh_dask import DivisiveClustering, HierarchicalKernelMDH, KernelPCAFeatures, load_model
 from mdh_dask.estimators import states
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.kernels import RBF, Quadratic
@@ -92,46 +86,21 @@ def test_a_precomputed_kernel_is_split_by_rows_and_columns():
 # Passes
 
 
-class Reads:
-    """Lazy rows that count how often all of them were read."""
-
-    def __init__(self, rows, chunk=300):
-        self.n_rows, self.read, self.lengths = len(rows), 0, []
-        self.rows = da.from_array(rows, chunks=(chunk, 2)).map_blocks(self.see, meta=np.empty((0, 0), rows.dtype))
-
-    def see(self, block):
-        self.read += len(block)
-        return block
-
-    @property
-    def passes(self):
-        return self.read / self.n_rows
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("cache", "refine"), [("memory", False), ("auto", True)])
 def test_rows_are_read_twice_if_features_are_kept_and_once_more_for_labels(rows, cache, refine):
-    reads = Reads(rows)
-    model = tree_of_rows(cache=cache, refine=refine).fit(reads.rows)
-    assert reads.passes == model.n_passes_ == 2
+    lazy, read = noting_reads(da.from_array(rows, chunks=(300, 2)))
+    model = tree_of_rows(cache=cache, refine=refine).fit(lazy)
+    assert sum(read) / len(rows) == model.n_passes_ == 2
     model.labels_.compute()
-    assert reads.passes == 3
+    assert sum(read) / len(rows) == 3
 
 
 @pytest.mark.parametrize("refine", [False, True])
 def test_without_a_cache_rows_are_read_in_every_pass_and_once_for_the_map(rows, refine, monkeypatch):
-    passes = []
-
-    def counted(*args, **kwargs):
-        passes.append(args)
-        return reduce_rows(*args, **kwargs)
-
-    monkeypatch.setattr(plans, "reduce_rows", counted)
-    reads = Reads(rows)
-    model = tree_of_rows(cache=None, refine=refine).fit(reads.rows)
-    assert reads.passes == model.n_passes_
-    assert len(passes) == model.n_passes_
-    assert model.n_passes_ > 2
+    passes, (lazy, read) = noting_passes(monkeypatch), noting_reads(da.from_array(rows, chunks=(300, 2)))
+    model = tree_of_rows(cache=None, refine=refine).fit(lazy)
+    assert sum(read) / len(rows) == len(passes) == model.n_passes_ > 2
 
 
 def test_long_blocks_are_labelled_in_parts(rows, expected, monkeypatch):
@@ -200,11 +169,11 @@ def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):
     ids=str,
 )
 def test_a_bad_map_is_named_before_any_work(feature_map, message, rows):
-    reads = Reads(rows)
-    for X in (rows, reads.rows):
+    lazy, read = noting_reads(da.from_array(rows, chunks=(300, 2)))
+    for X in (rows, lazy):
         with pytest.raises(ValueError, match=message):
             tree_of_rows(feature_map=feature_map).fit(X)
-    assert reads.read == 0
+    assert not read
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import counted_computes, in_turns
+from helpers import counted_computes, in_turns, noting_reads
 from sklearn.decomposition import KernelPCA
 
 from mdh_dask import KernelPCAFeatures
@@ -52,13 +52,7 @@ def test_without_scaling_the_kernel_is_that_of_the_rows_as_they_are(rows):
 
 
 def test_fitting_is_one_pass_and_transforming_is_lazy(rows):
-    reads = []
-
-    def read(block):
-        reads.append(len(block))
-        return block
-
-    X = da.from_array(rows, chunks=(100, 5)).map_blocks(read, meta=np.empty((0, 0), rows.dtype))
+    X, reads = noting_reads(da.from_array(rows, chunks=(100, 5)))
     with counted_computes() as computes:
         model = KernelPCAFeatures(**QUICK).fit(X)
         assert (len(computes), sum(reads)) == (1, 1000)

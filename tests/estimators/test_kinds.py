@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import zarr
 from helpers import run as command
+from helpers import run_on_threads as run
 from sklearn.base import clone
 
 from mdh_dask import jobs, load_model
@@ -20,7 +21,6 @@ from mdh_dask.estimators.base import ClusterEstimator
 from mdh_dask.estimators.parameters import Interval, StrOptions, check_first_look
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.growth.passes import FirstPass, sample_limit
-from mdh_dask.io import write_rows
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,6 @@ def rows():
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch, rows):
-    monkeypatch.chdir(tmp_path)
-    write_rows(rows, "x.zarr", chunk_rows=100)
-    return tmp_path
-
-
-def run(*args, code=0):
-    return command(*args, "--scheduler", "threads", code=code)
-
-
-@pytest.fixture
 def model(rows):
     return NearestPoints(reach=15.0).fit(rows[:400])
 
@@ -184,7 +173,7 @@ def test_a_kind_without_checks_is_not_loaded(model):
         checked_value(stored_name(Points), {"reach": 1.0})
 
 
-def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
+def test_the_command_line_fits_it_and_predicts_with_it(beside_rows, model, rows):
     options = ("--method", "nearest", "-p", "n_points=2", "-p", "reach=15", "-p", "starts=first")
     run("fit", "x.zarr", *options, "--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
     loaded = load_model("m.zarr")
@@ -203,8 +192,8 @@ def test_the_command_line_fits_it_and_predicts_with_it(here, model, rows):
     assert re.search(r"^nearest +NearestPoints: ", command("methods").output, re.MULTILINE)
 
 
-def test_a_job_runs_it_and_counts_its_clusters(here, rows):
-    (here / "job.toml").write_text(
+def test_a_job_runs_it_and_counts_its_clusters(beside_rows, rows):
+    (beside_rows / "job.toml").write_text(
         '[input]\npath = "x.zarr"\n[method]\nname = "nearest"\nreach = 15.0\n[cluster]\nkind = "threads"\n'
         '[output]\nlabels = "l.zarr"\nmodel = "m.zarr"\nreport = "r.html"\nmetrics = "metrics.json"\n'
     )
@@ -212,9 +201,9 @@ def test_a_job_runs_it_and_counts_its_clusters(here, rows):
     assert jobs.run("job.toml").startswith("2 clusters of 403 rows")
     labels = load_model("m.zarr").predict(rows)
     np.testing.assert_array_equal(zarr.open_array("l.zarr")[:], labels)
-    metrics = (here / "metrics.json").read_text()
+    metrics = (beside_rows / "metrics.json").read_text()
     assert f'"n_in_no_cluster": {np.count_nonzero(labels == -1)}' in metrics
     assert "nothing to do" in jobs.run("job.toml")
-    (here / "bad.toml").write_text((here / "job.toml").read_text().replace("15.0", "-1"))
+    (beside_rows / "bad.toml").write_text((beside_rows / "job.toml").read_text().replace("15.0", "-1"))
     with pytest.raises(ValueError, match=r"method.reach must be a float in the range \(0.0, inf\); got -1"):
         jobs.run("bad.toml")

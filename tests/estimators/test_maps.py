@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zarr
 from helpers import in_turns, rings
-from helpers import run as command
+from helpers import run_on_threads as run
 from sklearn.base import clone
 
 from mdh_dask import HierarchicalMDH, KernelPCAFeatures, PCATree, drift, jobs, load_model
@@ -19,7 +19,6 @@ from mdh_dask.estimators.mapped import FEATURE_MAPS
 from mdh_dask.estimators.parameters import Interval
 from mdh_dask.estimators.planned import FeatureTransformer
 from mdh_dask.growth.passes import FirstPass
-from mdh_dask.io import write_rows
 from mdh_dask.kernels import NystromMap
 
 
@@ -79,17 +78,6 @@ def _registered(monkeypatch):
 def rows():
     """A ring about a ball, which no line separates."""
     return rings(1200, (1.0, 6.0), first=600)[0] + 50
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, rows):
-    monkeypatch.chdir(tmp_path)
-    write_rows(rows, "x.zarr", chunk_rows=500)
-    return tmp_path
-
-
-def run(*args, code=0):
-    return command(*args, "--scheduler", "threads", code=code)
 
 
 MAPS = {"by name": "polar", "as a transformer": PolarFeatures(power=1.2)}
@@ -167,12 +155,12 @@ def test_a_map_of_another_kind_than_its_parameter_is_refused(rows, tmp_path, mon
         load_model(tmp_path / "m.zarr")
 
 
-def test_the_command_line_and_reports_know_it(here, rows):
+def test_the_command_line_and_reports_know_it(beside_rows, rows):
     options = ("--method", "pca", "--max-clusters", 2, "--feature-map", "polar")
     run("fit", "x.zarr", *options, "--model", "m.zarr", "--report", "r.html")
     model = load_model("m.zarr")
     assert np.bincount(model.predict(rows)).tolist() == [600, 600]
-    html = (here / "r.html").read_text()
+    html = (beside_rows / "r.html").read_text()
     assert "<dt>Map</dt><dd>Polar</dd>" in html
     run("predict", "x.zarr", "--model", "m.zarr", "--out", "p.zarr")
     np.testing.assert_array_equal(zarr.open_array("p.zarr")[:], model.predict(rows))
@@ -180,12 +168,12 @@ def test_the_command_line_and_reports_know_it(here, rows):
     assert "the feature map PolarFeatures has no key 'n_landmarks'" in result.output
 
 
-def test_a_job_gives_it_parameters(here, rows):
+def test_a_job_gives_it_parameters(beside_rows, rows):
     job = '[input]\npath = "x.zarr"\n[method]\nname = "pca"\nmax_clusters = 2\n'
     job += '[method.feature_map]\nname = "polar"\npower = 1.2\n'
-    (here / "job.toml").write_text(job + '[cluster]\nkind = "threads"\n[output]\nmodel = "m.zarr"\n')
+    (beside_rows / "job.toml").write_text(job + '[cluster]\nkind = "threads"\n[output]\nmodel = "m.zarr"\n')
     assert jobs.run("job.toml").startswith("2 clusters of 1200 rows")
     assert load_model("m.zarr").feature_map.power == 1.2
-    (here / "bad.toml").write_text((here / "job.toml").read_text().replace("power", "pover"))
+    (beside_rows / "bad.toml").write_text((beside_rows / "job.toml").read_text().replace("power", "pover"))
     with pytest.raises(ValueError, match=r"\[method.feature_map\] with name = 'polar'.*'pover'"):
         jobs.run("bad.toml")

@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from cases import new
-from helpers import at_night, counted_computes
+from helpers import at_night, counted_computes, single_columns
 from sklearn.base import clone
 
 from mdh_dask import (
@@ -167,17 +167,12 @@ def test_every_projection_finds_separated_clusters(projection, rows):
     assert model.n_clusters_ == 4
 
 
-def columns(rows, rng, n_directions):
-    """Project on single columns."""
-    return np.eye(rows.shape[1])[:n_directions]
-
-
 def test_a_function_is_a_projection_and_gets_what_it_needs(rows):
     given = []
 
     def projection(rows, rng, n_directions):
         given.append((rows.shape, type(rng), n_directions))
-        return columns(rows, rng, n_directions)
+        return single_columns(rows, rng, n_directions)
 
     model = DivisiveClustering(projection=projection, n_projections=4, sample_size=500).fit(rows)
     assert model.n_clusters_ == 4
@@ -187,11 +182,13 @@ def test_a_function_is_a_projection_and_gets_what_it_needs(rows):
 
 
 def test_a_model_with_a_function_is_not_saved_but_one_with_its_registered_name_is(rows, tmp_path, monkeypatch):
-    model = DivisiveClustering(projection=columns).fit(rows)
-    with pytest.raises(TypeError, match=r"got the function <function columns.*Register it, as mdh_dask.projections"):
+    model = DivisiveClustering(projection=single_columns).fit(rows)
+    with pytest.raises(
+        TypeError, match=r"got the function <function single_columns.*Register it, as mdh_dask.projections"
+    ):
         model.save(tmp_path / "model.zarr")
     assert not list(tmp_path.iterdir())
-    monkeypatch.setitem(PROJECTIONS, "columns", columns)
+    monkeypatch.setitem(PROJECTIONS, "columns", single_columns)
     named = DivisiveClustering(projection="columns").fit(rows)
     assert named.tree_ == model.tree_
     named.save(tmp_path / "model.zarr")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import zarr
-from helpers import at_night, run
+from helpers import at_night, run, single_columns
 
 from mdh_dask import (
     DivisiveClustering,
@@ -23,7 +23,6 @@ from mdh_dask._fields import whole
 from mdh_dask.clusters.kinds import CLUSTERS, ClusterKind
 from mdh_dask.density.kde import BANDWIDTHS, Bandwidth
 from mdh_dask.growth.order import ORDERS
-from mdh_dask.io import write_rows
 from mdh_dask.jobs.inputs import RowsInput, open_rows_input
 from mdh_dask.jobs.job import INPUTS
 from mdh_dask.jobs.outputs import JobOutputs
@@ -56,11 +55,6 @@ class Cube(Kernel):
 @dataclass(frozen=True)
 class Step(RBF):
     """A kernel without negative values."""
-
-
-def columns(rows, rng, n_directions):
-    """Project on single columns."""
-    return np.eye(rows.shape[1])[:n_directions]
 
 
 def whole_depth(histograms, admissible):
@@ -112,7 +106,7 @@ def nowhere(n_threads=1):
 ADDED = [
     (KERNELS, "cube", Cube),
     (KERNELS, "step", Step),
-    (PROJECTIONS, "columns", columns),
+    (PROJECTIONS, "columns", single_columns),
     (CRITERIA, "whole_depth", Criterion(whole_depth)),
     (THRESHOLD_RULES, "deepest", Deepest()),
     (STOP_RULES, "eager", Eager),
@@ -134,13 +128,6 @@ def _added(monkeypatch):
 @pytest.fixture(scope="module")
 def rows():
     return np.random.default_rng(0).normal(size=(600, 3)) + np.repeat([[0.0, 0, 0], [9.0, 0, 0]], 300, axis=0)
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, rows):
-    monkeypatch.chdir(tmp_path)
-    write_rows(rows, "x.zarr", chunk_rows=250)
-    return tmp_path
 
 
 CHOICES = {
@@ -171,11 +158,11 @@ def test_what_is_added_to_splits_is_a_choice_that_is_fitted_and_saved(parameter,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("parameter", at_night(CHOICES))
-def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, here):
+def test_it_is_a_choice_of_the_command_line_and_of_jobs(parameter, beside_rows):
     given = f"--method divisive --n-projections 30 -p {parameter}={CHOICES[parameter].replace('_', '-')}"
     run(*f"fit x.zarr {given} --model m.zarr --scheduler threads".split(), code=0)
     assert load_model("m.zarr").get_params()[parameter] == CHOICES[parameter]
-    (here / "job.toml").write_text(
+    (beside_rows / "job.toml").write_text(
         f'[input]\npath = "x.zarr"\n[method]\nname = "divisive"\nn_projections = 30\n'
         f'{parameter} = "{CHOICES[parameter]}"\n'
         '[output]\nmodel = "n.zarr"\n[cluster]\nkind = "threads"\n'
@@ -212,8 +199,8 @@ def test_a_kernel_with_negative_values_is_no_affinity(model, rows):
         model.fit(rows)
 
 
-def test_a_kernel_is_described_in_job_files(here, rows):
-    (here / "job.toml").write_text(
+def test_a_kernel_is_described_in_job_files(beside_rows, rows):
+    (beside_rows / "job.toml").write_text(
         '[input]\npath = "x.zarr"\n[method]\nname = "rp"\n[method.feature_map.kernel]\nname = "cube"\nscale = 2.0\n'
         '[output]\nmodel = "m.zarr"\n[cluster]\nkind = "threads"\n'
     )
@@ -221,8 +208,8 @@ def test_a_kernel_is_described_in_job_files(here, rows):
     assert load_model("m.zarr").feature_map.kernel == Cube(scale=2.0)
 
 
-def test_a_kind_of_input_and_a_kind_of_cluster_are_named_in_job_files(here, rows):
-    (here / "job.toml").write_text(
+def test_a_kind_of_input_and_a_kind_of_cluster_are_named_in_job_files(beside_rows, rows):
+    (beside_rows / "job.toml").write_text(
         '[input]\nkind = "half"\npath = "x.zarr"\nstep = 3\n[output]\nlabels = "l.zarr"\nmetrics = "metrics.json"\n'
         '[cluster]\nkind = "nowhere"\nn_threads = 3\n'
     )
@@ -230,6 +217,6 @@ def test_a_kind_of_input_and_a_kind_of_cluster_are_named_in_job_files(here, rows
     assert jobs.run("job.toml").startswith("2 clusters of 200 rows")
     expected = RandomProjectionTree().fit(rows[::3]).labels_
     np.testing.assert_array_equal(zarr.open_array("l.zarr")[:], expected)
-    (here / "bad.toml").write_text((here / "job.toml").read_text().replace("step = 3", "step = 0"))
+    (beside_rows / "bad.toml").write_text((beside_rows / "job.toml").read_text().replace("step = 3", "step = 0"))
     with pytest.raises(ValueError, match=r"input.step must be an integer of 1 or more; got 0"):
         jobs.run("bad.toml")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import reference_pddp as naive
-from helpers import in_turns
+from helpers import in_turns, same_partition
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import find_peaks
@@ -54,10 +54,6 @@ def nested_clusters(seed=0, n=40, d=5):
         apart = rng.uniform(near, far, len(centres))[:, None] * axis
         centres = np.concatenate([centres - apart, centres + apart])
     return rng.permutation(np.repeat(centres, n, axis=0) + rng.normal(0, 0.5, (8 * n, d)))
-
-
-def same_partition(first, second):
-    return len(np.unique(first)) == len(np.unique(second)) == len(np.unique(np.c_[first, second], axis=0))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import in_turns
+from helpers import in_turns, single_columns
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -209,15 +209,11 @@ def test_a_command_that_finds_one_cluster_logs_why_and_the_report_says_it(cloud,
         assert "means of the clusters differ" not in text
 
 
-def every_column(rows, rng, n_directions):
-    return np.eye(rows.shape[1])
-
-
 @pytest.mark.parametrize(("seed", "method"), in_turns(range(3), [RandomProjectionTree, HierarchicalMDH]))
 def test_no_single_column_has_a_much_deeper_valley_than_the_one_that_is_named(method, seed):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([rng.normal(size=3000) + 2.9 * (rng.random(3000) < 0.2), rng.lognormal(size=(3000, 8))])
-    along_columns = DivisiveClustering(projection=every_column, n_candidates=9).fit(rows)
+    along_columns = DivisiveClustering(projection=single_columns, n_candidates=9).fit(rows)
     model = method(random_state=seed).fit(rows)
     assert model.n_clusters_ == along_columns.n_clusters_ == 1
     assert model.tree_.relative_depth[0] >= 0.9 * along_columns.tree_.relative_depth[0] > 0.05

@@ -5,10 +5,10 @@ import pickle
 import dask.array as da
 import numpy as np
 import pytest
+from helpers import noting_passes
 from threadpoolctl import threadpool_limits
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, RandomProjectionTree
-from mdh_dask.chunks import plans, reduce_rows
 from mdh_dask.growth import crowds, growth
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
@@ -65,13 +65,7 @@ def test_trees_of_many_columns_do_not_depend_on_the_threads_of_blas():
 
 
 def passes_of(monkeypatch, model, X) -> int:
-    passes = []
-
-    def counted(*args, **kwargs):
-        passes.append(args)
-        return reduce_rows(*args, **kwargs)
-
-    monkeypatch.setattr(plans, "reduce_rows", counted)
+    passes = noting_passes(monkeypatch)
     model.fit(X)
     assert model.n_passes_ == len(passes)
     return len(passes)
@@ -151,17 +145,11 @@ def test_exact_mode_takes_one_pass_per_level_and_one_more(monkeypatch, mixture):
 
 @pytest.mark.parametrize(("projection", "shipped"), [("uniform_sphere", False), ("row_combinations", True)])
 def test_directions_that_workers_can_make_are_not_sent(monkeypatch, mixture, projection, shipped):
-    sent = []
-
-    def counted(statistic, *args, **kwargs):
-        sent.append(len(pickle.dumps(statistic)))
-        return reduce_rows(statistic, *args, **kwargs)
-
-    monkeypatch.setattr(plans, "reduce_rows", counted)
+    passes = noting_passes(monkeypatch)
     DivisiveClustering(n_projections=2000, sample_size=None, projection=projection, max_levels=1).fit(mixture[0])
     directions = 2000 * 8 * 8
     bins = 2000 * 2 * 8
-    assert (max(sent) > directions + bins) == shipped
+    assert (max(len(pickle.dumps(statistic)) for statistic in passes) > directions + bins) == shipped
 
 
 def test_a_split_that_the_sample_misplaced_is_moved_by_the_counts_of_all_rows():

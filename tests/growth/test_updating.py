@@ -3,7 +3,7 @@
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import at_night
+from helpers import at_night, noting_reads
 from hypothesis import given
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import pdist
@@ -171,10 +171,9 @@ class TestBatch:
         "settings", at_night([{}, {"feature_map": "rbf"}, {"sample_size": None}, {"refine": True}], 2)
     )
     def test_a_batch_costs_one_pass(self, settings):
-        read = []
         model = DivisiveClustering(n_projections=50, **settings).fit(FIRST)
-        lazy = da.from_array(SECOND, chunks=(400, 3))
-        model.partial_fit(lazy.map_blocks(lambda block: read.append(len(block)) or block, meta=np.empty((0, 0))))
+        lazy, read = noting_reads(da.from_array(SECOND, chunks=(400, 3)))
+        model.partial_fit(lazy)
         assert sum(read) == len(SECOND)
         assert model.n_passes_ == 1
 

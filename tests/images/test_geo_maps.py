@@ -14,8 +14,8 @@ import xarray
 import zarr
 from helpers import job_text, run
 from rasterio.shutil import copy
-from test_images import beach, image_of
-from test_nodata import HOLES, THERE, bright, geotiff
+from test_images import beach, bright, image_of
+from test_nodata import HOLES, THERE, geotiff
 
 from mdh_dask import PCATree, RandomProjectionTree
 from mdh_dask._errors import SettingError

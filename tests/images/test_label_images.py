@@ -13,18 +13,13 @@ from helpers import names
 from hypothesis import given
 from hypothesis import strategies as st
 from ome_zarr_models.v05 import ImageLabel, Labels
-from test_images import GEO_TAGS, beach, image_of, images, ome_image
+from test_images import GEO_TAGS, beach, bright, image_of, images, ome_image
 
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.images import Image, open_image, write_labels
 from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.label_arrays import is_label_image
 from mdh_dask.images.overview import Overview
-
-
-def bright(rows):
-    """Labels of rows: 0, 1 or 2 by the first band."""
-    return (rows[:, 0] > 50).astype("int32") + (rows[:, 0] > 150)
 
 
 def dark(rows):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 from strategies import seeds
-from test_images import beach, images
+from test_images import beach, bright, images
 
 from mdh_dask._jit.sums import valid_window_moments
 from mdh_dask.cli import exits
@@ -46,10 +46,6 @@ def stored(tmp_path):
     zarr.create_array(tmp_path / "image.zarr", data=pixels, chunks=(16, 20, 3), attributes={"_FillValue": 255})
     with dask.config.set({"mdh-dask.block-size": 16 * 80 * 3}):
         yield tmp_path / "image.zarr"
-
-
-def bright(rows):
-    return (rows[:, 0] > 50).astype("i4") + (rows[:, 0] > 150)
 
 
 @pytest.mark.slow

@@ -16,8 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 from strategies import seeds
-from test_images import beach
-from test_nodata import HOLES, bright
+from test_images import beach, bright
+from test_nodata import HOLES
 
 from mdh_dask.images import components, open_image, region_tables
 from mdh_dask.images.components import find_regions, sieved, write_regions

@@ -1,12 +1,10 @@
 """Images of labels whose writing was interrupted: what is there stays, and the end is the same to the last bit."""
 
-from pathlib import Path
-
 import dask
 import numpy as np
 import pytest
 import zarr
-from helpers import in_turns
+from helpers import Stop, files_of, in_turns
 from test_images import beach, ome_image
 
 from mdh_dask.images import Features, open_image, write_labels
@@ -16,10 +14,6 @@ COLUMNS = {
     "window": Features(window=3),
     "weighted": Features(coordinates=True).times(np.array([1, 1, 1, 0.5, 0.25])),
 }
-
-
-class Stop(Exception):
-    """Ends the writing, as a kill would."""
 
 
 class Labeller:
@@ -59,10 +53,6 @@ def write(image, path, label, features="bands", **options):
     return write_labels(label, image, path, n_labels=3, features=COLUMNS[features], resume="job", **options)
 
 
-def contents(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
-
-
 def same(seen, other):
     assert all(np.array_equal(a, b) for a, b in zip(seen, other))
 
@@ -77,4 +67,4 @@ def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, im
         write(image, path, stopped, features)
     same(write(image, path, resumed, features), expected)
     assert resumed.n_pixels == beach()[..., 0].size - stopped.n_pixels < 4800 + (n_blocks == 0)
-    assert contents(path) == contents(tmp_path / "undisturbed" / "l.zarr")
+    assert files_of(path) == files_of(tmp_path / "undisturbed" / "l.zarr")

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
-from helpers import Added, names
+from helpers import Added, names, noting_reads
 from zarr.storage import LocalStore
 
 from mdh_dask.io import open_rows, verify_rows, write_rows
@@ -365,13 +365,7 @@ def test_a_cluster_writes_what_one_process_writes_and_cleans_up_after_errors(pat
 
 @pytest.mark.parametrize("lazy", [True, False])
 def test_a_statistic_is_computed_in_the_same_pass(path, lazy):
-    passes = []
-
-    def seen(block):
-        passes.append(len(block))
-        return block
-
-    x = da.from_array(ROWS, chunks=(130, D)).map_blocks(seen, dtype=np.float32, meta=ROWS[:0]) if lazy else ROWS
+    x, passes = noting_reads(da.from_array(ROWS, chunks=(130, D))) if lazy else (ROWS, [])
     with dask.config.set(scheduler="synchronous"):
         sums = write_rows(x, path, chunk_rows=100, also=COLUMN_SUMS)
     np.testing.assert_array_equal(sums, ROWS.sum(axis=0, dtype=np.float64))

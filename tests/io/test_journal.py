@@ -12,7 +12,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import Added, assert_same_tree
+from helpers import Added, assert_same_tree, rows_of_blobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -162,11 +162,7 @@ def test_what_unpacks_to_more_than_memory_is_refused_before_it_is_read(tmp_path,
 # --- Replay ---
 
 
-def rows_of_blobs(n=6000, d=4):
-    y = np.arange(n) % 3
-    rng = np.random.default_rng(0)
-    return da.from_array((rng.normal(size=(n, d)) + 9 * y[:, None]).astype("float32"), chunks=(n // 6, d))
-
+BLOBS = da.from_array(rows_of_blobs(d=4), chunks=(1000, 4))
 
 ESTIMATORS = {
     "one pass": RandomProjectionTree(n_projections=20),
@@ -190,7 +186,7 @@ def threads():
 def fitted(estimator, folder, rows=None):
     journal = FolderJournal(folder, "job")
     with keeping(journal):
-        estimator.fit(rows_of_blobs() if rows is None else rows)
+        estimator.fit(BLOBS if rows is None else rows)
     assert current_journal() is None
     return estimator, journal.passes
 
@@ -201,7 +197,7 @@ def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(name, tmp_path):
     from sklearn.base import clone
 
     estimator = ESTIMATORS[name]
-    expected = clone(estimator).fit(rows_of_blobs())
+    expected = clone(estimator).fit(BLOBS)
     undisturbed, passes = fitted(clone(estimator), tmp_path / "whole")
     assert_same_tree(undisturbed.tree_, expected.tree_)
     kept = sorted((tmp_path / "whole").glob("0*.npz"))
@@ -281,7 +277,7 @@ def test_what_the_journal_cannot_hold_is_an_error(statistic, message, tmp_path):
     ],
 )
 def test_the_result_of_another_pass_is_not_replayed(other, tmp_path):
-    rows = rows_of_blobs()
+    rows = BLOBS
     for name, statistic, given_rows in [("job", FirstPass(0, 9), rows), other(rows)]:
         journal = FolderJournal(tmp_path, name)
         with keeping(journal):

@@ -1,12 +1,10 @@
 """Arrays whose writing was interrupted: what is there stays, what is not is written, nothing half-written counts."""
 
-from pathlib import Path
-
 import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import Added
+from helpers import Added, Stop, files_of
 
 from mdh_dask.chunks import map_rows
 from mdh_dask.io import open_rows, write_rows
@@ -14,15 +12,6 @@ from mdh_dask.io.blocks import NOTES
 
 N = 100
 LABELS = np.arange(N, dtype="int32") * 7 % 13
-
-
-class Stop(Exception):
-    """Ends the writing, as a kill would."""
-
-
-def contents(folder):
-    """All files of a folder and what is in them."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in Path(folder).rglob("*") if p.is_file()}
 
 
 def lazy(chunks=10, stop_after=None, computed=None):
@@ -47,7 +36,7 @@ def write(array, path, **options):
 def undisturbed(tmp_path):
     path = tmp_path / "undisturbed" / "x.zarr"
     assert write(lazy(), path) == LABELS.sum()
-    return contents(path)
+    return files_of(path)
 
 
 @pytest.fixture
@@ -69,7 +58,7 @@ def test_what_was_written_is_not_computed_again(stopped, undisturbed):
     assert len(missing) == 3
     assert write(lazy(computed=computed), stopped) == LABELS.sum()
     assert set(computed) == missing
-    assert contents(stopped) == undisturbed
+    assert files_of(stopped) == undisturbed
 
 
 def test_an_array_that_was_interrupted_is_refused_until_it_is_complete(stopped):
@@ -106,7 +95,7 @@ def test_a_block_that_does_not_hold_what_was_noted_is_written_again(damage, stop
     computed = []
     assert write(lazy(computed=computed), stopped) == LABELS.sum()
     assert set(computed) == missing | {int(note.stem)}
-    assert contents(stopped) == undisturbed
+    assert files_of(stopped) == undisturbed
 
 
 def test_behind_a_url_an_array_is_resumed_too():

@@ -17,11 +17,11 @@ import pytest
 import s3fs
 import zarr
 from disturbed import Killed, contents
+from helpers import rows_of_blobs
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from test_images import beach
-from test_run import rows_of_blobs
 from test_scenes import scene
 
 from mdh_dask import jobs

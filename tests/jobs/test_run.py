@@ -14,7 +14,7 @@ import pytest
 import zarr
 from distributed.scheduler import KilledWorker
 from disturbed import COMMAND, contents, emptied, undisturbed_outputs
-from helpers import at_night, job_text
+from helpers import at_night, job_text, rows_of_blobs
 from helpers import run as command
 
 from mdh_dask import RandomProjectionTree, load_model
@@ -40,11 +40,6 @@ JOB = job_text(
 NIGHTLY = JOB + "[run]\non_change = 'restart'\n"
 
 OUTPUTS = ["l.zarr", "m.zarr", "manifest.json", "metrics.json", "r.html"]
-
-
-def rows_of_blobs(n=6000, d=3):
-    y = np.arange(n) % 3
-    return (np.random.default_rng(0).normal(size=(n, d)) + 9 * y[:, None]).astype("float32")
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import sklearn.metrics as reference
+from helpers import same_partition
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,10 +40,6 @@ def labellings(draw, n_true=6, n_predicted=6, min_size=1):
 def table_of(counts):
     counts = np.asarray(counts, dtype=np.int64)
     return ContingencyTable(np.arange(counts.shape[0]), np.arange(counts.shape[1]), counts)
-
-
-def same_partition(true, predicted):
-    return len(set(zip(true.tolist(), predicted.tolist()))) == len(set(true.tolist())) == len(set(predicted.tolist()))
 
 
 def rename(labels, seed):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks import nights
 from dask.array import from_array
-from helpers import at_night
+from helpers import at_night, rows_around
 
 from mdh_dask import (
     ConsensusClustering,
@@ -24,12 +24,6 @@ from mdh_dask.report.differences import river_of
 from mdh_dask.summaries.history import KINDS, History
 
 
-def night(*clusters, seed=0):
-    """Rows of clusters in three columns, given as pairs of a centre and a number of rows."""
-    rng = np.random.default_rng(seed)
-    return np.concatenate([rng.normal(size=(n, 3)) + np.array([centre, 0, 0]) for centre, n in clusters])
-
-
 def fitted(rows):
     return RandomProjectionTree(n_projections=50).fit(rows)
 
@@ -44,18 +38,18 @@ def events(model):
     ]
 
 
-FIRST = night((0, 900), (9, 600))
+FIRST = rows_around((0, 900), (9, 600))
 
 
 class TestContinued:
     @pytest.mark.parametrize(
         ("later", "found", "n_ids"),
         [
-            (night((0.5, 600), (9.5, 900), seed=1), [], 2),
-            (night((0, 900), (9, 600), (18, 500), seed=1), [("born", 2, None)], 3),
-            (night((0, 900), seed=1), [("died", 1, None)], 2),
-            (night((-3.5, 450), (3.5, 450), (12, 600), seed=1), [("split", 2, 0)], 3),
-            (night((4.5, 1500), seed=1), [("merged", 1, 0)], 2),
+            (rows_around((0.5, 600), (9.5, 900), seed=1), [], 2),
+            (rows_around((0, 900), (9, 600), (18, 500), seed=1), [("born", 2, None)], 3),
+            (rows_around((0, 900), seed=1), [("died", 1, None)], 2),
+            (rows_around((-3.5, 450), (3.5, 450), (12, 600), seed=1), [("split", 2, 0)], 3),
+            (rows_around((4.5, 1500), seed=1), [("merged", 1, 0)], 2),
         ],
         ids=["drift", "birth", "death", "split", "merge"],
     )
@@ -85,25 +79,25 @@ class TestContinued:
         alone = type(first)(**first.get_params()).fit(FIRST)
         assert 300 < len(first.fit(rows).history_.remembered) <= 1000
         np.testing.assert_array_equal(first.history_.remembered, alone.history_.remembered)
-        later = night((0, 600), (9, 600), (18, 500), seed=1)
+        later = rows_around((0, 600), (9, 600), (18, 500), seed=1)
         assert events(continued(fitted(later), first, later)) == [("born", 2, None)]
 
     def test_a_tree_of_features_names_a_birth_in_an_update(self):
         model = HierarchicalMDH(feature_map=QuadraticFeatures()).fit(FIRST)
-        model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=1))
+        model.partial_fit(rows_around((0, 600), (9, 900), (18, 600), seed=1))
         assert events(model) == [("born", 2, None)]
 
     def test_no_id_is_given_twice_though_a_cluster_comes_back(self):
         model = fitted(FIRST)
         for seed, clusters in enumerate([[(0, 900)], [(0, 900), (9, 600)], [(0, 900)], [(0, 900), (9, 600)]]):
-            rows = night(*clusters, seed=seed + 1)
+            rows = rows_around(*clusters, seed=seed + 1)
             model = continued(fitted(rows), model, rows)
         assert sorted(model.ids_) == [0, 3]
         named = [one["id"] for one in model.history_.to_records() if one["event"] in ("born", "split")]
         assert named == [0, 1, 2, 3]
 
     def test_ids_do_not_depend_on_chunks_or_on_the_order_of_rows(self):
-        later = night((0, 700), (9, 600), (18, 500), seed=1)
+        later = rows_around((0, 700), (9, 600), (18, 500), seed=1)
         first = fitted(FIRST)
         tables = []
         for rows in (later, from_array(later, 333), later[np.random.default_rng(3).permutation(len(later))]):
@@ -114,7 +108,7 @@ class TestContinued:
     @pytest.mark.slow
     def test_kinds_of_models_may_change_and_histories_are_saved(self, tmp_path):
         first = fitted(FIRST)
-        later = night((0, 900), (9, 600), (18, 500), seed=1)
+        later = rows_around((0, 900), (9, 600), (18, 500), seed=1)
         second = continued(DensityTree().fit(later[:, :3]), first, later)
         assert events(second) == [("born", 2, None)]
         second.save(tmp_path / "m.zarr")
@@ -125,7 +119,7 @@ class TestContinued:
         assert events(third) == [("died", 2, None)]
 
     def test_the_evidence_of_a_new_cluster_is_that_of_its_split(self):
-        later = night((0, 900), (9, 600), (18, 500), seed=1)
+        later = rows_around((0, 900), (9, 600), (18, 500), seed=1)
         model = continued(fitted(later), fitted(FIRST), later)
         born = next(one for one in model.history_.to_records() if one["event"] == "born" and one["night"])
         assert born["p_value"] < 1e-6
@@ -140,33 +134,33 @@ class TestContinued:
 class TestUpdatesAndOtherTrees:
     def test_an_update_keeps_ids_and_names_what_is_born(self):
         model = fitted(FIRST)
-        model.partial_fit(night((0, 600), (9, 900), seed=1))
+        model.partial_fit(rows_around((0, 600), (9, 900), seed=1))
         assert sorted(model.ids_) == [0, 1]
-        model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=2))
+        model.partial_fit(rows_around((0, 600), (9, 900), (18, 600), seed=2))
         assert events(model) == [("born", 2, None)]
         assert model.history_.night == 2
         assert model.n_passes_ == 1
 
     def test_an_update_names_a_death_the_same_night_though_the_model_keeps_the_place(self):
-        model = fitted(night((0, 600), (9, 900), (18, 600)))
-        model.partial_fit(night((0, 600), (9, 900), seed=1))
+        model = fitted(rows_around((0, 600), (9, 900), (18, 600)))
+        model.partial_fit(rows_around((0, 600), (9, 900), seed=1))
         assert model.n_clusters_ == 3
         assert events(model) == [("died", gone := int(model.ids_[model.predict([[18, 0, 0]])[0]]), None)]
-        model.partial_fit(night((0, 600), (9, 900), seed=2))
+        model.partial_fit(rows_around((0, 600), (9, 900), seed=2))
         assert events(model) == []
-        model.partial_fit(night((0, 600), (9, 900), (18, 600), seed=3))
+        model.partial_fit(rows_around((0, 600), (9, 900), (18, 600), seed=3))
         assert events(model) == [("born", 3, None)]
         assert gone not in model.ids_
 
     def test_rows_that_are_remembered_keep_their_fractions_beside_a_batch_of_integers(self):
-        rows = (night((0, 600), (9, 600)) - [4.5, 0, 0]) / 9  # both clusters would be at zero
+        rows = (rows_around((0, 600), (9, 600)) - [4.5, 0, 0]) / 9  # both clusters would be at zero
         model = fitted(rows)
         model.partial_fit(np.array([[0, 0, 0], [1, 0, 0]], dtype=np.uint8))
         assert events(model) == []
         assert model.history_.remembered.dtype == np.float64
 
     def test_clusters_that_small_batches_lack_by_chance_stay(self):
-        rows, rng = night((0, 900), (9, 600), (18, 100)), np.random.default_rng(0)
+        rows, rng = rows_around((0, 900), (9, 600), (18, 100)), np.random.default_rng(0)
         model, lacking = RandomProjectionTree(n_projections=50, decay=1).fit(rows), 0
         for _ in range(12):
             batch = rows[rng.choice(len(rows), 15, replace=False)]
@@ -175,7 +169,7 @@ class TestUpdatesAndOtherTrees:
         assert lacking > 2
 
     def test_fewer_clusters_are_merged_into_the_larger_and_a_branch_grown_again_keeps_the_others(self):
-        rows = night((0, 900), (9, 600), (18, 500))
+        rows = rows_around((0, 900), (9, 600), (18, 500))
         model = fitted(rows)
         coarse = model.cut(2)
         assert [event for event, *_ in events(coarse)] == ["merged"]
@@ -187,13 +181,13 @@ class TestUpdatesAndOtherTrees:
 
     @pytest.mark.slow
     def test_a_density_tree_that_is_cut_has_fewer_ids(self):
-        model = DensityTree().fit(night((0, 600), (9, 500), (20, 400)))
+        model = DensityTree().fit(rows_around((0, 600), (9, 500), (20, 400)))
         assert len(model.cut(2).ids_) == 2
 
     @pytest.mark.slow
     def test_a_model_of_features_is_continued_too(self):
         model = HierarchicalKernelMDH().fit(FIRST)
-        later = night((0, 600), (9, 900), seed=1)
+        later = rows_around((0, 600), (9, 900), seed=1)
         assert sorted(continued(HierarchicalKernelMDH().fit(later), model, later).ids_) == [0, 1]
 
 

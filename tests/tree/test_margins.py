@@ -5,6 +5,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import reference
+from helpers import noting_reads
 from hypothesis import given
 from hypothesis import strategies as st
 from trees import trees
@@ -93,13 +94,7 @@ class TestModels:
             model.outliers(rows, 2)
 
     def test_labels_and_confidence_share_a_pass(self, model):
-        read = []
-
-        def block(rows):
-            read.append(len(rows))
-            return rows
-
-        lazy = da.from_array(two_groups(500, 0), chunks=(100, 2)).map_blocks(block, meta=np.empty((0, 2)))
+        lazy, read = noting_reads(da.from_array(two_groups(500, 0), chunks=(100, 2)))
         with dask.config.set(scheduler="synchronous"):
             dask.compute(model.predict(lazy), model.confidence(lazy), model.outliers(lazy))
         assert sum(read) == 500

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
-from helpers import job_text, run
+from helpers import job_text, rows_around, run
 
 from mdh_dask import RandomProjectionTree, jobs, load_model
 from mdh_dask._fields import JobError
@@ -14,17 +14,12 @@ from mdh_dask.jobs.notify import ABOUT, PREFIX
 from mdh_dask.workflows import fit, predict
 
 
-def night(*clusters, seed=0):
-    rng = np.random.default_rng(seed)
-    return np.concatenate([rng.normal(size=(n, 3)) + np.array([centre, 0, 0]) for centre, n in clusters])
-
-
 @pytest.fixture
 def nights(tmp_path, monkeypatch):
     """Two nights, of which the second has the first's clusters in another order of sizes, and one more."""
     monkeypatch.chdir(tmp_path)
-    np.save("one.npy", night((0, 900), (9, 600)))
-    np.save("two.npy", night((0, 500), (9, 900), (18, 700), seed=1))
+    np.save("one.npy", rows_around((0, 900), (9, 600)))
+    np.save("two.npy", rows_around((0, 500), (9, 900), (18, 700), seed=1))
     fit("one.npy", RandomProjectionTree(n_projections=50), model="one.zarr")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zarr
 from distributed import LocalCluster
-from helpers import run
+from helpers import rows_of_blobs, run
 from numpy.testing import assert_array_equal
 
 from mdh_dask import RandomProjectionTree, __version__
@@ -16,11 +16,6 @@ from mdh_dask.io import open_rows, write_rows
 
 QUICK = ("--method", "rp", "--n-projections", 20, "--sample-size", 300)
 THREADS = ("--scheduler", "threads")
-
-
-def rows_of_blobs():
-    y = np.arange(6000) % 3
-    return (np.random.default_rng(0).normal(size=(6000, 3)) + 9 * y[:, None]).astype("float32")
 
 
 def words_of(file):
