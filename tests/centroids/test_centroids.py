@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from strategies import seeds
 
-from mdh_dask import KernelKMeans, KernelPCAFeatures, load_model
+from mdh_dask import KernelKMeans
 from mdh_dask.centroids.passes import CentroidPass, step_for
 from mdh_dask.centroids.plan import CentroidSettings, k_means
 from mdh_dask.chunks import run
@@ -79,16 +79,6 @@ class TestKernelKMeans:
         best = KMeans(3, n_init=10, random_state=0).fit(model.feature_map_.transform(RINGS)).inertia_
         assert model.inertia_ == pytest.approx(best, rel=1e-3)
         assert model.n_passes_ == 2
-
-    def test_a_saved_model_gives_the_same_labels_and_a_damaged_one_is_refused(self, tmp_path):
-        model = KernelKMeans(n_clusters=2, feature_map=KernelPCAFeatures(kernel="quadratic")).fit(RINGS)
-        model.save(tmp_path / "m.zarr")
-        loaded = load_model(tmp_path / "m.zarr")
-        np.testing.assert_array_equal(loaded.predict(RINGS), model.labels_)
-        assert loaded.inertia_ == model.inertia_
-        for name, wrong in (("centroids", np.zeros((2, 1))), ("counts", np.full(2, -1)), ("scale", np.zeros(0))):
-            with pytest.raises(ValueError, match="expected"):
-                replace(model.state_, **{name: wrong}).check()
 
     @pytest.mark.slow
     def test_the_gap_statistic_finds_separated_clusters_and_leaves_one_whole(self, mixture):

@@ -1,7 +1,5 @@
 """Estimators that combine many trees, or many hyperplanes."""
 
-from dataclasses import replace
-
 import dask.array as da
 import numpy as np
 import pytest
@@ -46,14 +44,6 @@ def rows(mixture):
 @pytest.fixture(scope="module")
 def overlapping():
     return [part.compute() for part in gaussian_mixture(3000, 4, 6, centre_range=(-5, 5), sd=1.3, random_state=0)]
-
-
-@pytest.fixture(scope="module")
-def states(rows):
-    """States to be changed, each of one fit."""
-    models = {name: ConsensusClustering(estimator=PCATree(), n_trees=2, combine=name) for name in ("votes", "linkage")}
-    models["hyperplanes"] = HyperplaneEnsemble(n_hyperplanes=8)
-    return {name: model.fit(rows).state_ for name, model in models.items()}
 
 
 @pytest.fixture(params=MODELS)
@@ -224,37 +214,6 @@ class TestConsensusClustering:
         with pytest.raises(error, match=message):
             ConsensusClustering(estimator=estimator).fit(rows)
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            (lambda x: x[1:], "shape"),
-            (lambda x: x * 1.0, "linked"),
-            (lambda x: x - x, "expected rows in every cluster of the array linked"),
-            (lambda x: -x, "none below 0"),
-        ],
-    )
-    def test_a_linkage_that_no_fit_gives_is_refused(self, states, change, message):
-        state = states["linkage"]
-        with pytest.raises(ValueError, match=message):
-            replace(state, linked=change(state.linked)).check()
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("name", "change", "message"),
-        [
-            ("clusters", lambda x: (x[0] + np.int32(9), x[1]), "clusters below 4 in the array clusters.0"),
-            ("clusters", lambda x: tuple(map(np.zeros_like, x)), "expected votes for each of 4 clusters"),
-            ("clusters", lambda x: (x[0], x[1] - np.int32(3)), "none below -1"),
-            ("clusters", lambda x: x[:1], "expected clusters for the leaves"),
-            ("agreement", lambda x: -x, "none below 0"),
-        ],
-    )
-    def test_a_state_that_no_fit_gives_is_refused(self, states, name, change, message):
-        state = states["votes"]
-        with pytest.raises(ValueError, match=message):
-            replace(state, **{name: change(getattr(state, name))}).check()
-
 
 class TestHyperplaneEnsemble:
     @pytest.mark.slow
@@ -293,22 +252,6 @@ class TestHyperplaneEnsemble:
         X = np.random.default_rng(0).normal(size=(1000, 4))
         assert HyperplaneEnsemble().fit(X).n_clusters_ == 1
         assert HyperplaneEnsemble(stop_rule="none").fit(X).n_clusters_ > 1
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("name", "change", "message"),
-        [
-            ("offsets", lambda x: x * np.nan, "finite numbers in the array offsets"),
-            ("planes", lambda x: x[:1], "array planes of numbers and of shape"),
-            ("log_weights", lambda x: x[:0], "at least 1 cluster"),
-            ("n_rows", lambda x: -x, "array n_rows, none below 0"),
-            ("cluster", lambda x: x + 1, "clusters numbered from 0"),
-        ],
-    )
-    def test_a_state_that_no_fit_gives_is_refused(self, states, name, change, message):
-        state = states["hyperplanes"]
-        with pytest.raises(ValueError, match=message):
-            replace(state, **{name: change(getattr(state, name))}).check()
 
 
 def test_an_ensemble_without_a_hyperplane_counts_all_rows():

@@ -1,7 +1,5 @@
 """Support vector clustering of any number of rows: landmarks, levels, the sweep, and its scikit-learn face."""
 
-from dataclasses import replace
-
 import dask.array as da
 import numpy as np
 import pytest
@@ -183,22 +181,6 @@ class TestSweep:
 
 
 class TestFace:
-    @pytest.mark.parametrize(
-        ("harm", "message"),
-        [
-            ({"point_labels": np.full(3, 5, np.int32)}, "shape"),
-            ({"width": -1.0}, "expected a width above 0, got -1.0"),
-            ({"sweep": np.zeros((2, 2))}, "columns of float64 in the array sweep"),
-            ({"points": np.zeros((0, 3))}, "expected points in rows"),
-            ({"coefficients": np.zeros(2)}, "an array coefficients"),
-            ({"leaves_outside": 1}, "expected true or false for leaves_outside"),
-        ],
-    )
-    def test_a_damaged_model_is_refused(self, rows, harm, message):
-        state = SupportVectorClustering(width=0.5).fit(rows[0][:500]).state_
-        with pytest.raises(ValueError, match=message):
-            replace(state, **harm).check()
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [
