@@ -266,6 +266,7 @@ def test_a_saved_model_is_loaded_as_it_was(name, tmp_path):
     assert_same_results(results(loaded, ROWS), results(model, ROWS))
     np.testing.assert_array_equal(loaded.exemplars_, model.exemplars_)
     assert loaded.why() == model.why()
+    assert loaded.evidence().to_dict() == model.evidence().to_dict()
 
 
 @pytest.mark.slow

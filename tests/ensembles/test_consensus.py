@@ -115,12 +115,14 @@ class TestConsensus:
 
     @pytest.mark.slow
     @settings(max_examples=20)
-    @given(seeds, st.integers(1, 60))
-    def test_chunks_change_no_bit(self, seed, rows):
+    @given(seeds, st.integers(1, 60), st.sampled_from(["votes", "linkage"]), st.booleans())
+    def test_chunks_change_no_bit_and_texts_are_labels(self, seed, rows, method, texts):
         _, labels = noisy(seed, 150, 5, 4, noise=0.5)
         labels[1][::7] = -1
-        whole = consensus(*labels)
-        lazy = consensus(*(da.from_array(own, chunks=rows) for own in labels))
+        if texts:
+            labels = [np.array([*"abcde"])[own] for own in labels]
+        whole = consensus(*labels, method=method)
+        lazy = consensus(*(da.from_array(own, chunks=rows) for own in labels), method=method)
         assert isinstance(lazy.labels, da.Array)
         np.testing.assert_array_equal(lazy.labels.compute(), whole.labels)
         np.testing.assert_array_equal(lazy.shares.compute(), whole.shares)
@@ -301,16 +303,6 @@ class TestLinkage:
         found = consensus(first, first, second, second, method="linkage")
         assert found.n_clusters == 2
         assert adjusted_rand_index(first, found.labels) > 0.7
-
-    @pytest.mark.parametrize("texts", [False, True])
-    def test_chunks_do_not_matter_and_texts_are_labels(self, texts):
-        _, labels = noisy(2, 500, 3, 5)
-        if texts:
-            labels = [np.array(["red", "green", "blue"])[own] for own in labels]
-        whole = consensus(*labels, method="linkage")
-        lazy = consensus(*(da.from_array(own, chunks=83) for own in labels), method="linkage")
-        np.testing.assert_array_equal(lazy.shares.compute(), whole.shares)
-        np.testing.assert_array_equal(lazy.labels.compute(), whole.labels)
 
     def test_an_unknown_method_is_refused(self):
         with pytest.raises(ValueError, match="method must be 'votes' or 'linkage'; got 'mean'"):

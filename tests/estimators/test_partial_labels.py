@@ -98,24 +98,14 @@ def test_whatever_the_labels_no_class_is_cut(seed, n_labelled, n_classes):
         np.array(["a", "b", "c"])[np.arange(900) % 3],
         np.zeros((900, 2)),
         np.arange(900) % 2 * 2 - 1,
+        da.from_array(np.arange(900) % 3, chunks=300),
+        da.from_array(np.arange(900) % 2 * 2 - 1, chunks=300),
     ],
-    ids=["integers", "fractions", "texts", "table", "minus one and one"],
+    ids=["integers", "fractions", "texts", "table", "minus one and one", "lazy", "lazy minus one and one"],
 )
-def test_classes_of_all_rows_as_a_pipeline_passes_them_change_nothing(classes):
+def test_classes_of_all_rows_as_a_pipeline_passes_them_change_nothing_and_take_no_pass(classes):
     X, _ = three_groups()
     alone, given = (RandomProjectionTree(n_projections=50).fit(X, y) for y in (None, classes))
-    np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
-    assert given.label_counts_ is None
-
-
-@pytest.mark.parametrize(
-    "classes", [np.arange(900) % 3, np.arange(900) % 2 * 2 - 1], ids=["three", "minus one and one"]
-)
-def test_lazy_classes_of_all_rows_are_ignored_after_the_first_pass(classes):
-    X, _ = three_groups()
-    alone, given = (
-        RandomProjectionTree(n_projections=50).fit(X, y) for y in (None, da.from_array(classes, chunks=300))
-    )
     np.testing.assert_array_equal(given.tree_.planes, alone.tree_.planes)
     assert (given.n_passes_, given.label_counts_) == (alone.n_passes_, None)
 

@@ -18,6 +18,7 @@ from mdh_dask.projections.mdh import minimum_density_hyperplanes
 from mdh_dask.projections.pca import centred_rows, scaled_components
 from mdh_dask.projections.pursuit import PenalisedDensity, growing_alphas, pursue
 from mdh_dask.projections.starts import ROWS_LOOKED_AT, Start, valley_starts
+from mdh_dask.projections.thesis import constrained_hyperplane
 
 alphas = st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 1.5])
 
@@ -477,8 +478,9 @@ class TestDegenerateRows:
             assert 0 <= result.relative_depth < np.inf
             assert result.density > 0
 
-    def test_equal_rows_have_no_hyperplane_to_look_for(self):
-        result = hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
+    @pytest.mark.parametrize("sought", [hyperplane, constrained_hyperplane])
+    def test_equal_rows_have_no_hyperplane_to_look_for(self, sought):
+        result = sought(np.full((5, 2), 3.0), [0.0, 2.0])
         assert (result.offset, result.density, result.relative_depth) == (3.0, np.inf, 0.0)
 
     def test_far_rows_and_a_narrow_kernel_do_not_exhaust_the_memory(self):

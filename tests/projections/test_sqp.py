@@ -194,10 +194,6 @@ class TestDegenerateRows:
             assert 0 <= result.relative_depth < np.inf
             assert result.density >= 0
 
-    def test_equal_rows_have_no_hyperplane_to_look_for(self):
-        result = constrained_hyperplane(np.full((5, 2), 3.0), [0.0, 2.0])
-        assert (result.offset, result.density, result.relative_depth) == (3.0, np.inf, 0.0)
-
     @pytest.mark.parametrize(
         ("rows", "message"), [([[np.nan, 1.0]], "finite"), ([1.0, 2.0], "shape"), (np.zeros((0, 2)), "at least one")]
     )
