@@ -105,10 +105,10 @@ def test_an_ensemble_compares_groups_in_all_trees_and_where_it_merges():
 @pytest.mark.slow
 @pytest.mark.parametrize("method", OTHERS)
 def test_contours_and_hyperplanes_do_not_take_donors_for_clusters_and_find_those_of_all_donors(method):
-    X, groups = donors(1, n_groups=16, n=100, effect=3.0)
+    X, groups = donors(1, n_groups=16, n=60, effect=3.0)
     assert method().fit(X).n_clusters_ > 1
     assert method().fit(X, groups=groups).n_clusters_ == 1
-    X, groups, label = clusters(0, n=1000, d=2, apart=6)
+    X, groups, label = clusters(0, n=600, d=2, apart=6)
     model = method().fit(X, groups=groups)
     assert model.n_groups_ == 20
     assert normalized_mutual_info_score(label, model.labels_) > 0.85

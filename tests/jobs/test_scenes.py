@@ -192,9 +192,9 @@ def test_scenes_of_a_night_in_another_order_give_the_same_bits_and_the_same_ids(
     monkeypatch.chdir(tmp_path)
     text = JOB.replace("scenes/*.tif", "items.json").replace("[method]", "ids = true\n[method]")
     job, found = new_job(tmp_path, text), []
-    for number in range(6):
-        scene(tmp_path / f"scenes/{number}.tif", number, height=20 + number, shift=55 * (number > 2), bands=BANDS)
-    for nights in ((0, 1, 2), (3, 4, 5)), ((2, 0, 1), (4, 5, 3)):
+    for number in range(4):
+        scene(tmp_path / f"scenes/{number}.tif", number, height=20 + number, shift=55 * (number > 1), bands=BANDS)
+    for nights in ((0, 1), (2, 3)), ((1, 0), (3, 2)):
         there = []
         for night in nights:
             there += [item(f"s{number}", {"all": {"href": f"scenes/{number}.tif"}}) for number in night]
