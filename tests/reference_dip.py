@@ -9,11 +9,11 @@ def dip_of_knots(x, lower, upper):
     return min(_distance_with_mode(x, lower, upper, k) for k in range(len(x)))
 
 
-def dip_of_sample(x):
+def dip_of_sample(x, of_knots=dip_of_knots):
     """Return the dip of a sample; never less than half a step of its distribution function."""
     positions, masses = np.unique(np.asarray(x, dtype=float), return_counts=True)
     upper = np.cumsum(masses) / len(x)
-    return max(dip_of_knots(positions, upper - masses / len(x), upper), 0.5 / len(x))
+    return max(of_knots(positions, upper - masses / len(x), upper), 0.5 / len(x))
 
 
 def dip_of_counts(counts):

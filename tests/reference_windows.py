@@ -16,16 +16,7 @@ def window_moments(means, squares, n, size):
 
 def local_moments(pixels, window):
     """Return mean and standard deviation in the window around every pixel; beyond the edge is the outermost pixel."""
-    height, width, _ = pixels.shape
-    radius = window // 2
-    mean, sd = np.empty(pixels.shape), np.empty(pixels.shape)
-    for y in range(height):
-        for x in range(width):
-            ys = np.clip(np.arange(y - radius, y + radius + 1), 0, height - 1)
-            xs = np.clip(np.arange(x - radius, x + radius + 1), 0, width - 1)
-            around = pixels[np.ix_(ys, xs)].astype(float)
-            mean[y, x], sd[y, x] = around.mean(axis=(0, 1)), around.std(axis=(0, 1))
-    return mean, sd
+    return local_moments_of_valid(pixels, np.ones(pixels.shape[:2], bool), window)
 
 
 def valid_window_moments(counts, means, squares, size, full):
