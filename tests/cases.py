@@ -99,6 +99,7 @@ VARIANTS = {
         projection="uniform_sphere", n_projections=4, n_candidates=4, fixed_directions=True, scale=False,
         stop_rule="level",
     ),
+    "several criteria": DivisiveClustering(**RP, criterion=["relative_depth", "dip"]),
     "fixed quantile": DivisiveClustering(**RP, stop_rule="fixed", criterion="dip"),
     "unscaled, bounded": DivisiveClustering(**RP, scale=False, alpha=2.0, bandwidth="silverman"),
     "gaps": DivisiveClustering(
