@@ -82,6 +82,8 @@ def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_s
         children = tree.n_rows[tree.left[inner]] + tree.n_rows[tree.right[inner]]
         np.testing.assert_array_equal(tree.n_rows[inner], children, err_msg=name)
         assert tree.n_rows[0] == len(rows)
+        for node in range(tree.n_nodes):
+            assert len(tree.histogram(node)) == 0 or tree.histogram(node).sum() == tree.n_rows[node]
 
 
 @pytest.fixture(scope="module")

@@ -95,13 +95,6 @@ class TestFewRows:
             split.append(method(random_state=seed).as_divisive(max_levels=1).fit(draw(size=(n, d))).n_clusters_ > 1)
         assert sum(split) <= binom.isf(0.01, len(split), 0.05)  # 5 of 36
 
-    def test_the_tree_counts_the_rows_of_its_labels(self):
-        rows = np.concatenate([two_normals(100, 2, 5.0, seed) + np.array([0.0, 6.0 * seed]) for seed in (0, 1)])
-        model = RandomProjectionTree().fit(rows)
-        leaves = model.tree_.left < 0
-        assert leaves.sum() > 2
-        np.testing.assert_array_equal(np.sort(model.tree_.n_rows[leaves]), np.sort(np.bincount(model.labels_)))
-
 
 class TestFamilies:
     """Directions found in different ways."""

@@ -65,15 +65,6 @@ def test_the_clusters_come_closer_to_the_groups_and_stay_as_many(models, mixture
     assert nmi(mixture[1], refined.labels_) > nmi(mixture[1], rough.labels_) + 0.005
 
 
-def test_the_counts_of_the_tree_are_those_of_the_labels(models, mixture):
-    tree = models[1].tree_
-    np.testing.assert_array_equal(tree.cluster_rows, np.bincount(models[1].labels_))
-    for node in range(tree.n_nodes):
-        if len(tree.histogram(node)):
-            assert tree.histogram(node).sum() == tree.n_rows[node]
-    np.testing.assert_array_equal(models[1].predict(mixture[0]), models[1].labels_)
-
-
 def test_rows_far_from_zero_are_counted_in_bins_along_the_turned_directions(mixture):
     rows = mixture[0].astype(np.float64)  # in float32 the shift would cost digits
     near, far = (

@@ -97,15 +97,3 @@ def test_few_directions_are_those_of_the_largest_kurtosis_among_more_that_were_u
     one = {"n_projections": 1, "scale": False}
     assert PCATree(**one).fit(rows).n_clusters_ == ICATree(**one).as_divisive(n_unmixed=1).fit(rows).n_clusters_ == 1
     assert ICATree(**one).fit(rows).n_clusters_ == 2
-
-
-def test_no_more_directions_than_dimensions_that_the_rows_span():
-    base = made_sources(0, 300)[:, :2]
-    V = independent_components(np.column_stack([base, base.sum(axis=1), np.ones(300)]), 4)
-    assert V.shape == (2, 4)
-    assert np.isfinite(V).all()
-
-
-@pytest.mark.parametrize("rows", [np.zeros((1, 3)), np.full((9, 3), 0.1)])
-def test_equal_rows_give_one_direction(rows):
-    assert independent_components(rows, 2).shape == (1, 3)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask.projections import pca, principal_components
+from mdh_dask.projections.pca import independent_components
 
 
 def by_svd(rows, k):
@@ -49,17 +50,19 @@ def test_thousands_of_features_are_the_same_every_time():
     np.testing.assert_allclose(np.abs(V[0, :20]), np.sqrt(1 / 20), atol=0.05)
 
 
-def test_no_more_directions_than_dimensions_that_the_rows_span():
+@pytest.mark.parametrize("components", [principal_components, independent_components])
+def test_no_more_directions_than_dimensions_that_the_rows_span(components):
     rows = made_rows(0, 50, 2)
     wide = np.column_stack([rows, rows @ [1.0, 2.0], np.full(50, 7.0), rows[:, 0]])
-    V = principal_components(wide, 5)
+    V = components(wide, 5)
     assert V.shape == (2, 5)
     np.testing.assert_allclose(V[:, 3], 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("components", [principal_components, independent_components])
 @pytest.mark.parametrize("rows", [np.zeros((1, 3)), np.full((9, 3), 0.1), np.full((9, 3), 3e7, np.float32)])
-def test_equal_rows_give_one_direction_of_length_one(rows):
-    V = principal_components(rows, 2)
+def test_equal_rows_give_one_direction_of_length_one(rows, components):
+    V = components(rows, 2)
     assert V.shape == (1, 3)
     assert np.linalg.norm(V) == 1
 

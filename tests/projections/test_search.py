@@ -122,8 +122,3 @@ def test_without_any_score_the_search_goes_on_and_returns_directions():
     )
     assert V.shape == (3, 8)
     assert np.isfinite(V).all()
-
-
-def test_brute_force_in_many_columns_is_refused():
-    with pytest.raises(ValueError, match=r"32\^7 for 8 .*search='combined'"):
-        DirectionSearch("brute")(two_clusters(d=8)[0], stream(), 1)
