@@ -19,6 +19,7 @@ from mdh_dask import (
     NormalisedCutTree,
     PCATree,
     RandomProjectionTree,
+    SupportVectorClustering,
 )
 from mdh_dask.estimators.mapped import transformers
 from mdh_dask.estimators.registry import CLASSIFIERS, all_estimators
@@ -119,6 +120,7 @@ VARIANTS = {
     "means for missing values": RandomProjectionTree(**RP, missing="mean"),
     "rows without missing values": RandomProjectionTree(**RP, missing="drop"),
     "density tree with rows outside": DensityTree(unclassified="leave", outliers=0.03),
+    "contours with rows outside": SupportVectorClustering(width=1.0, outliers=0.1, unclassified="leave"),
     "consensus of maps": ConsensusClustering(
         estimator=[RandomProjectionTree(n_projections=5, feature_map="products"), HierarchicalKernelMDH(starts="pca2")],
         n_trees=3,

@@ -39,6 +39,9 @@ def test_rows_are_fitted_labelled_and_compared(here):
     labels, model = stored("labels.zarr"), load_model("model.zarr")
     assert set(labels) == {-1, 0, 1}
     assert model.state_.sizes.tolist() == np.bincount(labels[labels >= 0]).tolist()
+    run("predict", "old.npy", "--model", "model.zarr", "--out", "again.zarr")
+    for same in (stored("again.zarr"), model.predict(pair(0))):
+        np.testing.assert_array_equal(same, labels)
     assert "The landmarks of the model" in (here / "fit.html").read_text(encoding="utf-8")
     assert "no drift" in run("drift", "new.npy", "--model", "model.zarr", "--report", "drift.html")
     assert "No drift" in (here / "drift.html").read_text(encoding="utf-8")
@@ -50,18 +53,8 @@ def test_rows_are_fitted_labelled_and_compared(here):
 def test_an_image_is_segmented(here):
     pixels = np.random.default_rng(0).normal(size=(30, 40, 3)) + np.repeat([[[0]], [[9]]], [20, 10], axis=0)
     zarr.create_array("image.zarr", data=pixels)
-    said = run(
-        "segment",
-        "image.zarr",
-        "--axes",
-        "yxc",
-        "--method",
-        "density",
-        "-p",
-        "unclassified=leave",
-        "--out",
-        "labels.zarr",
-    )
+    method = ("--method", "density", "-p", "unclassified=leave")
+    said = run("segment", "image.zarr", "--axes", "yxc", *method, "--out", "labels.zarr")
     assert said.startswith("2 segments of 40 x 30 pixels")
     labels = stored("labels.zarr")
     assert set(np.unique(labels)) == {-1, 0, 1}

@@ -8,6 +8,7 @@ import dask.array as da
 import numpy as np
 import pyarrow as pa
 import pytest
+import xarray
 import zarr
 
 import mdh_dask
@@ -169,3 +170,13 @@ def test_clouds_without_clusters_are_one_cluster():
         draw = partial(rng.standard_t, 5) if cloud == "standard_t" else getattr(rng, cloud)
         split.append(RandomProjectionTree(**QUICK, random_state=seed).fit(draw(size=(3000, d))).n_clusters_ > 1)
     assert sum(split) <= 1  # a rate of a tenth would show so few in one of twelve draws of these 40
+
+
+def test_the_lazy_rows_of_a_data_array_are_never_held_at_once(rows):
+    def forbidden(block):
+        assert len(block) <= 700
+        return block
+
+    lazy = da.from_array(rows, chunks=(700, 5)).map_blocks(forbidden, dtype=rows.dtype)
+    model = RandomProjectionTree(**QUICK, sample_size=500).fit(xarray.DataArray(lazy, dims=("station", "kind")))
+    assert len(model.labels_[:5].compute()) == 5
