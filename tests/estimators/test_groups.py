@@ -72,7 +72,7 @@ def test_clusters_that_all_groups_show_are_found(tree, n):
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "d"), at_night([*zip(MERGING, [4, 12]), *zip(MERGING, [12, 4])], 2))
 def test_methods_that_merge_do_not_take_donors_for_clusters(method, d):
-    found = [method().fit(X, groups=groups).n_clusters_ for X, groups in (donors(s, d=d) for s in range(2))]
+    found = [method().fit(X, groups=groups).n_clusters_ for X, groups in (donors(s, n=75, d=d) for s in range(2))]
     assert found == [1, 1]
 
 
