@@ -180,12 +180,13 @@ def test_a_change_is_found_and_named(model, name):
     assert any(re.search(message, alarm) for alarm in found.alarms), found.alarms
 
 
-def test_the_same_rows_are_no_drift_to_the_last_digit(model):
+def test_the_same_rows_are_no_drift_to_the_last_digit_and_have_the_depths_of_the_tree(model):
     same = drift(model, groups(rng_of(0), 2000, 1500, 1500))
     assert not same.found
     for split in same.splits:
         assert split.left[0] == split.left[1]
         assert split.valley.depth[0] == split.valley.depth[1]
+        assert split.valley.depth[0] == pytest.approx(model.tree_.relative_depth[split.node], rel=0.1)
         assert (split.distance.value, split.valley.filled.value) == (0, 0)
 
 
@@ -245,12 +246,6 @@ def test_the_share_that_is_filled_is_none_of_a_valley_as_before_and_all_of_one_t
     assert gone.depth[0] > 100
     assert gone.depth[1] < 0.01
     assert np.isnan(valley_change(flat, hills, position, 1.0, 1.5, 20.0, 1e-3).filled.value)
-
-
-def test_the_depth_is_that_of_the_tree_with_as_many_rows(model):
-    same = drift(model, groups(rng_of(0), 2000, 1500, 1500))
-    for split in same.splits:
-        assert split.valley.depth[0] == pytest.approx(model.tree_.relative_depth[split.node], rel=0.1)
 
 
 def test_fewer_rows_are_smoothed_more_and_more_rows_as_the_tree(model):

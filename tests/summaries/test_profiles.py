@@ -172,18 +172,13 @@ def test_profiles_tell_the_clusters_in_the_units_of_the_data(model):
         assert profiles.top(cluster, 1) == [0]
 
 
-@pytest.mark.parametrize("chunks", [37, 500, (1, 1999)])
-def test_profiles_are_the_same_for_lazy_rows_in_any_chunks(model, chunks, scheduler):
-    lazy = da.from_array(blobs(), chunks=((chunks, 3) if isinstance(chunks, int) else (chunks, (3,))))
-    for part, expected in zip(cluster_profiles(model, lazy).moments, cluster_profiles(model, blobs()).moments):
-        assert_array_equal(part, expected)
-
-
 def test_columns_have_their_names_where_the_model_knows_them(model):
     assert cluster_profiles(model, blobs()).names == ("x0", "x1", "x2")
     named = copy(model)
     named.feature_names_in_ = np.array(["height", "width", "depth"], dtype=object)
-    profiles = cluster_profiles(named, da.from_array(blobs(), chunks=(500, 3)))
+    profiles = cluster_profiles(named, da.from_array(blobs(), chunks=((1, 1999), (3,))))
+    for part, expected in zip(profiles.moments, cluster_profiles(model, blobs()).moments):
+        assert_array_equal(part, expected)
     records = profiles.to_records()
     assert profiles.to_pandas().to_dict("records") == records
     assert [record["feature"] for record in records] == ["height", "width", "depth"] * model.n_clusters_

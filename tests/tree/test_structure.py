@@ -45,22 +45,15 @@ def naive_order(tree, node=0):
 
 
 @given(trees, seeds)
-def test_rows_arrive_where_plain_python_sends_them(tree, seed):
-    rows = random_rows(tree, seed)
-    leaves = tree.apply(rows)
-    np.testing.assert_array_equal(leaves, naive_leaves(tree, rows))
-    assert leaves.dtype == np.int32
-
-
-@given(trees, seeds)
-def test_labels_count_the_leaves_from_left_to_right(tree, seed):
+def test_rows_arrive_where_plain_python_sends_them_and_labels_count_the_leaves_from_left_to_right(tree, seed):
     order = naive_order(tree)
     np.testing.assert_array_equal(tree.leaves, order)
     assert tree.n_leaves == len(order)
     rows = random_rows(tree, seed)
-    labels = tree.labels(rows)
-    assert labels.dtype == np.int32
-    np.testing.assert_array_equal(labels, [order.index(leaf) for leaf in naive_leaves(tree, rows)])
+    leaves, labels = tree.apply(rows), tree.labels(rows)
+    assert leaves.dtype == labels.dtype == np.int32
+    np.testing.assert_array_equal(leaves, naive_leaves(tree, rows))
+    np.testing.assert_array_equal(labels, [order.index(leaf) for leaf in leaves])
 
 
 @pytest.mark.parametrize(
