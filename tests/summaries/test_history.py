@@ -205,7 +205,7 @@ class TestHistory:
         assert all(np.isnan(one["share_before"]) for one in later.to_records())
 
     def test_sizes_that_were_not_counted_are_unknown_until_the_next_night(self, tmp_path):
-        rows = night((0, 200), (9, 100))
+        rows = rows_around((0, 200), (9, 100))
         model = ConsensusClustering(estimator=[RandomProjectionTree(n_projections=50), PCATree()], n_trees=2).fit(rows)
         model._state, model._history = replace(model.state_, counts=None), None  # as of a sample of the rows
         assert {(one["rows"], one["rows_of_night"]) for one in model.history_.to_records()} == {(None, None)}
