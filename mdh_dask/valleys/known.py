@@ -72,14 +72,17 @@ class Known:
 
         Where all have enough, they must have it without the levels of single columns, too.
         """
-        shown = np.where(self.kept, np.inf, self._without_third_groups())
+        without = np.where(self.kept, np.inf, self._without_third_groups())
         while True:
-            evidence = np.fmin(shown, self.most)
+            evidence = np.fmin(without, self.most)
             order = np.lexsort((*self.pairs.T[::-1], evidence))
             unknown = order[np.isnan(self.most[order]) & ~self.kept[order]]
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
-                return (first, second), (float(evidence[order[0]]), *self.counted.values(order[0])[1:])
+                shown, core, cut = self.counted.values(order[0])
+                if np.isinf(shown):
+                    core, cut = self.tests.rows_between(self.group, (first, second))
+                return (first, second), (float(evidence[order[0]]), core, cut)
             first, second = self.pairs[unknown[0]].tolist()
             self.most[unknown[0]] = self.without_levels(self.group, (first, second))
 

@@ -59,7 +59,7 @@ class Counted(NamedTuple):
     evidence: Floats
     """By how many standard errors the cut has fewer rows than either core, shape (n_pairs,): the mean of the most that
     balls and slabs show in up to `COLUMNS_OF_BALLS` columns, otherwise the most. Infinite for groups that are no
-    neighbours."""
+    neighbours, whose rows are not counted."""
     core_rows: Floats
     """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
     cut_rows: Floats
@@ -133,10 +133,32 @@ class PairTests:
 
         Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells).
         """
-        pairs = np.ascontiguousarray(pairs)
         none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
-        of_halves = [[self._of_half(half, group, pairs, none) for half in split] for split in self.splits]
-        errors, rows, touching = (np.array([[h[i] for h in split] for split in of_halves]) for i in range(3))
+        nothing, met = np.inf, self._touching(group, pairs)
+        if self.in_groups:  # groups of dependent rows are no neighbours without being clusters
+            nothing, met = 0.0, np.ones_like(met)
+        found = Counted(np.full(len(pairs), nothing), *np.zeros((2, len(pairs))))
+        if met.any():
+            for every, some in zip(found, self._counted(group, np.ascontiguousarray(pairs[met]), none[met])):
+                every[met] = some
+            found.evidence[~np.isfinite(found.evidence)] = nothing
+        return found
+
+    def rows_between(self, group: Integers, pair: Pair) -> tuple[float, float]:
+        """Return the rows in the core and on the cut of a pair, also of groups that are no neighbours."""
+        _, core, cut = self._counted(group, np.array([pair]), np.zeros((1, len(group)), dtype=np.bool_)).values(0)
+        return core, cut
+
+    def _touching(self, group: Integers, pairs: Integers) -> Booleans:
+        """Return which pairs have neighbouring landmarks in any half; in regions, all are known to be in contact."""
+        met = np.full(len(pairs), isinstance(self.splits[0][0], Regions))
+        for landmarks in self._landmarks():
+            met |= landmarks.touching(landmarks.cuts(group, pairs))
+        return met
+
+    def _counted(self, group: Integers, pairs: Integers, left_out: Booleans) -> Counted:
+        of_halves = [[self._of_half(half, group, pairs, left_out) for half in split] for split in self.splits]
+        errors, rows = (np.array([[half[i] for half in split] for split in of_halves]) for i in range(2))
         by_side = self._pooled(errors)
         weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
         best, each = weaker.argmax(axis=1), np.arange(len(pairs))
@@ -145,11 +167,7 @@ class PairTests:
             evidence = (weaker[:, : len(RADII)].max(axis=1) + weaker[:, len(RADII) :].max(axis=1)) / 2
         side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
         in_core, in_cut = np.moveaxis(rows, (2, 3), (0, 1))[each, best][each, :, :, side].mean(axis=(1, 2)).T
-        met = np.isfinite(evidence)
-        if not self.in_groups:  # groups of dependent rows are no neighbours without being clusters
-            met &= touching.any(axis=(0, 1))
-        nothing = 0.0 if self.in_groups else np.inf
-        return Counted(np.where(met, evidence, nothing), in_core, in_cut)
+        return Counted(evidence, in_core, in_cut)
 
     def _pooled(self, errors: Floats) -> Floats:
         """Return the evidence of each kind, from shape (n_splits, 2 halves, n_pairs, n_kinds, 2 groups)."""
@@ -158,17 +176,17 @@ class PairTests:
     @staticmethod
     def _of_half(
         half: Regions | tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers, left_out: Booleans
-    ) -> tuple[Floats, Floats, Booleans]:
-        """Return the standard errors of all kinds, the rows, and which pairs meet."""
+    ) -> tuple[Floats, Floats]:
+        """Return the standard errors of all kinds, and the rows."""
         if isinstance(half, Regions):
-            return *half.errors(group, pairs), np.ones(len(pairs), dtype=np.bool_)
+            return half.errors(group, pairs)
         landmarks, slabs = half
         cuts = landmarks.cuts(group, pairs)
         found = [landmarks.errors(group, pairs, cuts)]
         if slabs is not None:
             found.append(slabs.errors(group, pairs, cuts, left_out))
         errors, rows = (np.concatenate(kinds, axis=1) for kinds in zip(*found))
-        return errors, rows, landmarks.touching(cuts)
+        return errors, rows
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns."""

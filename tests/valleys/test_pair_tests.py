@@ -384,6 +384,15 @@ def test_balls_and_slabs_show_a_valley_together_in_up_to_three_columns(n_columns
     assert tests.counted(TWO, PAIR).evidence[0] == pytest.approx(expected)
 
 
+def test_groups_that_are_no_neighbours_are_merged_with_the_rows_between_them():
+    rng, cell = np.random.default_rng(0), np.arange(600) % 2
+    rows = rng.normal(size=(600, 2)) + 20.0 * np.eye(2)[0] * cell[:, None]
+    merged = merge_cells(rows, hashes(600), cell, 2, most_groups=1)
+    assert merged.evidence == (np.inf,)
+    assert merged.rows[0][0] > 10
+    assert merged.rows[0][1] == 0
+
+
 def test_groups_of_one_part_cannot_be_compared_and_are_merged():
     rng = np.random.default_rng(0)
     rows, cell = rng.normal(size=(400, 2)) + np.repeat([[0, 0], [20, 0]], 200, axis=0), np.arange(400) // 100
