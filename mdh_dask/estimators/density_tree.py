@@ -41,9 +41,11 @@ class DensityTree(InGroups):
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours (with groups, the basins
     of modes), and the cells are merged in the order of their contact. Two groups stay separate if balls around places
-    on the cut between them hold significantly fewer rows than balls around the densest places of either, or, in two to
-    eight columns, a slab across the line between them fewer than slabs through either. One half of the rows chooses the
-    places and lines, the other half is counted. Finally, rows move to the cluster to which they have most edges.
+    on the cut between them hold significantly fewer rows than balls around the densest places of either, and a slab
+    across the line between them fewer than slabs through either: the mean of both differences counts, in more than
+    eight columns the larger. In four to eight columns rows are counted in the plane along which both groups differ and
+    extend most. One half of the rows chooses the places, lines and planes, the other half is counted. Finally, rows
+    move to the cluster to which they have most edges.
 
     Parameters
     ----------

@@ -72,15 +72,15 @@ class Known:
 
         Where all have enough, they must have it without the levels of single columns, too.
         """
-        without = np.where(self.kept, np.inf, self._without_third_groups())
+        shown = np.where(self.kept, np.inf, self._without_third_groups())
         while True:
-            evidence = np.fmin(without, self.most)
+            evidence = np.fmin(shown, self.most)
             order = np.lexsort((*self.pairs.T[::-1], evidence))
             unknown = order[np.isnan(self.most[order]) & ~self.kept[order]]
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
-                shown, core, cut = self.counted.values(order[0])
-                if np.isinf(shown):
+                strength, core, cut = self.counted.values(order[0])
+                if np.isinf(strength):
                     core, cut = self.tests.rows_between(self.group, (first, second))
                 return (first, second), (float(evidence[order[0]]), core, cut)
             first, second = self.pairs[unknown[0]].tolist()

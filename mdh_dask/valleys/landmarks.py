@@ -60,8 +60,8 @@ least `WIDTH` times as many as these, at most `PLACES`. As few balls in a core w
 less than a hundred rows were merged."""
 
 COLUMNS_OF_BALLS = 3
-"""Most columns in which balls hold enough rows to show a valley that slabs show. There the mean of both counts, as a
-line between two arms of a curve leaves it; in more columns, whatever shows more."""
+"""Most columns in which balls hold enough rows to show a valley that slabs show; in more, see `mdh_dask.valleys.views`.
+"""
 
 ELSEWHERE = -1
 """Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
@@ -80,6 +80,15 @@ class Half(NamedTuple):
     """Parts of dependent rows, whose counts are compared; see `mdh_dask.splits.dependence`."""
 
 
+class Found(NamedTuple):
+    """What one half of the rows shows of pairs of groups."""
+
+    errors: Floats
+    """By how many standard errors cores have more rows than the cut, NaN without a cut, shape (n_pairs, n_kinds, 2)."""
+    rows: Floats
+    """The rows of each core and those of the cut, shape (n_pairs, n_kinds, 2 groups, 2)."""
+
+
 class Landmarks:
     """The first distinct rows of each cell in one half of the rows, with their distances to those of the other half.
 
@@ -88,13 +97,15 @@ class Landmarks:
     half : Half
     distances : Distances, optional
         Those of the rows, which several halves share.
+    n_landmarks : int, default=LANDMARKS
+        Largest number of landmarks.
     """
 
-    def __init__(self, half: Half, distances: Distances | None = None) -> None:
+    def __init__(self, half: Half, distances: Distances | None = None, n_landmarks: int = LANDMARKS) -> None:
         rows, choosing, counted, cell, parts = half
         distances = distances or Distances(rows)
         ours = choosing[cell[choosing] != ELSEWHERE]
-        drawn = ours[distinct(np.column_stack([rows[ours], cell[ours]]))[:LANDMARKS]]
+        drawn = ours[distinct(np.column_stack([rows[ours], cell[ours]]))[:n_landmarks]]
         self.places, self.cell, self.by_parts = rows[drawn], cell[drawn], parts is not None
         if parts is not None:
             counted = counted[np.argsort(parts[counted], kind="stable")]
@@ -192,9 +203,7 @@ def limits_of(n_columns: int) -> Limits:
     In up to `COLUMNS_OF_BALLS` columns, the mean squared distance from the middle, across the line between both groups,
     is then the same: the density may fall in these directions only, as in long clouds, and has the same mean on a cut,
     which has one dimension less. In more columns, where balls hold few rows, the distance along the line counts, too,
-    and the densest landmarks of a core come first: otherwise small clusters beside several columns are lost. But then
-    half of the curves with noise in three more columns are divided (``python -m tests.benchmarks honesty --kind
-    "thin curves" --seeds 6 --shape 1000x5``).
+    and the densest landmarks of a core come first: otherwise small clusters beside several columns are lost.
 
     >>> limits_of(2).fair, limits_of(5).fair, limits_of(1).fair * 0.0
     (0.75, 1.0714285714285714, 0.0)

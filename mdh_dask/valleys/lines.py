@@ -64,9 +64,11 @@ class Slabs:
         Of this half.
     normal : array of shape (n_rows,)
         A random number of each row, normal with variance one.
+    axes : array of shape (n_all_columns, n_columns), optional
+        The columns of the rows as combinations of others, for which bandwidths are.
     """
 
-    def __init__(self, half: Half, landmarks: Landmarks, normal: Floats) -> None:
+    def __init__(self, half: Half, landmarks: Landmarks, normal: Floats, axes: Floats | None = None) -> None:
         rows, choosing, counted, cell, parts = half
         ours = choosing[cell[choosing] != ELSEWHERE]
         self.choosing, self.own, self.counted = rows[ours], cell[ours], rows[counted]
@@ -75,6 +77,7 @@ class Slabs:
         self.part = of_one if parts is None else np.unique(parts[counted], return_inverse=True)[1]
         self.few_columns = not has_many_columns(rows)
         self.combinations = None if self.few_columns else combinations_apart(self.choosing, self.own)
+        self.axes = axes if self.combinations is None else self.combinations
         if self.combinations is not None:
             self.choosing, self.counted = self.choosing @ self.combinations, self.counted @ self.combinations
         self.counted = np.asfortranarray(self.counted)  # all of them are placed on a line, column by column
@@ -140,7 +143,7 @@ class Slabs:
         """Return the standard deviations of displacements along lines, shape (n_pairs, n_lines)."""
         if bandwidth is None:
             return np.zeros(directions.shape[:2])
-        in_columns = directions if self.combinations is None else directions @ self.combinations.T
+        in_columns = directions if self.axes is None else directions @ self.axes.T
         widths = [bandwidth(direction) for of_pair in in_columns for direction in of_pair]
         return np.array(widths, dtype=np.float64).reshape(directions.shape[:2])
 
@@ -199,15 +202,33 @@ def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:
     Source: Fisher's linear discriminants; Ledoit and Wolf, A well-conditioned estimator for large-dimensional
     covariance matrices (2004), for the share of the identity.
     """
-    cells, own, n_rows = np.unique(cell, return_inverse=True, return_counts=True)
-    unit = 2.0 ** np.frexp(np.abs(rows).max())[1]  # without which fourth powers of far values overflow
-    rows = rows / unit
-    means = np.eye(len(cells))[own].T @ rows / n_rows[:, None]
+    within, means, unit = _about_means(rows, cell)
     apart = (means - means.mean(axis=0)).T
-    solved = _solved(rows - means[own], apart)
+    solved = _solved(within, apart)
     values, vectors = np.linalg.eigh(apart.T @ solved)
     kept = values > NEGLIGIBLE * values[-1]
     return solved @ (vectors[:, kept] / values[kept] ** 0.5) / unit if kept.any() else None
+
+
+def whitening(rows: Floats, cell: Integers) -> Floats:
+    """Return the combinations of few columns that are uncorrelated within cells, with variance one.
+
+    The covariance is that of `combinations_apart`.
+    """
+    within, _, unit = _about_means(rows, cell)
+    products, (n, d) = within.T @ within, within.shape
+    mean, shrinkage = _shrinkage(within, products)
+    covariance = (1 - shrinkage) / n * products + shrinkage * (mean or 1) * np.eye(d)
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)).T / unit)
+
+
+def _about_means(rows: Floats, cell: Integers) -> tuple[Floats, Floats, float]:
+    """Return rows about the means of their cells, and these, in units that are returned, too."""
+    cells, own, n_rows = np.unique(cell, return_inverse=True, return_counts=True)
+    unit = float(2.0 ** np.frexp(np.abs(rows).max())[1])  # without which fourth powers of far values overflow
+    rows = rows / unit
+    means = np.eye(len(cells))[own].T @ rows / n_rows[:, None]
+    return rows - means[own], means, unit
 
 
 def _solved(within: Floats, right: Floats) -> Floats:

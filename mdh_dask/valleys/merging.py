@@ -15,7 +15,7 @@ from .known import Known, WithoutLevels
 from .lines import Bandwidth, has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
-from .pair_tests import Halves, Pair, PairTests, Values, both_count
+from .pair_tests import Halves, Pair, PairTests, Values
 
 LEVEL = 0.05
 """Probability that a cloud without clusters is divided."""
@@ -27,9 +27,11 @@ Cells are drawn from all rows, and so have borders where the counted rows happen
 thin curves is divided, and fewer clouds of other kinds: ``python -m tests.benchmarks honesty --kind "thin curves"
 --seeds 12 --shape 300x2 --shape 1000x2``."""
 
-OF_BOTH, OF_EITHER, IN_MANY_COLUMNS = (2.0, 3.0), (2.3, 3.8), (3.0, 3.8)
-"""Least and largest evidence that is needed where the mean of balls and slabs counts, where the larger of both, and in
-many columns, where less guards lines against leaving thin curves."""
+IN_FEW_COLUMNS, IN_VIEWS, IN_MANY_COLUMNS = (2.0, 3.0), (2.1, 2.1), (3.0, 3.8)
+"""Least and largest evidence that is needed. In few columns and in views the mean of balls and slabs counts, in many
+columns the larger. Other rows choose a view than draw cells, so that borders are not sparser in it the more rows there
+are: ``python -m tests.benchmarks honesty --kind "thin curves" --seeds 6 --shape 300x5 --shape 1000x5 --shape 5000x4``.
+"""
 
 KINDS = 2
 """Kinds of evidence that share the level: balls, and slabs. Balls of several radii rise and fall together, and so do
@@ -78,11 +80,12 @@ def merge_cells(
 
     Two groups have a valley between them if balls around the densest points of each group hold more rows than balls
     around the densest points of their border, and if slabs in both groups hold more than that between. In up to three
-    columns the mean of both differences in standard errors must be larger than chance makes it; in more, where balls
-    hold too few rows, one of them must be. Half of the rows choose the places, the other half is counted,
-    and vice versa. Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of
-    a two-valued column, or of a category with indicators, the valley must also be there without it, and where they may
-    be combinations of many levels, with these smoothed out. This is looked at where a merge would otherwise end.
+    columns the mean of both differences in standard errors must be larger than chance makes it; in more, one of them
+    must be. In four to eight columns, cells that are merged in the order of their contact are compared as in the plane,
+    in a view of each pair. Half of the rows choose the places and the view, the other half is counted, and vice versa.
+    Few rows are halved repeatedly and their evidence is averaged. Where two groups may be levels of a two-valued
+    column, or of a category with indicators, the valley must also be there without it, and where they may be
+    combinations of many levels, with these smoothed out. This is looked at where a merge would otherwise end.
 
     Cells are merged in the order of their contact in a neighbour graph, if that is known: small cells of different
     clusters have little evidence between them, as they have few rows. The remaining groups, two of which may both be in
@@ -151,7 +154,9 @@ def merge_cells(
     rows, hashes, cell = rows[ranks], hashes[ranks], cell[ranks]
     smoothed = smoothed_cells(rows, cell, n_cells) if smooth else cell
     ranked = [(choosing[ranks], counted[ranks]) for choosing, counted in halves]
-    tests = PairTests(rows, hashes, smoothed, in_groups, slabs, ranked)
+    # Views know less of many small leaves, and few parts of dependent rows have rows in any.
+    views = order is not None and not in_groups
+    tests = PairTests(rows, hashes, smoothed, in_groups, slabs, ranked, views=views)
     factors = None if bandwidth is not None else factors_of(rows, cell, n_cells)
     without_levels = _without_levels(tests, bandwidth, factors)
     every = bandwidth is not None or factors is not None  # levels of a category may be far from each other
@@ -160,7 +165,7 @@ def merge_cells(
     merged: dict[Pair, Values] = {(int(group[cell]), cell): (0.0, 0.0, 0.0) for cell in lost}
     enough = 0.0
     if order is not None:
-        enough = evidence_needed(rows, level, n_cells - 1)
+        enough = evidence_needed(rows, level, n_cells - 1, tests.views)
     if order is None or in_groups:
         enough = max(enough, NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2))))
     if order is not None and not in_groups:
@@ -171,9 +176,9 @@ def merge_cells(
     return _numbered(group, merged, enough)._replace(apart=known.left())
 
 
-def evidence_needed(rows: Floats, level: float, n_merges: int) -> float:
+def evidence_needed(rows: Floats, level: float, n_merges: int, views: bool) -> float:
     """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
-    bounds = OF_BOTH if both_count(rows) else IN_MANY_COLUMNS if has_many_columns(rows) else OF_EITHER
+    bounds = IN_MANY_COLUMNS if has_many_columns(rows) else IN_VIEWS if views else IN_FEW_COLUMNS
     needed = np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), *bounds)
     usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))

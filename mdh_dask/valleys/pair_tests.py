@@ -14,10 +14,11 @@ from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
-from .landmarks import COLUMNS_OF_BALLS, ELSEWHERE, LANDMARKS, RADII, Half, Landmarks
-from .lines import Bandwidth, Slabs
+from .landmarks import ELSEWHERE, LANDMARKS, RADII, Half, Landmarks
+from .lines import Bandwidth
 from .neighbours import Distances
 from .regions import Regions
+from .views import Views, Whole, has_few_columns, need_views
 
 Pair = tuple[int, int]
 
@@ -48,18 +49,13 @@ SHARED_EVIDENCE = 0.5
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 
-def both_count(rows: Floats) -> bool:
-    """Return whether the mean of what balls and slabs show counts, constant columns aside."""
-    return bool(np.count_nonzero(np.ptp(rows, axis=0)) <= COLUMNS_OF_BALLS)
-
-
 class Counted(NamedTuple):
     """What the rows show of pairs of groups."""
 
     evidence: Floats
     """By how many standard errors the cut has fewer rows than either core, shape (n_pairs,): the mean of the most that
-    balls and slabs show in up to `COLUMNS_OF_BALLS` columns, otherwise the most. Infinite for groups that are no
-    neighbours, whose rows are not counted."""
+    balls and slabs show in few columns and in views, otherwise the most. Infinite for groups that are no neighbours,
+    whose rows are not counted."""
     core_rows: Floats
     """Rows in the balls or the slab of the core there, on the side of the least evidence; a mean over halves."""
     cut_rows: Floats
@@ -97,6 +93,8 @@ class PairTests:
         As for `mdh_dask.valleys.merging.merge_cells`.
     regions : bool, default=False
         Whether rows are counted in convex regions instead, for pairs that are known to be in contact.
+    views : bool, default=False
+        Whether rows of four to eight columns are counted in a view of each pair.
     """
 
     def __init__(
@@ -108,38 +106,38 @@ class PairTests:
         slabs: bool = True,
         halves: Sequence[Halves] = (),
         regions: bool = False,
+        views: bool = False,
     ) -> None:
         self.halves, self.shared = halves, 1.0 if halves else SHARED_EVIDENCE
         self.rows, self.hashes, self.cell, self.in_groups = rows, hashes, cell, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
-        self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
+        self.slabs = slabs and not regions and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
-        self.both = self.slabs and not regions and both_count(rows)
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         n_distances = 0 if regions else n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways))
-        distances = Distances(rows, n_distances)
-        self.splits: list[list[Regions | tuple[Landmarks, Slabs | None]]] = []
+        distances, shown = Distances(rows, n_distances), normal if self.slabs else None
+        self.views = views and need_views(rows)
+        self.both = self.slabs and (self.views or has_few_columns(rows))
+        kind = Views if self.views else Whole
+        self.splits: list[list[Regions | Whole | Views]] = []
         for split in ways:
             own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
-            if regions:
-                self.splits.append([Regions(half) for half in own])
-                continue
-            chosen = [(half, Landmarks(half, distances)) for half in own]
-            self.splits.append([(marks, Slabs(half, marks, normal) if self.slabs else None) for half, marks in chosen])
+            self.splits.append([Regions(half) if regions else kind(half, distances, shown) for half in own])
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
 
         Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells).
         """
-        none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
         nothing, met = np.inf, self._touching(group, pairs)
         if self.in_groups:  # groups of dependent rows are no neighbours without being clusters
             nothing, met = 0.0, np.ones_like(met)
         found = Counted(np.full(len(pairs), nothing), *np.zeros((2, len(pairs))))
         if met.any():
-            for every, some in zip(found, self._counted(group, np.ascontiguousarray(pairs[met]), none[met])):
+            none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
+            of_met = self._counted(group, np.ascontiguousarray(pairs[met]), none[met])
+            for every, some in zip(found, of_met):
                 every[met] = some
             found.evidence[~np.isfinite(found.evidence)] = nothing
         return found
@@ -150,14 +148,14 @@ class PairTests:
         return core, cut
 
     def _touching(self, group: Integers, pairs: Integers) -> Booleans:
-        """Return which pairs have neighbouring landmarks in any half; in regions, all are known to be in contact."""
-        met = np.full(len(pairs), isinstance(self.splits[0][0], Regions))
-        for landmarks in self._landmarks():
-            met |= landmarks.touching(landmarks.cuts(group, pairs))
-        return met
+        """Return which pairs have neighbouring landmarks in any half."""
+        if isinstance(self.splits[0][0], Regions):
+            return np.ones(len(pairs), dtype=np.bool_)  # they are known to be in contact
+        of_halves = [landmarks.touching(landmarks.cuts(group, pairs)) for landmarks in self._landmarks()]
+        return np.asarray(np.any(of_halves, axis=0))
 
     def _counted(self, group: Integers, pairs: Integers, left_out: Booleans) -> Counted:
-        of_halves = [[self._of_half(half, group, pairs, left_out) for half in split] for split in self.splits]
+        of_halves = [[half.found(group, pairs, left_out) for half in split] for split in self.splits]
         errors, rows = (np.array([[half[i] for half in split] for split in of_halves]) for i in range(2))
         by_side = self._pooled(errors)
         weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
@@ -173,43 +171,22 @@ class PairTests:
         """Return the evidence of each kind, from shape (n_splits, 2 halves, n_pairs, n_kinds, 2 groups)."""
         return pooled(np.moveaxis(errors, (2, 3), (0, 1)), self.shared)
 
-    @staticmethod
-    def _of_half(
-        half: Regions | tuple[Landmarks, Slabs | None], group: Integers, pairs: Integers, left_out: Booleans
-    ) -> tuple[Floats, Floats]:
-        """Return the standard errors of all kinds, and the rows."""
-        if isinstance(half, Regions):
-            return half.errors(group, pairs)
-        landmarks, slabs = half
-        cuts = landmarks.cuts(group, pairs)
-        found = [landmarks.errors(group, pairs, cuts)]
-        if slabs is not None:
-            found.append(slabs.errors(group, pairs, cuts, left_out))
-        errors, rows = (np.concatenate(kinds, axis=1) for kinds in zip(*found))
-        return errors, rows
-
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns."""
         rows = np.delete(self.rows, columns, axis=1)
         if not np.ptp(rows, axis=0).any():
             return np.inf
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
-        tests = PairTests(rows, self.hashes, sides[self.cell], in_groups=self.in_groups, halves=self.halves)
+        cell, options = sides[self.cell], {"in_groups": self.in_groups, "views": self.views}
+        tests = PairTests(rows, self.hashes, cell, halves=self.halves, **options)
         return float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
 
     def smoothed(self, bandwidth: Bandwidth, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair in slabs where a bandwidth hides the levels of columns, zero without a cut."""
         if not self.slabs:
             return np.inf
-        pairs, none = np.array([pair]), np.zeros((1, len(group)), dtype=np.bool_)
-
-        def errors(half: Regions | tuple[Landmarks, Slabs | None]) -> Floats:
-            assert not isinstance(half, Regions)
-            landmarks, slabs = half
-            assert slabs is not None
-            return slabs.errors(group, pairs, landmarks.cuts(group, pairs), none, bandwidth)[0]
-
-        weaker = self._pooled(np.array([[errors(half) for half in split] for split in self.splits])).min(axis=-1)
+        errors = [[half.smoothed(group, np.array(pair), bandwidth) for half in split] for split in self.splits]
+        weaker = self._pooled(np.array(errors)[:, :, None]).min(axis=-1)
         return float(np.nan_to_num(weaker, nan=0.0).max())
 
     def seen(self) -> Integers:
@@ -228,7 +205,7 @@ class PairTests:
         return np.unique(np.concatenate(links), axis=0)
 
     def _landmarks(self) -> list[Landmarks]:
-        return [half[0] for split in self.splits for half in split if not isinstance(half, Regions)]
+        return [half.landmarks for split in self.splits for half in split if not isinstance(half, Regions)]
 
 
 def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:

@@ -10,9 +10,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from .._typing import Floats, Integers
-from .landmarks import ELSEWHERE, Half
-from .lines import errors_in_slabs
+from .._typing import Booleans, Floats, Integers
+from .landmarks import ELSEWHERE, Found, Half
+from .lines import Bandwidth, errors_in_slabs
 from .neighbours import BLOCK, nearest, squared_distances
 
 WIDTHS = 1 / 3, 1 / 4
@@ -35,24 +35,24 @@ class Regions:
         self.choosing = half.choosing[half.cell[half.choosing] != ELSEWHERE]
         self.own = half.cell[self.choosing]
 
-    def errors(self, group: Integers, pairs: Integers) -> tuple[Floats, Floats]:
-        """Return by how many standard errors slabs through groups hold more rows than those between, and the rows.
+    def found(self, group: Integers, pairs: Integers, left_out: Booleans) -> Found:
+        """Return what slabs through groups and between them hold.
 
         Parameters
         ----------
         group : array of shape (n_cells,), int
         pairs : array of shape (n_pairs, 2), int
-
-        Returns
-        -------
-        errors : array of shape (n_pairs, n_widths, 2 groups)
-            Zero for groups without rows that place them.
-        rows : array of shape (n_pairs, n_widths, 2, 2)
-            The rows in the slab through the group, and in that between.
+            Errors of groups without rows that place them are zero.
+        left_out : array of shape (n_pairs, n_cells), bool
+            Not used: regions end where other groups are nearer.
         """
         counts = np.array([*self._counted(group[self.own], len(group), pairs)]).reshape(-1, len(WIDTHS), 3)
         rows = np.stack([counts[..., [0, 2]], counts[..., [1, 1]]], axis=-1)
-        return errors_in_slabs(counts), rows.astype(np.float64)
+        return Found(errors_in_slabs(counts), rows.astype(np.float64))
+
+    def smoothed(self, group: Integers, pair: Integers, bandwidth: Bandwidth) -> Floats:
+        """Return that no levels are hidden in regions."""
+        return np.full((len(WIDTHS), 2), np.inf)
 
     def _counted(self, own: Integers, n_groups: int, pairs: Integers) -> Iterator[Integers]:
         """Yield the rows in the three slabs of each width for each pair, shape (n_widths, 3)."""

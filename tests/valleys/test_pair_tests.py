@@ -317,7 +317,7 @@ def test_a_third_group_between_two_is_not_counted_between_them():
     labels = np.random.default_rng(2).permutation(np.arange(600) % 3)
     rows = with_factors(labels, 7, 15, seed=2)
     tests, group, pair = PairTests(rows, hashes(600), labels), np.arange(3), np.array([[0, 2]])
-    slabs, landmarks = tests.splits[0][0][1], tests.splits[0][0][0]
+    slabs, landmarks = tests.splits[0][0].slabs, tests.splits[0][0].landmarks
     cuts = landmarks.cuts(group, pair)
     among, without = (
         slabs.errors(group, pair, cuts, np.array([[False, out, False]]))[0][0].min(axis=-1).max()
@@ -370,15 +370,14 @@ def test_distances_are_the_same_whether_all_of_the_rows_are_computed_at_once_or_
     assert_allclose(each.between(some, others), squares(rows[some], rows[others]), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("n_columns", "both"), [(3, True), (4, False)])
-def test_balls_and_slabs_show_a_valley_together_in_up_to_three_columns(n_columns, both):
+@pytest.mark.parametrize(("n_columns", "both"), [(3, True), (8, True), (9, False)])
+def test_balls_and_slabs_show_a_valley_together_in_few_columns_and_in_views(n_columns, both):
     rng, cell = np.random.default_rng(0), np.arange(600) % 2
     rows = rng.normal(size=(600, n_columns)) + 4.0 * np.eye(n_columns)[0] * cell[:, None]
-    tests = PairTests(rows, hashes(600), cell)
-    of_halves = [
-        [tests._of_half(half, TWO, PAIR, np.zeros((1, 2), bool))[0] for half in split] for split in tests.splits
-    ]
-    of_kinds = tests._pooled(np.array(of_halves)).min(axis=-1)[0]
+    tests = PairTests(rows, hashes(600), cell, views=True)
+    nobody = np.zeros((1, 2), dtype=bool)
+    errors = np.array([[half.found(TWO, PAIR, nobody).errors for half in split] for split in tests.splits])
+    of_kinds = tests._pooled(errors).min(axis=-1)[0]
     balls, slabs = of_kinds[: len(RADII)].max(), of_kinds[len(RADII) :].max()
     expected = (balls + slabs) / 2 if both else max(balls, slabs)
     assert tests.counted(TWO, PAIR).evidence[0] == pytest.approx(expected)
