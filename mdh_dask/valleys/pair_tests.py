@@ -116,14 +116,21 @@ class PairTests:
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         n_distances = 0 if regions else n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways))
-        distances, shown = Distances(rows, n_distances), normal if self.slabs else None
+        distances = Distances(rows, n_distances)
         self.views = views and need_views(rows)
         self.both = self.slabs and (self.views or has_few_columns(rows))
-        kind = Views if self.views else Whole
+
+        def seen(half: Half) -> Regions | Whole | Views:
+            if regions:
+                return Regions(half)
+            return (
+                Views(half, distances, normal) if self.views else Whole(half, distances, normal if self.slabs else None)
+            )
+
         self.splits: list[list[Regions | Whole | Views]] = []
         for split in ways:
             own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
-            self.splits.append([Regions(half) if regions else kind(half, distances, shown) for half in own])
+            self.splits.append([*map(seen, own)])
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
@@ -185,7 +192,8 @@ class PairTests:
         """Return the evidence of a pair in slabs where a bandwidth hides the levels of columns, zero without a cut."""
         if not self.slabs:
             return np.inf
-        errors = [[half.smoothed(group, np.array(pair), bandwidth) for half in split] for split in self.splits]
+        halves = [[half for half in split if not isinstance(half, Regions)] for split in self.splits]
+        errors = [[half.smoothed(group, np.array(pair), bandwidth) for half in split] for split in halves]
         weaker = self._pooled(np.array(errors)[:, :, None]).min(axis=-1)
         return float(np.nan_to_num(weaker, nan=0.0).max())
 

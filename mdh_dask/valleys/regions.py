@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import Booleans, Floats, Integers
 from .landmarks import ELSEWHERE, Found, Half
-from .lines import Bandwidth, errors_in_slabs
+from .lines import errors_in_slabs
 from .neighbours import BLOCK, nearest, squared_distances
 
 WIDTHS = 1 / 3, 1 / 4
@@ -49,10 +49,6 @@ class Regions:
         counts = np.array([*self._counted(group[self.own], len(group), pairs)]).reshape(-1, len(WIDTHS), 3)
         rows = np.stack([counts[..., [0, 2]], counts[..., [1, 1]]], axis=-1)
         return Found(errors_in_slabs(counts), rows.astype(np.float64))
-
-    def smoothed(self, group: Integers, pair: Integers, bandwidth: Bandwidth) -> Floats:
-        """Return that no levels are hidden in regions."""
-        return np.full((len(WIDTHS), 2), np.inf)
 
     def _counted(self, own: Integers, n_groups: int, pairs: Integers) -> Iterator[Integers]:
         """Yield the rows in the three slabs of each width for each pair, shape (n_widths, 3)."""

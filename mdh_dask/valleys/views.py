@@ -64,12 +64,12 @@ class Whole:
 
 
 class Views:
-    """The rows of one half in a view of each pair of groups; parameters are those of `Whole`.
+    """The rows of one half, which are independent, in a view of each pair of groups; parameters are those of `Whole`.
 
     Coordinates are combinations of columns that are uncorrelated within the cells of the choosing rows.
     """
 
-    def __init__(self, half: Half, distances: Distances, normal: Floats | None) -> None:
+    def __init__(self, half: Half, distances: Distances, normal: Floats) -> None:
         self.half, self.normal, self.landmarks = half, normal, Landmarks(half, distances)
         ours = half.choosing[half.cell[half.choosing] != ELSEWHERE]
         self.combinations = whitening(half.rows[ours], half.cell[ours]) if len(ours) else None
@@ -78,8 +78,8 @@ class Views:
 
     def found(self, group: Integers, pairs: Integers, left_out: Booleans) -> Found:
         """Return what the rows show of pairs of groups, without those of groups that are left out."""
-        n_kinds = len(RADII) + (0 if self.normal is None else N_KINDS)
-        found = Found(np.zeros((len(pairs), n_kinds, 2)), np.zeros((len(pairs), n_kinds, 2, 2)))
+        shape = len(pairs), len(RADII) + N_KINDS, 2
+        found = Found(np.zeros(shape), np.zeros((*shape, 2)))
         contacts = self.landmarks.contacts(self.landmarks.cuts(group, pairs))
         for i, pair in enumerate(pairs):
             view = self._of(group, pair, contacts[i], left_out[i])
@@ -111,10 +111,9 @@ class Views:
         chooses, side = self.chooses[kept], side[kept]
         if not all((chooses & (side == of)).any() for of in BOTH[0]) or chooses.all():
             return None
-        parts = None if self.half.parts is None else self.half.parts[kept]
-        rows, normal = view[kept], None if self.normal is None else self.normal[kept]
-        half = Half(rows, np.flatnonzero(chooses), np.flatnonzero(~chooses), side, parts)
-        return Whole(half, Distances(rows), normal, self.combinations @ plane, LANDMARKS_OF_VIEW)
+        rows = view[kept]
+        half = Half(rows, np.flatnonzero(chooses), np.flatnonzero(~chooses), side)
+        return Whole(half, Distances(rows), self.normal[kept], self.combinations @ plane, LANDMARKS_OF_VIEW)
 
 
 def need_views(rows: Floats) -> bool:
