@@ -73,6 +73,7 @@ class Views:
         self.half, self.normal, self.landmarks = half, normal, Landmarks(half, distances)
         ours = half.choosing[half.cell[half.choosing] != ELSEWHERE]
         self.combinations = whitening(half.rows[ours], half.cell[ours]) if len(ours) else None
+        self.placed = half.rows if self.combinations is None else half.rows @ self.combinations
         self.chooses = np.zeros(len(half.rows), dtype=np.bool_)
         self.chooses[half.choosing] = True
 
@@ -101,10 +102,10 @@ class Views:
             return None
         own = np.append(group, ELSEWHERE)[self.half.cell]
         side = np.where(own == pair[0], 0, np.where(own == pair[1], 1, ELSEWHERE))
-        placed = self.half.rows @ self.combinations
-        one, other = (nearest_to(contact @ self.combinations, placed, self.chooses & (side == of)) for of in BOTH[0])
-        plane = plane_through(placed[one], placed[other])
-        placed -= placed[np.concatenate([one, other])].mean(axis=0)
+        contact = contact @ self.combinations
+        one, other = (nearest_to(contact, self.placed, self.chooses & (side == of)) for of in BOTH[0])
+        plane = plane_through(self.placed[one], self.placed[other])
+        placed = self.placed - self.placed[np.concatenate([one, other])].mean(axis=0)
         view = placed @ plane
         inside = near_rows(placed, view, np.concatenate([one, other]))
         kept = np.flatnonzero(inside & ~np.append(left_out, False)[own])
