@@ -41,7 +41,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {f"{HERE}/tutorial": [], f"{HERE}/index": []}
+html_sidebars = {f"{HERE}/{alone}": [] for alone in ("index", "install", "tutorial", "methods", "about")}
 html_show_sourcelink = False
 
 nb_execution_mode = "off"  # notebooks are kept with what they show
@@ -93,7 +93,7 @@ def write_reference() -> None:
     for module in ("mdh_dask", *(f"mdh_dask.{room}" for room in mdh_dask.ROOMS)):
         named = {name: getattr(import_module(module), name) for name in import_module(module).__all__}
         public = [name for name, value in named.items() if inspect.isclass(value) or inspect.isfunction(value)]
-        lines += [module, "-" * len(module), "", ".. autosummary::", "   :toctree: api", ""]
+        lines += [module, "-" * len(module), "", ".. autosummary::", "   :toctree: api", "   :nosignatures:", ""]
         lines += [*(f"   ~{module}.{name}" for name in public), ""]
     (ROOT / HERE / "reference.rst").write_text("\n".join(lines))
 
