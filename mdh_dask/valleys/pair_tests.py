@@ -4,9 +4,9 @@ What places balls, lines and regions is one half of the rows, what is counted in
 All counts are integers, of which evidence is a function.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .._jit.hashing import hash_again
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
-from .landmarks import ELSEWHERE, LANDMARKS, RADII, Half, Landmarks
+from .landmarks import ELSEWHERE, LANDMARKS, RADII, Found, Half, Landmarks
 from .lines import Bandwidth
 from .neighbours import Distances
 from .regions import Regions
@@ -24,6 +24,8 @@ Pair = tuple[int, int]
 
 Halves = tuple[Booleans, Booleans]
 """Which rows choose the places, and which are counted."""
+
+T = TypeVar("T")
 
 Values = tuple[float, float, float]
 """Evidence, rows in the core and rows on the cut."""
@@ -91,8 +93,6 @@ class PairTests:
         Whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many clouds.
     halves : sequence of tuples of two bool arrays of shape (n_rows,), optional
         As for `mdh_dask.valleys.merging.merge_cells`.
-    regions : bool, default=False
-        Whether rows are counted in convex regions instead, for pairs that are known to be in contact.
     views : bool, default=False
         Whether rows of four to eight columns are counted in a view of each pair.
     """
@@ -105,32 +105,25 @@ class PairTests:
         in_groups: bool = False,
         slabs: bool = True,
         halves: Sequence[Halves] = (),
-        regions: bool = False,
         views: bool = False,
     ) -> None:
         self.halves, self.shared = halves, 1.0 if halves else SHARED_EVIDENCE
         self.rows, self.hashes, self.cell, self.in_groups = rows, hashes, cell, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
-        self.slabs = slabs and not regions and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
+        self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
-        n_distances = 0 if regions else n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways))
-        distances = Distances(rows, n_distances)
+        distances = Distances(rows, n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways)))
         self.views = views and need_views(rows)
         self.both = self.slabs and (self.views or has_few_columns(rows))
 
-        def seen(half: Half) -> Regions | Whole | Views:
-            if regions:
-                return Regions(half)
+        def seen(half: Half) -> Whole | Views:
             return (
                 Views(half, distances, normal) if self.views else Whole(half, distances, normal if self.slabs else None)
             )
 
-        self.splits: list[list[Regions | Whole | Views]] = []
-        for split in ways:
-            own = [Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts) for one, other in split]
-            self.splits.append([*map(seen, own)])
+        self.splits = _seen_by(seen, ways, rows, cell, parts)
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
@@ -156,27 +149,12 @@ class PairTests:
 
     def _touching(self, group: Integers, pairs: Integers) -> Booleans:
         """Return which pairs have neighbouring landmarks in any half."""
-        if isinstance(self.splits[0][0], Regions):
-            return np.ones(len(pairs), dtype=np.bool_)  # they are known to be in contact
         of_halves = [landmarks.touching(landmarks.cuts(group, pairs)) for landmarks in self._landmarks()]
         return np.asarray(np.any(of_halves, axis=0))
 
     def _counted(self, group: Integers, pairs: Integers, left_out: Booleans) -> Counted:
-        of_halves = [[half.found(group, pairs, left_out) for half in split] for split in self.splits]
-        errors, rows = (np.array([[half[i] for half in split] for split in of_halves]) for i in range(2))
-        by_side = self._pooled(errors)
-        weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
-        best, each = weaker.argmax(axis=1), np.arange(len(pairs))
-        evidence = weaker[each, best]
-        if self.both:
-            evidence = (weaker[:, : len(RADII)].max(axis=1) + weaker[:, len(RADII) :].max(axis=1)) / 2
-        side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
-        in_core, in_cut = np.moveaxis(rows, (2, 3), (0, 1))[each, best][each, :, :, side].mean(axis=(1, 2)).T
-        return Counted(evidence, in_core, in_cut)
-
-    def _pooled(self, errors: Floats) -> Floats:
-        """Return the evidence of each kind, from shape (n_splits, 2 halves, n_pairs, n_kinds, 2 groups)."""
-        return pooled(np.moveaxis(errors, (2, 3), (0, 1)), self.shared)
+        found = [[half.found(group, pairs, left_out) for half in split] for split in self.splits]
+        return _combined(found, self.shared, len(RADII) if self.both else 0)
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns."""
@@ -192,9 +170,8 @@ class PairTests:
         """Return the evidence of a pair in slabs where a bandwidth hides the levels of columns, zero without a cut."""
         if not self.slabs:
             return np.inf
-        halves = [[half for half in split if not isinstance(half, Regions)] for split in self.splits]
-        errors = [[half.smoothed(group, np.array(pair), bandwidth) for half in split] for split in halves]
-        weaker = self._pooled(np.array(errors)[:, :, None]).min(axis=-1)
+        errors = [[half.smoothed(group, np.array(pair), bandwidth) for half in split] for split in self.splits]
+        weaker = pooled(np.moveaxis(np.array(errors), 2, 0), self.shared).min(axis=-1)
         return float(np.nan_to_num(weaker, nan=0.0).max())
 
     def seen(self) -> Integers:
@@ -213,7 +190,42 @@ class PairTests:
         return np.unique(np.concatenate(links), axis=0)
 
     def _landmarks(self) -> list[Landmarks]:
-        return [half.landmarks for split in self.splits for half in split if not isinstance(half, Regions)]
+        return [half.landmarks for split in self.splits for half in split]
+
+
+def counted_in_regions(rows: Floats, hashes: Integers, cell: Integers, pairs: Integers) -> Counted:
+    """Return what rows in convex regions show of pairs of cells in contact; parameters are those of `PairTests`."""
+    halves = _seen_by(Regions, [*_splits(hashes, None)], rows, cell, None)
+    found = [[half.found(int(cell.max()) + 1, pairs) for half in split] for split in halves]
+    return _combined(found, SHARED_EVIDENCE, 0)
+
+
+def _seen_by(
+    seen: Callable[[Half], T], ways: Sequence[Sequence[Halves]], rows: Floats, cell: Integers, parts: Integers | None
+) -> list[list[T]]:
+    """Return how the halves of each way to divide the rows are seen."""
+    return [
+        [seen(Half(rows, np.flatnonzero(one), np.flatnonzero(other), cell, parts)) for one, other in split]
+        for split in ways
+    ]
+
+
+def _combined(found: Sequence[Sequence[Found]], shared: float, n_balls: int) -> Counted:
+    """Return what all halves show together, by the kind with the most evidence.
+
+    `n_balls` is the number of kinds that are balls if the mean of the most in these and in the others counts, otherwise
+    zero.
+    """
+    errors, rows = (np.array([[half[i] for half in split] for split in found]) for i in range(2))
+    by_side = pooled(np.moveaxis(errors, (2, 3), (0, 1)), shared)
+    weaker = np.nan_to_num(by_side.min(axis=-1), nan=-np.inf)
+    best, each = weaker.argmax(axis=1), np.arange(len(weaker))
+    evidence = weaker[each, best]
+    if n_balls:
+        evidence = (weaker[:, :n_balls].max(axis=1) + weaker[:, n_balls:].max(axis=1)) / 2
+    side = np.nan_to_num(by_side[each, best], nan=np.inf).argmin(axis=-1)
+    in_core, in_cut = np.moveaxis(rows, (2, 3), (0, 1))[each, best][each, :, :, side].mean(axis=(1, 2)).T
+    return Counted(evidence, in_core, in_cut)
 
 
 def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:

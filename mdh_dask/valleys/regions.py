@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from .._typing import Booleans, Floats, Integers
+from .._typing import Floats, Integers
 from .landmarks import ELSEWHERE, Found, Half
 from .lines import errors_in_slabs
 from .neighbours import BLOCK, nearest, squared_distances
@@ -35,25 +35,19 @@ class Regions:
         self.choosing = half.choosing[half.cell[half.choosing] != ELSEWHERE]
         self.own = half.cell[self.choosing]
 
-    def found(self, group: Integers, pairs: Integers, left_out: Booleans) -> Found:
-        """Return what slabs through groups and between them hold.
+    def found(self, n_cells: int, pairs: Integers) -> Found:
+        """Return what slabs through both cells of each pair and between them hold, shape (n_pairs, 2).
 
-        Parameters
-        ----------
-        group : array of shape (n_cells,), int
-        pairs : array of shape (n_pairs, 2), int
-            Errors of groups without rows that place them are zero.
-        left_out : array of shape (n_pairs, n_cells), bool
-            Not used: regions end where other groups are nearer.
+        Errors of cells without rows that place them are zero.
         """
-        counts = np.array([*self._counted(group[self.own], len(group), pairs)]).reshape(-1, len(WIDTHS), 3)
+        counts = np.array([*self._counted(n_cells, pairs)]).reshape(-1, len(WIDTHS), 3)
         rows = np.stack([counts[..., [0, 2]], counts[..., [1, 1]]], axis=-1)
         return Found(errors_in_slabs(counts), rows.astype(np.float64))
 
-    def _counted(self, own: Integers, n_groups: int, pairs: Integers) -> Iterator[Integers]:
+    def _counted(self, n_cells: int, pairs: Integers) -> Iterator[Integers]:
         """Yield the rows in the three slabs of each width for each pair, shape (n_widths, 3)."""
-        sizes, means = np.bincount(own, minlength=n_groups), np.zeros((n_groups, self.rows.shape[1]))
-        np.add.at(means, own, self.rows[self.choosing])
+        sizes, means = np.bincount(self.own, minlength=n_cells), np.zeros((n_cells, self.rows.shape[1]))
+        np.add.at(means, self.own, self.rows[self.choosing])
         means /= np.maximum(sizes, 1)[:, None]
         members, known = self._members(means, np.flatnonzero(sizes)), sizes > 0
         none = np.zeros((len(WIDTHS), 3), dtype=np.int64)

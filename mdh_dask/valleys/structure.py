@@ -20,7 +20,7 @@ from .graph import (
 from .lines import FEW_COLUMNS, has_many_columns
 from .linkage import closest, linkage
 from .merging import FEWEST, Merged, merge_cells
-from .pair_tests import PairTests
+from .pair_tests import counted_in_regions
 from .regions import WIDTHS, least_of_discoveries
 
 COARSE_RESOLUTION = 3.0
@@ -135,7 +135,7 @@ def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Struct
     for kept, gone in zip(order.kept.tolist(), order.gone.tolist()):
         links.append(closest(order.contact, members[kept], members[gone]))
         members[kept] = np.append(members[kept], members[gone])
-    found = PairTests(points, hashes, cell, regions=True).counted(np.arange(n_cells), np.array(links))
+    found = counted_in_regions(points, hashes, cell, np.array(links))
     threshold = least_of_discoveries(found.evidence, level, len(WIDTHS))
     evidence = np.clip(found.evidence, 0, MOST_EVIDENCE)
     rows = found.core_rows, found.cut_rows

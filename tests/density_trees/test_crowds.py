@@ -8,7 +8,7 @@ from mdh_dask import DensityTree, load_model
 from mdh_dask.density_trees import plan
 from mdh_dask.density_trees.crowded import Crowd
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.valleys.pair_tests import PairTests
+from mdh_dask.valleys.pair_tests import counted_in_regions
 from mdh_dask.valleys.structure import structure_of_crowd
 
 
@@ -67,7 +67,7 @@ def test_a_third_cell_between_two_is_not_counted():
     centres = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 4.0]])
     cell = np.repeat(np.arange(3), 400)
     rows, hashes = centres[cell] + rng.normal(size=(1200, 2)), rng.integers(2**63, size=1200, dtype=np.uint64)
-    found = PairTests(rows, hashes, cell, regions=True).counted(np.arange(3), np.array([[0, 1]]))
+    found = counted_in_regions(rows, hashes, cell, np.array([[0, 1]]))
     assert found.evidence[0] > 5
     assert found.cut_rows[0] < 20  # but a hundred rows of the third cell in either half are between the two
 

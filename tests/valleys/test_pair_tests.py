@@ -37,7 +37,7 @@ from mdh_dask.valleys.lines import (
 )
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import Distances
-from mdh_dask.valleys.pair_tests import PairTests
+from mdh_dask.valleys.pair_tests import PairTests, pooled
 
 PAIR = np.array([[0, 1]])
 TWO = np.arange(2)
@@ -377,7 +377,7 @@ def test_balls_and_slabs_show_a_valley_together_in_few_columns_and_in_views(n_co
     tests = PairTests(rows, hashes(600), cell, views=True)
     nobody = np.zeros((1, 2), dtype=bool)
     errors = np.array([[half.found(TWO, PAIR, nobody).errors for half in split] for split in tests.splits])
-    of_kinds = tests._pooled(errors).min(axis=-1)[0]
+    of_kinds = pooled(np.moveaxis(errors, (2, 3), (0, 1)), tests.shared).min(axis=-1)[0]
     balls, slabs = of_kinds[: len(RADII)].max(), of_kinds[len(RADII) :].max()
     expected = (balls + slabs) / 2 if both else max(balls, slabs)
     assert tests.counted(TWO, PAIR).evidence[0] == pytest.approx(expected)
