@@ -16,7 +16,6 @@ class Lines(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the lines of a record."""
         return printable(redacted(super().format(record)), kept="\n\t")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
@@ -28,7 +27,6 @@ class JsonLines(logging.Formatter):
     """One JSON object for every record: time, level, message, and the entries of ``extra={"fields": ...}``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),

@@ -99,7 +99,6 @@ class ExpandedReader:
     elements: Mapping[Any, Element]
 
     def __call__(self, block: Any, names: tuple[Any, ...]) -> Expanded:
-        """Return some columns of a block."""
         return Expanded(self.read(block, sources_of(names, self.elements)), {n: self.elements[n] for n in names})
 
 

@@ -59,13 +59,11 @@ class CopyChunks(Statistic):
     journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> Any:
-        """Copy the objects with these numbers."""
         own = copy(self.fork)
         copy_objects(self.source, own.store, [self.keys[int(i)] for i in blocks[0]])
         return own
 
     def combine(self, left: Any, right: Any) -> Any:
-        """Merge the records of two forks."""
         both = copy(left)
         both.merge(right)
         return both

@@ -147,7 +147,6 @@ class CsvReader:
 
     @hiding_credentials()
     def __call__(self, block: Bytes, names: tuple[str, ...]) -> Any:
-        """Return some columns of a block."""
         import pyarrow as pa
 
         lines = _bytes(self.fs, block)

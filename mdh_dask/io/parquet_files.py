@@ -34,7 +34,6 @@ class ParquetReader:
 
     @hiding_credentials()
     def __call__(self, pieces: Sequence[PieceOfFile]) -> AnyArray:
-        """Return the rows of some row groups of some files."""
         return np.concatenate([self._read(file, groups) for file, groups in pieces])
 
     def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
@@ -89,7 +88,6 @@ class ParquetTables:
 
     @hiding_credentials()
     def __call__(self, pieces: Sequence[PieceOfFile], names: tuple[str, ...]) -> Any:
-        """Return some columns of some row groups of some files."""
         import pyarrow as pa
 
         tables = []

@@ -55,7 +55,6 @@ class StoredArray:
 
     @hiding_credentials()
     def __getitem__(self, where: Any) -> AnyArray:
-        """Read a region."""
         self._check_memory(where)
         if isinstance(self.array.store, LocalStore):
             self._refuse_cut_files(self.array.store.root, where)

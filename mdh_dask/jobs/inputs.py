@@ -74,7 +74,6 @@ class RowsInput(Input):
         return self.table.rows
 
     def describe(self) -> str:
-        """Return the number of rows, columns and the dtype."""
         n, columns = self.rows.shape
         return f"{n:,} {'sparse ' * holds_compact(self.rows)}rows of {columns} {self.rows.dtype} columns"
 
@@ -104,7 +103,6 @@ class ImageInput(Input):
 
     @cached_property
     def rows(self) -> da.Array:
-        """Return a row for each pixel, with data or not, before weighting the columns."""
         return all_rows(self.image, self.options.columns)
 
     @property
@@ -112,7 +110,6 @@ class ImageInput(Input):
         return self.image
 
     def describe(self) -> str:
-        """Return the size of the image and the columns of its rows."""
         height, width, bands = self.image.shape
         pixels = f"{width:,} x {height:,} pixels of {bands} {self.image.dtype} bands"
         return f"{self.image.kind}, {pixels}, rows of {self.rows.shape[1]} {self.rows.dtype} columns"
@@ -121,7 +118,6 @@ class ImageInput(Input):
         return n_passes_after(self.options, outputs)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
-        """Return the estimate of a segmentation."""
         need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
         by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
         need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
@@ -213,7 +209,6 @@ class ScenesInput(Input):
 
     @cached_property
     def all_images(self) -> dict[str, Image]:
-        """All scenes, open."""
         return matched({name: self.image(name) for name in self.scenes})
 
     @property
@@ -221,7 +216,6 @@ class ScenesInput(Input):
         return rows_of(self.all_images.values(), self.options.columns, counted=False)
 
     def describe(self) -> str:
-        """Return the number of scenes and of their pixels, and the columns of rows."""
         image, rows = next(iter(self.all_images.values())), self.rows
         bands = f"{image.shape[2]} {image.dtype} bands" + (f" ({', '.join(image.bands)})" if image.bands else "")
         scenes = full_count(len(self.scenes), "scene")

@@ -104,7 +104,6 @@ class SceneOutputs(JobOutputs):
                 raise SettingError(f"{place} would be replaced by a version of {self.model}: name another place")
 
     def replaceable(self) -> list[str]:
-        """Return the stored paths of outputs that may be replaced: of the night, of scenes and of the model."""
         return [*self.own]
 
     def owning(self, places: Iterable[str]) -> Self:
