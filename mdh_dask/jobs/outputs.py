@@ -86,7 +86,9 @@ class JobOutputs(Outputs):
         try:
             yield replace(self, **places, overwrite=True, own=(), final=tuple(self.places().items()))
         except Exception:
-            if fence.is_lost():
+            try:
+                fence.check()
+            except BlockingIOError:
                 for one in staged.values():
                     one.leave()
             raise

@@ -83,14 +83,6 @@ class Fence:
         """Become the latest attempt."""
         write_whole(self.file, json.dumps(asdict(self.attempt)).encode())
 
-    def is_lost(self) -> bool:
-        """Return whether another attempt has begun since."""
-        try:
-            self.check()
-        except BlockingIOError:
-            return True
-        return False
-
     def check(self) -> None:
         """Raise an error if another attempt has begun since."""
         by = "another run"
