@@ -205,14 +205,15 @@ def run(
     file.
     """
     from ..jobs.notify import Notified, notify
-    from ..jobs.tables import check_tables, load_job, wants_json
+    from ..jobs.tables import checked_tables, load_job, naming_file, wants_json
 
     elsewhere = cluster_table(scheduler, scheduler_file, scheduler_timeout) if scheduler or scheduler_file else None
     with nullcontext(Notified()) if check else notify(exit_code) as told:
         content = load_job(job)
         if wants_json(content):
             log_all_json(ctx)
-        check_tables(job, content, elsewhere)  # before the estimators are imported, which takes long
+        with naming_file(job):
+            checked_tables(content, elsewhere)  # before the estimators are imported, which takes long
         from ..jobs._run import check_job, run_job
         from ..jobs.job import checked_job
 

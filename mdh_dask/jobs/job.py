@@ -22,7 +22,7 @@ from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_
 from .methods import estimator_of
 from .notify import OPENMETRICS, check_own
 from .outputs import JobOutputs, SceneOutputs, is_there
-from .tables import BESIDE, FIELDS, RUN, checked_tables, load_job
+from .tables import BESIDE, FIELDS, RUN, checked_tables, load_job, naming_file
 
 INPUTS: dict[str, tuple[Callable[[Mapping[str, Any]], Input], type[JobOutputs]]] = {
     "rows": (open_rows_input, JobOutputs),
@@ -113,10 +113,8 @@ def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
 
 def checked_job(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> Job:
     """Return the checked job of a file; see `read_job`."""
-    try:
+    with naming_file(path):
         return _checked(path, content, cluster)
-    except JobError as error:
-        raise JobError(f"{path}: {error}") from error
 
 
 def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None) -> Job:

@@ -1,7 +1,8 @@
 """Job files: their tables and keys, and what can be checked before the estimators are imported, which takes seconds."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -224,19 +225,17 @@ def wants_json(content: dict[str, Any]) -> bool:
     return isinstance(run, dict) and run.get("log_json") is True
 
 
-def check_tables(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> None:
-    """Raise the errors of the sections and of all tables but the method.
-
-    `cluster` replaces the table ``[cluster]`` if it is given.
-    """
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Name the job file in its errors."""
     try:
-        checked_tables(content, cluster)
+        yield
     except JobError as error:
         raise JobError(f"{path}: {error}") from error
 
 
 def checked_tables(content: dict[str, Any], cluster: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
-    """Return the checked values of all tables but the method by their names; see `check_tables`."""
+    """Return the checked values of all tables but the method by their names, with `cluster` for that if it is given."""
     check_keys("a job file", content, SECTIONS)
     where = cluster_settings(content.get("cluster", {}) if cluster is None else cluster)
     given, output = checked_input(content.get("input", {}), content.get("output", {}))
