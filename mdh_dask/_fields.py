@@ -101,6 +101,13 @@ def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[st
     return values
 
 
+def checked_word(name: str, table: Any, key: str, field: Field) -> str:
+    """Return the value of the key of a table that says which other keys it has; errors as `checked_table`."""
+    named = {own: value for own, value in table.items() if own == key} if isinstance(table, dict) else table
+    word: str = checked_table(name, named, {key: field})[key]
+    return word
+
+
 def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
     """Return the values of a table whose keys depend on its ``kind``, by default the first; errors as `checked_table`.
 
@@ -109,10 +116,7 @@ def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]
     >>> checked_kind("input", {"kind": "b", "n": 2}, {"a": {}, "b": {"n": whole()}})
     {'kind': 'b', 'n': 2}
     """
-    if not isinstance(table, dict):
-        checked_table(name, table, {})
-    named = {"kind": table["kind"]} if "kind" in table else {}
-    kind = checked_table(name, named, {"kind": choice(*kinds, default=next(iter(kinds)))})["kind"]
+    kind = checked_word(name, table, "kind", choice(*kinds, default=next(iter(kinds))))
     check_keys(f"[{name}] with kind = {kind!r}", table, ["kind", *kinds[kind]])
     own = {key: value for key, value in table.items() if key != "kind"}
     return {"kind": kind} | checked_table(name, own, kinds[kind])

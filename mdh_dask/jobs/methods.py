@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._fields import Field, JobError, check_keys, checked_table, choice, either, flag
+from .._fields import Field, JobError, check_keys, checked_table, checked_word, choice, either, flag
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
 from ..estimators.divisive import DivisiveClustering
@@ -25,6 +25,9 @@ from ..kernels import KERNELS, Kernel
 
 NONE = "none"
 """Replaces None, which TOML does not have."""
+
+MAP = "method.feature_map"
+"""Name of the table of a feature map."""
 
 SEED = Field("an integer from 0 to 4294967295", lambda value: type(value) is int and 0 <= value < 2**32)
 
@@ -49,10 +52,7 @@ def estimator_of(table: Any, progress: bool) -> ClusterEstimator:
 def _checked_name(table: Any) -> str:
     """Return the name of the method in the table ``[method]``, whose keys are parameters of it."""
     methods = all_methods()
-    if not isinstance(table, dict):
-        checked_table("method", table, {})
-    named = _only(table, "name")
-    name: str = checked_table("method", named, {"name": choice(*methods, default=next(iter(methods)))})["name"]
+    name = checked_word("method", table, "name", choice(*methods, default=next(iter(methods))))
     check_expert_keys(name, table)
     check_keys(f"[method] with name = {name!r}", table, ["name", *options_of(methods[name])])
     return name
@@ -86,9 +86,8 @@ def with_map_settings(estimator: Any, given: Mapping[str, Any]) -> ClusterEstima
             "feature_map = 'local_scaling'"
         )
     feature_map = estimator._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
-    fields = _map_fields(type(feature_map))
-    check_keys(f"the feature map {type(feature_map).__name__}", given, fields)
-    feature_map.set_params(**checked_table("method.feature_map", dict(given), {key: fields[key] for key in given}))
+    cls = type(feature_map)
+    feature_map.set_params(**_settings_of_map(cls, given, f"the feature map {cls.__name__}"))
     return estimator.set_params(feature_map=feature_map)
 
 
@@ -172,23 +171,22 @@ def spelt(word: str, words: Iterable[str]) -> str | None:
 
 def feature_map_of(table: Mapping[str, Any]) -> FeatureTransformer:
     """Return the feature map that the table ``[method.feature_map]`` describes: one of a kernel, or the one named."""
-    where, cls, header = "method.feature_map", KernelPCAFeatures, "[method.feature_map]"
+    cls, header = KernelPCAFeatures, f"[{MAP}]"
     if FEATURE_MAPS and "name" in table:
-        name = checked_table(where, _only(table, "name"), {"name": choice(*FEATURE_MAPS)})["name"]
+        name = checked_word(MAP, table, "name", choice(*FEATURE_MAPS))
         cls, header = FEATURE_MAPS[name], f"{header} with name = {name!r}"
         table = {key: value for key, value in table.items() if key != "name"}
-    parameters = _map_fields(cls)
-    check_keys(header, table, parameters)
-    return cls(**checked_table(where, dict(table), {key: parameters[key] for key in table}))
+    return cls(**_settings_of_map(cls, table, header))
 
 
-def _map_fields(cls: type) -> dict[str, Field]:
-    """Return the fields of the parameters of a feature map."""
+def _settings_of_map(cls: type, given: Mapping[str, Any], header: str) -> dict[str, Any]:
+    """Return the checked values of the parameters of a feature map that are given."""
     constraints: dict[str, Any] = cls._parameter_constraints  # type: ignore[attr-defined]
     fields = {name: field_of(constraints[name]) for name in options_of(cls)}
     if "kernel" in fields and Kernel in constraints["kernel"]:
         fields["kernel"] = _kernel_field(fields["kernel"])
-    return fields
+    check_keys(header, given, fields)
+    return checked_table(MAP, dict(given), {key: fields[key] for key in given})
 
 
 def _kernel_field(names: Field) -> Field:
@@ -203,15 +201,11 @@ def _kernel_field(names: Field) -> Field:
 
 def kernel_of(table: Mapping[str, Any]) -> Kernel:
     """Return the kernel that the table ``[method.feature_map.kernel]`` describes."""
-    where = "method.feature_map.kernel"
-    name = checked_table(where, _only(table, "name"), {"name": choice(*KERNELS)})["name"]
+    where = f"{MAP}.kernel"
+    name = checked_word(where, table, "name", choice(*KERNELS))
     own = [field.name for field in fields(KERNELS[name]) if field.repr]  # type: ignore[arg-type]
     check_keys(f"[{where}] with name = {name!r}", table, ["name", *own])
     try:
         return KERNELS[name](**{key: value for key, value in table.items() if key != "name"})
     except ValueError as error:
         raise JobError(f"{where}: {error}") from error
-
-
-def _only(table: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {key: table[key]} if key in table else {}
