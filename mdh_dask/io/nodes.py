@@ -168,7 +168,7 @@ def read_all_beside(array: zarr.Array, name: str) -> list[str]:
     """Return all texts in a folder beside the chunks of an array."""
 
     async def texts() -> list[str]:
-        keys = sorted(await _keys(array, name))
+        keys = sorted(await _keys(array.store, _key(array, name)))
         parts = await asyncio.gather(*(array.store.get(key, default_buffer_prototype()) for key in keys))
         return [part.to_bytes().decode(errors="replace") for part in parts if part is not None]
 
@@ -191,8 +191,7 @@ def count_missing(array: zarr.Array) -> tuple[int, int]:
     Zarr's ``nchunks_initialized`` takes quadratic time, and counts every inner chunk of a ragged outer shard.
     Memory depends on the stored objects, not on the metadata, a few bytes of which can claim more chunks than fit.
     """
-    unit = array.shards or array.chunks
-    grid = tuple(-(-n // u) for n, u in zip(array.shape, unit))
+    grid = _grid(array)
 
     async def n_stored() -> int:
         return sum([_is_chunk(array, grid, key) async for key in array.store.list_prefix(array.path)])
@@ -203,8 +202,7 @@ def count_missing(array: zarr.Array) -> tuple[int, int]:
 
 def is_unwritten(array: zarr.Array) -> bool:
     """Return whether a store lists an array without any stored object; False where it lists nothing, as over HTTP."""
-    unit = array.shards or array.chunks
-    grid = tuple(-(-n // u) for n, u in zip(array.shape, unit))
+    grid = _grid(array)
 
     async def lists_metadata_only() -> bool:
         listed = False
@@ -215,6 +213,10 @@ def is_unwritten(array: zarr.Array) -> bool:
         return listed
 
     return sync(lists_metadata_only())
+
+
+def _grid(array: zarr.Array) -> tuple[int, ...]:
+    return tuple(-(-n // u) for n, u in zip(array.shape, array.shards or array.chunks))
 
 
 def _is_chunk(array: zarr.Array, grid: tuple[int, ...], key: str) -> bool:
@@ -231,22 +233,21 @@ def _key(array: zarr.Array | zarr.Group, name: str) -> str:
 
 def wait_for_zarr() -> None:
     """Wait until Zarr's running tasks in this process are done."""
-    sync(_others())
+
+    async def others_done() -> None:
+        if others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
+
+    sync(others_done())
 
 
-async def _others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    if others:
-        await asyncio.wait(others)
-
-
-async def _keys(node: zarr.Array | zarr.Group, name: str = "") -> set[str]:
-    return {key async for key in node.store.list_prefix(_key(node, name) if name else node.path)}
+async def _keys(store: Store, prefix: str) -> set[str]:
+    return {key async for key in store.list_prefix(prefix)}
 
 
 def keys_of(node: zarr.Array | zarr.Group) -> set[str]:
     """Return the keys of all objects of an array or group in its store."""
-    return sync(_keys(node))
+    return sync(_keys(node.store, node.path))
 
 
 def copy_objects(source: Any, target: Any, keys: Sequence[tuple[str, str]]) -> None:

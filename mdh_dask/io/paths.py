@@ -116,19 +116,13 @@ def is_damage(error: Exception) -> bool:
     return not isinstance(error, MemoryError | ImportError)
 
 
-REMEDIES = {
-    "s3": 'pip install "mdh_dask[s3]"',
-    "s3a": 'pip install "mdh_dask[s3]"',
-    "gs": 'pip install "mdh_dask[gcs]"',
-    "gcs": 'pip install "mdh_dask[gcs]"',
-    "az": 'pip install "mdh_dask[azure]"',
-    "abfs": 'pip install "mdh_dask[azure]"',
-    "abfss": 'pip install "mdh_dask[azure]"',
-    "http": 'pip install "mdh_dask[http]"',
-    "https": 'pip install "mdh_dask[http]"',
+PROTOCOLS = {
+    "s3": ("s3", "s3a"),
+    "gcs": ("gs", "gcs"),
+    "azure": ("az", "abfs", "abfss"),
+    "http": ("http", "https"),
 }
-"""Remedies for the missing package of a protocol."""
-
+"""Extras, and the protocols for which they have packages."""
 
 AHEAD = 2**17
 """Bytes that are read beyond those asked for."""
@@ -140,7 +134,8 @@ def filesystem(location: str | os.PathLike[str]) -> tuple[Any, str]:
     try:
         fs, path = url_to_fs(os.fspath(location))
     except ImportError as error:
-        remedy = REMEDIES.get(protocol, str(error))
+        extra = next((extra for extra, own in PROTOCOLS.items() if protocol in own), None)
+        remedy = str(error) if extra is None else f'pip install "mdh_dask[{extra}]"'
         raise ImportError(f"{location} cannot be reached, as a package is missing: {remedy}") from error
     except ValueError as error:
         raise ValueError(f"expected a path or a URL of a known kind, as s3://; got {location}: {error}") from error
