@@ -3,12 +3,15 @@
 import json
 import subprocess
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from shutil import which
 
+import dask
 import jsonschema
 import kubernetes_validate
+import pytest
 import yaml
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -21,6 +24,14 @@ WITHOUT_KUBECTL = "kubectl is missing: it renders the manifests"
 HAS_KUBECTL = which("kubectl") is not None
 
 CRDS = "operator/deployment/helm/dask-kubernetes-operator/crds"
+
+
+@cache
+def operator():
+    """Return the operator's module, imported without the files that it writes to the home folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask.config, "ensure_file", lambda *args, **kwargs: None)
+        return import_module("dask_kubernetes.operator.controller.controller")
 
 
 @cache
@@ -56,7 +67,7 @@ def _check(text):
 
 @cache
 def _schema(kind):
-    text = files("dask_kubernetes").joinpath(CRDS, f"{kind.lower()}.yaml").read_text()
+    text = files(operator().__package__.partition(".")[0]).joinpath(CRDS, f"{kind.lower()}.yaml").read_text()
     (version,) = yaml.safe_load(text)["spec"]["versions"]
     schema = _closed(version["schema"]["openAPIV3Schema"])
     schema["properties"] |= {"apiVersion": {"type": "string"}, "kind": {"const": kind}, "metadata": {"type": "object"}}
@@ -89,8 +100,7 @@ def _closed(schema):
 
 def operated(cluster):
     """Return what the operator makes of a DaskCluster: the scheduler's and a worker's Deployment, and the Service."""
-    from dask_kubernetes.operator.controller import controller
-
+    controller = operator()
     name, spec = cluster["metadata"]["name"], json.loads(json.dumps(cluster["spec"]))
     namespace = cluster["metadata"].get("namespace", "default")
     labels = cluster["metadata"].get("labels", {})
@@ -118,14 +128,11 @@ def pods(resources):
             scheduler, worker, _ = operated(resource)
             found |= {"scheduler": scheduler["spec"]["template"], "worker": worker["spec"]["template"]}
         elif kind == "DaskJob":
-            from dask_kubernetes.operator.controller import controller
-
             made = json.loads(json.dumps(resource))
             cluster = {"kind": "DaskCluster", "metadata": made["metadata"], "spec": spec["cluster"]["spec"]}
             found |= {f"once {name}": pod for name, pod in pods([cluster]).items()}
             labels = made["metadata"]["labels"] | made["spec"]["job"]["metadata"]["labels"]
             name = made["metadata"]["name"]
-            found["once"] = controller.build_job_pod_spec(
-                name, name, "mdh-dask", made["spec"]["job"]["spec"], {}, labels
-            )
+            job = made["spec"]["job"]["spec"]
+            found["once"] = operator().build_job_pod_spec(name, name, "mdh-dask", job, {}, labels)
     return found

@@ -2,9 +2,7 @@
 
 import os
 import time
-from importlib import import_module
 
-import dask
 import numpy as np
 import pytest
 import s3fs
@@ -24,14 +22,6 @@ SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYzz"
 KEY = "AKIAJ7QEXAMPLEZZ"
 
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def operator():
-    """Import the operator without the files that it writes to the home folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask.config, "ensure_file", lambda *args, **kwargs: None)
-        import_module("dask_kubernetes.operator.controller")
 
 
 @pytest.fixture

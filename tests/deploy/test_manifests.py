@@ -2,11 +2,9 @@
 
 import re
 import tomllib
-from importlib import import_module
 from ipaddress import ip_address, ip_network
 from shutil import copytree
 
-import dask
 import pytest
 import yaml
 from helpers import at_night
@@ -32,16 +30,8 @@ FOLDERS = (
 pytestmark = pytest.mark.skipif(not HAS_KUBECTL, reason=WITHOUT_KUBECTL)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def operator():
-    """Import the operator without the files that it writes to the home folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dask.config, "ensure_file", lambda *args, **kwargs: None)
-        import_module("dask_kubernetes.operator.controller")
-
-
 @pytest.fixture(scope="module", params=at_night(FOLDERS, 3))
-def folder(request, operator):
+def folder(request):
     return request.param
 
 
@@ -65,13 +55,16 @@ def containers(templates):
     }
 
 
+def assert_all_valid(resources):
+    """Assert that resources are valid, and what the operator makes of clusters among them."""
+    for resource in resources:
+        for one in (resource, *(operated(resource) if resource["kind"] == "DaskCluster" else ())):
+            assert_valid(one)
+
+
 @pytest.mark.slow
 def test_every_resource_is_valid_and_so_are_those_that_the_operator_makes(resources):
-    for resource in resources:
-        assert_valid(resource)
-        if resource["kind"] == "DaskCluster":
-            for made in operated(resource):
-                assert_valid(made)
+    assert_all_valid(resources)
 
 
 @pytest.mark.slow
@@ -303,7 +296,7 @@ PROMETHEUS = {"app.kubernetes.io/name": "prometheus"}
 
 
 @pytest.fixture(scope="module")
-def with_components(operator, tmp_path_factory):
+def with_components(tmp_path_factory):
     """The resources of the overlay s3 with all components."""
     copy = tmp_path_factory.mktemp("components") / "kubernetes"
     copytree(KUBERNETES, copy)
@@ -317,12 +310,10 @@ def with_components(operator, tmp_path_factory):
 
 @pytest.mark.slow
 def test_components_go_together_and_are_valid(with_components):
+    assert_all_valid(
+        one for one in with_components if not one["apiVersion"].startswith("monitoring.coreos.com")
+    )  # whose schemas are not at hand
     for resource in with_components:
-        if not resource["apiVersion"].startswith("monitoring.coreos.com"):  # these schemas are not at hand
-            assert_valid(resource)
-        if resource["kind"] == "DaskCluster":
-            for made in operated(resource):
-                assert_valid(made)
         if resource["kind"] != "PriorityClass":
             assert resource["metadata"]["namespace"] == "mdh-dask"
 
@@ -429,7 +420,7 @@ def test_pods_leave_for_each_other_names_and_https_outside_only(with_components)
             assert not leaves(with_components, own, 443, address=address)
 
 
-def test_the_reader_may_do_no_more_than_the_job_and_cannot_change_what_it_shows(operator):
+def test_the_reader_may_do_no_more_than_the_job_and_cannot_change_what_it_shows():
     reader, nightly = (
         of_kind(rendered(KUBERNETES / "reader"), "Pod"),
         pods(rendered(KUBERNETES / "overlays/s3"))["nightly"],
