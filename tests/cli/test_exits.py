@@ -98,13 +98,6 @@ def test_a_job_file_that_may_never_end_is_refused_at_once(here):
         assert message in result.stderr
 
 
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr"])
-def test_a_server_of_files_that_does_not_answer_may_do_so_later(here, name):
-    result = run("fit", f"http://127.0.0.1:9/{name}", "--out", "l.zarr", "--scheduler", "threads", code=exits.TRY_AGAIN)
-    assert "127.0.0.1" in result.stderr.splitlines()[-1]
-    assert "Traceback" not in result.stderr
-
-
 @pytest.fixture
 def untrusted(here):
     """A server of the current folder with a certificate of an authority that nobody knows."""

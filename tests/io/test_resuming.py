@@ -54,16 +54,13 @@ def missing_in(path):
 
 
 def test_what_was_written_is_not_computed_again(stopped, undisturbed):
+    with pytest.raises(ValueError, match="left incomplete by an interrupted write"):
+        open_rows(stopped, ndim=1)
     computed, missing = [], missing_in(stopped)
     assert len(missing) == 3
     assert write(lazy(computed=computed), stopped) == LABELS.sum()
     assert set(computed) == missing
     assert files_of(stopped) == undisturbed
-
-
-def test_an_array_that_was_interrupted_is_refused_until_it_is_complete(stopped):
-    with pytest.raises(ValueError, match="left incomplete by an interrupted write"):
-        open_rows(stopped, ndim=1)
 
 
 @pytest.mark.parametrize("other", [{"resume": "other job"}, {"chunk_rows": 20}])
