@@ -145,11 +145,9 @@ def test_the_report_has_a_table_of_the_scenes_and_monitors_are_told(nights):
     page = (job.parent / "out/night.html").read_text()
     assert page.count('<th scope="row">s') == 20
     assert "EPSG:32722" in page
-    (*families,) = text_string_to_metric_families((job.parent / "job.prom").read_text())
-    values = {family.name.removeprefix("mdh_dask_job_"): family.samples[0].value for family in families}
-    assert (values["exit_code"], values["scenes"], values["model_version"]) == (0, 20, 3)
+    assert [gauge(job, name) for name in ("exit_code", "scenes", "model_version")] == [0, 20, 3]
     changed = load_model(job.parent / "out/model-3.zarr").history_.changes()
-    assert {kind: values[f"clusters_{kind}"] for kind in changed} == changed
+    assert {kind: gauge(job, f"clusters_{kind}") for kind in changed} == changed
     assert "Versions 1 to 3 of the model, from left to right" in " ".join(page.split())
 
 
@@ -198,7 +196,7 @@ def test_scenes_of_a_night_in_another_order_give_the_same_bits_and_the_same_ids(
         there = []
         for night in nights:
             there += [item(f"s{number}", {"all": {"href": f"scenes/{number}.tif"}}) for number in night]
-            (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": there}))
+            (tmp_path / "items.json").write_text(collection(*there))
             run(job)
         history = load_model("out/model-2.zarr").history_
         found.append((contents(tmp_path / "out"), str(history.to_records())))
@@ -505,6 +503,10 @@ def item(name, assets):
     return {"type": "Feature", "id": name, "assets": assets}
 
 
+def collection(*items):
+    return json.dumps({"type": "FeatureCollection", "features": items})
+
+
 def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
     job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '"items.json"\nbands = ["nir", "red"]'))
     items = []
@@ -515,7 +517,7 @@ def test_stac_items_of_a_file_for_every_band_are_scenes(tmp_path):
         files = {"B8": "nir", "red": "red", "green": "green"}
         assets = {key: {"href": f"./scenes/{number}-{files[key]}.tif", "bands": named[key]} for key in named}
         items.append(item(f"scene-{number}", assets))
-    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    (tmp_path / "items.json").write_text(collection(*items))
     run(job)
     assert metrics(job)["labelled"] == ["scene-0", "scene-1"]
     model = load_model(tmp_path / "out/model-1.zarr")
@@ -531,7 +533,7 @@ def test_an_item_that_lacks_a_band_or_a_file_is_left_out_alone(tmp_path):
     hrefs = {"whole": "scenes/red.tif", "gone": "scenes/none.tif"}
     items = [item(name, {"red": {"href": href}}) for name, href in hrefs.items()]
     items += [item("bare", {"nir": {"href": "x.tif"}}), item("broken", {"red": {}})]
-    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    (tmp_path / "items.json").write_text(collection(*items))
     told = left_out(job, "bare", "broken", "gone")
     assert re.search("bare: expected a band 'red'.*broken: expected assets with a href.*gone: .* no .*none.tif", told)
     assert metrics(job)["labelled"] == ["whole"]
@@ -554,7 +556,7 @@ def test_hostile_items_are_left_out_alone(tmp_path):
     good = item("good", {"a": {"href": "scenes/good.tif"}})
     job = new_job(tmp_path, JOB.replace("scenes/*.tif", "items.json"))
     scene(tmp_path / "scenes/good.tif", 0)
-    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": [*items, good]}))
+    (tmp_path / "items.json").write_text(collection(*items, good))
     run(job)
     assert (metrics(job)["labelled"], len(metrics(job)["damaged"])) == (["good"], len(items))
 
@@ -562,24 +564,13 @@ def test_hostile_items_are_left_out_alone(tmp_path):
 def test_hrefs_lead_elsewhere_only_if_that_is_allowed(tmp_path):
     hrefs = {"a": "https://host/a.tif", "b": "https://other/b.tif", "c": "s3://bucket/in/c.tif"}
     items = [item(name, {"data": {"href": href}}) for name, href in hrefs.items()]
-    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    (tmp_path / "items.json").write_text(collection(*items))
     with dask.config.set({"mdh-dask.allowed-hrefs": ["https://host/", "s3://bucket/in"]}):
         found = find_scenes(tmp_path / "items.json")
     assert [one.paths for one in found] == [["https://host/a.tif"], [], ["s3://bucket/in/c.tif"]]
     with fsspec.open("memory://bucket/in/items.json", "w") as file:
-        file.write(
-            json.dumps(
-                {
-                    "type": "FeatureCollection",
-                    "features": [
-                        item("a", {"data": {"href": "../../x/a.tif"}}),
-                        item("b", {"data": {"href": "memory://bucket/x/b.tif"}}),
-                        item("c", {"data": {"href": "memory://other/c.tif"}}),
-                        item("d", {"data": {"href": "d.tif"}}),
-                    ],
-                }
-            )
-        )
+        hrefs = {"a": "../../x/a.tif", "b": "memory://bucket/x/b.tif", "c": "memory://other/c.tif", "d": "d.tif"}
+        file.write(collection(*(item(name, {"data": {"href": href}}) for name, href in hrefs.items())))
     own = find_scenes("memory://bucket/in/items.json")
     assert [one.paths for one in own] == [
         ["memory://bucket/x/a.tif"], ["memory://bucket/x/b.tif"], [], ["memory://bucket/in/d.tif"],
@@ -636,7 +627,7 @@ def test_a_scene_that_is_written_again_while_it_is_labelled_gets_no_outputs_of_b
 
 def test_items_of_the_same_name_are_refused_with_their_places(tmp_path):
     items = [item("a/x", {"red": {"href": "red.tif"}}), item("b/x", {})]
-    (tmp_path / "items.json").write_text(json.dumps({"type": "FeatureCollection", "features": items}))
+    (tmp_path / "items.json").write_text(collection(*items))
     with pytest.raises(ValueError, match=r"got .*/red\.tif and an item of .*/items\.json, both named x: rename one"):
         find_scenes(tmp_path / "items.json", ["red"])
 
@@ -771,9 +762,4 @@ def test_metrics_count_the_runs_of_their_own_night(tmp_path):
     for number in range(3):
         scene(tmp_path / f"scenes/{number}.tif", number)
         run(job)
-        (found,) = (
-            family.samples[0].value
-            for family in text_string_to_metric_families((tmp_path / "job.prom").read_text())
-            if family.name == "mdh_dask_job_attempts"
-        )
-        assert found == 1
+        assert gauge(job, "attempts") == 1
