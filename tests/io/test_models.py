@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,32 +139,16 @@ def test_an_existing_model_is_refused_or_replaced_whole(saved):
     assert os.listdir(saved.parent) == ["model.zarr"]
 
 
-def make_folder(path):
-    path.mkdir()
-
-
-def make_file(path):
-    path.write_text("mine")
-
-
-def make_array(path):
-    write_rows(np.ones((3, 2)), path)
-
-
-def make_group(path):
-    zarr.create_group(path)
-
-
 def make_broken(path):
     path.mkdir()
     (path / "zarr.json").write_text("{")
 
 
 OTHERS = [
-    pytest.param(make_folder, "no Zarr group", id="folder"),
-    pytest.param(make_file, "no Zarr group", id="file"),
-    pytest.param(make_array, "a Zarr array", id="array"),
-    pytest.param(make_group, "another Zarr group", id="group"),
+    pytest.param(Path.mkdir, "no Zarr group", id="folder"),
+    pytest.param(lambda path: path.write_text("mine"), "no Zarr group", id="file"),
+    pytest.param(lambda path: write_rows(np.ones((3, 2)), path), "a Zarr array", id="array"),
+    pytest.param(zarr.create_group, "another Zarr group", id="group"),
     pytest.param(make_broken, "something that Zarr cannot read", id="broken metadata"),
 ]
 
