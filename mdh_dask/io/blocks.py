@@ -5,6 +5,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -229,7 +230,10 @@ def blocks_done(
     `where` returns the region of a block in the array from its first row and its number of rows.
     """
     pieces: dict[int, Block] = {}
-    for text in [*_record(target), *read_all_beside(target, NOTES)]:
+    texts = read_all_beside(target, NOTES)
+    with suppress(FileNotFoundError):
+        texts = [read_beside(target, RECORD), *texts]
+    for text in texts:
         try:
             pieces |= {start: (start, rows, crc) for start, rows, crc in json.loads(text)}
         except (ValueError, TypeError):  # a truncated note
@@ -272,13 +276,6 @@ def tidy(target: zarr.Array, folder: Path | None) -> None:
         shutil.rmtree(folder / target.path / NOTES, ignore_errors=True)
         for path in folder.rglob("*.partial"):
             path.unlink(missing_ok=True)
-
-
-def _record(target: zarr.Array) -> list[str]:
-    try:
-        return [read_beside(target, RECORD)]
-    except FileNotFoundError:
-        return []
 
 
 def _ends(aligned: RowArray) -> list[int]:

@@ -208,10 +208,8 @@ def fingerprint(source: str | os.PathLike[str]) -> dict[str, Any]:
 def _objects(store: Any, root: str) -> dict[str, Any]:
     """Return the properties of a file, of all files in a folder, or of those that match a pattern."""
     if "*" in without_query(root):
-        found: dict[str, Any] = store.glob(root, detail=True)
-    elif "http" in store.protocol and PurePosixPath(name_of(root)).suffix not in ("", ".zarr"):
+        return store.glob(root, detail=True)
+    if "http" in store.protocol and PurePosixPath(name_of(root)).suffix not in ("", ".zarr"):
         # Listing an HTTP URL would read all of it to search for links.
-        found = {root: store.info(root)}
-    else:
-        found = store.find(root, detail=True)
-    return found
+        return {root: store.info(root)}
+    return store.find(root, detail=True)
