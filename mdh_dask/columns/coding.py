@@ -66,10 +66,7 @@ def _factorised(column: Any) -> tuple[AnyArray, Sequence[Any]]:
 
 
 def numbers(column: Any) -> AnyArray:
-    """Return the numbers of a column, of dates in days, with NaN for missing values.
-
-    Raises a ValueError or a TypeError if it holds anything else.
-    """
+    """Return the numbers of a column, of dates in days, with NaN for missing values; anything else is an error."""
     if holds_dates(column):
         return days_of(column)
     if hasattr(column, "null_count"):  # Arrow
@@ -117,24 +114,23 @@ def categories_of(column: Any) -> list[str] | None:
     return list(found[0]) if len(set(found)) == 1 else None
 
 
+def _plain(dtype: Any) -> np.dtype:
+    """Return the dtype of NumPy for the values of a dtype of pandas or Arrow, that of objects if there is none."""
+    plain = getattr(dtype, "numpy_dtype", dtype)
+    try:
+        return plain if isinstance(plain, np.dtype) else np.dtype(plain.to_pandas_dtype())
+    except (AttributeError, NotImplementedError, TypeError):
+        return np.dtype(object)
+
+
 def kind_of(dtype: Any) -> str:
     """Return the letter of NumPy for the kind of values of a dtype: those of Arrow and pandas have theirs, too."""
-    if hasattr(dtype, "kind"):
-        return str(dtype.kind)
-    try:
-        return np.dtype(dtype.to_pandas_dtype()).kind
-    except (NotImplementedError, TypeError):
-        return "O"
+    return str(getattr(dtype, "kind", _plain(dtype).kind))
 
 
 def is_single(dtype: Any) -> bool:
     """Return whether float32 holds all numbers of a dtype exactly."""
-    plain = getattr(dtype, "numpy_dtype", dtype)
-    try:
-        plain = plain if isinstance(plain, np.dtype) else np.dtype(plain.to_pandas_dtype())
-        return np.can_cast(plain, np.float32, "safe")
-    except (AttributeError, NotImplementedError, TypeError):
-        return False
+    return np.can_cast(_plain(dtype), np.float32, "safe")
 
 
 @storable
