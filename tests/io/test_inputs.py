@@ -18,7 +18,6 @@ import zarr
 from dask.utils import key_split
 from helpers import Added, in_turns
 
-from mdh_dask import PCATree
 from mdh_dask._process import LEAST_PYTHON
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.io import open_features, write_rows
@@ -187,18 +186,6 @@ def test_a_page_that_has_not_its_checksum_is_refused_by_file_and_row_group(tmp_p
     np.testing.assert_array_equal(opened[:300, 0].compute(), rows[:300])
     with pytest.raises(ValueError, match=rf"^{tmp_path}/x.parquet is damaged: its row group 1 cannot be read \(.*"):
         opened[300:600].compute()
-
-
-def test_missing_values_are_refused_by_number_and_first_row(tmp_path):
-    values = [float(i) for i in range(100)]
-    integers = [None if i in (41, 77) else i for i in range(100)]
-    pq.write_table(pa.table({"a": values, "n": pa.array(integers, pa.int32())}), tmp_path / "x.parquet")
-    message = (
-        "expected finite values; got 2 NaN and 0 infinite (inf) values, the first in row 41. Drop these rows or fill "
-        "in the values first, as missing='drop' and missing='mean' do; feature_map='gower' takes NaN."
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        PCATree().fit(open_features(tmp_path / "x.parquet").rows)
 
 
 def test_the_index_of_pandas_is_no_column_unless_it_is_named(tmp_path):
