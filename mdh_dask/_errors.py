@@ -42,11 +42,6 @@ def is_bug(error: BaseException) -> bool:
 
     Errors of the input are raised by a statement of the package, or while something is read. A fault is what an
     expression of the package raises, or a library that computes for it.
-
-    Examples
-    --------
-    >>> is_bug(ValueError("expected other rows")), is_bug(BugError("expected another type"))
-    (False, True)
     """
     if isinstance(error, BugError):
         return True

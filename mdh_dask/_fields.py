@@ -80,13 +80,7 @@ def either(options: Iterable[str]) -> str:
 
 
 def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Return the values of a table for all its keys; a `JobError` names one that is unknown, invalid or missing.
-
-    Examples
-    --------
-    >>> checked_table("run", {"workers": 2}, {"workers": whole(), "quiet": flag(default=False)})
-    {'workers': 2, 'quiet': False}
-    """
+    """Return the values of a table for all its keys; a `JobError` names one that is unknown, invalid or missing."""
     if not isinstance(table, dict):
         raise JobError(f"[{name}] must be a table; got {shown(table)}")
     check_keys(f"[{name}]", table, fields)
@@ -109,13 +103,7 @@ def checked_word(name: str, table: Any, key: str, field: Field) -> str:
 
 
 def checked_kind(name: str, table: Any, kinds: Mapping[str, Mapping[str, Field]]) -> dict[str, Any]:
-    """Return the values of a table whose keys depend on its ``kind``, by default the first; errors as `checked_table`.
-
-    Examples
-    --------
-    >>> checked_kind("input", {"kind": "b", "n": 2}, {"a": {}, "b": {"n": whole()}})
-    {'kind': 'b', 'n': 2}
-    """
+    """Return the values of a table whose keys depend on its ``kind``, by default the first one."""
     kind = checked_word(name, table, "kind", choice(*kinds, default=next(iter(kinds))))
     check_keys(f"[{name}] with kind = {kind!r}", table, ["kind", *kinds[kind]])
     own = {key: value for key, value in table.items() if key != "kind"}

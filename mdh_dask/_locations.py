@@ -90,26 +90,15 @@ def _end(found: re.Match[str] | None) -> int:
 
 
 def printable(text: str, kept: str = "") -> str:
-    r"""Return a text with escapes in place of control characters, but those `kept`, and of others that show nothing.
+    """Return a text with escapes in place of control characters, but those `kept`, and of others that show nothing.
 
     Names of columns, levels and files may hold any: they could move the cursor, reverse texts or forge lines of a log.
-
-    Examples
-    --------
-    >>> printable("a\nb\x1b[31m\u202e"), printable("a\nb", kept="\n")
-    ('a\\nb\\x1b[31m\\u202e', 'a\nb')
     """
     return UNSEEN.sub(lambda found: found[0] if found[0] in kept else ascii(found[0])[1:-1], text)
 
 
 def all_redacted(value: Any) -> Any:
-    """Return a JSON value with all its texts redacted.
-
-    Examples
-    --------
-    >>> all_redacted({"path": ["s3://key:secret@bucket/x.zarr", 1]})
-    {'path': ['s3://***@bucket/x.zarr', 1]}
-    """
+    """Return a JSON value with all its texts redacted."""
     if isinstance(value, str):
         return redacted(value)
     if isinstance(value, Mapping):
@@ -145,38 +134,18 @@ def without_query(location: str | os.PathLike[str]) -> str:
 
 
 def name_of(location: str | os.PathLike[str]) -> str:
-    """Return the last component of a location, without a query.
-
-    Examples
-    --------
-    >>> name_of("https://host/x.npy?token=abc"), name_of("data/x.zarr/")
-    ('x.npy', 'x.zarr')
-    """
+    """Return the last component of a location, without a query."""
     return PurePosixPath(redacted(without_query(location))).name
 
 
 def missing(location: str | os.PathLike[str]) -> FileNotFoundError:
-    """Return the error for an input that is not there.
-
-    Examples
-    --------
-    >>> str(missing("a.TIF"))
-    'there is no file at a.TIF; check the path'
-    """
+    """Return the error for an input that is not there."""
     what = "file" if name_of(location).lower().endswith(FILES) else "Zarr array"
     return FileNotFoundError(f"there is no {what} at {location}; check the path")
 
 
 def names_scenes(given: Any) -> bool:
-    """Return whether a value names several scenes, and not one image.
-
-    Examples
-    --------
-    >>> names_scenes("scenes/*.tif"), names_scenes(["a.tif", "b.tif"]), names_scenes("items.json")
-    (True, True, True)
-    >>> names_scenes("scene.tif")
-    False
-    """
+    """Return whether a value names several scenes, and not one image."""
     if isinstance(given, str | os.PathLike):
         path = without_query(given)
         return "*" in path or PurePosixPath(path).suffix.lower() in LISTS

@@ -111,10 +111,7 @@ def draft_of(table: Any, asked: Asked, *, booleans: str = "categorical") -> Draf
 
 
 def keys_of(table: Any) -> tuple[Any, ...]:
-    """Return the names of the columns of a table, or the numbers of those of a matrix.
-
-    Raises a ValueError if a name is there twice, or there are no columns.
-    """
+    """Return the names of the columns of a table, each of which is there once, or the numbers of those of a matrix."""
     if not is_table(table):
         return tuple(range(table.shape[1]))
     keys = tuple(table.column_names if hasattr(table, "column_names") else table.columns)

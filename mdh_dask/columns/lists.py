@@ -103,10 +103,7 @@ class ExpandedReader:
 
 
 def matrix_of(column: Any, width: int, name: Any) -> AnyArray:
-    """Return the values of a column of lists, shape (n_rows, width), with NaN for missing lists and values.
-
-    Raises a ValueError unless all lists hold so many numbers.
-    """
+    """Return the values of a column of lists, shape (n_rows, width), with NaN for missing lists and values."""
     flat, there = _flattened(column, width, name)
     try:
         values = numbers(flat).reshape(-1, width)
@@ -148,13 +145,7 @@ def value_type(dtype: Any) -> Any:
 
 
 def width_of(column: Any) -> int:
-    """Return the length of the lists in a column in memory by its first one, or zero if it holds no lists.
-
-    Examples
-    --------
-    >>> width_of(np.array([None, [1.0, 2.0]], dtype=object)), width_of(np.array(["blue"], dtype=object))
-    (2, 0)
-    """
+    """Return the length of the lists in a column in memory by its first one, or zero if it holds no lists."""
     own = getattr(dtype_of(column), "pyarrow_dtype", dtype_of(column))
     if hasattr(own, "list_size"):
         return int(own.list_size)

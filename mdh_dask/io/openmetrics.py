@@ -16,16 +16,7 @@ TIMEOUT = 10
 def as_openmetrics(
     values: Mapping[str, float], about: Mapping[str, str], labels: Mapping[str, str], prefix: str
 ) -> str:
-    r"""Return values as gauges with the same labels, whose names have a prefix; only those that `about` describes.
-
-    Examples
-    --------
-    >>> print(as_openmetrics({"rows": 7}, {"rows": "Number of rows."}, {"job": "a"}, "mdh_"), end="")
-    # TYPE mdh_rows gauge
-    # HELP mdh_rows Number of rows.
-    mdh_rows{job="a"} 7
-    # EOF
-    """
+    """Return values as gauges with the same labels, whose names have a prefix; only those that `about` describes."""
     pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
     lines = []
     for name, text in about.items():

@@ -25,13 +25,6 @@ def local_path(location: str | os.PathLike[str]) -> Path | None:
 
     ``~`` is the home folder of the user, as for fsspec. None, too, for what is in an Icechunk repository: it has no
     files of its own.
-
-    Examples
-    --------
-    >>> local_path("s3://bucket/features.zarr") is None
-    True
-    >>> local_path("file:///data/features.zarr").name
-    'features.zarr'
     """
     protocol, path = split_protocol(os.fspath(location))
     if protocol not in (None, "file", "local") or path.startswith(REPOSITORY):

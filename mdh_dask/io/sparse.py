@@ -147,13 +147,7 @@ def _taken(rows: SparseRows, columns: list[int]) -> SparseRows:
 
 
 def row_blocks(starts: Integers, value_bytes: int, block_bytes: int | str | None) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows of about `block_bytes` each, by the number of the first value of every row.
-
-    Examples
-    --------
-    >>> list(row_blocks(np.array([0, 1, 1, 9, 9]), 12, 40))
-    [(0, 2), (2, 3), (3, 4)]
-    """
+    """Yield ranges of rows of about `block_bytes` each, by the number of the first value of every row."""
     ends = starts * value_bytes + ROW_BYTES * np.arange(len(starts))
     size = block_size(int(ends[-1]), block_bytes)
     first = 0

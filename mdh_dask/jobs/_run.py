@@ -85,11 +85,9 @@ class Run:
 
 
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
-    """Run or resume a job and return a summary.
+    """Run or resume a job and return a summary; errors are those of `mdh_dask.jobs.run`.
 
-    Raises a BlockingIOError if another run works on this job or on one of its outputs, or has taken over the job; a
-    JobError if the job or its input has changed since the job began, and `on_change` does not allow it. With `restart`
-    it begins anew, unless an earlier attempt of the same submission has done so.
+    With `restart` it begins anew, unless an earlier attempt of the same submission has done so.
     """
     run = run_of(job, overwrite, progress)
     restart = restart and not run.work.is_of_this_submission()
@@ -234,11 +232,7 @@ class InputRun(Run):
 
 
 def check_job(job: Job, *, overwrite: bool = False) -> str:
-    """Open the input, check everything that needs no computation, and return what the job needs.
-
-    Raises a JobError if the job or its input has changed since the job began, and `on_change` does not allow it, or
-    if its workers are given less memory than they need.
-    """
+    """Open the input, check everything that needs no computation, and return what the job needs."""
     run, estimator = run_of(job, overwrite), job.estimator()
     if not run.work.has_begun():
         run.check()

@@ -103,11 +103,7 @@ class Job:
 
 
 def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
-    """Read and check a job file, with another table for ``[cluster]`` if one is given.
-
-    Raises a FileNotFoundError if the file does not exist; a JobError if it is not TOML, or for the first invalid
-    key or value.
-    """
+    """Read and check a job file, with another table for ``[cluster]`` if one is given."""
     return checked_job(path, load_job(path), cluster)
 
 
