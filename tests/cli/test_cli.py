@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from distributed.client import ClosedClientError, FutureCancelledError, FuturesCancelledError
+from disturbed import wait_for
 from helpers import at_night, last_line, run
 from sklearn.metrics import adjusted_rand_score
 
@@ -393,10 +393,6 @@ def test_a_scheduler_that_does_not_answer_is_given_up(here):
 # Whole processes
 
 
-def program(*args):
-    return [sys.executable, "-c", "from mdh_dask.cli import main; main()", *map(str, args)]
-
-
 HELD = """
 import time
 from mdh_dask.io import blocks
@@ -428,11 +424,11 @@ def start_held(*args):
 
 
 def wait_for_writing(process, folder):
-    until = time.monotonic() + 300
-    while not list(folder.glob(".l.zarr.partial-*/zarr.json")):
+    def begun():
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until
-        time.sleep(0.01)
+        return list(folder.glob(".l.zarr.partial-*/zarr.json"))
+
+    wait_for(begun, "writing")
 
 
 def assert_cleanly_stopped(process, code, folder, worker_processes=False):
@@ -473,10 +469,7 @@ def test_an_interrupt_from_a_terminal_stops_the_worker_processes_too(here):
     wait_for_writing(process, here)
     os.killpg(process.pid, signal.SIGINT)
     assert_cleanly_stopped(process, 130, here, worker_processes=True)
-    until = time.monotonic() + 300
-    while has_processes(process.pid):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_for(lambda: not has_processes(process.pid), "the end of all processes")
 
 
 HOSTILE = "a\x1b[31m\n2026-11-25 03:00:00 ERROR forged", "b\u202e\0"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import s3fs
 from distributed.security import Security
+from disturbed import COMMAND
 from helpers import run
 
 from mdh_dask.cli import exits
@@ -197,8 +198,8 @@ def test_lack_of_memory_is_told_with_a_remedy(here, monkeypatch):
 def test_a_worker_that_ends_while_it_is_started_ends_the_command_in_one_line(here, ends, code, message):
     Path("preload.py").write_text(f"import os\n{ends}\n")
     environment = os.environ | {"DASK_DISTRIBUTED__WORKER__PRELOAD": str(here / "preload.py")}
-    program = [sys.executable, "-c", "from mdh_dask.cli import main; main()", "fit", "x.zarr", "--out", "l.zarr"]
-    done = subprocess.run([*program, "--workers", "1"], env=environment, capture_output=True, text=True)
+    fit = [*COMMAND, "fit", "x.zarr", "--out", "l.zarr", "--workers", "1"]
+    done = subprocess.run(fit, env=environment, capture_output=True, text=True)
     assert done.returncode == code, done.stderr
     assert message in [line for line in done.stderr.splitlines() if " ERROR " in line][-1]
 

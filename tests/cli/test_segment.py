@@ -85,19 +85,8 @@ def test_all_kinds_and_chunks_of_the_same_image_give_the_same_labels(here):
 
 @pytest.mark.slow
 def test_the_tree_is_grown_on_as_many_pixels_as_asked_for_and_all_are_labelled(here):
-    result = run(
-        "../in/tiles.zarr",
-        "--out",
-        "l.zarr",
-        "--model",
-        "m.zarr",
-        "--report",
-        "r.html",
-        "--sample",
-        5000,
-        *QUICK,
-        code=0,
-    )
+    outputs = ("--out", "l.zarr", "--model", "m.zarr", "--report", "r.html")
+    result = run("../in/tiles.zarr", *outputs, "--sample", 5000, *QUICK, code=0)
     assert load_model("m.zarr").tree_.n_rows[0] == 5000
     assert "3 segments in 1 pass" in result.stderr
     report = Path("r.html").read_text()

@@ -215,23 +215,25 @@ def selects(selector, labels):
     )
 
 
+def peers(resources, labels, port, kind, side):
+    """Return the peers of rules for a port of pods with some labels; None if no policy of this kind is for them."""
+    policies = [one["spec"] for one in resources if one["kind"] == "NetworkPolicy"]
+    own = [one for one in policies if kind in one["policyTypes"] and selects(one["podSelector"], labels)]
+    rules = [rule for policy in own for rule in policy.get(kind.lower(), ())]
+    of_port = [rule for rule in rules if any(port == one["port"] for one in rule.get("ports", [{"port": port}]))]
+    return [peer for rule in of_port for peer in rule[side]] if own else None
+
+
+def is_pod(peer, labels, namespace):
+    """Tell whether a peer of a rule is a pod with some labels, maybe of another namespace."""
+    there = selects(peer["namespaceSelector"], namespace or {}) if "namespaceSelector" in peer else not namespace
+    return "podSelector" in peer and there and selects(peer["podSelector"], labels)
+
+
 def reaches(resources, origin, target, port, namespace=None):
     """Tell whether network policies let a pod with some labels, maybe of another namespace, reach a port of another."""
-    policies = [one["spec"] for one in resources if one["kind"] == "NetworkPolicy"]
-    policies = [policy for policy in policies if selects(policy["podSelector"], target)]
-    if not policies:
-        return True
-    for rule in (rule for policy in policies for rule in policy.get("ingress", ())):
-        if any(port == one["port"] for one in rule.get("ports", [{"port": port}])):
-            for peer in rule["from"]:
-                there = (
-                    selects(peer["namespaceSelector"], namespace or {})
-                    if "namespaceSelector" in peer
-                    else not namespace
-                )
-                if there and selects(peer["podSelector"], origin):
-                    return True
-    return False
+    found = peers(resources, target, port, "Ingress", "from")
+    return found is None or any(is_pod(peer, origin, namespace) for peer in found)
 
 
 def test_pods_are_reached_only_by_those_that_need_them(resources, templates):
@@ -381,23 +383,10 @@ def test_drift_runs_before_the_night_as_its_job_does(with_components):
 
 def leaves(resources, origin, port, labels=None, namespace=None, address=None):
     """Tell whether policies let a pod with some labels reach a port of another one, or of an address outside."""
-    policies = [one["spec"] for one in resources if one["kind"] == "NetworkPolicy"]
-    rules = [
-        rule
-        for policy in policies
-        if "Egress" in policy["policyTypes"] and selects(policy["podSelector"], origin)
-        for rule in policy["egress"]
-        if any(port == one["port"] for one in rule.get("ports", [{"port": port}]))
-    ]
-    peers = [peer for rule in rules for peer in rule["to"]]
+    found = peers(resources, origin, port, "Egress", "to") or ()
     if address is not None:
-        return any(inside(peer["ipBlock"], ip_address(address)) for peer in peers if "ipBlock" in peer)
-    return any(
-        selects(peer["podSelector"], labels)
-        and (selects(peer["namespaceSelector"], namespace or {}) if "namespaceSelector" in peer else not namespace)
-        for peer in peers
-        if "podSelector" in peer
-    )
+        return any(inside(peer["ipBlock"], ip_address(address)) for peer in found if "ipBlock" in peer)
+    return any(is_pod(peer, labels, namespace) for peer in found)
 
 
 def inside(block, address):
