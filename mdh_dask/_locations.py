@@ -48,40 +48,42 @@ FILES = (
 
 def redacted(text: str) -> str:
     """Return a text without the credentials of the URLs in it."""
-    return _without_parameters(_without_users(text))
+    for places in (_users, _parameters):
+        parts, done = list[str](), 0
+        for first, end in places(text):
+            parts += text[done:first], HIDDEN
+            done = end
+        text = "".join([*parts, text[done:]])
+    return text
 
 
-def _without_users(text: str) -> str:
-    """Hide the users and passwords of URLs; this reads each sign of a text a few times at most."""
-    parts, done, none_until = list[str](), 0, 0
+def _users(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the users and passwords of URLs are; this reads each sign of a text a few times at most."""
+    seen = 0
     for host in HOST.finditer(text) if "@" in text else ():
         first = host.end()
-        if first < max(done, none_until):
+        if first < seen:
             continue
         at = text.rfind("@", first, _end(USER.match(text, first)))
         if at < 0 and NAME.match(text, first):
-            none_until = _end(PASSWORD_END.search(text, first))
-            at = text.rfind("@", first, none_until)
+            seen = _end(PASSWORD_END.search(text, first))
+            at = text.rfind("@", first, seen)
         if at >= 0:
-            parts += text[done:first], HIDDEN
-            done, none_until = at, 0
-    return "".join([*parts, text[done:]])
+            yield first, at
+            seen = at
 
 
-def _without_parameters(text: str) -> str:
-    """Hide the queries of URLs; this reads each sign of a text a few times at most."""
-    parts, done, seen = list[str](), 0, 0
+def _parameters(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the queries of URLs are; this reads each sign of a text a few times at most."""
+    seen = 0
     for host in HOST.finditer(text):
         if host.end() < seen:
             continue
         seen = _end(WORD.match(text, host.end()))
         sign = PARAMETERS.search(text, host.end(), seen)
         first = sign.end() if sign else seen
-        last = first + len(text[first:seen].rstrip(CLOSING))
-        if last > first:
-            parts += text[done:first], HIDDEN
-            done = last
-    return "".join([*parts, text[done:]])
+        if query := text[first:seen].rstrip(CLOSING):
+            yield first, first + len(query)
 
 
 def _end(found: re.Match[str] | None) -> int:
