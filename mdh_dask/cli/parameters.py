@@ -92,16 +92,19 @@ def estimator_of(options: dict[str, Any], progress: bool) -> Any:
         if not equals or not name:
             raise click.UsageError(f"expected -p NAME=VALUE, as -p n_projections=500; got -p {text}")
         given[name.replace("-", "_")] = value
+    typed = {name: _typed(value) for name, value in given.items()}
     from ..jobs.methods import estimator_of, with_map_settings  # imported late: most of the time of a short command
 
-    table |= {name: _typed(value) for name, value in given.items() if not name.startswith((OF_MAP, OF_PROJECTION))}
-    if of_projection := {name: _typed(value) for name, value in given.items() if name.startswith(OF_PROJECTION)}:
-        options = {name.removeprefix(OF_PROJECTION): value for name, value in of_projection.items()}
-        table[OF_PROJECTION.rstrip(".")] = options
-    of_map = {name.removeprefix(OF_MAP): _typed(value) for name, value in given.items() if name.startswith(OF_MAP)}
+    of_map, of_projection = _taken(typed, OF_MAP), _taken(typed, OF_PROJECTION)
+    table |= typed | ({OF_PROJECTION.rstrip("."): of_projection} if of_projection else {})
     with naming_options():
         estimator = estimator_of(table, progress)
         return with_map_settings(estimator, of_map) if of_map else estimator
+
+
+def _taken(values: dict[str, Any], start: str) -> dict[str, Any]:
+    """Remove the values whose names begin so, and return them by the rest of their names."""
+    return {name.removeprefix(start): values.pop(name) for name in [*values] if name.startswith(start)}
 
 
 @contextmanager
