@@ -16,7 +16,6 @@ from ..io.codec import FolderJournal
 from ..io.staging import locked
 from ..workflows.facts import Estimate, format_bytes, is_known
 from ..workflows.outputs import check_folder, check_writable
-from .inputs import Input
 from .job import Job
 from .manifests import commit_of, manifest_of, metrics_of, write_json
 from .outputs import JobOutputs, is_there
@@ -241,21 +240,17 @@ def check_job(job: Job, *, overwrite: bool = False) -> str:
     run.begins_anew(about)
     stage = run.stage(about)
     need = opened.estimate(estimator, run.outputs)
-    return _lines(job, stage, opened, run.outputs, need, run.passes(need))
-
-
-def _lines(job: Job, stage: str, opened: Input, outputs: JobOutputs, need: Estimate, passes: str) -> str:
     _check_memory(job, need)
     size = f"{opened.array.nbytes / 1e6:,.1f} MB{' if they were dense,' * holds_compact(opened.array)}"
     facts = {
         "job": f"{job.path}, {stage}",
         "input": f"{opened.path}, {opened.describe()}, {size} in {full_count(need.blocks, 'block')}",
-        "method": " ".join(str(job.estimator()).split()),
+        "method": " ".join(str(estimator).split()),
         "cluster": ", ".join([job.kind, *(f"{key} {value}" for key, value in job.cluster.items() if value)]),
-        "outputs": outputs.kept(),
-        "passes": passes,
+        "outputs": run.outputs.kept(),
+        "passes": run.passes(need),
         "tasks": f"{need.tasks} in every pass",
-        "memory": _memory(job, need),
+        "memory": _memory(need, is_known(estimator)),
     }
     return "\n".join(f"{name + ':':9}{value}" for name, value in facts.items())
 
@@ -273,7 +268,6 @@ def _check_memory(job: Job, need: Estimate) -> None:
         )
 
 
-def _memory(job: Job, need: Estimate) -> str:
+def _memory(need: Estimate, known: bool) -> str:
     of_command = f"; about {format_bytes(need.command_bytes)} in the process of the command"
-    known = is_known(job.estimator())
     return f"{need.memory()} in every worker{of_command * known}{need.for_many_clusters()}"
