@@ -56,10 +56,8 @@ def find_node(location: Location) -> zarr.Array | zarr.Group | None:
             warnings.filterwarnings("error", ".*stored chunk shape .* is invalid", ZarrUserWarning)
             if revision is not None:
                 node = zarr.open(store, path=revision.path, mode="r")
-            elif path is None:
-                node = zarr.open(os.fspath(location), mode="r")
             else:
-                node = zarr.open(path, mode="r")
+                node = zarr.open(path or os.fspath(location), mode="r")
         if isinstance(node, zarr.Array):
             _check(node)
     except (FileNotFoundError, NotADirectoryError):

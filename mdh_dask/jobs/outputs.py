@@ -42,17 +42,16 @@ class JobOutputs(Outputs):
 
     def files(self) -> list[Path]:
         """Return the paths of outputs on a file system."""
-        paths = (local_path(place if (node := revision_of(place)) is None else node.outside) for place in self.given())
-        return [path for path in paths if path is not None]
+        return [path for place in self.given() if (path := local_path(_outside(place))) is not None]
 
     def staged(self, attempt: str = "", job: str = "") -> dict[str, Staged | StagedUrl]:
         """Return the staged outputs of an attempt at a job."""
         found: dict[str, Staged | StagedUrl] = {}
         for key, place in self.places().items():
-            node = revision_of(place)
-            outside = place if node is None else node.outside
+            outside, node = _outside(place), revision_of(place)
+            is_file = OUTPUTS[key].form == "file" or is_map(place) or is_label_table(place)
+            kind = StagedFile if is_file else StagedUrl
             file = local_path(outside)
-            kind = StagedUrl if OUTPUTS[key].form != "file" and not is_file(place) else StagedFile
             found[key] = kind(outside, job, node) if file is None else Staged(file, attempt, node)
         return found
 
@@ -144,9 +143,9 @@ class SceneOutputs(JobOutputs):
         return JobOutputs(**given)
 
 
-def is_file(place: str) -> bool:
-    """Return whether labels are one file: a GeoTIFF, or Parquet."""
-    return is_map(place) or is_label_table(place)
+def _outside(place: str) -> str:
+    """Return a path or URL, of what belongs to a repository one beside it."""
+    return place if (node := revision_of(place)) is None else node.outside
 
 
 def is_there(path: str) -> bool:

@@ -715,12 +715,9 @@ def test_options_without_a_meaning_for_several_scenes_are_refused(options, messa
 
 
 def test_scenes_that_are_listed_may_become_more(tmp_path):
+    job = new_job(tmp_path, JOB.replace('"scenes/*.tif"', '["scenes/0.tif"]'))
     for number in range(2):
-        (tmp_path / "scenes").mkdir(exist_ok=True)
         scene(tmp_path / f"scenes/{number}.tif", number)
-    (tmp_path / "out").mkdir()
-    job = tmp_path / "job.toml"
-    job.write_text(JOB.replace('"scenes/*.tif"', '["scenes/0.tif"]'))
     run(job)
     job.write_text(JOB.replace('"scenes/*.tif"', '["scenes/0.tif", "scenes/1.tif"]'))
     run(job)
