@@ -15,6 +15,7 @@ from dask.utils import natural_sort_key
 from .._locations import hiding_credentials, without_query
 from .._process import needed
 from .._typing import AnyArray
+from ..columns.coding import numbers
 from ..columns.lists import Element, Expanded, elements_of, sources_of, value_type
 from .paths import about_file, filesystem, is_damage, naming, refuse_streams, version_of
 
@@ -49,19 +50,14 @@ class ParquetReader:
         return rows
 
     def _numbers(self, column: Any, file: str, name: str) -> AnyArray:
-        if self.exact and column.type != "bool":
+        if self.exact and column.null_count and column.type != "bool":  # floating-point numbers would hide it
             from pyarrow.compute import min_max
 
             self._check_held(min_max(column).as_py().values(), file, name)
-        if column.null_count:
-            if self.dtype.kind != "f":
-                raise ValueError(f"{file}: column {name} has missing values that its footer does not report")
-            column = column.cast("uint8") if column.type == "bool" else column
-            column = column.cast("float64", safe=False)
-        return column.to_numpy()
+        return self._held(numbers(column), file, name)
 
     def _held(self, values: AnyArray, file: str, name: str) -> AnyArray:
-        """Return the values of lists after checking that the common dtype represents them."""
+        """Return values after checking that the common dtype represents them."""
         if self.dtype.kind != "f" and values.dtype.kind == "f":
             raise ValueError(f"{file}: column {name} has missing values that its footer does not report")
         if self.exact and values.dtype.kind in "iu":
