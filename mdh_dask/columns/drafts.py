@@ -190,7 +190,7 @@ def _kind(key: Any, column: Any, booleans: str) -> str:
     kind = kind_of(dtype)
     if kind == "b":
         return booleans
-    if kind in "iuf" or holds_dates(column) or (kind == "O" and _holds_numbers(column)):
+    if _is_numeric(column):
         return "continuous"
     if kind in "OUST" and not isinstance(first_object(column), time | timedelta):
         return "categorical"
