@@ -17,7 +17,7 @@ import pytest
 import s3fs
 import zarr
 from disturbed import Killed, contents
-from helpers import rows_of_blobs
+from helpers import job_text, rows_of_blobs
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -36,24 +36,15 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
-JOB = """
-[input]
-kind = "{kind}"
-path = "{path}"
-[method]
-name = "rp"
-n_projections = 20
-sample_size = 100
-[cluster]
-kind = "synchronous"
-[output]
-labels = "{out}/{labels}"
-model = "{out}/{model}"
-report = "{out}/r.html"
-manifest = "{out}/manifest.json"
-[run]
-{run}
-"""
+FILES = {"report": "{out}/r.html", "manifest": "{out}/manifest.json"}
+
+JOB = job_text(
+    input={"kind": "{kind}", "path": "{path}"},
+    method={"name": "rp", "n_projections": 20, "sample_size": 100},
+    cluster={"kind": "synchronous"},
+    output={"labels": "{out}/{labels}", "model": "{out}/{model}", **FILES},
+    run={"{change}": "{to}"},
+)
 
 WRITING = {"put_object", "copy_object", "delete_object", "delete_objects", "create_multipart_upload"}
 """Requests that change a bucket."""
@@ -123,7 +114,7 @@ class Rows:
     """A job on rows, other ones every night, whose clusters keep the ids of the model that it replaces."""
 
     text = JOB.format(
-        kind="rows", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", run="on_change = 'restart'"
+        kind="rows", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", change="on_change", to="restart"
     ).replace("[method]", 'previous = "out/m.zarr"\nids = true\n[method]')
     between = ()
     """What may be shown besides yesterday's and tonight's output."""
@@ -162,7 +153,7 @@ class Images(Rows):
     """A job on an image."""
 
     text = JOB.format(
-        kind="image", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", run="on_change = 'restart'"
+        kind="image", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", change="on_change", to="restart"
     ).replace("report", 'preview = "out/p.png"\nreport')
 
     def make(self, night):
@@ -176,7 +167,7 @@ class Scenes(Rows):
 
     text = JOB.format(
         kind="scenes", path="scenes/*.tif", out="out", labels="{scene}.tif", model="m-{version}.zarr",
-        run="on_drift = 'refit'",
+        change="on_drift", to="refit",
     ).replace("[method]", "ids = true\n[method]")  # fmt: skip
     examples, nights = 2, 3
 
@@ -190,8 +181,8 @@ class Objects(Rows):
     """A job on rows, whose input and outputs are in a bucket."""
 
     text = JOB.format(
-        kind="rows", path="s3://kills/x.zarr", out="s3://kills", labels="l.zarr", model="m.zarr",
-        run="on_change = 'restart'",
+        kind="rows", path="s3://kills/x.zarr", out="s3://kills", labels="l.zarr", model="m.zarr", change="on_change",
+        to="restart",
     )  # fmt: skip
     between = ({},)  # no store replaces many objects in one step
     examples, steps = 1, 4
