@@ -46,10 +46,9 @@ class Staged:
         if earlier:
             earlier[0].rename(self.folder)
             (self.folder / IDENTITY).unlink(missing_ok=True)
-            for array in (
-                path for path in self.folder.iterdir() if path.is_dir() and not (path / "zarr.json").exists()
-            ):
-                shutil.rmtree(array)  # a kill has interrupted how it was created or removed
+            for path in self.folder.iterdir():
+                if path.is_dir() and not (path / "zarr.json").exists():
+                    shutil.rmtree(path)  # a kill has interrupted how it was created or removed
         else:
             self.folder.mkdir()
         for folder in earlier[1:]:
