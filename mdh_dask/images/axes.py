@@ -51,7 +51,6 @@ class AxesView:
         return self
 
     def __getitem__(self, block: Block) -> AnyArray:
-        """Read a block, shape (lines, columns, bands)."""
         return self._read(block, self.shape[2])
 
     def with_left_out(self, block: Block) -> AnyArray:

@@ -94,7 +94,6 @@ class SelectedBands:
         return replace(self, sources=tuple(source.open() for source in self.sources))
 
     def __getitem__(self, block: Block) -> AnyArray:
-        """Read a block."""
         parts = [source[block][..., list(bands)] for source, bands in zip(self.sources, self.bands)]
         return np.concatenate(parts, axis=2) if len(parts) > 1 else np.asarray(parts[0])
 

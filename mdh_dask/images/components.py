@@ -72,7 +72,6 @@ class Parts(Statistic):
     keeps_blocks = True
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[Part]:
-        """Find the components of blocks with these numbers."""
         return [self._part(self.grid.block(int(i))) for i in blocks[0]]
 
     def _part(self, block: Block) -> Part:

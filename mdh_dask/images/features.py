@@ -54,7 +54,6 @@ class Features:
     kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise an error for a window without a central pixel, or kinds that are unknown or lack a window."""
         if self.window is not None and (self.window < 3 or self.window % 2 == 0):
             raise ValueError(f"expected an odd window of 3 pixels or more; got {self.window}")
         check_kinds(self.kinds)

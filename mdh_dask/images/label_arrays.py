@@ -31,7 +31,6 @@ class WriteLabels(WriteBlocks):
     """The label of pixels without data, which are stored as `NO_DATA`; None if all hold some."""
 
     def pieces(self, start: int, block: AnyArray) -> Iterator[tuple[int, int, Any, AnyArray]]:
-        """Yield the block as a rectangle of the image."""
         y, x = self.order.block_of(start, len(block))
         stored = block.astype(self.target.dtype)  # small first: large temporary arrays take the time
         if self.without is not None:
@@ -71,7 +70,6 @@ class LabelRows(Statistic):
     journalled = False
 
     def chunk(self, start: int, *blocks: Any) -> tuple[Any, Any]:
-        """Label the pixels with data of a block and compute its state."""
         rows, pixels, also = blocks[0], blocks[-1], None
         known, valid = self.stored(start, len(pixels.rows)), pixels.valid
         labels = np.full(len(pixels.rows), self.lowest + self.n_labels, np.int32)
@@ -83,14 +81,12 @@ class LabelRows(Statistic):
         return self.of.chunk(start, labels, pixels.rows), also
 
     def combine(self, left: tuple[Any, Any], right: tuple[Any, Any]) -> tuple[Any, Any]:
-        """Combine the states of the statistics."""
         of = self.of.combine(left[0], right[0])
         if self.also is None or left[1] is None or right[1] is None:
             return of, right[1] if left[1] is None else left[1]
         return of, self.also.combine(left[1], right[1])
 
     def finalise(self, state: tuple[Any, Any]) -> tuple[Any, Any]:
-        """Return the values of both statistics."""
         return self.of.finalise(state[0]), None if state[1] is None else self.also.finalise(state[1])  # type: ignore[union-attr]
 
     def _checked(self, labels: Integers, shape: tuple[int, ...]) -> Integers:

@@ -104,7 +104,6 @@ class Overview(Statistic):
         return -(-max(self.order.height, self.order.width) // self.largest)
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Integers, Floats, list]:
-        """Return the sums and pixels of one block."""
         labels = blocks[0] if not self.lowest else blocks[0].astype(np.int32) - self.lowest
         pixels = blocks[1][:, : self.n_shown]
         sizes, sums = np.zeros(self.n_labels, dtype=np.int64), np.zeros((self.n_labels, pixels.shape[1]))
@@ -119,11 +118,9 @@ class Overview(Statistic):
         return sizes, sums, [(corner, *shown)]
 
     def combine(self, left: tuple, right: tuple) -> tuple[Integers, Floats, list]:
-        """Add the sums and concatenate the pixels."""
         return left[0] + right[0], left[1] + right[1], left[2] + right[2]
 
     def finalise(self, state: tuple[Integers, Floats, list]) -> SegmentSummary:
-        """Assemble the small picture and divide the sums."""
         sizes, sums, pieces = state
         shape = -(-self.order.height // self.step), -(-self.order.width // self.step)
         small: list[AnyArray] = [np.empty(shape + part.shape[2:], part.dtype) for part in pieces[0][1:]]

@@ -95,13 +95,11 @@ class LargestValues(Statistic):
     n_bands: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> Floats:
-        """Return those of a block of labels and pixels."""
         largest = np.zeros(self.n_bands)
         largest_deviations(loop_ready(blocks[1][:, : self.n_bands]), np.zeros(self.n_bands), largest)
         return largest
 
     def combine(self, left: Floats, right: Floats) -> Floats:
-        """Return the larger of both."""
         return np.maximum(left, right)
 
 
@@ -121,7 +119,6 @@ class RegionSums(Statistic):
     keeps_blocks = True
 
     def chunk(self, start: int, *blocks: Any) -> Sums:
-        """Sum the pixels of the regions in a block."""
         pixels = blocks[0].rows
         numbers = self.known(self.starts[start], len(pixels))
         inside = numbers >= 0
@@ -132,7 +129,6 @@ class RegionSums(Statistic):
         return ids, MomentPass(len(ids), np.zeros(n_bands), top=self.top).chunk(start, labels, pixels[inside])
 
     def combine(self, left: Sums, right: Sums) -> Sums:
-        """Add the sums of the same regions."""
         if left is None or right is None:
             return right if left is None else left
         ids = np.union1d(left[0], right[0])

@@ -161,7 +161,6 @@ class ValidOnLines(Statistic):
         return blocks[0].reshape(y.stop - y.start, -1).sum(axis=1, dtype=np.int32)
 
     def combine(self, left: Integers, right: Integers) -> Integers:
-        """Concatenate the counts."""
         return np.concatenate([left, right])
 
 

@@ -54,7 +54,6 @@ class TiffArray:
 
     @hiding_credentials()
     def __getitem__(self, where: tuple[slice | int, ...]) -> AnyArray:
-        """Decode the strips or tiles of a region."""
         with opened(self.path) as tiff:
             try:
                 return StoredArray(zarr_of(tiff.series[self.series], self.level), self.path, "strip or tile")[where]
@@ -204,7 +203,6 @@ class Warped:
         return self
 
     def __getitem__(self, block: Block) -> AnyArray:
-        """Read a block, shape (lines, columns, bands)."""
         return self.with_left_out(block)[..., : self.shape[2]]
 
     @hiding_credentials()

@@ -54,7 +54,6 @@ class Tiles(NamedTuple):
         return self.n_pixels / max(self.design_effect, 1.0)
 
     def __str__(self) -> str:
-        """Return this in words."""
         tiles, n = full_count(self.n_tiles, "tile"), full_count(round(self.n_independent), "independent pixel")
         return (
             f"{tiles} of {self.side} x {self.side} pixels, which vary as {n} (design effect {self.design_effect:.3g})"
@@ -106,14 +105,12 @@ class SumTiles(Statistic):
     side: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> TileSums:
-        """Sum the pixels of a block."""
         rows = blocks[0][:, :-3].astype(np.float64)
         tiles, place = np.unique(tiles_of(blocks[0], self.side), return_inverse=True)
         sums: Floats = np.stack([np.bincount(place, column, len(tiles)) for column in rows.T], axis=1)
         return TileSums(tiles, np.bincount(place), sums, (rows**2).sum(axis=0))
 
     def combine(self, left: TileSums, right: TileSums) -> TileSums:
-        """Add the sums of tiles in both."""
         tiles, n, sums = (np.concatenate(pair) for pair in zip(left[:3], right[:3]))
         return _merged(TileSums(tiles, n, sums, left.squares + right.squares), tiles)
 

@@ -52,7 +52,6 @@ class BesideIds(Together):
     """Statistics of the labels for which ids are written."""
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
-        """Leave the ids out."""
         return super().chunk(start, *blocks[1:])
 
 

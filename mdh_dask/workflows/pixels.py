@@ -91,7 +91,6 @@ class PixelOptions:
         return Features(window, self.coordinates is not None, kinds=self.features)
 
     def __post_init__(self) -> None:
-        """Raise an error for options that exclude each other."""
         side = self.dependence
         if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
             raise SettingError(f"expected a number of pixels, 'auto' or 'none' for dependence; got {side!r}")
