@@ -17,7 +17,7 @@ from rasterio.shutil import copy
 from test_images import beach, bright, image_of
 from test_nodata import HOLES, THERE, geotiff
 
-from mdh_dask import PCATree, RandomProjectionTree
+from mdh_dask import PCATree
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits
 from mdh_dask.images import open_image, pixel_rows, write_labels
@@ -166,14 +166,6 @@ def test_a_data_array_gives_a_data_array_of_labels(window, array, tmp_path):
     zarr.create_array(tmp_path / "a.zarr", data=array.values, attributes={"nodata": -1}, dimension_names=array.dims)
     segment(tmp_path / "a.zarr", PCATree(), labels=str(tmp_path / "l.zarr"), window=window)
     np.testing.assert_array_equal(labels, zarr.open_array(tmp_path / "l.zarr"))
-
-
-def test_a_lazy_data_array_gives_lazy_labels_with_the_same_values(array, tmp_path):
-    lazy = array.copy(data=da.from_array(array.values, chunks=(2, 17, 30)))
-    labels = segment(lazy, RandomProjectionTree(n_projections=20), model=str(tmp_path / "m.zarr"))
-    assert isinstance(labels.data, da.Array)
-    np.testing.assert_array_equal(labels, segment(array, RandomProjectionTree(n_projections=20)))
-    assert (tmp_path / "m.zarr").exists()
 
 
 def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(array, tmp_path):

@@ -320,6 +320,8 @@ def broken(tmp_path):
     (tmp_path / "half.png").write_bytes((tmp_path / "a.png").read_bytes()[:3000])
     (tmp_path / "broken.tif").write_bytes(b"II*\0" + b"\xff" * 100)
     (tmp_path / "deep.png").write_bytes(imagecodecs.png_encode(beach().astype("u2") * 257))
+    pixels = np.dstack([beach(), beach()[..., :2]])
+    tifffile.imwrite(tmp_path / "opacity.tif", pixels, photometric="rgb", extrasamples=["unassalpha", "unspecified"])
     (tmp_path / "folder").mkdir()
     zarr.open_group(tmp_path / "group.zarr", mode="w").create_array("a", data=beach())
     zarr.create_array(tmp_path / "missing.zarr", shape=(60, 80), chunks=(30, 80), dtype="u1")
@@ -338,6 +340,7 @@ def broken(tmp_path):
         ("empty.png", ValueError, "expected an image, as PNG, JPEG, TIFF"),
         ("half.png", ValueError, "half.png, which cannot be read"),
         ("broken.tif", ValueError, "broken.tif is a TIFF file that cannot be read"),
+        ("opacity.tif", ValueError, "expected opacity in the last bands of"),
         ("deep.png", ValueError, "deep.png has colours of 16 bits, 8 of which would be lost: convert it to TIFF"),
         ("folder", ValueError, "is not a Zarr array"),
         ("group.zarr", ValueError, "add one to the path, for example .*group.zarr/a"),
@@ -427,6 +430,7 @@ def test_features_are_those_of_the_whole_image_to_the_last_bit_whatever_the_bloc
         (np.ones((9, 9, 2), "u1"), {"kinds": ("lab",)}, "expected red, green and blue of uint8 or uint16 for 'lab'"),
         (np.ones((9, 9, 3)), {"kinds": ("lab",)}, "got 3 bands of float64"),
         (np.ones((9, 9, 3), "u1"), {"kinds": ("texture",)}, "expected a window for texture; got none: give window=5"),
+        (beach(), {"window": 61}, "expected a window within the image's 60 x 80 pixels; got 61"),
         (np.ones((9, 9, 3), "u1"), {"kinds": ("labs",)}, "expected features among lab, smooth, texture, gradient"),
     ],
 )
@@ -478,11 +482,6 @@ def test_a_pixel_that_is_no_number_is_named_by_its_place(value):
         pixel_rows(image_of(pixels), lines=20).compute(scheduler="synchronous")
 
 
-def test_a_window_larger_than_the_image_is_refused_before_anything_is_read():
-    with pytest.raises(ValueError, match="expected a window within the image's 60 x 80 pixels; got 61"):
-        pixel_rows(image_of(beach()), Features(window=61))
-
-
 @pytest.mark.parametrize(
     ("width", "chunks", "expected"),
     [
@@ -495,10 +494,3 @@ def test_a_window_larger_than_the_image_is_refused_before_anything_is_read():
 )
 def test_labels_have_the_chunks_of_the_image_unless_a_panel_does_not_consist_of_them(width, chunks, expected):
     assert image_of(np.broadcast_to(np.uint8(0), (100, width, 1)), chunks).label_chunks == expected
-
-
-def test_opacity_before_other_bands_is_refused(tmp_path):
-    pixels = np.dstack([beach(), beach()[..., :2]])
-    tifffile.imwrite(tmp_path / "a.tif", pixels, photometric="rgb", extrasamples=["unassalpha", "unspecified"])
-    with pytest.raises(ValueError, match="expected opacity in the last bands of"):
-        open_image(tmp_path / "a.tif")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import rasterio
 import zarr
-from helpers import job_text
 from test_geo_maps import SINUSOIDAL, UTM, run, scene_with
 from test_images import beach
 
@@ -75,13 +74,6 @@ def test_the_item_of_a_zarr_array_without_a_place_has_neither_geometry_nor_value
     assert asset.media_type == "application/vnd.zarr"
     assert RasterExtension.ext(asset).bands[0].data_type == zarr.open("l.zarr").dtype == "uint8"
     assert not any(one.nodata for one in ClassificationExtension.ext(asset).classes)
-
-
-JOB = job_text(
-    input={"kind": "scenes", "path": "scenes/*.tif"},
-    method={"name": "rp", "n_projections": 20},
-    output={"labels": "{scene}.tif", "item": "{scene}.json", "model": "m-{version}.zarr"},
-)
 
 
 @pytest.mark.slow

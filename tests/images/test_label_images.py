@@ -1,19 +1,17 @@
 """Labels of an image's rows, written in place: whole or not there, with what the image says about itself."""
 
-import json
 import os
 
 import dask
 import dask.array as da
 import numpy as np
 import pytest
-import tifffile
 import zarr
 from helpers import names
 from hypothesis import given
 from hypothesis import strategies as st
 from ome_zarr_models.v05 import ImageLabel, Labels
-from test_images import GEO_TAGS, beach, bright, image_of, images, ome_image
+from test_images import beach, bright, image_of, images, ome_image
 
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.images import Image, open_image, write_labels
@@ -106,16 +104,6 @@ def test_smaller_copies_of_ome_zarr_labels_have_every_second_pixel(smallest, tmp
         scale, translation = level.coordinateTransformations
         assert (scale.scale, translation.translation) == ([2**number, 2**number / 2], [6.0, 8.0])
     assert max(group[scales.datasets[-1].path].shape) <= smallest
-
-
-def test_labels_of_a_geotiff_lie_where_it_does(tmp_path):
-    tifffile.imwrite(tmp_path / "geo.tif", beach(), photometric="rgb", extratags=GEO_TAGS)
-    image = open_image(tmp_path / "geo.tif")
-    write_labels(bright, image, tmp_path / "l.zarr", n_labels=3)
-    attributes = zarr.open_array(tmp_path / "l.zarr").attrs.asdict()
-    assert attributes["proj:code"] == "EPSG:32721"
-    assert attributes["spatial:transform"] == [30.0, 0.0, 5e5, 0.0, -30.0, 7e6]
-    json.dumps(attributes)
 
 
 @pytest.mark.parametrize("kind", ["Zarr", "OME-Zarr"])

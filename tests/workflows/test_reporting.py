@@ -78,16 +78,6 @@ def test_the_report_tells_profiles_and_the_facts_of_the_run(here):
     assert "Ran on this process (threads)" in words
 
 
-def test_columns_of_a_table_have_their_names_in_the_report(here):
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    parquet.write_table(pa.table(dict(zip(["height", "width", "depth"], rows_of_blobs().T))), "x.parquet")
-    assert run("fit", "x.parquet", "--report", "r.html", *QUICK, *THREADS).exit_code == 0
-    for name in ("height", "width", "depth"):
-        assert name in words_of("r.html")
-
-
 def test_segments_are_profiled_by_the_bands_of_their_pixels(here):
     pixels = np.zeros((40, 50, 3), "u1")
     pixels[:, 25:] = [200, 0, 90]
