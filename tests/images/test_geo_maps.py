@@ -1,6 +1,7 @@
 """Labels as maps: GeoTIFF in, cloud-optimised GeoTIFF out, read back by rasterio; DataArrays in, DataArrays out."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import ANY
@@ -12,7 +13,7 @@ import pytest
 import rasterio
 import xarray
 import zarr
-from helpers import job_text, run
+from helpers import job_text, run, serving
 from rasterio.shutil import copy
 from test_images import beach, bright, image_of
 from test_nodata import HOLES, THERE, geotiff
@@ -138,6 +139,24 @@ def test_commands_and_jobs_write_maps(tmp_path, monkeypatch):
         "by-hand.tif", "job.toml", "job.work", "labels.tif",
         "manifest.json", "scene.tif",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_tile_of_a_large_file_takes_a_small_part_of_it(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 255, (3, 1500, 1500), dtype=np.uint8)
+    about = {"driver": "GTiff", "height": 1500, "width": 1500, "count": 3, "dtype": "uint8", "crs": "EPSG:32721"}
+    with rasterio.open(tmp_path / "a.tif", "w", **about, transform=rasterio.Affine(30, 0, 5e5, 0, -30, 7e6)) as file:
+        file.write(pixels)
+    copy(tmp_path / "a.tif", tmp_path / "cog.tif", driver="COG", compress="deflate", blocksize=128)
+    size, pixels = (tmp_path / "cog.tif").stat().st_size, pixels.transpose(1, 2, 0)
+    with serving(tmp_path) as (url, asked):
+        image = open_image(f"{url}/cog.tif")
+        block = slice(128, 256), slice(128, 256)
+        np.testing.assert_array_equal(image.source[block], pixels[block])
+        ranges = [tuple(map(int, re.findall(r"\d+", one))) for one in asked]
+        assert size > 6_000_000
+        assert sum(last + 1 - first for first, last in ranges) < size / 10
+        assert not np.count_nonzero(image.source[:, :] != pixels)
 
 
 # DataArrays

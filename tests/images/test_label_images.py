@@ -7,14 +7,14 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
-from helpers import names
+from helpers import Stop, files_of, in_turns, names
 from hypothesis import given
 from hypothesis import strategies as st
 from ome_zarr_models.v05 import ImageLabel, Labels
 from test_images import beach, bright, image_of, images, ome_image
 
 from mdh_dask.chunks import reduce_rows
-from mdh_dask.images import Image, open_image, write_labels
+from mdh_dask.images import Features, Image, open_image, write_labels
 from mdh_dask.images.image import PixelOrder
 from mdh_dask.images.label_arrays import is_label_image
 from mdh_dask.images.overview import Overview
@@ -187,3 +187,54 @@ def test_other_images_are_stretched_between_percentiles_of_each_band(dtype):
     assert seen.photograph.shape == (60, 80, 3)
     assert [seen.photograph[..., i].min() for i in range(3)] == [0, 0, 0]
     assert [seen.photograph[..., i].max() for i in range(3)] == [255, 255, 255]
+
+
+# Writing that was interrupted
+
+
+COLUMNS = {
+    "bands": Features(),
+    "window": Features(window=3),
+    "weighted": Features(coordinates=True).times(np.array([1, 1, 1, 0.5, 0.25])),
+}
+
+
+class Labeller:
+    """Labels by the first band; stops before it labels one block more than it may, and counts the pixels it labels."""
+
+    def __init__(self, blocks=None):
+        self.left, self.n_pixels = blocks, 0
+
+    def __call__(self, rows):
+        if self.left == 0:
+            raise Stop
+        if self.left is not None:
+            self.left -= 1
+        self.n_pixels += len(rows)
+        return bright(rows)
+
+
+@pytest.fixture(params=["Zarr", "OME-Zarr"])
+def image(request, tmp_path, monkeypatch):
+    """An image of 60 x 80 pixels in four blocks of one row of chunks, opened; there are copies of small images."""
+    monkeypatch.setattr("mdh_dask.images.ome.SMALLEST", 30)
+    if request.param == "Zarr":
+        zarr.create_array(tmp_path / "in" / "image.zarr", data=beach(), chunks=(16, 20, 3))
+    else:
+        ome_image(tmp_path / "in" / "image.zarr", beach(), chunks=(1, 1, 16, 20))
+    with dask.config.set({"mdh-dask.block-size": 1, "scheduler": "synchronous"}):
+        yield open_image(tmp_path / "in" / "image.zarr")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("features", "n_blocks"), in_turns(COLUMNS, [0, 1, 3]))
+def test_pixels_that_were_labelled_are_not_labelled_again(n_blocks, features, image, tmp_path):
+    options = {"n_labels": 3, "features": COLUMNS[features], "resume": "job"}
+    expected = write_labels(Labeller(), image, tmp_path / "undisturbed" / "l.zarr", **options)
+    stopped, resumed = Labeller(n_blocks), Labeller()
+    with pytest.raises(Stop):
+        write_labels(stopped, image, tmp_path / "l.zarr", **options)
+    seen = write_labels(resumed, image, tmp_path / "l.zarr", **options)
+    assert all(map(np.array_equal, seen, expected))
+    assert resumed.n_pixels == beach()[..., 0].size - stopped.n_pixels < 4800 + (n_blocks == 0)
+    assert files_of(tmp_path / "l.zarr") == files_of(tmp_path / "undisturbed" / "l.zarr")

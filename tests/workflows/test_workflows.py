@@ -9,9 +9,9 @@ import pytest
 import zarr
 from numpydoc.docscrape import NumpyDocString
 
-from mdh_dask import RandomProjectionTree, jobs, start_cluster, workflows
+from mdh_dask import PCATree, RandomProjectionTree, jobs, load_model, start_cluster, workflows
 from mdh_dask._errors import SettingError
-from mdh_dask.io import open_rows
+from mdh_dask.io import open_rows, verify_rows, write_rows
 
 FACES = [getattr(room, name) for room in (jobs, workflows) for name in room.__all__] + [start_cluster]
 
@@ -78,6 +78,10 @@ def test_a_job_gives_the_labels_of_the_workflow_with_another_cluster_than_its_ow
     [
         (lambda: workflows.fit("x.npy", tree()), "expected labels, model or report; got none of them"),
         (lambda: workflows.fit("x.npy", tree(), model="x.npy"), "expected separate paths; got x.npy and x.npy"),
+        (
+            lambda: workflows.fit("x.npy", tree(), confidence="c.zarr", model="m.zarr"),
+            "expected labels beside the confidence",
+        ),
         (lambda: jobs.run("job.toml", cluster={"kind": "cloud"}), "cluster.kind must be 'local', 'threads'"),
         (lambda: start_cluster("scheduler", address="host"), "expected an address, as tcp://host:8786"),
     ],
@@ -96,3 +100,29 @@ def test_what_a_model_of_rows_cannot_take_is_named_as_in_python(here):
         workflows.predict("x.npy", "m.zarr", "l.zarr", preview="p.png")
     with pytest.raises(SettingError, match=r"leave out axes=\.\.\. and index=\.\.\."):
         workflows.drift("x.npy", "m.zarr", axes="yx")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("report", [None, "report.html"])
+def test_labels_and_confidence_are_written_together_and_can_be_verified(here, report):
+    rows = np.load("x.npy")
+    write_rows(rows, "x.zarr", chunk_rows=400)
+    outputs = {"labels": "labels.zarr", "confidence": "sure.zarr", "model": "model.zarr", "report": report}
+    workflows.fit("x.zarr", PCATree(), **outputs)
+    model = load_model("model.zarr")
+    np.testing.assert_array_equal(zarr.open_array("labels.zarr")[:], model.predict(rows))
+    np.testing.assert_array_equal(zarr.open_array("sure.zarr")[:], model.confidence(rows).astype(np.float32))
+    assert verify_rows("sure.zarr") == verify_rows("labels.zarr") == []
+
+
+class Unsure(PCATree):
+    """A method of somebody else, which does not know how sure its labels are."""
+
+    @property
+    def confidence(self):
+        raise AttributeError("confidence")
+
+
+def test_confidence_needs_a_method_that_knows_it(here):
+    with pytest.raises(SettingError, match="Unsure has none"):
+        workflows.fit("x.npy", Unsure(), labels="labels.zarr", confidence="sure.zarr")
