@@ -23,7 +23,7 @@ from .bands import names_in, scales_in
 from .georeference import at_level, flipped, image_in, in_attributes, in_group, names_of_bands, northward
 from .image import MOST_BYTES, PANEL, Image
 from .ome import multiscale_of
-from .quantisation import NAMED, Dequantise, Described, quantisation_of
+from .quantisation import ALPHAEARTH_NODATA, Dequantise, Described, quantisation_of
 from .tiff import open_tiff, warped
 from .validity import Nodata, Validity, declared_by, validity_of
 
@@ -200,8 +200,8 @@ def open_image(
     about["declared"] = about.get("declared") or described.get("nodata", ())
     scales = about.pop("scales", {}) or {key: own for key, own in described.items() if key != "nodata"}
     values = quantisation_of(dequantise, image.dtype, image.shape[2], scales, where)
-    if values is not None and values.name in NAMED and not about["declared"]:
-        about["declared"] = [NAMED[values.name].nodata]
+    if dequantise == "alphaearth":
+        about["declared"] = about["declared"] or [ALPHAEARTH_NODATA]
     rule = validity_of(image.dtype, nodata=nodata, **about)
     image = _checked(replace(image, axes=axes, validity=rule, quantisation=values))
     image = northward(image) if reproject is None else northward(warped(image, reproject))

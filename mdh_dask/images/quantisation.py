@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +10,15 @@ import numpy.typing as npt
 from .._typing import AnyArray
 
 Dequantise = Literal["declared", "alphaearth", "tessera"]
-"""Which values stored numbers become: those that the file declares, those of `NAMED`, or by a scale of every pixel."""
+"""Which values stored numbers become: as the file declares, as of AlphaEarth, or by a scale of every pixel."""
 
 Described = Mapping[str, Sequence[Any]]
 """Scales, offsets and values of no data by the keys ``"scale"``, ``"offset"`` and ``"nodata"``, of each band or all."""
 
 CHOICES = get_args(Dequantise)
+
+ALPHAEARTH_NODATA = -128
+"""The stored number of pixels without data of AlphaEarth embeddings."""
 
 
 def alphaearth(stored: AnyArray) -> AnyArray:
@@ -32,21 +35,9 @@ def alphaearth(stored: AnyArray) -> AnyArray:
     return values
 
 
-class Named(NamedTuple):
-    """A quantisation that many files have in common."""
-
-    values: Any
-    dtype: str
-    nodata: int
-
-
-NAMED = {"alphaearth": Named(alphaearth, "int8", -128)}
-"""The values of stored numbers, their dtype, and the number of pixels without data."""
-
-
 @dataclass(frozen=True)
 class Quantisation:
-    """How stored numbers become values: by a name of `NAMED`, or by a scale and an offset of each band."""
+    """How stored numbers become values: as those of AlphaEarth, or by a scale and an offset of each band."""
 
     name: str
     scales: tuple[float, ...] = ()
@@ -58,8 +49,8 @@ class Quantisation:
 
     def values(self, stored: AnyArray) -> AnyArray:
         """Return the values of stored numbers, shape (lines, columns, bands)."""
-        if self.name in NAMED:
-            return NAMED[self.name].values(stored)
+        if self.name == "alphaearth":
+            return alphaearth(stored)
         found = stored.astype(self.dtype(stored.dtype))
         found *= np.asarray(self.scales, found.dtype)
         found += np.asarray(self.offsets, found.dtype)
@@ -83,17 +74,15 @@ def quantisation_of(
     `declared` has the keys ``"scale"`` and ``"offset"`` with one number for each band or for all, as the file gives
     them.
     """
-    if name is None:
-        return None
-    if name not in CHOICES:
+    if name not in (None, *CHOICES):
         raise ValueError(f"expected {', '.join(map(repr, CHOICES))} or None for dequantise; got {name!r}")
-    if name == "tessera":
+    if name is None or name == "tessera":
         return None
-    if name in NAMED:
-        if dtype != NAMED[name].dtype:
+    if name == "alphaearth":
+        if dtype != np.int8:
             raise ValueError(
-                f"expected {NAMED[name].dtype} pixels for dequantise={name!r}; got {dtype} in {path}: leave it out if "
-                "they are values already"
+                f"expected int8 pixels for dequantise='alphaearth'; got {dtype} in {path}: leave it out if they are "
+                "values already"
             )
         return Quantisation(name)
     if not declared:
