@@ -75,15 +75,7 @@ class TiledRows(NamedTuple):
     """All tiles that hold data, in ascending order."""
     n: Integers
     """Number of pixels with data in each."""
-    side: int
-    """Lines and columns of a tile."""
-    design_effect: float
-    """How many times as much the sums of tiles vary as those of independent pixels."""
-
-    @property
-    def summary(self) -> Tiles:
-        """The tiles without their rows."""
-        return Tiles(self.side, len(self.names), int(self.n.sum()), self.design_effect)
+    summary: Tiles
 
 
 @storable
@@ -142,7 +134,8 @@ def tiled_rows(
     side = side or base * 2**place
     rows = both[:, :-3].astype(features.dtype(images[0].dtype))
     tiles = both.map_blocks(tiles_of, side, dtype=np.int64, drop_axis=1)
-    return TiledRows(rows, tiles, merged[place].tiles, merged[place].n, side, float(effects[place].max()))
+    names, n = merged[place][:2]
+    return TiledRows(rows, tiles, names, n, Tiles(side, len(names), int(n.sum()), float(effects[place].max())))
 
 
 def _with_number(rows: da.Array, number: int) -> da.Array:

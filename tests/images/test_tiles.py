@@ -50,9 +50,9 @@ def stored(folder, pixels, chunks=(64, 64), name="a.zarr"):
 @pytest.mark.parametrize(("sigma", "least", "most"), [(0, 1, 1), (2, 4, 8), (4, 8, 16), (8, 16, 32)])
 def test_the_side_is_that_of_the_patches(tmp_path, sigma, least, most):
     found = tiled_rows([open_image(stored(tmp_path, smooth(0, 256, sigma)))])
-    assert least <= found.side <= most
+    assert least <= found.summary.side <= most
     # Of pixels with the autocorrelation exp(-r^2 / (4 sigma^2)), of which 4 pi sigma^2 vary as one.
-    assert found.design_effect <= max(1.1, 4 * np.pi * sigma**2)
+    assert found.summary.design_effect <= max(1.1, 4 * np.pi * sigma**2)
 
 
 def test_tiles_are_as_large_as_the_patches_of_the_most_dependent_column(tmp_path):
@@ -61,8 +61,8 @@ def test_tiles_are_as_large_as_the_patches_of_the_most_dependent_column(tmp_path
         tiled_rows([open_image(stored(tmp_path, pixels))])
         for pixels in (coarse[..., :1], np.concatenate([fine, coarse[..., :1]], axis=2))
     )
-    assert both.side == alone.side >= 16
-    assert both.design_effect == alone.design_effect
+    assert both.summary.side == alone.summary.side >= 16
+    assert both.summary.design_effect == alone.summary.design_effect
 
 
 def test_rows_are_those_of_the_image_and_tiles_do_not_depend_on_chunks(tmp_path):
@@ -179,10 +179,10 @@ def test_scenes_like_those_of_a_model_have_drifted_by_pixels_but_not_by_tiles(tm
     found = []
     for image in (*map(scene, range(10, 16)), scene(16, shift=4)):
         rows = pixel_rows(image, Features())
-        parts = parts_by_tiles(image, tiled.side).compute()
-        groups = Parts(parts, len(rows) // tiled.side**2)
+        parts = parts_by_tiles(image, tiled.summary.side).compute()
+        groups = Parts(parts, len(rows) // tiled.summary.side**2)
         found.append([drift(model, rows).found, drift(model, rows, groups=groups).found])
-    assert_array_equal(parts_by_tiles(scene(16, shift=4, chunks=(17, 96)), tiled.side), np.asarray(parts))
+    assert_array_equal(parts_by_tiles(scene(16, shift=4, chunks=(17, 96)), tiled.summary.side), np.asarray(parts))
     assert sum(by_pixels for by_pixels, _ in found[:-1]) > 0
     assert [by_tiles for _, by_tiles in found] == [False] * 6 + [True]
 
