@@ -44,10 +44,6 @@ class WriteLabels(WriteBlocks):
         return np.asarray(self.target[self.order.block_of(start, n_rows)]).ravel()
 
 
-def _nothing(start: int, n_rows: int) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class LabelRows(Statistic):
     """Statistics of labels and pixels that label the rows themselves, so that each block of rows is freed at once.
@@ -59,7 +55,7 @@ class LabelRows(Statistic):
     n_labels: int
     of: Statistic
     """Computed from all pixels; those without data have the label after the highest."""
-    stored: Callable[[int, int], Integers | None] = _nothing
+    stored: Callable[[int, int], Integers | None] | None = None
     """Returns known labels from the first row of a block and its number of rows, or None; then rows may be anything."""
     lowest: int = 0
     """The lowest label; there are `n_labels` from it."""
@@ -70,8 +66,8 @@ class LabelRows(Statistic):
     journalled = False
 
     def chunk(self, start: int, *blocks: Any) -> tuple[Any, Any]:
-        rows, pixels, also = blocks[0], blocks[-1], None
-        known, valid = self.stored(start, len(pixels.rows)), pixels.valid
+        rows, pixels, also, valid = blocks[0], blocks[-1], None, blocks[-1].valid
+        known = None if self.stored is None else self.stored(start, len(pixels.rows))
         labels = np.full(len(pixels.rows), self.lowest + self.n_labels, np.int32)
         if valid is None or valid.any():
             there = slice(None) if valid is None else valid

@@ -105,9 +105,8 @@ def write_labels(
     features = features or Features()
     features.check_image(image)
     overview = overview_of(image, n_labels, lowest)
-    given = {} if known is None else {"stored": known}
     if path is None:
-        labelled = LabelRows(label, n_labels, overview, **given, lowest=lowest, also=also)
+        labelled = LabelRows(label, n_labels, overview, stored=known, lowest=lowest, also=also)
         return _seen(image, *reduce_rows(labelled, *_rows(image, features), progress=progress))
     layout = layout_of(image, n_labels, lowest)
     begun = find_begun(path, resume, path_inside(image), **layout)
@@ -123,7 +122,7 @@ def write_labels(
         without = None if image.validity is None else lowest + n_labels
         write = WriteLabels(target, stage.folder, done, resume is not None, order=image.order, without=without)
         both = Together((write, overview))
-        labelled = LabelRows(label, n_labels, both, **({"stored": write.stored} | given), lowest=lowest, also=also)
+        labelled = LabelRows(label, n_labels, both, stored=known or write.stored, lowest=lowest, also=also)
         (blocks, summary), more = reduce_rows(labelled, *_rows(image, features, write), progress=progress)
         seen = _seen(image, summary, more)
         finish(target, blocks, image, lambda: seen.colours, stage, lowest, resume)
