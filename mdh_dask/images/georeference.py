@@ -187,9 +187,8 @@ def image_in(group: zarr.Group, level: int = 0) -> tuple[str, bool]:
 
     Of a pyramid of GeoZarr it is the array of a level, 0 for the first; whether the group is one follows.
     """
-    scales = group.attrs.get("multiscales")
-    layout = scales.get("layout") if isinstance(scales, Mapping) else None
-    if not isinstance(layout, list) or not all(isinstance(one, Mapping) and "asset" in one for one in layout):
+    layout = _layout_of(group)
+    if layout is None or not all(isinstance(one, Mapping) and "asset" in one for one in layout):
         found = [name for name, array in group.arrays() if {"y", "x"} <= {*named(dimensions_of(array))}]
         return (found[0] if len(found) == 1 else ""), False
     if not 0 <= level < len(layout):
@@ -206,9 +205,8 @@ def at_level(group: zarr.Group, level: int, place: Mapping[str, Any], attributes
     place: that of the array of the level, which has these attributes, by itself and its own group. The transform of the
         pyramid is that of its first level.
     """
-    scales = group.attrs.get("multiscales")
-    layout = scales.get("layout") if isinstance(scales, Mapping) else None
-    entry = layout[level] if isinstance(layout, list) and 0 <= level < len(layout) else {}
+    layout = _layout_of(group) or []
+    entry = layout[level] if 0 <= level < len(layout) else {}
     own, whole = in_attributes(entry), in_attributes(group.attrs.asdict())
     found = {**whole, **place}
     if "spatial:transform" in attributes:
@@ -218,6 +216,13 @@ def at_level(group: zarr.Group, level: int, place: Mapping[str, Any], attributes
     if level and found.get("spatial:transform") == whole.get("spatial:transform"):
         found.pop("spatial:transform", None)
     return found
+
+
+def _layout_of(group: zarr.Group) -> list[Any] | None:
+    """Return the levels of a pyramid of GeoZarr, None if a group is none."""
+    scales = group.attrs.get("multiscales")
+    layout = scales.get("layout") if isinstance(scales, Mapping) else None
+    return layout if isinstance(layout, list) else None
 
 
 def names_of_bands(group: zarr.Group, dim: str | None, n_bands: int) -> tuple[str, ...]:

@@ -25,6 +25,8 @@ from .parts import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..density_trees.model import DensityModel
+
 WIDEST_EDGE, NARROWEST_EDGE = 14.0, 0.4
 """Widths in points of an edge that all rows take and of one that hardly any row takes."""
 
@@ -169,11 +171,6 @@ def _dot_nodes(ax: Any, tree: Tree, split: Integers, drawn: Integers, across: Fl
             zorder=2,
         )
 
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from ..density_trees.model import DensityModel
 
 DRAWN = 60
 """Most merges in a picture, those with the most evidence."""

@@ -117,22 +117,15 @@ def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:
 
 def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:
     moments = profiles.moments
+    mean, mean_of_others = moments.mean[cluster, i], moments.mean_of_others[cluster, i]
     if profiles.levels and profiles.levels[i] is not None:
-        lift = profiles.lift[cluster, i]
-        return Feature(
-            profiles.names[i],
-            f"{percent(float(moments.mean[cluster, i]))}, lift {lift:.2f}",
-            percent(float(moments.mean_of_others[cluster, i])),
-            _signed(profiles.difference[cluster, i]),
-            _strip(profiles, cluster, i),
-        )
-    return Feature(
-        profiles.names[i],
-        _spread(profiles, i, moments.mean[cluster, i], moments.sd[cluster, i]),
-        _spread(profiles, i, moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i]),
-        _signed(profiles.difference[cluster, i]),
-        _strip(profiles, cluster, i),
-    )
+        own = f"{percent(float(mean))}, lift {profiles.lift[cluster, i]:.2f}"
+        others = percent(float(mean_of_others))
+    else:
+        own = _spread(profiles, i, mean, moments.sd[cluster, i])
+        others = _spread(profiles, i, mean_of_others, moments.sd_of_others[cluster, i])
+    difference = _signed(profiles.difference[cluster, i])
+    return Feature(profiles.names[i], own, others, difference, _strip(profiles, cluster, i))
 
 
 def _strip(profiles: Profiles, cluster: int, i: int) -> Strip:
