@@ -9,6 +9,7 @@ import rasterio
 import tifffile
 import xarray
 import zarr
+from test_nodata import geotiff
 
 from mdh_dask import PCATree, load_model
 from mdh_dask.images import Features, open_image, pixel_rows, write_labels
@@ -42,19 +43,12 @@ def turned(transform, height):
     return rasterio.Affine(a, b, c, d, -e, f + e * height)
 
 
-def tile(path, stored, from_south=False, nodata=-128, **more):
+def tile(path, stored, from_south=False, nodata=-128):
     """A GeoTIFF as AlphaEarth has them, with lines from north to south, or from south to north."""
     lines = stored[::-1] if from_south else stored
     transform = turned(NORTH_UP, len(stored)) if from_south else NORTH_UP
-    about = {"driver": "GTiff", "tiled": True, "blockxsize": 16, "blockysize": 16, "compress": "zstd", "crs": UTM}
-    height, width, count = stored.shape
-    with rasterio.open(
-        path, "w", transform=transform, height=height, width=width, count=count, dtype=stored.dtype, nodata=nodata,
-        **about, **more,
-    ) as file:  # fmt: skip
-        file.write(lines.transpose(2, 0, 1))
-        file.descriptions = NAMES[:count]
-    return path
+    names = NAMES[: stored.shape[2]]
+    return geotiff(path, lines, transform=transform, names=names, crs=UTM, nodata=nodata, compress="zstd")
 
 
 def labels_at(path):

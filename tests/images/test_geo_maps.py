@@ -69,14 +69,10 @@ def test_a_map_lies_where_the_image_does_with_colours_names_and_nodata(crs, tmp_
 @pytest.mark.parametrize("point", ["Area", "Point"])
 def test_an_overview_is_opened_by_its_level_with_its_mask_and_where_the_image_lies(point, tmp_path):
     pixels, there = np.tile(beach().clip(1, 250), (20, 11, 1)), np.tile(THERE, (20, 11))
-    about = {"driver": "GTiff", "height": 1200, "width": 880, "count": 3, "dtype": "uint8", "crs": UTM}
+    place = rasterio.Affine(30, 0, 5e5, 0, -20, 7e6)
+    with rasterio.open(geotiff(tmp_path / "a.tif", pixels, there, place, crs=UTM), "r+") as file:
+        file.update_tags(AREA_OR_POINT=point)
     with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True):
-        with rasterio.open(
-            tmp_path / "a.tif", "w", transform=rasterio.Affine(30, 0, 5e5, 0, -20, 7e6), **about
-        ) as file:
-            file.update_tags(AREA_OR_POINT=point)
-            file.write(pixels.transpose(2, 0, 1))
-            file.write_mask(there)
         copy(tmp_path / "a.tif", tmp_path / "cog.tif", driver="COG", blocksize=256, overview_resampling="nearest")
     image = open_image(tmp_path / "cog.tif", index={"level": 2})
     with rasterio.open(tmp_path / "cog.tif", overview_level=1) as file:
@@ -143,12 +139,10 @@ def test_commands_and_jobs_write_maps(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_tile_of_a_large_file_takes_a_small_part_of_it(tmp_path):
-    pixels = np.random.default_rng(0).integers(0, 255, (3, 1500, 1500), dtype=np.uint8)
-    about = {"driver": "GTiff", "height": 1500, "width": 1500, "count": 3, "dtype": "uint8", "crs": "EPSG:32721"}
-    with rasterio.open(tmp_path / "a.tif", "w", **about, transform=rasterio.Affine(30, 0, 5e5, 0, -30, 7e6)) as file:
-        file.write(pixels)
+    pixels = np.random.default_rng(0).integers(0, 255, (1500, 1500, 3), dtype=np.uint8)
+    geotiff(tmp_path / "a.tif", pixels, crs=UTM)
     copy(tmp_path / "a.tif", tmp_path / "cog.tif", driver="COG", compress="deflate", blocksize=128)
-    size, pixels = (tmp_path / "cog.tif").stat().st_size, pixels.transpose(1, 2, 0)
+    size = (tmp_path / "cog.tif").stat().st_size
     with serving(tmp_path) as (url, asked):
         image = open_image(f"{url}/cog.tif")
         block = slice(128, 256), slice(128, 256)

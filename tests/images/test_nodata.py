@@ -93,13 +93,17 @@ def test_the_loop_of_windows_with_holes_does_what_its_twin_does(size, more, widt
 # What files declare
 
 
-def geotiff(path, pixels, mask=None, **options):
-    """Write a GeoTIFF by GDAL; with a mask inside the file."""
+PLACE = rasterio.Affine(30, 0, 5e5, 0, -30, 7e6)
+
+
+def geotiff(path, pixels, mask=None, transform=PLACE, names=None, **options):
+    """Write a GeoTIFF by GDAL; with a mask inside the file, and with names of the bands."""
     height, width, bands = pixels.shape
     about = {"driver": "GTiff", "height": height, "width": width, "count": bands, "dtype": pixels.dtype.name}
-    about |= {"tiled": True, "blockxsize": 16, "blockysize": 16, "transform": rasterio.Affine(30, 0, 5e5, 0, -30, 7e6)}
+    about |= {"tiled": True, "blockxsize": 16, "blockysize": 16, "transform": transform}
     with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(path, "w", **about, **options) as f:
         f.write(pixels.transpose(2, 0, 1))
+        f.descriptions = names or f.descriptions
         if mask is not None:
             f.write_mask(mask)
     return path
