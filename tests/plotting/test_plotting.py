@@ -32,7 +32,6 @@ from mdh_dask.plotting import (
 )
 from mdh_dask.plotting.models import NARROWEST_EDGE, WIDEST_EDGE
 from mdh_dask.plotting.parts import LEFT, RIGHT, window
-from mdh_dask.support_vectors.model import SWEEP_DTYPE
 from mdh_dask.tree.structure import NodeDensity, tree_from_nodes
 
 HILLS = np.histogram(np.r_[np.random.default_rng(0).normal(-2, 0.6, 300), np.random.default_rng(1).normal(2, 0.8, 700)],
@@ -123,7 +122,7 @@ def test_a_node_that_is_not_there_is_refused(draw, node):
 
 def test_a_fitted_model_is_drawn_as_its_tree_and_rows_may_be_a_frame():
     rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
-    frame = pytest.importorskip("pandas").DataFrame(rows, columns=["a", "b"])
+    frame = pd.DataFrame(rows, columns=["a", "b"])
     model = PCATree().fit(frame)
     assert plot_tree(model).get_title() == plot_tree(model.tree_).get_title()
     assert plot_density(model, 0).get_title() == plot_density(model.tree_, 0).get_title()
@@ -137,7 +136,7 @@ def test_the_rows_of_a_model_with_a_feature_map_are_drawn_by_their_features():
     rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
     model = PCATree(feature_map="products").fit(rows)
     features = model.feature_map_.transform(rows)
-    frame = pytest.importorskip("pandas").DataFrame(rows, columns=["a", "b"])
+    frame = pd.DataFrame(rows, columns=["a", "b"])
     pairs = ((model, rows), (model, frame), (model.tree_, features))
     drawn, of_frame, same = (plot_scatter(*pair).collections[0].get_offsets() for pair in pairs)
     np.testing.assert_array_equal(drawn, same)
@@ -310,14 +309,8 @@ def test_contours_have_the_names_of_the_columns_that_were_fitted(pair):
     assert plot_contours(model, names=["a", "b"]).get_ylabel() == "b"
 
 
-def test_a_notebook_shows_a_sweep_by_its_first_axes(pair):
-    sweep = np.zeros(2, dtype=SWEEP_DTYPE)
-    sweep["width"], sweep["chosen"] = [1.0, 2.0], [True, False]
-    assert plot_sweep(sweep)[0]._repr_png_().startswith(b"\x89PNG")
-
-
 @pytest.mark.slow
-def test_a_sweep_is_drawn_as_its_table_says(pair):
+def test_a_sweep_is_drawn_as_its_table_says_and_a_notebook_shows_its_first_axes(pair):
     model = SupportVectorClustering().fit(pair[:300])
     table = model.sweep_
     shares = np.unique(table["outliers"])
@@ -330,6 +323,7 @@ def test_a_sweep_is_drawn_as_its_table_says(pair):
             np.testing.assert_array_equal(points, np.column_stack([steps["width"], steps[column]]))
         star = next(line for line in ax.lines if line.get_marker() == "*")
         assert star.get_xydata().tolist() == [[chosen["width"], chosen[column]]]
+    assert plot_sweep(table)[0]._repr_png_().startswith(b"\x89PNG")
     rings = [line.get_xydata() for line in plot_sweep(table)[1].lines if line.get_marker() == "o"]
     assert sorted(np.vstack(rings)[:, 1]) == sorted(table["n_confirmed"][table["n_confirmed"] > 0])
 
@@ -363,7 +357,6 @@ def test_rows_with_missing_values_are_drawn_as_the_model_takes_them(settings_of)
 
 
 def test_a_loaded_model_of_levels_draws_a_frame(tmp_path):
-    pd = pytest.importorskip("pandas")
     side = np.arange(300) % 2
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=300) + 9 * side, "t": np.where(side, "a", "b")})
     model = PCATree(feature_map="gower").fit(frame)

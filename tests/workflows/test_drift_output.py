@@ -133,30 +133,19 @@ def test_errors_have_their_own_exit_codes(here, args, code, message):
 # Columns of tables, from fit to drift
 
 
-def fitted():
+def test_predict_and_drift_take_the_columns_of_the_model_and_refuse_others(here):
     method = ("--method", "rp", "--n-projections", 100, *THREADS)
     run("fit", "old.parquet", "--columns", "a,b,c", "--model", "t.zarr", *method, code=0)
-
-
-def test_predict_and_drift_take_the_columns_that_the_model_was_fitted_to(here):
-    fitted()
-    for args in (("predict", "old.parquet", "--out", "l.zarr"), ("drift", "same.parquet")):
-        run(*args, "--model", "t.zarr", *THREADS, code=0)
-    expected = load_model("t.zarr").tree_.labels(OLD[:, [1, 2, 0]])
-    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), expected)
-
-
-@pytest.mark.slow
-def test_other_columns_than_those_of_the_model_are_refused(here):
-    fitted()
-    for args in (("predict", "--out", "l.zarr"), ("drift",)):
-        result = run(
-            args[0], "same.parquet", "--columns", "c,b,a", *args[1:], "--model", "t.zarr", *THREADS, code=exits.BAD_DATA
-        )
+    for args in (("predict", "old.parquet", "--out", "l.zarr", "--overwrite"), ("drift", "same.parquet")):
+        options = ("--model", "t.zarr", *THREADS)
+        run(*args, *options, code=0)
+        result = run(*args, "--columns", "c,b,a", *options, code=exits.BAD_DATA)
         assert result.stderr.splitlines()[-1].endswith(
             "expected the columns a,b,c, as t.zarr was fitted to; got c,b,a: leave out --columns, or fit a model to "
             "these"
         )
+    expected = load_model("t.zarr").tree_.labels(OLD[:, [1, 2, 0]])
+    np.testing.assert_array_equal(open_rows("l.zarr", ndim=1), expected)
 
 
 def test_a_table_with_other_columns_says_how_to_name_some(here):

@@ -102,12 +102,6 @@ def test_tables_of_labels_are_read_as_other_tables(tmp_path, name, content):
     assert open_labels(str(tmp_path / name), 4).tolist() == ["NA", "", "b", ""]
 
 
-def test_bytes_of_another_encoding_are_named(tmp_path):
-    (tmp_path / "y.csv").write_bytes("row,label\n0,grün\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="expected texts in UTF-8"):
-        open_labels(str(tmp_path / "y.csv"), 4)
-
-
 def test_whole_labels_of_floats_are_integers_and_missing_ones_are_refused(tmp_path):
     path = str(tmp_path / "y.parquet")
     pq.write_table(pa.table({"row": [2, 0], "label": [1.0, 3.0]}), path)

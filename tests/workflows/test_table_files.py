@@ -94,40 +94,24 @@ def test_semicolons_tabs_and_decimal_commas_are_found(table, tmp_path, delimiter
 
 
 @pytest.mark.parametrize(
-    ("lines", "columns"),
+    ("content", "expected"),
     [
         ("a (x; y; z),b\n1,2\n3,4\n", {"a (x; y; z)": [1, 3], "b": [2, 4]}),
         ("length, cm;width, cm\n1,5;2,5\n3;4,5\n", {"length, cm": [1.5, 3], "width, cm": [2.5, 4.5]}),
         ("kind\twidth, cm\nx\t1,5\ny\t2,5\n", {"kind": ["x", "y"], "width, cm": [1.5, 2.5]}),
         ("of a, b and c\tx\n1\t2\n3\t4\n", {"of a, b and c": [1, 3], "x": [2, 4]}),
+        ("a\tb\n1\t2\n\t\n3\t4\n", {"a": [1, None, 3], "b": [2, None, 4]}),
+        ("\r\n\na;b\nx;y\n\n\r\nz;w\n", {"a": ["x", "z"], "b": ["y", "w"]}),
+        ("a\nx\n \ny\n", {"a": ["x", " ", "y"]}),
     ],
 )
-def test_names_may_contain_what_separates_values_in_other_files(tmp_path, lines, columns):
-    (tmp_path / "x.csv").write_text(lines)
-    lazy = open_csv(tmp_path / "x.csv")
-    assert lazy.read(lazy.blocks[0], tuple(columns)).to_pydict() == columns
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"a\tb\n1\t2\n\t\n3\t4\n", {"a": [1, None, 3], "b": [2, None, 4]}),
-        (b"\r\n\na;b\nx;y\n\n\r\nz;w\n", {"a": ["x", "z"], "b": ["y", "w"]}),
-        (b"a\nx\n \ny\n", {"a": ["x", " ", "y"]}),
-    ],
-)
-def test_empty_lines_alone_are_no_rows(tmp_path, content, expected):
-    (tmp_path / "x.csv").write_bytes(content)
+def test_names_may_contain_what_separates_values_elsewhere_and_empty_lines_alone_are_no_rows(
+    tmp_path, content, expected
+):
+    (tmp_path / "x.csv").write_bytes(content.encode())
     lazy = open_csv(tmp_path / "x.csv")
     assert lazy.read(lazy.blocks[0], tuple(expected)).to_pydict() == expected
-    assert lazy.n_rows == (len(expected["a"]),)
-
-
-@pytest.mark.parametrize("text", ["größe;b\n1;2\n", "a;b\nä;2\n"])
-def test_other_characters_than_those_of_utf8_are_refused(tmp_path, text):
-    (tmp_path / "x.csv").write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match="expected texts in UTF-8; got other bytes: write it again in UTF-8"):
-        open_csv(tmp_path / "x.csv")
+    assert lazy.n_rows == (len(next(iter(expected.values()))),)
 
 
 @pytest.mark.parametrize(
@@ -224,18 +208,20 @@ def test_bad_kinds_in_a_job_are_explained(paths, tmp_path, columns, message):
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "message"),
+    ("content", "message"),
     [
-        ("", ValueError, "expected CSV with a header"),
-        ("x,y\n", ValueError, "at least one row below the header"),
-        ("x,x\n1,2\n", ValueError, "got x twice"),
-        ("x,y\n1,2\n3\n", ValueError, "expected CSV with a header; .*column"),
+        ("", "expected CSV with a header"),
+        ("x,y\n", "at least one row below the header"),
+        ("x,x\n1,2\n", "got x twice"),
+        ("x,y\n1,2\n3\n", "expected CSV with a header; .*column"),
+        ("größe;b\n1;2\n", "expected texts in UTF-8; got other bytes: write it again in UTF-8"),
+        ("a;b\nä;2\n", "expected texts in UTF-8; got other bytes: write it again in UTF-8"),
     ],
 )
-def test_bad_csv_is_explained(tmp_path, content, error, message):
-    (tmp_path / "x.csv").write_text(content)
-    with pytest.raises(error, match=message):
-        open_typed(tmp_path / "x.csv")
+def test_bad_csv_is_explained(tmp_path, content, message):
+    (tmp_path / "x.csv").write_text(content, encoding="latin-1")
+    with pytest.raises(ValueError, match=message):
+        open_csv(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize("block_bytes", [1, 40, 10**6], ids=["lines", "blocks", "whole"])
