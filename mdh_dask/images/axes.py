@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import AnyArray
 from ..chunks import is_dask
-from .image import Block
+from .image import Block, Source
 
 MOST_BANDS = 32
 """The first or last of three axes is assumed to hold bands if it is at most this long and the other is longer."""
@@ -20,7 +20,7 @@ NAMES = {"y": "y", "lat": "y", "latitude": "y", "northing": "y", "row": "y", "x"
 
 
 @dataclass(frozen=True)
-class AxesView:
+class AxesView(Source):
     """A view of an array, read by slices and integers, with axes in any order as (y, x, band)."""
 
     array: Any
@@ -32,7 +32,6 @@ class AxesView:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Return lines, columns and bands."""
         sizes = dict(zip(self.axes, self.array.shape))
         return sizes["y"], sizes["x"], sizes.get("c", 1) - self.n_left_out
 
@@ -45,10 +44,6 @@ class AxesView:
         """Return those of lines and columns of the sizes of all axes, as of chunks."""
         own = dict(zip(self.axes, sizes))
         return own["y"], own["x"]
-
-    def open(self) -> "AxesView":
-        """Return this view, which is ready to be read."""
-        return self
 
     def __getitem__(self, block: Block) -> AnyArray:
         return self._read(block, self.shape[2])

@@ -71,7 +71,7 @@ def names_in(attributes: Mapping[str, Any], n_bands: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class SelectedBands:
+class SelectedBands(Source):
     """Bands of sources of one size, in any order, one source after another, as a source."""
 
     sources: tuple[Any, ...]
@@ -80,17 +80,14 @@ class SelectedBands:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Return lines, columns and bands."""
         lines, columns, _ = self.sources[0].shape
         return lines, columns, sum(map(len, self.bands))
 
     @property
     def dtype(self) -> np.dtype:
-        """Return the dtype of pixels."""
         return np.dtype(self.sources[0].dtype)
 
     def open(self) -> "SelectedBands":
-        """Return the bands of the open sources."""
         return replace(self, sources=tuple(source.open() for source in self.sources))
 
     def __getitem__(self, block: Block) -> AnyArray:
@@ -149,10 +146,8 @@ def stacked(images: Sequence[Image]) -> Image:
     if first.validity is not None and first.validity.mask is not None:
         raise ValueError(f"expected bands without a mask of their own; got one in {first.path}: merge them")
     sources, bands = zip(*((image.source, tuple(range(image.shape[2]))) for image in images))
-    source: Source = SelectedBands(sources, bands)
-    return replace(
-        first, source=source, bands=tuple(name for image in images for name in image.bands), quantisation=values
-    )
+    names = tuple(name for image in images for name in image.bands)
+    return replace(first, source=SelectedBands(sources, bands), bands=names, quantisation=values)
 
 
 def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Image:

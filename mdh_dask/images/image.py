@@ -97,6 +97,7 @@ class Source(Protocol):
 
     def open(self) -> Any:
         """Return an object whose ``[lines, columns]``, two slices, is an array of lines, columns and bands."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ class Image:
 
 
 @dataclass
-class Kept:
+class Kept(Source):
     """The pixels of an image whose chunks hold several blocks of rows: the last chunks that were decoded stay."""
 
     image: Image
@@ -200,16 +201,13 @@ class Kept:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Return lines, columns and bands."""
         return self.image.source.shape
 
     @property
     def dtype(self) -> np.dtype:
-        """Return the dtype of what is stored."""
         return self.image.source.dtype
 
     def open(self) -> "Kept":
-        """Return the open pixels, of which nothing is kept."""
         return Kept(self.image, self.image.source.open())
 
     def __getstate__(self) -> dict[str, Any]:

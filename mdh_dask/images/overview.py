@@ -117,9 +117,6 @@ class Overview(Statistic):
             shown[1][shown[0] == self.n_labels] = 0
         return sizes, sums, [(corner, *shown)]
 
-    def combine(self, left: tuple, right: tuple) -> tuple[Integers, Floats, list]:
-        return left[0] + right[0], left[1] + right[1], left[2] + right[2]
-
     def finalise(self, state: tuple[Integers, Floats, list]) -> SegmentSummary:
         sizes, sums, pieces = state
         shape = -(-self.order.height // self.step), -(-self.order.width // self.step)

@@ -27,11 +27,7 @@ MAX_OVERLAYS = 40
 
 @dataclass(frozen=True)
 class Overlay:
-    """The densities of old and new rows at a node.
-
-    name: name of the node.
-    summary: description of the picture.
-    """
+    """The densities of old and new rows at a node, and a description of their picture."""
 
     name: str
     facts: str
