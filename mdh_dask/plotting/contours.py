@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from .._words import full_count
 from ..support_vectors.dual import SLACK
-from .parts import GREY, INK, check_drawn, new_axes, new_figure, shown, state_in
+from .parts import GREY, INK, check_drawn, new_axes, new_figure, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     >>> plot_contours(model).get_title().split(",")[0]
     '2 clusters'
     """
-    given, contours = contours, state_in(contours)
+    given, contours = contours, getattr(contours, "state_", contours)
     names = getattr(given, "feature_names_in_", ("column 0", "column 1")) if names is None else names
     check_drawn(given, "a fitted SupportVectorClustering", hasattr(contours, "vectors"))
     if contours.n_features != 2:

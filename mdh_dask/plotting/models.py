@@ -18,7 +18,6 @@ from .parts import (
     has_valley,
     new_axes,
     node_name,
-    state_in,
     tree_in,
 )
 
@@ -194,7 +193,7 @@ def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     >>> plot_agreement(np.array([0, 0, 10, 30])).get_title()
     'On average 92 % agree, 40 rows'
     """
-    given, rows = rows, getattr(state_in(rows), "confidence", rows)
+    given, rows = rows, getattr(getattr(rows, "state_", rows), "confidence", rows)
     check_drawn(given, "a fitted ConsensusClustering, or numbers of rows", isinstance(rows, np.ndarray))
     ax = new_axes(ax, (5.0, 2.8))
     shares = np.arange(len(rows)) / (len(rows) - 1)
@@ -288,6 +287,6 @@ def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | 
 
 def _density_in(model: Any) -> "DensityModel":
     """Return the density tree of a fitted `DensityTree`, or what is one as it is."""
-    found: DensityModel = getattr(state_in(model), "model", model)
+    found: DensityModel = getattr(getattr(model, "state_", model), "model", model)
     check_drawn(model, "a fitted DensityTree", hasattr(found, "separates"))
     return found

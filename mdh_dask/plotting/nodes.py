@@ -15,9 +15,7 @@ from .parts import (
     INK,
     LEFT,
     RIGHT,
-    bare_axes,
     check_drawn,
-    fill_sides,
     has_valley,
     new_axes,
     node_name,
@@ -218,14 +216,19 @@ def plot_drift(drift: Drift, node: int, ax: "Axes | None" = None) -> "Axes":
 def _draw_densities(ax: Any, tree: Tree, node: int, title: str, densities: tuple[NodeDensity, ...]) -> None:
     """Draw the density of a node, filled, and that of new rows as a line if there is one."""
     ax.set_title(title, fontsize="medium")
-    bare_axes(ax)
+    ax.set_yticks([])  # only relative heights matter
+    ax.spines[["top", "right", "left"]].set_visible(False)
     if not densities:
         ax.set_xticks([])
         ax.text(0.5, 0.5, "no density to show", transform=ax.transAxes, ha="center", color=GREY)
         return
     own, *new = densities
     if tree.left[node] >= 0:
-        fill_sides(ax, *own)
+        # Both sides end at the threshold itself, which need not be the centre of a bin.
+        at = np.union1d(own.position, own.threshold)
+        for side, colour in ((at <= own.threshold, LEFT), (at >= own.threshold, RIGHT)):
+            height = np.interp(at[side], own.position, own.density)
+            ax.fill_between(at[side], height, color=colour, alpha=0.55, linewidth=0)
     else:
         ax.fill_between(own.position, own.density, color=GREY, alpha=0.45, linewidth=0)
     ax.plot(own.position, own.density, color=INK, linewidth=0.8 if new else 1.2, label="old rows")

@@ -73,30 +73,11 @@ def check_drawn(model: Any, expected: str, is_it: bool) -> None:
         raise TypeError(f"expected {expected}; got {name}{own and f', which {own} draws'}")
 
 
-def state_in(model: Any) -> Any:
-    """Return the state of a fitted model, or what is no model as it is."""
-    return getattr(model, "state_", model)
-
-
 def png_of(ax: Any) -> bytes:
     """Return the figure of axes as a PNG image."""
     buffer = BytesIO()
     ax.figure.savefig(buffer, format="png", dpi=110)
     return buffer.getvalue()
-
-
-def bare_axes(ax: Any) -> None:
-    """Remove all but the lower axis, as only relative heights of densities matter."""
-    ax.set_yticks([])
-    ax.spines[["top", "right", "left"]].set_visible(False)
-
-
-def fill_sides(ax: Any, position: Floats, height: Floats, threshold: float) -> None:
-    """Fill the region under a density in the colours of the two sides of a threshold."""
-    # Both sides end at the threshold itself, which need not be the centre of a bin.
-    at = np.union1d(position, threshold)
-    for side, colour in ((at <= threshold, LEFT), (at >= threshold, RIGHT)):
-        ax.fill_between(at[side], np.interp(at[side], position, height), color=colour, alpha=0.55, linewidth=0)
 
 
 def has_valley(tree: Tree, node: int) -> bool:
