@@ -57,21 +57,17 @@ def hidden_array(path: str | os.PathLike[str]) -> str:
 def place_of(image: Image) -> Place | None:
     """Return where an image lies, or None if that is unknown."""
     with naming(f"{image.path} has coordinates that cannot be read", "mend or remove them"):
-        return _place_of(image)
-
-
-def _place_of(image: Image) -> Place | None:
-    rasterio, attributes = needed("rasterio", "maps"), image.georeference
-    if image.geo_tags:
-        return _seen(_of_tags(image.geo_tags), image.view)
-    if "spatial:transform" not in attributes:
-        return None
-    a, b, c, d, e, f = attributes["spatial:transform"]
-    if attributes.get("spatial:registration") == "node":
-        c, f = c - (a + b) / 2, f - (d + e) / 2
-    transform = rasterio.Affine(a, b, c, d, e, f)
-    given = next((attributes[name] for name in CRS if name in attributes), None)
-    return Place(None if given is None else rasterio.crs.CRS.from_user_input(given), transform)
+        rasterio, attributes = needed("rasterio", "maps"), image.georeference
+        if image.geo_tags:
+            return _seen(_of_tags(image.geo_tags), image.view)
+        if "spatial:transform" not in attributes:
+            return None
+        a, b, c, d, e, f = attributes["spatial:transform"]
+        if attributes.get("spatial:registration") == "node":
+            c, f = c - (a + b) / 2, f - (d + e) / 2
+        transform = rasterio.Affine(a, b, c, d, e, f)
+        given = next((attributes[name] for name in CRS if name in attributes), None)
+        return Place(None if given is None else rasterio.crs.CRS.from_user_input(given), transform)
 
 
 def _of_tags(tags: Sequence[tuple]) -> Place:

@@ -73,7 +73,8 @@ def _lazy(image: Image, features: Features | None, lines: int | None, part: Part
     order, lines = image.order, lines or image.block_lines(dtype.itemsize * n_columns)
     sizes, known = order.sizes(lines), None
     if image.n_valid is not None:
-        n_valid = valid_of_blocks(image.n_valid, order, lines)
+        of_lines, firsts = image.n_valid.reshape(-1, order.height), np.arange(0, order.height, lines)
+        n_valid = np.add.reduceat(of_lines, firsts, axis=1, dtype=np.int64).ravel()
         numbers = np.flatnonzero(n_valid) if part == "held" else np.arange(len(n_valid))
         full = full_blocks(image.n_valid, order, lines, features.margin)
         known = dask.delayed((numbers, n_valid == 0, full), traverse=False)
@@ -127,12 +128,6 @@ def no_data(image: Image) -> NoDataError:
         f"expected pixels with data in {image.path}; got none among {image.order.n_rows}: leave the image out, or say "
         "which pixels hold none with nodata=... and mask=..."
     )
-
-
-def valid_of_blocks(n_valid: Integers, order: PixelOrder, lines: int) -> Integers:
-    """Return the number of pixels with data in each block of at most `lines` lines."""
-    of_lines = n_valid.reshape(-1, order.height)
-    return np.add.reduceat(of_lines, np.arange(0, order.height, lines), axis=1, dtype=np.int64).ravel()
 
 
 def full_blocks(n_valid: Integers, order: PixelOrder, lines: int, margin: int) -> Booleans:

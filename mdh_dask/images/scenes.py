@@ -126,22 +126,17 @@ def open_scene(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image
     """Open a scene by `opening`, a function of a path or URL, with the bands of these names, or all."""
     if scene.fault:
         raise ContentsError(scene.fault)
+    images = []
     try:
-        return _opened(scene, opening, bands)
+        for path, names, described in scene.files:
+            image = opening(path, described=described)
+            if names and len(names) != image.shape[2]:
+                raise ValueError(f"expected {len(names)} bands, {', '.join(names)}, in {path}; got {image.shape[2]}")
+            images.append(replace(image, bands=names or image.bands))
+        image = stacked(images)
+        return with_bands(image if scene.mask is None else masked(image, scene.mask), bands)
     except (FileNotFoundError, TypeError) as error:
         raise ContentsError(str(error)) from error
-
-
-def _opened(scene: Scene, opening: Any, bands: Sequence[str] | None) -> Image:
-    images = []
-    for path, names, described in scene.files:
-        image = opening(path, described=described)
-        if names and len(names) != image.shape[2]:
-            raise ValueError(f"expected {len(names)} bands, {', '.join(names)}, in {path}; got {image.shape[2]}")
-        images.append(replace(image, bands=names or image.bands))
-    image = stacked(images)
-    image = image if scene.mask is None else masked(image, scene.mask)
-    return with_bands(image, bands)
 
 
 def matched(images: Mapping[str, Image]) -> dict[str, Image]:

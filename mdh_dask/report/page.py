@@ -56,8 +56,12 @@ def contents_of_tree(
     }
 
 
-def contents_of_clusters(sizes: Sizes, colours: AnyArray | None) -> dict[str, Any]:
+def contents_of_clusters(sizes: Sizes | None, profiles: Profiles | None, colours: AnyArray | None) -> dict[str, Any]:
     """Return what the page shows of clusters without a tree."""
+    if sizes is None:
+        if profiles is None:
+            raise ValueError("expected a tree or profiles of clusters for a report; got neither: give profiles=...")
+        sizes = Sizes(profiles.n_rows.tolist(), profiles.lowest, len(profiles.names))
     n_clusters = len(sizes.n_rows) + sizes.lowest
     return {
         "n_rows": sum(sizes.n_rows),
@@ -66,13 +70,6 @@ def contents_of_clusters(sizes: Sizes, colours: AnyArray | None) -> dict[str, An
         "n_clusters": n_clusters,
         "clusters": clusters_of(sizes, _checked(colours, n_clusters)),
     }
-
-
-def sizes_of(profiles: Profiles | None) -> Sizes:
-    """Return the sizes of clusters without a tree."""
-    if profiles is None:
-        raise ValueError("expected a tree or profiles of clusters for a report; got neither: give profiles=...")
-    return Sizes(profiles.n_rows.tolist(), profiles.lowest, len(profiles.names))
 
 
 def in_clusters(tree: Tree, profiles: Profiles) -> Profiles:
@@ -183,7 +180,7 @@ def write_report(
     """
     check_file(path, overwrite, "report.html")
     if tree is None:
-        shown = contents_of_clusters(sizes_of(profiles) if sizes is None else sizes, colours)
+        shown = contents_of_clusters(sizes, profiles, colours)
     else:
         tree = tree if drift is None else with_depths_of(tree, drift)
         profiles = profiles if profiles is None else in_clusters(tree, profiles)
