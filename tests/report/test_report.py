@@ -14,14 +14,10 @@ from mdh_dask._words import depth_text
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
 from mdh_dask.report.differences import ENDED, river_of
-from mdh_dask.report.entries import MAX_NESTING, apart, entries_of, map_of, sides_of
-from mdh_dask.report.page import MAX_LIT
+from mdh_dask.report.entries import MAX_NESTING, entries_of, map_of
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
-from mdh_dask.report.profiles import scatter_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.history import History
-from mdh_dask.summaries.moments import MomentPass
-from mdh_dask.summaries.profiles import Profiles
 from mdh_dask.summaries.tables import split_cells
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -237,94 +233,6 @@ def test_clusters_have_the_given_colours_and_splits_their_mean():
     tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 4} | MEASURED, leaf(1), leaf(3)], 2)
     colours = [entry.colour for entry in entries_of(tree, np.array([[200, 0, 0], [0, 0, 100]], dtype=np.uint8))]
     assert colours == ["#32004b", "#c80000", "#000064"]
-
-
-# --- The story: picture, words, and clusters that light up ---
-
-
-def groups():
-    rng = np.random.default_rng(0)
-    centres = np.repeat([[0, 0, 0], [40, 0, 0], [40, 2, 0]], [50, 30, 20], axis=0)
-    return centres + rng.normal(size=(100, 3)) * [4.0, 0.1, 9.0], np.repeat([0, 1, 2], [50, 30, 20])
-
-
-def profiles_of(rows, labels):
-    of_clusters = MomentPass(labels.max() + 1, rows[0])
-    return Profiles(("length", "width", "noise"), of_clusters.finalise(of_clusters.chunk(0, labels, rows)))
-
-
-def tree_of_groups():
-    def node(plane, offset, n):
-        return {"plane": plane, "threshold": offset, "n_rows": n, "deviation": [20.0, 1.0, 9.0]}
-
-    leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (50, 30, 20)]
-    inner = node([0.0, 1.0, 0.0], 1.0, 50) | {"left": 3, "right": 4}
-    return tree_from_nodes(
-        [node([1.0, 0.1, 0.1], 20.0, 100) | {"left": 1, "right": 2}, leaves[0], inner, *leaves[1:]], 3
-    )
-
-
-def test_the_picture_has_a_dot_for_each_row_and_keeps_clusters_apart():
-    rows, labels = groups()
-    entries = [entry for entry in entries_of(tree_of_groups(), None) if entry.label is not None]
-    picture = scatter_of(rows, labels, profiles_of(rows, labels), entries)
-    spots = [np.array(re.findall(r"M(\d+) (\d+)h0", path), dtype=float) for _, path in picture.dots]
-    assert [len(spot) for spot in spots] == [50, 30, 20]
-    assert (np.concatenate(spots) >= 0).all()
-    assert (np.concatenate(spots) <= [1000, 560]).all()
-    assert "noise" not in picture.across + picture.up
-    centres = np.array([spot.mean(axis=0) for spot in spots])
-    nearest = [np.linalg.norm(spot[:, None] - centres, axis=2).argmin(axis=1) for spot in spots]
-    assert np.mean(np.concatenate(nearest) == labels) > 0.95
-
-
-def test_splits_are_in_the_words_and_units_of_the_columns():
-    tree, profiles = tree_of_groups(), profiles_of(*groups())
-    words = [entry.words for entry in entries_of(tree, None, sides_of(tree, profiles, mapped=False))]
-    below, above = words[0]
-    assert below.startswith("x0 up to ")
-    assert float(above.split()[-1].rstrip(",")) == pytest.approx(20.0, abs=0.5)
-    assert words[2] == ("x1 up to 1", "x1 above 1")
-    assert words[1] == ()
-
-
-def test_splits_of_mapped_rows_are_in_the_columns_in_which_their_sides_differ():
-    tree, profiles = tree_of_groups(), profiles_of(*groups())
-    words = [entry.words for entry in entries_of(tree, None, sides_of(tree, profiles, mapped=True))]
-    assert [side.split(", ")[0] for side in words[0]] == ["low length", "high length"]
-    assert [side.split(", ")[0] for side in words[2]] == ["low width", "high width"]
-    assert words[1] == ()
-
-
-def test_splits_of_features_have_no_words_without_profiles_as_the_names_of_features_look_like_those_of_columns():
-    tree = tree_of_groups()
-    assert sides_of(tree, None, mapped=False)(0)[1].startswith("high x0")
-    assert sides_of(tree, None, mapped=True)(0) == ("", "")
-
-
-@pytest.mark.parametrize(("some", "others"), [([0], [1, 2]), ([0, 1], [2]), ([2], [0])])
-def test_clusters_differ_by_their_rows_put_together(some, others):
-    rows, labels = groups()
-    first, second = (rows[np.isin(labels, own)] for own in (some, others))
-    variance = (len(first) * first.var(axis=0) + len(second) * second.var(axis=0)) / (len(first) + len(second))
-    expected = (first.mean(axis=0) - second.mean(axis=0)) / np.sqrt(variance)
-    np.testing.assert_allclose(apart(profiles_of(rows, labels), some, others), expected, rtol=1e-9)
-    assert np.isnan(apart(profiles_of(rows, labels), some, [])).all()
-
-
-def test_each_cluster_can_be_lit_up_and_what_lights_up_is_its_own(path):
-    rows, labels = groups()
-    page = written(path, tree_of_groups(), profiles=profiles_of(rows, labels), sample=(rows, labels))
-    picks = {a["id"] for a in page.all("input", type="radio", name="pick")}
-    assert picks == {"pick-all", "pick-0", "pick-1", "pick-2"}
-    assert {a["for"] for a in page.all("label")} == picks
-    marked = [set(a["class"].split()) for _, a in page.elements if "k" in a.get("class", "").split()]
-    assert all(any(f"k{label}" in classes for classes in marked) for label in range(3))
-    html = path.read_text(encoding="utf-8")
-    assert all(f"body:has(#pick-{label}:checked) .k:not(.k{label})" in html for label in range(3))
-    assert "k0" not in next(a for _, a in page.elements if a.get("id") == "node-2")["class"].split()
-    many = written(path, random_tree(MAX_LIT + 1, 0), overwrite=True)
-    assert many.all("fieldset") == many.all("label") == []
 
 
 def test_a_drift_report_has_one_depth_for_each_split_and_counts_the_new_rows(path):
