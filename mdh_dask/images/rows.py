@@ -99,7 +99,7 @@ def _read_rows(
         n_rows, n_columns = (y.stop - y.start) * (x.stop - x.start), features.n_columns(source.source.shape[2])
         rows = MarkedRows(np.zeros((n_rows, n_columns), features.dtype(source.dtype)), np.zeros(n_rows, bool))
     else:
-        source = source.without_holes() if full else source
+        source = source._replace(validity=None) if full else source  # no holes are searched for where there are none
         rows = MarkedRows(*features.rows(source, order.height, order.width, block))
     return rows if part is None else getattr(rows, part)
 

@@ -66,10 +66,6 @@ class OpenPixels(NamedTuple):
         """Return the pixels of stored numbers."""
         return stored if self.quantisation is None else self.quantisation.values(stored)
 
-    def without_holes(self) -> "OpenPixels":
-        """Return the same pixels for blocks that are known to hold data everywhere, in which none is searched for."""
-        return self._replace(validity=None)
-
     def read(self, block: Block) -> tuple[AnyArray, Booleans | None]:
         """Return the pixels of a block, shape (lines, columns, bands), and which hold data; None if all do.
 

@@ -8,6 +8,7 @@ from unittest.mock import ANY
 
 import dask
 import dask.array as da
+import fsspec
 import numpy as np
 import pytest
 import rasterio
@@ -38,11 +39,6 @@ def scene_with(crs, folder):
     pixels = beach().clip(0, 254)
     pixels[HOLES] = 255
     return geotiff(folder / "scene.tif", pixels, nodata=255, crs=crs)
-
-
-@pytest.fixture
-def scene(tmp_path):
-    return scene_with(UTM, tmp_path)
 
 
 @pytest.mark.slow
@@ -96,10 +92,8 @@ def test_the_place_of_a_zarr_image_is_that_of_its_attributes(tmp_path):
     assert place_of(image_of(beach())) is None
 
 
-def test_a_map_is_written_to_a_url_and_a_failure_leaves_nothing_behind(scene, tmp_path):
-    import fsspec
-
-    url = f"memory://{tmp_path.name}/l.tif"
+def test_a_map_is_written_to_a_url_and_a_failure_leaves_nothing_behind(tmp_path):
+    scene, url = scene_with(UTM, tmp_path), f"memory://{tmp_path.name}/l.tif"
     write_labels(bright, open_image(scene), url, n_labels=3)
     np.testing.assert_array_equal(open_image(url).pixels.compute()[..., 0], EXPECTED)
     assert [Path(name).name for name in fsspec.filesystem("memory").ls(tmp_path.name, detail=False)] == ["l.tif"]

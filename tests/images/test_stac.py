@@ -113,13 +113,9 @@ def test_objects_of_pystac_name_what_their_files_do(nested, tmp_path):
     assert [scene.fault[:32] for scene in find_scenes(one)] == ["expected a href at the place of "]  # ../data
     with dask.config.set({"mdh-dask.allowed-hrefs": str(tmp_path / "cat")}):
         (found,) = find_scenes(one)
-        assert open_of(found).shape[2] == 64
+        assert open_image(found.paths[0]).shape[2] == 64
         segment(pystac.ItemCollection([one]), PCATree(), labels=str(tmp_path / "{scene}.zarr"))
     assert zarr.open_array(tmp_path / "a.zarr").shape == HOLES.shape
-
-
-def open_of(scene):
-    return open_image(scene.paths[0])
 
 
 def test_objects_of_no_known_place_lead_only_where_that_is_allowed(tmp_path):

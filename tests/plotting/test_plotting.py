@@ -76,10 +76,6 @@ def filled(ax):
     return regions
 
 
-def texts(ax):
-    return [text.get_text() for text in ax.texts]
-
-
 def test_the_line_of_a_split_stands_at_its_threshold():
     line = plot_density(small_tree(), 0).lines[1]
     np.testing.assert_array_equal(line.get_xdata(), [-0.325, -0.325])
@@ -210,7 +206,7 @@ def test_no_two_nodes_of_a_level_are_closer_than_a_column(n_leaves, seed):
 def test_hundreds_of_leaves_are_dots_on_a_page_of_bounded_size():
     tree = random_tree(300, np.random.default_rng(0))
     ax = plot_tree(tree, max_nodes=1000)
-    assert texts(ax) == []
+    assert not ax.texts
     assert sum(len(dots.get_offsets()) for dots in ax.collections[1:]) == tree.n_nodes
     assert max(ax.figure.get_size_inches()) <= 20
     ax.figure.draw_without_rendering()

@@ -48,10 +48,6 @@ def here(model, tmp_path, monkeypatch):
 # Drawn
 
 
-def lines(ax):
-    return {line.get_label(): line.get_xydata() for line in ax.get_lines()}
-
-
 def test_the_line_of_new_rows_is_low_where_they_are_gone(model):
     found = drift(model, OTHER)
     gone = next(split for split in found.splits if 1.0 in split.left or 0.0 in split.left)
@@ -63,7 +59,7 @@ def test_the_line_of_new_rows_is_low_where_they_are_gone(model):
         f"distance {gone.distance.value:.2f} ({gone.distance.lower_bound:.2f})"
     )
     left = gone.left[1] == 1.0
-    position, density = lines(ax)["new rows"].T
+    position, density = next(line.get_xydata() for line in ax.get_lines() if line.get_label() == "new rows").T
     beyond = position > found.old.thresholds[gone.node] if left else position < found.old.thresholds[gone.node]
     assert density[beyond].sum() < 0.05 * density.sum()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import run
+from helpers import job_text, run
 
 from mdh_dask import load_model
 from mdh_dask._fields import JobError
@@ -112,18 +112,12 @@ def test_whole_labels_of_floats_are_integers_and_missing_ones_are_refused(tmp_pa
             open_labels(path, 4)
 
 
-def job(store, folder, method, labels, options=""):
-    (folder / "job.toml").write_text(
-        f'[input]\npath = "{store}/x.zarr"\n{labels}[method]\nname = "{method}"\n{options}[cluster]\n'
-        'kind = "threads"\n'
-        f'[output]\nmodel = "model.zarr"\n'
-    )
-    return read_job(folder / "job.toml")
-
-
 def test_jobs_take_labels_and_notice_when_they_change(store, tmp_path):
     (tmp_path / "y.csv").write_text((store / "y.csv").read_text())
-    described = job(store, tmp_path, "semi-supervised", 'labels = "y.csv"\n')
+    given = {"path": f"{store}/x.zarr", "labels": "y.csv"}
+    text = job_text(input=given, method={"name": "semi-supervised"}, output={"model": "model.zarr"})
+    (tmp_path / "job.toml").write_text(text)
+    described = read_job(tmp_path / "job.toml")
     run_job(described)
     assert load_model(tmp_path / "model.zarr").classes_.tolist() == ["left", "right"]
     assert "nothing to do" in run_job(described)

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
-from distributed import LocalCluster
 from helpers import rows_of_blobs, run
 from numpy.testing import assert_array_equal
 
@@ -28,14 +27,6 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 6000)
     write_rows(rows_of_blobs(), "x.zarr", chunk_rows=500)
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def address():
-    """The address of a cluster in this process."""
-    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": ":0"}}
-    with LocalCluster(processes=False, n_workers=1, threads_per_worker=2, protocol="tcp", **options) as cluster:
-        yield cluster.scheduler_address
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 import zarr
+from helpers import job_text
 from helpers import run as run_command
 
 from mdh_dask import RandomProjectionTree, load_model
@@ -109,10 +110,8 @@ def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path
 def test_a_job_weights_rows_and_notices_when_the_column_changes(store, tmp_path):
     folder, model = store
     job = tmp_path / "job.toml"
-    text = (
-        f'[input]\npath = "{folder}/x.csv"\nweight_column = "times"\n[method]\nname = "rp"\nn_projections = 30\n'
-        '[cluster]\nkind = "threads"\n[output]\nmodel = "m.zarr"\n'
-    )
+    given, method = {"path": f"{folder}/x.csv", "weight_column": "times"}, {"name": "rp", "n_projections": 30}
+    text = job_text(input=given, method=method, output={"model": "m.zarr"})
     job.write_text(text)
     run(job)
     assert load_model(tmp_path / "m.zarr").tree_ == model.tree_
