@@ -84,8 +84,8 @@ class Polygons:
         return {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
 
 
-Sums = tuple[Integers, SlicedSums] | None
-"""Numbers of regions and sums of their pixels; None without regions."""
+Sums = tuple[Integers, SlicedSums]
+"""Numbers of regions and sums of their pixels."""
 
 
 @dataclass(frozen=True)
@@ -122,15 +122,11 @@ class RegionSums(Statistic):
         pixels = blocks[0].rows
         numbers = self.known(self.starts[start], len(pixels))
         inside = numbers >= 0
-        if not inside.any():
-            return None
         ids, labels = np.unique(numbers[inside], return_inverse=True)
         n_bands = self.top.shape[1]
         return ids, MomentPass(len(ids), np.zeros(n_bands), top=self.top).chunk(start, labels, pixels[inside])
 
     def combine(self, left: Sums, right: Sums) -> Sums:
-        if left is None or right is None:
-            return right if left is None else left
         ids = np.union1d(left[0], right[0])
         return ids, MomentPass(len(ids), np.zeros(0)).combine(_spread(left, ids), _spread(right, ids))
 
@@ -172,14 +168,12 @@ def _measured(
     numbers: StoredLabels, image: Image, regions: Regions, largest: Floats, bar: Callable[[str], Progress | None]
 ) -> Iterator[tuple[_Band, Integers, Floats]]:
     """Yield the bands of an image with the regions that end in each and the means of their bands."""
-    top, going_on = tops_of(largest), None
+    top = tops_of(largest)
+    going_on: Sums | None = None
     for band in _bands(image):
         sums = RegionSums(numbers, band.starts, top)
-        going_on = sums.combine(going_on, reduce_rows(sums, band.rows, progress=bar(f"measuring to line {band.end}")))
-        if going_on is None:
-            yield band, NONE, np.zeros((0, image.shape[2]))
-            continue
-        ids, state = going_on
+        found = reduce_rows(sums, band.rows, progress=bar(f"measuring to line {band.end}"))
+        ids, state = found if going_on is None else sums.combine(going_on, found)
         last = regions.boxes[ids, 1]
         done = np.flatnonzero(last < band.end)
         done = done[np.lexsort((ids[done], last[done]))]  # whatever the bands are
