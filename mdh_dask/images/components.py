@@ -127,20 +127,12 @@ def find_regions(labels: zarr.Array, progress: Progress | None = None, borders: 
     same = classes[one] == classes[other]
     graph = coo_array((np.ones(same.sum(), np.int8), (one[same], other[same])), shape=(n, n))
     n_regions, of_parts = connected_components(graph, directed=False) if n else (0, np.zeros(0, np.int64))
+    apart = ~same & borders
     inside = [[side + start for side in part.borders[:2]] for part, start in zip(parts, starts)]
-    pairs = [np.concatenate([*(p[i] for p in inside), edge[~same]]) for i, edge in enumerate((one, other))]
-    lengths = np.concatenate([*(part.borders[2] for part in parts), np.ones((~same).sum(), np.int64)])
-    if not borders:
-        pairs, lengths = [NONE, NONE], NONE
-    whole = Regions(
-        classes,
-        np.concatenate([part.areas for part in parts]),
-        np.concatenate([part.boxes for part in parts]),
-        np.concatenate([part.firsts for part in parts]),
-        (pairs[0], pairs[1], lengths),
-        np.arange(n),
-        starts[:-1],
-    )
+    pairs = [np.concatenate([*(p[i] for p in inside), edge[apart]]) for i, edge in enumerate((one, other))]
+    lengths = np.concatenate([*(part.borders[2] for part in parts), np.ones(apart.sum(), np.int64)])
+    areas, boxes, firsts = map(np.concatenate, zip(*((part.areas, part.boxes, part.firsts) for part in parts)))
+    whole = Regions(classes, areas, boxes, firsts, (pairs[0], pairs[1], lengths), np.arange(n), starts[:-1])
     return grouped(whole, of_parts, n_regions)
 
 
@@ -149,17 +141,14 @@ def grouped(regions: Regions, groups: Integers, n_groups: int, classes: Integers
     firsts = np.full(n_groups, np.iinfo(np.int64).max)
     np.minimum.at(firsts, groups, regions.firsts)
     order = np.argsort(firsts)
-    number = np.empty(n_groups, np.int64)
-    number[order] = np.arange(n_groups)
-    of_old = number[groups] if n_groups else groups.astype(np.int64)
+    of_old = np.argsort(order)[groups]
     if classes is None:
         classes = np.zeros(n_groups, np.int64)
         classes[groups] = regions.classes
     boxes = np.tile(np.array([2**62, -1, 2**62, -1]), (n_groups, 1))
     for j, least in enumerate((np.minimum, np.maximum, np.minimum, np.maximum)):
         least.at(boxes[:, j], of_old, regions.boxes[:, j])
-    areas = np.zeros(n_groups, np.int64)
-    np.add.at(areas, of_old, regions.areas)
+    areas = np.bincount(of_old, regions.areas, n_groups).astype(np.int64)
     one, other, lengths = regions.borders
     borders = added_up(of_old[one], of_old[other], lengths)
     return Regions(classes[order], areas, boxes, firsts[order], borders, of_old[regions.of_parts], regions.starts)
