@@ -115,11 +115,3 @@ def test_drift_compares_the_groups_of_its_column(store, tmp_path, name, column):
     table = pd.read_csv(folder / "x.csv")
     assert json.loads(found.stdout) == drift(model, table[["a", "b"]].to_numpy(), groups=table["donor"]).to_dict()
     assert json.loads(found.stdout)["design_effect"] > 1
-
-
-def test_a_column_that_is_not_there_or_is_clustered_too_is_refused(store, tmp_path):
-    folder, _ = store
-    absent = fit(folder / "x.csv", "--groups", "patient", "--out", tmp_path / "l.zarr")
-    assert "for the groups; got patient" in " ".join(absent.output.split())
-    both = fit(folder / "x.csv", "--groups", "donor", "--columns", "a,donor", "--out", tmp_path / "l.zarr")
-    assert "expected groups in a column that is not clustered; got donor" in " ".join(both.output.split())
