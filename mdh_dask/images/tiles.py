@@ -140,11 +140,8 @@ def tiled_rows(
 
 def _with_number(rows: da.Array, number: int) -> da.Array:
     """Return rows with a last column, the number of their image."""
-    return rows.map_blocks(_numbered, number, dtype=rows.dtype, chunks=(rows.chunks[0], (rows.shape[1] + 1,)))
-
-
-def _numbered(rows: AnyArray, number: int) -> AnyArray:
-    return np.column_stack([rows, np.full(len(rows), number, rows.dtype)])
+    chunks, beside = (rows.chunks[0], (rows.shape[1] + 1,)), ((0, 0), (0, 1))
+    return rows.map_blocks(np.pad, pad_width=beside, constant_values=number, dtype=rows.dtype, chunks=chunks)
 
 
 def tiles_of(rows: AnyArray, side: int) -> Integers:

@@ -79,8 +79,7 @@ def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axe
     )
     ax.set_title(_title(tree, len(drawn)), fontsize="medium")
     ax.set_axis_off()
-    ax.set_xlim(-0.6, n_columns - 0.4)
-    ax.set_ylim(n_levels - 0.4 + ROOM_FOR_KEY, -0.6)
+    ax.set(xlim=(-0.6, n_columns - 0.4), ylim=(n_levels - 0.4 + ROOM_FOR_KEY, -0.6))
     _draw_edges(ax, tree, split, across, down)
     size = _text_size(ax, n_columns, n_levels + ROOM_FOR_KEY)
     if size >= SMALLEST_TEXT:
@@ -199,8 +198,7 @@ def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     shares = np.arange(len(rows)) / (len(rows) - 1)
     total = max(int(rows.sum()), 1)
     ax.bar(100 * shares, 100 * rows / total, width=80 / (len(rows) - 1), color=LEFT)
-    ax.set_xlabel("clusterings that agree with the label of a row, %")
-    ax.set_ylabel("rows, %")
+    ax.set(xlabel="clusterings that agree with the label of a row, %", ylabel="rows, %")
     ax.spines[["top", "right"]].set_visible(False)
     mean = 100 * float(shares @ rows) / total
     ax.set_title(f"On average {mean:.0f} % agree, {full_count(int(rows.sum()), 'row')}", fontsize="medium")
@@ -234,8 +232,7 @@ def plot_merges(model: Any, ax: "Axes | None" = None) -> "Axes":
     ax.bar(np.arange(1, len(order) + 1), np.maximum(model.evidence[order], 0), color=colours.tolist())
     if np.isfinite(model.threshold):
         ax.axhline(model.threshold, color="black", linewidth=0.8)
-    ax.set_xlabel("merge")
-    ax.set_ylabel("evidence, standard errors")
+    ax.set(xlabel="merge", ylabel="evidence, standard errors")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title(full_count(model.n_clusters, "cluster"), fontsize="medium")
     return ax

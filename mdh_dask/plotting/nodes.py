@@ -125,8 +125,7 @@ def plot_scatter(
     _draw_groups(ax, along, _widest_within(points, plane), sides if labels is None else np.asarray(labels)[reached])
     _draw_threshold(ax, tree, node)
     ax.set_title(node_title(tree, node), fontsize="medium")
-    ax.set_xlabel("projection on the direction of the split")
-    ax.set_ylabel("most variance within the separator")
+    ax.set(xlabel="projection on the direction of the split", ylabel="most variance within the separator")
     return ax
 
 

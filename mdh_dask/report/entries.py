@@ -129,14 +129,11 @@ class Entry:
     """The entry of a node.
 
     label: label of the cluster; None at a split.
-    n_clusters: number of clusters below the node.
     share: share of all rows.
     depth: relative depth of the valley; None where there is none.
     p_value: the p-value of the split, adjusted over the tree; None where nothing was tested.
-    parent_depth: relative depth of the parent's valley.
     sides: rows on both sides of a split; empty at a leaf.
     direction: the features that influence the projections most, with their weights.
-    summary: description of the picture.
     words: which rows lie on both sides of a split, in words; empty at a leaf, and empty texts where nothing can be
         said.
     labels: labels of the clusters below the node.

@@ -154,7 +154,6 @@ class Spectrum:
     areas: class (``left``: kept, ``whole``: left out) and path of the bars.
     curve: path of the cumulative share of the variance.
     cut: position from the left at which the used components end.
-    summary: description of the picture.
     """
 
     n_kept: int
