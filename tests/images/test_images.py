@@ -139,11 +139,11 @@ def test_zarr_images_are_read_in_place_with_bands_first_or_last(tmp_path):
 OME_AXES = [{"name": n, "type": t} for n, t in zip("tcyx", ("time", "channel", "space", "space"))]
 
 
-def ome_image(path, pixels, version="0.5", axes=OME_AXES, chunks=(1, 1, 20, 30)):
+def ome_image(path, pixels, version="0.5", chunks=(1, 1, 20, 30)):
     """Write an OME-Zarr image of two levels; the transformations of both kinds multiply."""
     root = zarr.open_group(path, mode="w", zarr_format=3 if version == "0.5" else 2)
     data = pixels.transpose(2, 0, 1)[None]
-    keys = {"dimension_names": [a["name"] for a in axes]} if version == "0.5" else {}
+    keys = {"dimension_names": [a["name"] for a in OME_AXES]} if version == "0.5" else {}
     root.create_array("full", data=data, chunks=chunks, **keys)
     root.create_array("half", data=data[..., ::2, ::2].copy(), chunks=chunks, **keys)
     levels = [
@@ -156,7 +156,7 @@ def ome_image(path, pixels, version="0.5", axes=OME_AXES, chunks=(1, 1, 20, 30))
         }
         for name, f in (("full", 1), ("half", 2))
     ]
-    scales = {"axes": axes, "datasets": levels, "name": "beach"}
+    scales = {"axes": OME_AXES, "datasets": levels, "name": "beach"}
     scales["coordinateTransformations"] = [{"type": "scale", "scale": [1, 1, 2, 2]}]
     attributes = {"multiscales": [scales | ({} if version == "0.5" else {"version": version})]}
     root.attrs.update({"ome": {"version": version, **attributes}} if version == "0.5" else attributes)

@@ -20,10 +20,6 @@ from mdh_dask.images.label_arrays import is_label_image
 from mdh_dask.images.overview import Overview
 
 
-def dark(rows):
-    return 2 - bright(rows)
-
-
 def expected_labels(pixels):
     return (pixels[..., 0] > 50).astype(int) + (pixels[..., 0] > 150)
 
@@ -113,7 +109,7 @@ def test_only_labels_are_replaced_and_only_if_asked(kind, stored, tmp_path):
     write_labels(bright, image, path, n_labels=3)
     with pytest.raises(FileExistsError, match=r"l.zarr exists: name another output, or replace it with overwrite=True"):
         write_labels(bright, image, path, n_labels=3)
-    write_labels(dark, image, path, n_labels=3, overwrite=True)
+    write_labels(lambda rows: 2 - bright(rows), image, path, n_labels=3, overwrite=True)
     written = open_image(path / "labels" / "segments" / "0" if kind == "OME-Zarr" else path)
     np.testing.assert_array_equal(written.pixels.compute()[..., 0], 2 - expected_labels(beach()))
     other = tmp_path / "other.zarr"

@@ -32,11 +32,6 @@ def profiles_of(rows, labels, n_clusters, names=None):
     return Profiles(names or tuple(f"x{i}" for i in range(rows.shape[1])), moments)
 
 
-def random_profiles(n_clusters, n_features, seed, n_rows=500):
-    rng = np.random.default_rng(seed)
-    return profiles_of(rng.normal(size=(n_rows, n_features)), rng.integers(0, n_clusters, n_rows), n_clusters)
-
-
 def test_a_column_without_any_value_explains_nothing():
     rng = np.random.default_rng(0)
     rows = np.column_stack([np.full(200, np.nan), rng.normal(size=200) + np.repeat([0, 9], 100)])
@@ -68,7 +63,8 @@ def test_the_table_of_all_clusters_has_the_features_that_they_explain_best_first
 @settings(max_examples=20)
 @given(st.integers(1, 130), st.integers(1, 20), st.integers(0, 99))
 def test_what_is_left_out_is_counted_and_every_mean_lies_on_its_strip(n_clusters, n_features, seed):
-    profiles = random_profiles(n_clusters, n_features, seed)
+    rng = np.random.default_rng(seed)
+    profiles = profiles_of(rng.normal(size=(500, n_features)), rng.integers(0, n_clusters, 500), n_clusters)
     overview = overview_of(
         profiles, [e for e in entries_of(random_tree(n_clusters, seed), None) if e.label is not None]
     )
