@@ -38,11 +38,6 @@ class PixelOrder:
         """Return the number of pixels."""
         return self.height * self.width
 
-    def number(self, y: int, x: int) -> int:
-        """Return the row number of a pixel."""
-        first = x // self.panel * self.panel
-        return self.height * first + y * min(self.panel, self.width - first) + x - first
-
     def sizes(self, lines: int) -> tuple[int, ...]:
         """Return the numbers of pixels in blocks of at most `lines` lines, in the order of their rows."""
         n_blocks = -(-self.height // lines) * -(-self.width // self.panel)

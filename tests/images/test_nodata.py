@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 from strategies import seeds
-from test_images import beach, bright, images
+from test_images import beach, bright, images, numbers_of
 
 from mdh_dask._jit.sums import valid_window_moments
 from mdh_dask.cli import exits
@@ -68,7 +68,7 @@ def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
         image = image_with(pixels, valid, chunks)
         rows = pixel_rows(image, features, lines=lines)
         assert 0 not in rows.chunks[0]
-        number = np.array([image.order.number(*place) for place in np.ndindex(height, width)])[valid.ravel()]
+        number = numbers_of(image.order)[valid]
         np.testing.assert_array_equal(rows.compute()[np.argsort(np.argsort(number))], whole)
     np.testing.assert_array_equal(whole[:, -2:], np.argwhere(valid))
     np.testing.assert_array_equal(whole[:, :bands], pixels[valid])
