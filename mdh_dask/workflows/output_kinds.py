@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple
 
+from .._fields import either
+
 
 class OutputKind(NamedTuple):
     """A kind of output."""
@@ -49,5 +51,4 @@ def outputs_of(input_kind: str) -> dict[str, OutputKind]:
 
 def wanted(input_kind: str) -> str:
     """Return the outputs of which at least one is needed, as a list for a sentence."""
-    *names, last = (name for name, kind in outputs_of(input_kind).items() if not kind.describes)
-    return f"{', '.join(names)} or {last}"
+    return either(name for name, kind in outputs_of(input_kind).items() if not kind.describes)
