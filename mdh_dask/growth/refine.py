@@ -22,7 +22,7 @@ from .growth import first_pass, first_sample
 from .passes import PILOT_ROWS, FirstLook
 from .scaling import Standardiser
 from .scoring import KERNEL_REACH, Scorer, bandwidth_of, bins_over
-from .sweeps import BINS_PER_BANDWIDTH, N_BINS, REACH, RangedSums, Valley, ValleyPass, valley_of
+from .sweeps import BINS_PER_BANDWIDTH, N_BINS, REACH, Valley, ValleyPass, ValleySums, valley_of
 from .trees import recount
 
 logger = logging.getLogger(__name__)
@@ -77,11 +77,11 @@ class Splitter:
         return Axes(trials, middle - REACH * self.bandwidth, np.full(n, width), np.full(n, N_BINS))
 
     @one_blas_thread()
-    def learn(self, sums: RangedSums, i: int, axes: Axes) -> None:
+    def learn(self, sums: ValleySums, i: int, axes: Axes) -> None:
         """Move to the trial of least density, if it is lower than the current one."""
-        n_rows, counts, rows = (part[i] for part in sums.near)
+        n_rows = int(sums.n_rows[i])
         valleys = [
-            valley_of(int(n_rows), counts[k], rows[k], v, float(axes.origin[k]), self.bandwidth)
+            valley_of(n_rows, sums.counts[i, k], sums.sums[i, k], v, float(axes.origin[k]), self.bandwidth)
             for k, v in enumerate(self.trials)
         ]
         found = [k for k, valley in enumerate(valleys) if np.isfinite(valley.place)]
@@ -124,7 +124,7 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
         for i in moving:
             splitters[i].propose()
         axes = [splitters[i].axes(standardise) for i in moving]
-        sums: RangedSums = yield Pass("refining", ValleyPass.along(axes, current, splits[moving], standardise))
+        sums: ValleySums = yield Pass("refining", ValleyPass.along(axes, current, splits[moving], standardise))
         for place, i in enumerate(moving):
             splitters[i].learn(sums, place, axes[place])
         nodes, directions, thresholds = _hyperplanes(splits, splitters, standardise)

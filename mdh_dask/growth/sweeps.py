@@ -140,7 +140,7 @@ N_BINS = 2 * REACH * BINS_PER_BANDWIDTH
 
 @storable
 class ValleySums(NamedTuple):
-    """Sums of the rows near splits."""
+    """The value of `ValleyPass`: sums of the rows near splits, and the range of all their rows."""
 
     n_rows: Integers
     """Number of rows of each split, shape (n_splits,)."""
@@ -148,13 +148,6 @@ class ValleySums(NamedTuple):
     """Rows per bin, shape (n_splits, n_trials, N_BINS)."""
     sums: Floats
     """Sums of the standardised rows per bin, shape (n_splits, n_trials, N_BINS, n_features)."""
-
-
-@storable
-class RangedSums(NamedTuple):
-    """The value of `ValleyPass`."""
-
-    near: ValleySums
     low: Floats
     """Smallest projection of all rows of the split, shape (n_splits, n_trials)."""
     high: Floats
@@ -198,7 +191,7 @@ class ValleyPass(Statistic):
         origin, width = np.array([own.origin for own in axes]), np.array([own.width[0] for own in axes])
         return cls(tree, splits, directions, origin, width, standardise)
 
-    def chunk(self, start: int, *blocks: AnyArray) -> RangedSums:
+    def chunk(self, start: int, *blocks: AnyArray) -> ValleySums:
         rows = loop_ready(blocks[0])
         tree, standardise = self.tree, self.standardise
         leaf = leaves_of(rows, tree.left, tree.right, tree.planes, tree.thresholds)
@@ -215,7 +208,7 @@ class ValleyPass(Statistic):
                     values, some, self.directions[i], self.origin[i], np.full(n_trials, self.width[i]),
                     standardise.centre, standardise.scale, RowSums(counts[i], sums[i], low[i], high[i]),
                 )  # fmt: skip
-        return RangedSums(ValleySums(n_rows, counts, sums), low, high)
+        return ValleySums(n_rows, counts, sums, low, high)
 
     def _jittered(self, rows: AnyArray, chosen: Integers, start: int) -> Iterator[tuple[AnyArray, Integers]]:
         """Yield rows and which of them are chosen; where values are jittered, copies of a few at a time."""
@@ -228,9 +221,9 @@ class ValleyPass(Statistic):
             some = chosen[part]
             yield discrete.jittered(rows[some], hashes[some]), np.arange(len(some))
 
-    def combine(self, left: RangedSums, right: RangedSums) -> RangedSums:
-        near: ValleySums = super().combine(left.near, right.near)
-        return RangedSums(near, np.minimum(left.low, right.low), np.maximum(left.high, right.high))
+    def combine(self, left: ValleySums, right: ValleySums) -> ValleySums:
+        added: ValleySums = super().combine(left, right)
+        return added._replace(low=np.minimum(left.low, right.low), high=np.maximum(left.high, right.high))
 
 
 def leaves_under(tree: Tree, nodes: Integers) -> Booleans:

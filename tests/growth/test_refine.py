@@ -15,7 +15,7 @@ from mdh_dask._jit.sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.sweeps import N_BINS, RangedSums, ValleySums, leaves_under, valley_of
+from mdh_dask.growth.sweeps import N_BINS, ValleySums, leaves_under, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.tree.structure import tree_from_nodes
@@ -114,7 +114,7 @@ def test_steps_along_which_the_gradient_hardly_changes_are_not_remembered():
         sums[..., 40, 1] = size
         ends = np.zeros(valleys.shape[:2])
         axes = replace(splitter.axes(UNSCALED), origin=np.full(len(ends[0]), -4.0))
-        splitter.learn(RangedSums(ValleySums(np.array([2]), valleys, sums), ends, ends), 0, axes)
+        splitter.learn(ValleySums(np.array([2]), valleys, sums, ends, ends), 0, axes)
     assert np.isfinite(splitter.trials).all()
 
 
