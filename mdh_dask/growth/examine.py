@@ -116,13 +116,9 @@ class Examiner:
         if branch.decision is not None:
             # Either test may split the branch.
             both = p_value if before is None else float(np.fmin(before.p_value, p_value))
-            branch.decision = replace(branch.decision, p_value=min(2 * both, 1.0), n_tested=self._n_voting(whole))
-
-    def _n_voting(self, whole: Sample) -> float:
-        """Return the number of rows, or of parts with rows, which all test in turn."""
-        if self.settings.parts_at is None:
-            return len(whole.hashes)
-        return len(np.unique(parts_in(whole.hashes)))
+            # Of rows that depend on each other, the parts count. All rows, or parts, test in turn.
+            voting = whole.hashes if self.settings.parts_at is None else np.unique(parts_in(whole.hashes))
+            branch.decision = replace(branch.decision, p_value=min(2 * both, 1.0), n_tested=len(voting))
 
     def _split_by_one_half(self, branch: Branch, whole: Sample, sample: Sample) -> None:
         """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
@@ -132,23 +128,18 @@ class Examiner:
         proposal = scorer.best(proposed, self.settings.n_candidates)
         counted, admissible = whole if branch.complete else sample, len(proposal) > 0
         if admissible:
-            counts, share = self._counted(branch, rows, scorer, proposal, counted)
-            self._decide(branch, counts, share)
+            self._decide(branch, *self._counted(branch, rows, scorer, proposal, counted))
         found = branch.decision is not None and branch.decision.accepted
         if found:
             branch.lead_with_chosen()
             branch.part(counted=branch.complete)
         elif scorer.rule.limits_depth and (admissible or branch.decision is None):
             proposal = proposal if admissible else scorer.at_any_depth.best(proposed, 1)
-            self._describe(branch, rows, scorer, joined(proposal, self._column(branch, rows, scorer)), counted)
+            proposal = joined(proposal, self._column(branch, rows, scorer))
+            if len(proposal):
+                self._take_deepest(branch, *self._counted(branch, rows, scorer, proposal, counted))
         if branch.complete or not admissible:
             branch.state = State.SPLIT if found else State.LEAF
-
-    def _describe(self, branch: Branch, rows: AnyArray, scorer: Scorer, proposal: Proposal, counted: Sample) -> None:
-        """Describe a branch that is not split by its deepest valley along some directions."""
-        if len(proposal):
-            counts, share = self._counted(branch, rows, scorer, proposal, counted)
-            self._take_deepest(branch, counts, share)
 
     def _take_deepest(self, branch: Branch, counts: Counts, share: float = 1.0) -> None:
         """Describe a branch that is not split by the deepest valley of its candidates.
@@ -242,11 +233,10 @@ class Examiner:
 
     def _look(self, branch: Branch, sample: Sample) -> tuple[AnyArray, Scorer]:
         """Return the standardised sample rows, and the scorer of directions by those that do not test them."""
-        rows = self.standardise.jittered(sample.rows, sample.hashes)
-        if not self.settings.selector.stop.holds_out:
-            return rows_and_scorer(branch, rows, rows, self.settings, self.standardise)
-        chooses = is_choosing(branch, sample.hashes, self.settings.parts_at)
-        return rows_and_scorer(branch, rows, rows[chooses], self.settings, self.standardise)
+        rows = scoring = self.standardise.jittered(sample.rows, sample.hashes)
+        if self.settings.selector.stop.holds_out:
+            scoring = rows[is_choosing(branch, sample.hashes, self.settings.parts_at)]
+        return rows_and_scorer(branch, rows, scoring, self.settings, self.standardise)
 
     def _propose(self, branch: Branch, scorer: Scorer, rng: np.random.Generator) -> Proposal:
         return propose(self.settings, self.standardise, scorer.rows, scorer.min_rows, branch.groups, rng)

@@ -1,7 +1,7 @@
 """Orders of splits: next the cluster of the largest scatter, best criterion or least second eigenvalue."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
@@ -89,8 +89,10 @@ def split_by_scatter(
         return -scatter
 
     def ends(value: float, split: set[Branch]) -> bool:
-        leaves = (centroid for branch, centroid in centroids.items() if branch not in split)
-        return max_clusters is None and _scatter_of(leaves) > -value
+        if max_clusters is not None:
+            return False
+        points = np.array([c for branch, c in centroids.items() if branch not in split and c is not None])
+        return bool(((points - points.mean(axis=0)) ** 2).sum() > -value)
 
     return _best_first(root, least, max_clusters or inf, examine, ends)
 
@@ -143,11 +145,6 @@ def prune(root: Branch, split: set[Branch]) -> None:
 
 ORDERS = {"scatter": split_by_scatter, "criterion": split_by_criterion, "eigenvalue": split_by_eigenvalue}
 """Orders in which clusters are split until there are enough; without an order, all possible splits are made."""
-
-
-def _scatter_of(centroids: Iterable[Floats | None]) -> float:
-    points = np.array([c for c in centroids if c is not None])
-    return float(((points - points.mean(axis=0)) ** 2).sum())
 
 
 def extend(root: Branch, settings: GrowthSettings) -> bool:
