@@ -11,6 +11,7 @@ from ..density.histograms import Histograms
 from ..density.kde import Bandwidth
 from ..projections.directions import Axes, RawDirections
 from ..splits.choose import Decision
+from ..tree.clusters import sums_below
 from ..tree.editing import scaled_counts
 from ..tree.structure import Tree, tree_from_nodes
 from .branches import Branch, SampleRows, State
@@ -168,7 +169,7 @@ def recount(tree: Tree) -> Plan[Tree]:
     parts = [folded(row, n) for row, n in zip(along, axes.n_bins)]
     return replace(
         tree,
-        n_rows=rows_of_nodes(tree, counted.arrivals),
+        n_rows=sums_below(tree, counted.arrivals.astype(np.int64)),
         bins=np.concatenate([np.empty(0, dtype=np.int64), *parts]),
         relative_depth=np.full(tree.n_nodes, np.nan),
         deviations=np.full_like(tree.deviations, np.nan),
@@ -204,11 +205,3 @@ def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
 def folded(counts: Integers, n_bins: int) -> Integers:
     """Return counts in fewer bins; the last one includes all rows beyond it."""
     return np.append(counts[: n_bins - 1], counts[n_bins - 1 :].sum())
-
-
-def rows_of_nodes(tree: Tree, arrivals: Integers) -> Integers:
-    """Return the number of rows of every node from those of the leaves."""
-    n_rows = arrivals.astype(np.int64)
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        n_rows[node] = n_rows[tree.left[node]] + n_rows[tree.right[node]]
-    return n_rows

@@ -13,6 +13,7 @@ from ..chunks import Pass, Plan
 from ..density.histograms import Histograms, joint_extremes, no_extremes
 from ..projections.directions import Axes
 from ..splits.choose import Counts, Decision, SplitSelector
+from ..tree.clusters import sums_below
 from ..tree.editing import multiplied, proportioned
 from ..tree.structure import Tree
 from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
@@ -22,7 +23,7 @@ from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, s
 from .order import prune
 from .passes import FirstLook, FirstPass, rows_held, sample_limit
 from .sweeps import BranchCounts, UpdatePass
-from .trees import axes_of, branches_of, folded, of_all_rows, rows_of_nodes, tree_of, tree_pass
+from .trees import axes_of, branches_of, folded, of_all_rows, tree_of, tree_pass
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ class Updater(Examiner):
         tree = multiplied(tree, self.standardise.unit)
         old = proportioned(tree, n_old)
         root = branches_of(old, self.settings.bandwidth, sample)
-        arrivals = rows_of_nodes(tree, counts.arrivals)
+        arrivals = sums_below(tree, counts.arrivals)
         place = 0
         for node, branch in enumerate(list(root.walk())):
             branch.n_rows += int(arrivals[node])

@@ -65,6 +65,14 @@ def numbered(tree: T) -> T:
     return replace(tree, cluster=np.append(largest_first(n_rows), -1).astype(np.int32)[place])
 
 
+def sums_below(tree: "Tree", of_leaves: AnyArray) -> AnyArray:
+    """Return the sum over the leaves below each node; values of inner nodes do not count."""
+    sums = of_leaves.copy()
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:  # children follow their parents
+        sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
+    return sums
+
+
 def clusters_below(tree: "Tree") -> list[set[int]]:
     """Return the labels of the clusters below every node."""
     below = [{cluster} for cluster in tree.cluster.tolist()]
@@ -87,9 +95,7 @@ def siblings_of(tree: "Tree") -> list[Integers]:
     """
     # Views of the clusters of all leaves, as those below the nodes of a chain are many.
     order, parent = tree.cluster[tree.leaves], tree.parent
-    n_leaves = (tree.left < 0).astype(np.int64)
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        n_leaves[node] = n_leaves[tree.left[node]] + n_leaves[tree.right[node]]
+    n_leaves = sums_below(tree, (tree.left < 0).astype(np.int64))
     found = [np.empty(0, dtype=order.dtype)] * tree.n_clusters
     for leaf in tree.leaves[::-1].tolist():
         if (above := int(parent[leaf])) >= 0:
@@ -234,15 +240,15 @@ def levels(tree: "Tree") -> tuple[Level, ...]:
     for last in range(len(order)):
         if last + 1 < len(order) and depth[last + 1] >= least[last]:
             continue  # the next split is at the same level
-        n_clusters = _clusters_of_first(tree, order, last + 1)
+        separate = tree.n_clusters == tree.n_leaves
+        n_clusters = last + 2 if separate else with_first(tree, order, last + 1).n_clusters
         if n_clusters > found[-1].n_clusters:
             found.append(Level(n_clusters, float(least[last]), float(evidence[last])))
     return tuple(found)
 
 
-def _clusters_of_first(tree: "Tree", order: list[int], n_splits: int) -> int:
-    if tree.n_clusters == tree.n_leaves:
-        return n_splits + 1
+def with_first(tree: T, order: list[int], n_splits: int) -> T:
+    """Return the tree with the first splits of an order alone."""
     kept = np.zeros(tree.n_nodes, dtype=bool)
     kept[order[:n_splits]] = True
-    return tree.with_splits(kept).n_clusters
+    return tree.with_splits(kept)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..projections.directions import Axes, RawDirections
+from .clusters import with_first
 
 if TYPE_CHECKING:
     from .structure import Tree
@@ -38,17 +39,11 @@ def cut(tree: T, n_clusters: int) -> T:
     if n_clusters < 1:
         raise ValueError(f"a tree has at least 1 cluster; got n_clusters={n_clusters}")
     order = list(tree.split_order())
-
-    def with_first(n_splits: int) -> T:
-        kept = np.zeros(tree.n_nodes, dtype=bool)
-        kept[order[:n_splits]] = True
-        return tree.with_splits(kept)
-
     if tree.n_clusters == tree.n_leaves:
-        return with_first(n_clusters - 1)
+        return with_first(tree, order, n_clusters - 1)
     # Each split of leaves that share clusters adds one cluster or none.
-    enough = bisect_left(range(len(order)), n_clusters, key=lambda n_splits: with_first(n_splits).n_clusters)
-    coarse = with_first(enough)
+    enough = bisect_left(range(len(order)), n_clusters, key=lambda n: with_first(tree, order, n).n_clusters)
+    coarse = with_first(tree, order, enough)
     return coarse.merged(coarse.cluster[coarse.leaves])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._typing import AnyArray, Floats, Integers
+from .clusters import sums_below
 from .export import side_in_words
 
 if TYPE_CHECKING:
@@ -78,11 +79,8 @@ def colours_of(tree: "Tree", of_clusters: AnyArray) -> Integers:
     """Return the colours of all nodes: that of a split is the mean over its rows."""
     weighted = np.zeros((tree.n_nodes, 3))
     weighted[tree.leaves] = of_clusters[tree.cluster[tree.leaves]] * np.maximum(tree.n_rows[tree.leaves], 1)[:, None]
-    weight = np.maximum(tree.n_rows, 1).astype(float)
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        left, right = tree.left[node], tree.right[node]
-        weighted[node], weight[node] = weighted[left] + weighted[right], weight[left] + weight[right]
-    return np.rint(weighted / weight[:, None]).astype(int)
+    weight = sums_below(tree, np.maximum(tree.n_rows, 1).astype(float))
+    return np.rint(sums_below(tree, weighted) / weight[:, None]).astype(int)
 
 
 def is_light(colour: Floats | Integers) -> bool:
