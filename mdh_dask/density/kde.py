@@ -235,6 +235,14 @@ class Bandwidth:
             spread = np.where(quartiles > 0, np.minimum(spread, quartiles / NORMAL_QUARTILES), spread)
         return self.factor * spread * np.maximum(n, 1) ** -0.2
 
+    def along(self, projections: AnyArray, sd: Floats, n: float) -> Floats:
+        """Return the bandwidths of `n` rows from projections of some, (n_directions, n_some), and their deviations."""
+        quartiles = sd
+        if self.robust:
+            lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
+            quartiles = upper - lower
+        return self.of(n, sd, quartiles)
+
 
 BANDWIDTHS = {
     "normal": Bandwidth((4 / 3) ** 0.2),

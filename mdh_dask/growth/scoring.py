@@ -249,11 +249,7 @@ def bins_along(
 ) -> tuple[Floats, Floats, int]:
     """Return origins, widths and number of bins that resolve the densities of `n_rows` rows along some directions."""
     mean, sd, low, high = projection_ranges(projections)
-    quartiles = sd
-    if bandwidth.robust:
-        lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
-        quartiles = upper - lower
-    h = np.hypot(bandwidth.of(n_rows, sd, quartiles), resolution)
+    h = np.hypot(bandwidth.along(projections, sd, n_rows), resolution)
     # Equal rows may differ in the last bits of their projections, which must not count as spread.
     size, digits = np.maximum(np.abs(low), np.abs(high)), np.finfo(projections.dtype)
     smallest = np.maximum(4 * digits.eps * size, digits.tiny * bins_per_bandwidth)

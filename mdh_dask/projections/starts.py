@@ -189,11 +189,7 @@ def sample_histograms(projections: Floats, rule: Bandwidth = BANDWIDTHS["multimo
 def _sample_counts(projections: Floats, rule: Bandwidth) -> tuple[AnyArray, Floats, Floats, Floats]:
     """Return histograms of projections whose means are near zero, origins and widths of bins, standard deviations."""
     _, sd, low, high = projection_ranges(projections)
-    quartiles = sd
-    if rule.robust:
-        lower, upper = np.quantile(projections, [0.25, 0.75], axis=1)
-        quartiles = upper - lower
-    h = np.maximum(rule.of(projections.shape[1], sd, quartiles), 1e-6 * np.maximum(-low, high))
+    h = np.maximum(rule.along(projections, sd, projections.shape[1]), 1e-6 * np.maximum(-low, high))
     width = np.where(h > 0, h, 1.0) / BINS_PER_BANDWIDTH
     # Far outliers may fall into the outermost bins.
     n_bins = int(min(2 * (np.maximum(-low, high) / width).max(initial=0.0) + 40, MAX_BINS))
