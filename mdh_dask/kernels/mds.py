@@ -5,7 +5,6 @@ from typing import Literal
 
 import numpy as np
 import scipy
-from scipy.linalg import eigh
 
 from .._blas import one_blas_thread, signs_of
 from .._levels import LevelFeatures
@@ -13,9 +12,9 @@ from .._state import checked_array
 from .._typing import AnyArray, Floats, cached_property
 from .base import Kernel
 from .gower import Gower
-from .landmarks import dimension
+from .landmarks import components_about, dimension
 from .levels import levels_by_change
-from .nystrom import HEIGHT, BasedMap, NystromMap
+from .nystrom import HEIGHT, BasedMap, NystromMap, full_blocks
 
 Squares = Literal["kernel", "complement", "given"]
 """Dissimilarities are distances in the feature space of a kernel, one minus the kernel, or the given values."""
@@ -40,16 +39,6 @@ class ScalingMap(BasedMap):
     start: Floats
     knots: Floats
 
-    @property
-    def eigenvalues(self) -> Floats:
-        """Variances of the landmarks along the components of metric scaling."""
-        return self.base.eigenvalues
-
-    @property
-    def total_variance(self) -> float:
-        """Sum of all positive variances."""
-        return self.base.total_variance
-
     @cached_property
     def levels(self) -> LevelFeatures | None:
         """Return the mean places of the levels of single columns, or None for columns of numbers."""
@@ -66,15 +55,13 @@ class ScalingMap(BasedMap):
         with one_blas_thread():
             fill = self.base.kernel.bind(landmarks)
             values = np.empty((HEIGHT, len(landmarks)))
-            for first in range(0, len(rows), HEIGHT):
-                # Blocks of one height, as in `project_blocks`.
-                block = np.resize(rows[first : first + HEIGHT], (HEIGHT, rows.shape[1]))
+            for at, block in full_blocks(rows):
                 standard = (block - self.base.centre) * self.base.scale
                 fill(standard, values)
                 squared = squares_of(self.squares, values, self.base.kernel.diagonal(standard, landmarks), self.own)
                 start = (-squared / 2) @ self.base.projection + self.base.intercept
                 found = self._settled(start, np.sqrt(squared)) if len(self.places) else start
-                out[first : first + HEIGHT] = found[: len(rows) - first]
+                out[at] = found[: at.stop - at.start]
         return out
 
     def _settled(self, found: Floats, dissimilarities: Floats) -> Floats:
@@ -134,8 +121,7 @@ def scaling_map(
         np.fill_diagonal(squared, 0.0)
         gram = -squared / 2
         mean = gram.mean(axis=0)
-        values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
-        values, vectors = values[::-1], vectors[:, ::-1]
+        values, vectors = components_about(mean, gram)
         n_kept, spectrum = dimension(values, float(np.abs(gram).max()), variance, n_components)
         vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
         roots = np.sqrt(values[:n_kept].clip(0))

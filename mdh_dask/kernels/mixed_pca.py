@@ -12,7 +12,7 @@ from .._levels import LevelFeatures
 from .._state import FeatureMap, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers, cached_property
 from .levels import check_levels
-from .nystrom import HEIGHT
+from .nystrom import HEIGHT, full_blocks
 
 SWEEPS, CLOSE = 60, 1e-6
 """Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""
@@ -183,10 +183,9 @@ class MixedPCAMap(FeatureMap):
         return density
 
     def blocks(self, rows: AnyArray, height: int = HEIGHT) -> Iterator[tuple[slice, Floats, Booleans]]:
-        """Yield the observed values of blocks of one height, as in `project_blocks`, and the rows that each holds."""
-        for first in range(0, len(rows), height):
-            block = np.resize(rows[first : first + height], (height, rows.shape[1]))
-            yield (slice(first, min(first + height, len(rows))), *self.observed(block))
+        """Yield the rows that blocks of one height hold, and their observed values."""
+        for which, block in full_blocks(rows, height):
+            yield (which, *self.observed(block))
 
     def __call__(self, rows: AnyArray, height: int = HEIGHT) -> Floats:
         """Return the posterior means of a block of rows, shape (n, n_components), float32.

@@ -33,19 +33,9 @@ class NumbersMap(BasedMap):
         return self.base.n_components + len(self.columns)
 
     @property
-    def eigenvalues(self) -> Floats:
-        """Variances of the features of the kernel over the landmarks."""
-        return self.base.eigenvalues
-
-    @property
     def spectrum(self) -> Floats:
         """Variances of all components of the kernel."""
         return self.base.spectrum
-
-    @property
-    def total_variance(self) -> float:
-        """Variance of the landmarks in the feature space."""
-        return self.base.total_variance
 
     @property
     def levels(self) -> LevelFeatures | None:

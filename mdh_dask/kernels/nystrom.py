@@ -6,7 +6,7 @@ treats all rows alike, except in single precision on some processors (Haswell, Z
 and returns float64.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,6 +26,14 @@ HEIGHT = 192
 """Rows per block: a multiple of the heights of all micro-kernels, small enough for a block to stay in the cache."""
 
 
+def full_blocks(rows: AnyArray, height: int = HEIGHT) -> Iterator[tuple[slice, AnyArray]]:
+    """Yield the places of consecutive rows, and blocks of one height that begin with them and repeat some of them."""
+    for first in range(0, len(rows), height):
+        some = rows[first : first + height]
+        full = some if len(some) == height else np.resize(some, (height, rows.shape[1]))
+        yield slice(first, first + len(some)), full
+
+
 def project_blocks(
     rows: AnyArray,
     fill: Callable[[AnyArray, Floats], None],
@@ -39,21 +47,18 @@ def project_blocks(
     fill: write the codes of `HEIGHT` rows into an array of shape (HEIGHT, n_codes); those of a row depend on no other.
     projection (n_codes, n_components): codes have its dtype, one of `exact_dtype`.
     intercept (n_components,).
-    multiply: write a matrix product to ``out``.
+    multiply: write the product of its first two arguments to the third.
     Returns (n, n_components) float32.
     """
     out = np.empty((len(rows), projection.shape[1]), dtype=np.float32)
     codes = np.empty((HEIGHT, len(projection)), projection.dtype)
     features = np.empty((HEIGHT, projection.shape[1]), projection.dtype)
     with one_blas_thread():
-        for start in range(0, len(rows), HEIGHT):
-            some = rows[start : start + HEIGHT]
-            n = len(some)
-            # Fill the block up with a real row, for which every code is defined.
-            fill(some if n == HEIGHT else np.concatenate([some, np.repeat(some[:1], HEIGHT - n, axis=0)]), codes)
-            multiply(codes, projection, out=features)
+        for at, block in full_blocks(rows):
+            fill(block, codes)
+            multiply(codes, projection, features)
             np.add(features, intercept, out=features)
-            out[start : start + n] = features[:n]
+            out[at] = features[: at.stop - at.start]
     return out
 
 
@@ -158,9 +163,8 @@ class NystromMap(FeatureMap):
                     np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
                 evaluate(block, affinities)
 
-            if self.kernel.sparse:
-                return project_blocks(rows, fill, projection, intercept, _sparse)
-            return project_blocks(rows, fill, projection, intercept)
+            multiply: Callable[..., Any] = sparse_product if self.kernel.sparse else np.dot
+            return project_blocks(rows, fill, projection, intercept, multiply)
 
     def facts(self) -> dict[str, str]:
         return {"Kernel": repr(self.kernel), "Landmarks": f"{len(self.landmarks):,}"}
@@ -186,10 +190,6 @@ class NystromMap(FeatureMap):
         self.kernel.check_fitted(n_landmarks, n_features)
 
 
-def _sparse(rows: Floats, matrix: Floats, out: Floats) -> None:
-    sparse_product(rows, matrix, out)
-
-
 @dataclass(frozen=True)
 class BasedMap(FeatureMap):
     """A map of the features, or the kernel, of another one."""
@@ -207,3 +207,13 @@ class BasedMap(FeatureMap):
     @property
     def missing(self) -> bool:
         return self.base.missing
+
+    @property
+    def eigenvalues(self) -> Floats:
+        """Variances of the landmarks along the components of the other map."""
+        return self.base.eigenvalues
+
+    @property
+    def total_variance(self) -> float:
+        """Sum of all positive variances of the landmarks."""
+        return self.base.total_variance
