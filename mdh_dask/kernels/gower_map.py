@@ -58,22 +58,24 @@ class GowerCode:
     def scale(self) -> Floats:
         """Return the factor of every coordinate, shape (n_coordinates,)."""
         factors = [np.empty(0)]
-        for j, knots in self._columns():
+        for j, knots, _ in self._columns():
             last = 1.0 if self.categorical[j] else 1.5
             own = np.ones(len(knots)) if self.categorical[j] else 2 * np.diff(knots)
             factors.append(np.sqrt(self.shares[j] * np.append(own, last)))
         return np.concatenate(factors)
 
-    def _columns(self) -> list[tuple[int, Floats]]:
-        ends = np.cumsum(self.counts)
-        return [(int(j), self.knots[ends[j] - self.counts[j] : ends[j]]) for j in np.flatnonzero(self.counts)]
+    def _columns(self) -> list[tuple[int, Floats, slice]]:
+        """Return the columns that have coordinates, with their knots and the places of their coordinates."""
+        knots, coordinates = ([0, *np.cumsum(sizes)] for sizes in (self.counts, self._sizes))
+        return [
+            (int(j), self.knots[knots[j] : knots[j + 1]], slice(coordinates[j], coordinates[j + 1]))
+            for j in np.flatnonzero(self.counts)
+        ]
 
     def fill(self, rows: AnyArray, out: Floats) -> None:
         """Write the unscaled coordinates of some rows: 0 and 1 of levels, from -1/2 to 1/2 between thresholds."""
-        stop = 0
-        for j, knots in self._columns():
-            start, stop = stop, stop + int(self._sizes[j])
-            self.fill_column(j, knots, rows[:, j].astype(np.float64), out[:, start:stop])
+        for j, knots, own in self._columns():
+            self.fill_column(j, knots, rows[:, j].astype(np.float64), out[:, own])
 
     def fill_column(self, j: int, knots: Floats, x: Floats, out: Floats) -> None:
         """Write the unscaled coordinates of values of one column."""
@@ -153,12 +155,9 @@ class GowerMap(GowerCode, FeatureMap):
     @property
     def levels(self) -> LevelFeatures:
         """Return the features of levels, of gaps between few values, and of bends; see `levels_of`."""
-        stop = 0
         columns: list[ColumnValues] = []
         scaled: dict[int, tuple[Floats, Floats]] = {}
-        for j, knots in self._columns():
-            own = slice(stop, stop + int(self._sizes[j]))
-            stop = own.stop
+        for j, knots, own in self._columns():
             scaled[j] = knots, self.scale[own, None] * self.projection[own]
             means = self.centre[own] / self.scale[own]
             values = knots if self.categorical[j] else self.low[j] + self.width[j] * knots
@@ -205,7 +204,7 @@ class GowerMap(GowerCode, FeatureMap):
         for name in ("counts", "categorical", "low", "width", "shares"):
             checked_array(name, getattr(self, name), (d,), -np.inf if name == "low" else 0.0)
         checked_array("knots", self.knots, (int(self.counts.sum()),))
-        rising = np.concatenate([np.diff(knots) for _, knots in self._columns()] or [np.ones(1)])
+        rising = np.concatenate([np.diff(knots) for _, knots, _ in self._columns()] or [np.ones(1)])
         if self.counts.dtype.kind != "i" or self.categorical.max(initial=0) > 1 or (rising <= 0).any():
             raise ValueError("expected ascending knots of every column in the array knots; got others")
         n, p = self.n_coordinates, np.size(self.spectrum[:0]) + np.shape(self.projection)[-1]

@@ -116,8 +116,7 @@ def nystrom_map(
         fitted = kernel.fit(landmarks)
         gram = fitted.gram(landmarks)
         mean = gram.mean(axis=0) if centred else np.zeros(len(gram))
-        values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
-        values, vectors = values[::-1], vectors[:, ::-1]
+        values, vectors = components_about(mean, gram)
         # The first value is left unchanged, as only the others' ratios to it matter.
         kept = fitted.spectral_filter((values / values[0]).clip(0)) if values[0] > 0 else np.ones_like(values)
         n_kept, spectrum = dimension(values * kept, float(np.abs(gram).max()), variance, n_components)
@@ -138,6 +137,12 @@ def nystrom_map(
         fitted, fitted.stored_landmarks(landmarks), centre, scale, projection.astype(dtype), intercept.astype(dtype),
         spectrum / len(landmarks),
     )  # fmt: skip
+
+
+def components_about(mean: Floats, gram: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of products about this mean of the columns, in descending order, and the eigenvectors."""
+    values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
+    return values[::-1], vectors[:, ::-1]
 
 
 def dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:
