@@ -163,8 +163,9 @@ class NystromMap(FeatureMap):
                     np.multiply(some - self.centre, self.scale, out=block, casting="same_kind")
                 evaluate(block, affinities)
 
-            multiply: Callable[..., Any] = sparse_product if self.kernel.sparse else np.dot
-            return project_blocks(rows, fill, projection, intercept, multiply)
+            if self.kernel.sparse:
+                return project_blocks(rows, fill, projection, intercept, sparse_product)
+            return project_blocks(rows, fill, projection, intercept)
 
     def facts(self) -> dict[str, str]:
         return {"Kernel": repr(self.kernel), "Landmarks": f"{len(self.landmarks):,}"}
