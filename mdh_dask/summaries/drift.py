@@ -1,9 +1,9 @@
 """Drift between the rows that a tree was grown on and new rows, at each of its splits and clusters; novel rows."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -139,20 +139,7 @@ class Drift(Table):
         n_old, n_new = (max(int(tree.histogram(node).sum()), 1) for tree in (self.old, self.new))
         return float(self.old.bandwidth[node] * max(n_old / n_new, 1.0) ** 0.2)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all comparisons as plain Python objects for JSON, with None for NaN."""
-        return dict_of(self)
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return a dict for every cluster: its rows and shares, the distance of its rows, and a lower bound of it."""
-        return records_of(self)
-
-    def to_text(self) -> str:
-        """Return all comparisons as text, with the alarms at the end."""
-        return text_of(self)
-
-    def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
-        return parts_of(self)
+    to_dict, to_records, to_text, _parts = dict_of, records_of, text_of, parts_of
 
     @cached_property
     def _by_node(self) -> dict[int, SplitDrift | ClusterDrift]:

@@ -96,9 +96,6 @@ class Profiles(Table):
         order = np.argsort(-size, kind="stable")
         return [int(i) for i in order[:n] if size[i] > 0]
 
-    def to_records(self) -> list[dict[str, Any]]:
-        return list(self._records())
-
     def to_text(self, n_top: int = 3) -> str:
         """Return a table of the features in which the clusters differ most from all other rows."""
         return "\n\n".join(text_table(*part) for part in self._parts(n_top))
@@ -128,27 +125,24 @@ class Profiles(Table):
             return date_text(mean, sd), f"{sd:.2g} days"
         return as_precise(mean, sd)
 
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def to_records(self) -> list[dict[str, Any]]:
+        columns = ("mean", "sd", "mean_of_others", "difference")
+        found: list[dict[str, Any]] = []
         for cluster in range(self.n_clusters):
             for i, name in enumerate(self.names):
                 level = self.levels[i] if self.levels else None
-                yield {
-                    "cluster": cluster + self.lowest,
-                    "n_rows": int(self.n_rows[cluster]),
-                    "feature": name if level is None else level[0],
-                    "mean": float(self.mean[cluster, i]),
-                    "sd": float(self.sd[cluster, i]),
-                    "mean_of_others": float(self.mean_of_others[cluster, i]),
-                    "difference": float(self.difference[cluster, i]),
-                    **self._of_level(cluster, i),
-                }
-
-    def _of_level(self, cluster: int, i: int) -> dict[str, Any]:
-        """Return the level and its lift for a record, if there are levels."""
-        if not self.levels:
-            return {}
-        level = self.levels[i]
-        return {"level": level and level[1], "lift": None if level is None else float(self.lift[cluster, i])}
+                found.append(
+                    {
+                        "cluster": cluster + self.lowest,
+                        "n_rows": int(self.n_rows[cluster]),
+                        "feature": name if level is None else level[0],
+                        **{column: float(getattr(self, column)[cluster, i]) for column in columns},
+                    }
+                )
+                if self.levels:
+                    lift = None if level is None else float(self.lift[cluster, i])
+                    found[-1] |= {"level": level and level[1], "lift": lift}
+        return found
 
 
 def with_levels(
