@@ -253,13 +253,6 @@ def under_own_names(array: da.Array) -> da.Array:
 
     The scheduler remembers the tasks of a persisted array. Another graph that starts with the same tasks, but was
     fused differently, would redefine them; Dask warns that this causes deadlocks (dask/dask#9888).
-
-    Examples
-    --------
-    >>> x = da.ones((4, 2), chunks=2) + 1
-    >>> own = under_own_names(x)
-    >>> set(own.__dask_graph__()) & set(x.__dask_graph__()), float(own.sum())
-    (set(), 16.0)
     """
     (array,) = dask.optimize(array)
     graph = convert_legacy_graph(dict(array.__dask_graph__()))

@@ -227,11 +227,5 @@ def no_extremes(*shape: int) -> Floats:
 
 
 def joint_extremes(a: Floats, b: Floats) -> Floats:
-    """Return the extremes of the bins of two sets of rows together, shape (..., 2, n_bins).
-
-    Examples
-    --------
-    >>> joint_extremes(np.array([[1.0], [2.0]]), np.array([[0.5], [1.5]])).tolist()
-    [[0.5], [2.0]]
-    """
+    """Return the extremes of the bins of two sets of rows together, shape (..., 2, n_bins)."""
     return np.stack([np.minimum(a[..., 0, :], b[..., 0, :]), np.maximum(a[..., 1, :], b[..., 1, :])], axis=-2)

@@ -221,15 +221,6 @@ def small_groups(rows: Floats, last: int, rng: np.random.Generator) -> tuple[Int
     """Return how many rows there are around some rows up to a gap among the nearest, and how far the last of them is.
 
     Zero for rows without a gap before the nearest row with the number `last`, as nearly all of a cloud are.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> groups = np.repeat(rng.normal(size=(500, 9)), 10, axis=0)
-    >>> np.median(small_groups(groups + 0.01 * rng.normal(size=groups.shape), 64, rng)[0])
-    np.float64(10.0)
-    >>> small_groups(rng.normal(size=(5000, 9)), 64, rng)[0].mean() < 1
-    np.True_
     """
     which = rng.choice(len(rows), LOOKED_AT, replace=False)
     for some in (which[:FIRST], which):
@@ -246,15 +237,6 @@ def shows_clusters(points: Floats) -> bool:
 
     The cloud has as many points and dimensions as the points have locally. So a sample may hold too few rows of each of
     thousands of clusters for any test between two of them.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> groups = np.repeat(rng.normal(size=(50, 9)), 10, axis=0)
-    >>> shows_clusters(groups + 0.01 * rng.normal(size=groups.shape))
-    True
-    >>> shows_clusters(rng.normal(size=(500, 9)))
-    False
     """
     n, leaving = len(points), _leaving(points)
     # With more dimensions, more edges leave; most clouds have too many for as many dimensions as columns.

@@ -175,13 +175,6 @@ def near_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
 
     Source: D. Art, R. Gnanadesikan and J. Kettenring, Data-based metrics for cluster analysis, Utilitas Mathematica 21A
     (1982), here for single columns.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(500, 6)) + np.outer(np.arange(500) % 2, [10, 0, 0, 0, 0, 0])
-    >>> (near_standardiser(rows, True).scale / robust_standardiser(rows, True).scale > 2).tolist()
-    [True, False, False, False, False, False]
     """
     frame = robust_standardiser(rows, scale)
     used = frame.scale > 0

@@ -156,13 +156,7 @@ def truncated_svd_map(rows: csr_array, n_components: int, unit_length: bool, see
 
 
 def of_unit_length(rows: AnyArray) -> Floats:
-    """Return rows scaled to length one, shape (n, n_features), float32; rows of zeros as they are.
-
-    Examples
-    --------
-    >>> of_unit_length(np.array([[3, 4], [0, 0]])).tolist()
-    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
-    """
+    """Return rows scaled to length one, shape (n, n_features), float32; rows of zeros as they are."""
     # Sums of another order would have other last bits.
     return unit_rows(np.ascontiguousarray(rows, dtype=np.float64)).astype(np.float32)
 

@@ -193,13 +193,6 @@ def scatter_root(centred: AnyArray) -> AnyArray:
     """Return rows with the products of columns of some centred rows, as few as columns if these are not many.
 
     Normal combinations of either have the same distribution, but those of few rows take fewer random numbers.
-
-    Examples
-    --------
-    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
-    >>> root = scatter_root(rows)
-    >>> root.shape, np.allclose(root.T @ root, rows.T @ rows)
-    ((3, 3), True)
     """
     n, d = centred.shape
     # With more columns, the root takes longer than the random numbers that it saves.

@@ -70,12 +70,6 @@ def errors_of_parts(differences: AnyArray, of_rows: Floats) -> Floats:
     They are at most those `of_rows`, as if rows were independent: by chance, the parts of few counts vary less. A place
     without rows is so in every part. They are zero with fewer than `LEAST_PARTS` parts, and where no part has a
     difference: no slab, or no rows in balls.
-
-    Examples
-    --------
-    >>> differences = np.array([[3.0, 1.0], [4.0, -1.0], [5.0, 2.0], [4.0, 0.0]])
-    >>> errors_of_parts(differences, np.array([2.5, 4.0])).round(1).tolist()
-    [2.5, 0.7]
     """
     if len(differences) < LEAST_PARTS:
         return np.zeros(differences.shape[1:])

@@ -69,13 +69,7 @@ def _cell(value: Any) -> str:
 
 
 def bracketed(name: str, taken: Collection[str]) -> str:
-    """Bracket a name until it is unique.
-
-    Examples
-    --------
-    >>> bracketed(MISSING, ["red"]), bracketed(MISSING, ["red", "(missing)"])
-    ('(missing)', '((missing))')
-    """
+    """Bracket a name until it is unique."""
     while name in taken:
         name = f"({name})"
     return name
@@ -153,7 +147,7 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
 
 
 def records_of(drift: "Drift") -> list[dict[str, Any]]:
-    """Return a dict for every cluster."""
+    """Return a dict for every cluster: its rows and shares, the distance of its rows, and a lower bound of it."""
     return [
         {
             "cluster": one.label,
@@ -191,7 +185,7 @@ def parts_of(drift: "Drift") -> Iterator[tuple[Sequence[str], list[list[str]]]]:
 
 
 def text_of(drift: "Drift") -> str:
-    """Return the tables and the alarms."""
+    """Return all comparisons as text, with the alarms at the end."""
     return "\n\n".join([*(text_table(*part) for part in parts_of(drift)), summary_of(drift)])
 
 

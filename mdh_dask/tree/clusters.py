@@ -82,17 +82,7 @@ def clusters_below(tree: "Tree") -> list[set[int]]:
 
 
 def siblings_of(tree: "Tree") -> list[Integers]:
-    """Return for each cluster those on the other side of the last split above its first leaf.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> split = {"n_rows": 3, "plane": [1.0], "threshold": 0.0}
-    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
-    >>> nodes = [split | {"left": 1, "right": 2}, leaf, split | {"left": 3, "right": 4}, leaf, leaf]
-    >>> [own.tolist() for own in siblings_of(tree_from_nodes(nodes, n_features=1))]
-    [[1, 2], [2], [1]]
-    """
+    """Return for each cluster those on the other side of the last split above its first leaf."""
     # Views of the clusters of all leaves, as those below the nodes of a chain are many.
     order, parent = tree.cluster[tree.leaves], tree.parent
     n_leaves = sums_below(tree, (tree.left < 0).astype(np.int64))

@@ -211,17 +211,7 @@ def with_axes(tree: T, nodes: Integers, axes: Axes, thresholds: Floats, bandwidt
 
 
 def multiplied(tree: T, unit: float) -> T:
-    """Return the same tree in another unit of the projections; multiplying by a power of two is exact.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 2, "plane": [1.0], "threshold": 0.5, "bandwidth": 0.25}
-    >>> leaf = {"left": -1, "right": -1, "n_rows": 1}
-    >>> tree = multiplied(tree_from_nodes([root, leaf, leaf], n_features=1), 4.0)
-    >>> tree.planes[0].tolist(), tree.thresholds[0].tolist(), tree.bandwidth[0].tolist()
-    ([4.0], 2.0, 1.0)
-    """
+    """Return the same tree in another unit of the projections; multiplying by a power of two is exact."""
     names = ("planes", "thresholds", "origin", "width", "bandwidth")
     return tree if unit == 1 else replace(tree, **{name: getattr(tree, name) * unit for name in names})
 
@@ -230,15 +220,6 @@ def proportioned(tree: T, n_rows: int) -> T:
     """Return the tree scaled to another number of rows, with all its counts in proportion.
 
     Counts are rounded so that two children, and the bins of a node, still add up.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> root = {"left": 1, "right": 2, "n_rows": 10, "plane": [1.0], "threshold": 0.5, "bins": [0, 3, 3, 4]}
-    >>> leaves = [{"left": -1, "right": -1, "n_rows": n} for n in (4, 6)]
-    >>> tree = proportioned(tree_from_nodes([root, *leaves], n_features=1), 5)
-    >>> tree.n_rows.tolist(), tree.histogram(0).tolist()
-    ([5, 2, 3], [0, 2, 1, 2])
     """
     rows = np.zeros(tree.n_nodes, dtype=np.int64)
     rows[0] = n_rows

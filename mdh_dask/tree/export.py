@@ -157,15 +157,7 @@ def direction_text(tree: "Tree", node: int) -> str:
 
 
 def columns_of(tree: "Tree", node: int) -> list[str]:
-    """Return the names of the columns that make up the direction of a node, or an empty list if they have none.
-
-    Examples
-    --------
-    >>> from mdh_dask.tree.structure import tree_from_nodes
-    >>> tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 9, "plane": [0.6, -0.8]}], 2)
-    >>> columns_of(type(tree)(**{**vars(tree), "feature_names": ("height", "width")}), 0), columns_of(tree, 0)
-    (['width', 'height'], [])
-    """
+    """Return the names of the columns that make up the direction of a node, or an empty list if they have none."""
     if tree.feature_names is None:
         return []
     share = _shares_along(tree, node)
