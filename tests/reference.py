@@ -109,37 +109,10 @@ def widen(value, origin, width, extremes):
         smallest[k], largest[k] = min(smallest[k], value), max(largest[k], value)
 
 
-def widen_tile(sums, half, origin, scale, extremes):
-    """Widen the bin of one value after the other."""
-    for value, side in zip(sums, half):
-        widen(value, origin, 1.0 / scale, extremes[side])
-
-
-def count_tile(sums, half, origin, scale, counts):
-    """Count one value after the other."""
-    for value, side in zip(sums, half):
-        counts[side][bin_of(value, origin, 1.0 / scale, len(counts[side]))] += 1
-
-
-def fill_tile(rows, here, start, tile):
-    """Transpose a few rows."""
-    chosen = here[start : start + len(tile[0])]
-    for i, place in enumerate(chosen):
-        for j, x in enumerate(rows[place]):
-            tile[j][i] = float(x)
-    return len(chosen)
-
-
 def add_multiple(sums, share, vector):
     """One entry at a time."""
     for j, x in enumerate(vector):
         sums[j] += float(share) * float(x)
-
-
-def combine_rows(weights, rows, sums):
-    """One scalar product per column."""
-    for i in range(len(sums)):
-        sums[i] = project([row[i] for row in rows], weights)
 
 
 def bin_projections(projections, origin, width, counts):
@@ -170,17 +143,6 @@ def projection_ranges(projections):
         variance = sum((x - mean) ** 2 for x in exact) / len(exact)
         out.append([float(mean), math.sqrt(variance), min(line), max(line)])
     return [list(column) for column in zip(*out)]
-
-
-def column_moments(rows, mean, deviations, low, high):
-    """Exact rational sums."""
-    for j, column in enumerate(zip(*rows.tolist())):
-        exact = [Fraction(x) for x in column]
-        centre = sum(exact) / len(exact)
-        mean[j] = float(centre)
-        deviations[j] = float(sum((x - centre) ** 2 for x in exact))
-        low[j], high[j] = min(column), max(column)
-    return len(rows)
 
 
 def count_beyond(rows, low, high, below, above):
@@ -236,21 +198,6 @@ def add_to_labels(labels, rows, sizes, sums):
             sizes[label] += 1
             for j in range(sums.shape[1]):
                 sums[label, j] += float(row[j])
-
-
-def add_slices(rows, labels, shift, scale, n_labels):
-    """Whole numbers of 30 bits that add up to each value and its square, summed by label and column."""
-    sums = [[[[0.0] * len(shift) for _ in range(3)] for _ in range(2)] for _ in range(n_labels)]
-    for row, label in zip(rows, labels, strict=True):
-        for j, value in enumerate(row):
-            x = float(value) - float(shift[j])
-            for power, y in enumerate([x, x * x]):
-                y *= float(scale[power][j])
-                for i in range(3):
-                    whole = round(y)
-                    sums[label][power][i][j] += whole
-                    y = (y - whole) * 2.0**30
-    return sums
 
 
 def joint_diagonaliser(matrices, smallest_angle, max_sweeps):

@@ -60,20 +60,6 @@ def neighbour_affinities(rows, landmarks, k, floor):
     return own / np.sqrt(own.sum(axis=1, keepdims=True)) / np.sqrt(degrees)
 
 
-def shared_affinities(squares, k, floor, radii, inverse_roots):
-    """Twin of the compiled loop: half a link for each of both who counts the other among its neighbours."""
-    result = []
-    for row in squares:
-        nearest = sorted(row)[k - 1]
-        reach = max(math.sqrt(nearest), floor)
-        weights = [
-            (int(d <= nearest) + int(d <= r * r)) / 2 * math.exp(-d / (reach * max(r, floor)))
-            for d, r in zip(row, radii)
-        ]
-        result.append([w * c / math.sqrt(sum(weights)) for w, c in zip(weights, inverse_roots)])
-    return np.array(result)
-
-
 def quadratic_map(rows):
     """All columns and all products of two, in both orders."""
     return np.array([[*x, *np.outer(x, x).ravel()] for x in rows])

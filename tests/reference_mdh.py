@@ -1,21 +1,8 @@
-"""The penalised density from its formula (JMLR 17(156), eq. 10), and plain twins of the kernel sums."""
+"""The penalised density from its formula (JMLR 17(156), eq. 10), and plain twins of loops of its search."""
 
 import math
 
 import numpy as np
-
-
-def kernel_sums(points, weights, place, bandwidth):
-    """Weighted sums of k, u k and (u^2 - 1) k."""
-    u = [(float(x) - place) / bandwidth for x in points]
-    k = [float(w) * math.exp(-0.5 * x * x) for w, x in zip(weights, u)]
-    return sum(k), sum(a * b for a, b in zip(u, k)), sum((a * a - 1) * b for a, b in zip(u, k))
-
-
-def kernel_pulls(projections, place, bandwidth):
-    """-u k for each row."""
-    u = [(float(x) - place) / bandwidth for x in projections]
-    return [-x * math.exp(-0.5 * x * x) for x in u]
 
 
 def bin_linearly(projections, origin, width, n_bins):
@@ -27,12 +14,6 @@ def bin_linearly(projections, origin, width, n_bins):
         for k, centre in enumerate(centres):
             weights[k] += max(0.0, 1 - abs(x - centre) / width)
     return weights
-
-
-def smooth(weights, taps):
-    """Sums of kernels at the bins, pair by pair."""
-    n = len(weights)
-    return [sum(weights[j] * taps[abs(i - j)] for j in range(n) if abs(i - j) < len(taps)) for i in range(n)]
 
 
 def grid_within(centres, density, bound):

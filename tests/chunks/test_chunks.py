@@ -300,15 +300,10 @@ class TestFitChunks:
         np.testing.assert_array_equal(fitted.compute(), X)
 
 
-class TestWorkThrough:
-    def test_goes_on_with_what_an_item_returns(self):
-        seen = []
-        work_through(lambda x: seen.append(x) or [2 * x, 2 * x + 1] * (x < 8), [1])
-        assert sorted(seen) == list(range(1, 16))
-
-    def test_passes_on_errors(self):
-        with pytest.raises(ZeroDivisionError):
-            work_through(lambda x: [1 / x], [1, 0])
+def test_work_goes_on_with_what_an_item_returns():
+    seen = []
+    work_through(lambda x: seen.append(x) or [2 * x, 2 * x + 1] * (x < 8), [1])
+    assert sorted(seen) == list(range(1, 16))
 
 
 def test_statistics_survive_pickling():

@@ -16,12 +16,6 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics import pairwise
 from strategies import row_sets, seeds
 
-from mdh_dask._jit.affinities import (
-    local_exponents,
-    neighbour_affinities,
-    sparse_product,
-    squares_from_products,
-)
 from mdh_dask._jit.landmarks import k_nearest
 from mdh_dask.kernels import (
     KERNELS,
@@ -62,44 +56,13 @@ def same_up_to_sign(actual, expected, atol):
     np.testing.assert_allclose(np.abs(actual), np.abs(expected), atol=atol)
 
 
-class TestLoops:
-    @given(row_sets([np.float32, np.float64]), st.integers(1, 12))
-    def test_the_nearest_are_the_first_of_a_stable_sort(self, rows, k):
-        values = rows.ravel()
-        near, distance = np.empty(min(k, len(values)), np.int64), np.empty(min(k, len(values)), values.dtype)
-        k_nearest(values, near, distance)
-        np.testing.assert_array_equal(near, np.argsort(values, kind="stable")[: len(near)])
-        np.testing.assert_array_equal(distance, values[near])
-
-    @given(seeds, st.integers(1, 9), st.sampled_from([np.float32, np.float64]))
-    def test_exponents_equal_their_twin(self, seed, k, dtype):
-        rng = np.random.default_rng(seed)
-        rows, landmarks = rng.normal(size=(7, 2)), rng.normal(size=(9, 2))
-        products = (-2 * rows @ landmarks.T).astype(dtype)
-        lengths = ((x**2).sum(axis=1).astype(dtype) for x in (rows, landmarks))
-        squares_from_products(products, *lengths, dtype(1))
-        squares = [[reference.squared_distance(x, y) for y in landmarks] for x in rows]
-        np.testing.assert_allclose(products, squares, atol=1e-5)
-        inverse = rng.uniform(0.5, 2, 9).astype(dtype)
-        local_exponents(products, k, 0.5, inverse)
-        scales = [max(reference.kth_nearest(x, landmarks, k), 0.5) for x in rows]
-        np.testing.assert_allclose(products, -np.array(squares) * inverse / np.array(scales)[:, None], atol=1e-4)
-
-    @given(seeds, st.integers(1, 12), st.floats(0.01, 2))
-    def test_affinities_of_neighbours_equal_their_twin(self, seed, k, floor):
-        rng = np.random.default_rng(seed)
-        squares, radii, roots = rng.uniform(0, 4, (5, 12)), rng.uniform(0, 2, 12), rng.uniform(0.5, 2, 12)
-        expected = reference.shared_affinities(squares.tolist(), k, floor, radii, roots)
-        neighbour_affinities(squares, k, floor, np.maximum(radii, floor), radii**2, roots)
-        np.testing.assert_allclose(squares, expected, rtol=1e-12)
-
-    @given(seeds, st.integers(1, 6), st.sampled_from([np.float32, np.float64]))
-    def test_products_of_rows_with_many_zeros_equal_their_twin(self, seed, width, dtype):
-        rng = np.random.default_rng(seed)
-        rows = rng.integers(-2, 3, (5, 9)) * (rng.random((5, 9)) < 0.3)
-        matrix, out = rng.integers(-9, 9, (9, width)), np.full((5, width), np.nan, dtype)
-        sparse_product(rows.astype(dtype), matrix.astype(dtype), out)
-        np.testing.assert_array_equal(out, rows @ matrix)
+@given(row_sets([np.float32, np.float64]), st.integers(1, 12))
+def test_the_nearest_landmarks_are_the_first_of_a_stable_sort(rows, k):
+    values = rows.ravel()
+    near, distance = np.empty(min(k, len(values)), np.int64), np.empty(min(k, len(values)), values.dtype)
+    k_nearest(values, near, distance)
+    np.testing.assert_array_equal(near, np.argsort(values, kind="stable")[: len(near)])
+    np.testing.assert_array_equal(distance, values[near])
 
 
 class TestKernels:
