@@ -21,6 +21,7 @@ from PIL import Image
 
 from mdh_dask._jit import descent as separators
 from mdh_dask.chunks import Statistic, plans, reduce_rows
+from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.projections.pursuit import Separator
 
 
@@ -275,6 +276,11 @@ class Added(Statistic):
 
     def combine(self, left, right):
         return left + right
+
+
+def look_at(rows):
+    """What a first pass sees that samples all rows."""
+    return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
 
 
 def single_columns(rows, rng, n_directions):

@@ -32,6 +32,17 @@ def random_tree(seed, n_leaves, n_features):
 trees = st.builds(random_tree, st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 7))
 
 
+def kept_by(tree, cut):
+    """The node of a tree that each node of its cut was."""
+    kept, pairs = {}, [(0, 0)]
+    while pairs:
+        old, new = pairs.pop()
+        kept[new] = old
+        if cut.left[new] >= 0:
+            pairs += [(tree.left[old], cut.left[new]), (tree.right[old], cut.right[new])]
+    return kept
+
+
 def grown_tree(rows, seed=0):
     """Grow a tree of random projections."""
     return RandomProjectionTree(n_projections=30, random_state=seed, min_cluster_size=20).fit(rows).tree_

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import in_turns
+from helpers import in_turns, look_at
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -23,7 +23,6 @@ from mdh_dask import (
     SupportVectorClustering,
 )
 from mdh_dask.growth.bounds import bounds_of, clipped, near_rows, without_far_rows
-from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.simulate import gaussian_mixture
@@ -139,10 +138,6 @@ def test_values_at_a_bound_are_near_whatever_the_rounding_errors():
     column = np.repeat([0.0, 4.0, 16.0], [50, 945, 5])[:, None]
     for scale in (1.0, 0.1, 1 / 3, 1 / 7.7):
         assert bounds_of(column * scale).contain((column * np.float32(scale)).astype(np.float32)).all()
-
-
-def look_at(rows):
-    return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
 
 
 def test_columns_without_far_values_keep_the_moments_of_all_rows_to_the_last_bit():

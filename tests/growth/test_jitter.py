@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import in_turns
+from helpers import in_turns, look_at
 from numpy.testing import assert_array_equal
 
 from mdh_dask import (
@@ -14,7 +14,6 @@ from mdh_dask import (
     drift,
 )
 from mdh_dask.growth import refine
-from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import standardiser
 from mdh_dask.growth.sweeps import ValleyPass
 from mdh_dask.growth.trees import axes_of, tree_pass
@@ -32,7 +31,7 @@ METHODS = {"random": RandomProjectionTree(n_projections=100), "mdh": Hierarchica
 
 
 def fitted_jitter(rows):
-    look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
+    look = look_at(rows)
     return standardiser(look.columns, look.sample, True, discrete=True).discrete.jitter
 
 
@@ -107,7 +106,7 @@ def test_splits_across_a_lattice_count_the_rows_that_they_route(threshold_rule):
 def test_spread_columns_have_unit_variance_though_nearly_all_their_values_are_the_same():
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.poisson(2, 5000), rng.binomial(1, 0.02, 5000) * rng.geometric(0.7, 5000)])
-    look = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows)
+    look = look_at(rows)
     standardise = standardiser(look.columns, look.sample, True, discrete=True)
     assert_array_equal(standardise.discrete.jitter.columns, [0, 1])
     np.testing.assert_allclose(standardise.jittered(rows, look.sample.hashes).std(axis=0), 1, rtol=0.02)

@@ -2,23 +2,18 @@
 
 import numpy as np
 import pytest
-from helpers import at_night
+from helpers import at_night, look_at
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mdh_dask import DensityTree, GowerFeatures
 from mdh_dask._jit.hashing import hash_rows
 from mdh_dask._levels import level_features, two_valued
 from mdh_dask.growth.discrete import Discrete
-from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.metrics import adjusted_rand_index
 
 
-def sample_of(rows):
-    return FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample
-
-
 def two_valued_in(rows):
-    sample = sample_of(rows)
+    sample = look_at(rows).sample
     return Discrete(levels=two_valued(sample.rows, sample.hashes))
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from helpers import look_at
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
 from mdh_dask._levels import two_valued
-from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information, success_ratio
 
 METHODS = [RandomProjectionTree, HierarchicalMDH]
@@ -20,7 +20,7 @@ def answers(n, seed=0, levels=(2, 2, 3, 5, 8)):
 
 
 def found_in(rows):
-    sample = FirstPass(seed=0, limit=HASH_RANGE - 1).chunk(0, rows).sample
+    sample = look_at(rows).sample
     return two_valued(sample.rows, sample.hashes)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from stored import stored_and_read
-from trees import random_tree, trees
+from trees import kept_by, random_tree, trees
 
 from mdh_dask.tree.clusters import best_splits, coarser, stability
 from mdh_dask.tree.editing import graft
@@ -100,19 +100,8 @@ def test_levels_are_nested_and_keep_all_splits_of_their_depth(tree):
         # Every split that the cut leaves out is shallower.
         leaves = ~inner
         deeper = leaves & (known >= level.relative_depth)
-        assert not any(tree.left[_same(tree, cut, leaf)] >= 0 for leaf in np.flatnonzero(deeper))
-
-
-def _same(tree, cut, wanted):
-    """The node of a tree that became a node of its cut."""
-    pairs = [(0, 0)]
-    while pairs:
-        old, new = pairs.pop()
-        if new == wanted:
-            return old
-        if cut.left[new] >= 0:
-            pairs += [(tree.left[old], cut.left[new]), (tree.right[old], cut.right[new])]
-    raise AssertionError
+        kept = kept_by(tree, cut)
+        assert not any(tree.left[kept[leaf]] >= 0 for leaf in np.flatnonzero(deeper))
 
 
 def antichains(tree, node=0):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy.cluster import hierarchy
-from trees import trees
+from trees import kept_by, trees
 
 from mdh_dask.tree.structure import tree_from_nodes
 
@@ -37,13 +37,7 @@ def tree_order(tree):
     order, before = [], set()
     for k in range(2, tree.n_leaves + 1):
         pruned = tree.cut(k)
-        # Nodes keep their order when a tree is pruned: match them by walking both trees.
-        kept, pairs = set(), [(0, 0)]
-        while pairs:
-            old, new = pairs.pop()
-            if pruned.left[new] >= 0:
-                kept.add(old)
-                pairs += [(tree.left[old], pruned.left[new]), (tree.right[old], pruned.right[new])]
+        kept = {old for new, old in kept_by(tree, pruned).items() if pruned.left[new] >= 0}
         order += kept - before
         before = kept
     return order
