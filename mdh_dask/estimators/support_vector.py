@@ -13,8 +13,8 @@ from ..plotting.parts import png_of
 from ..summaries.evidence import table_of_cells
 from ..support_vectors.components import ADJACENCY, LARGEST_COMPLETE, UNCLASSIFIED
 from ..support_vectors.model import N_BINS, Contours
-from ..support_vectors.plan import ContourSettings, cluster, rows_sampled
-from ..support_vectors.sweep import MOST_WIDTHS
+from ..support_vectors.plan import cluster, rows_sampled
+from ..support_vectors.sweep import MOST_WIDTHS, ContourSettings
 from .base import InGroups
 from .parameters import Interval, StrOptions, documented, rows_of_share
 

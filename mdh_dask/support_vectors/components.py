@@ -11,13 +11,10 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 from scipy.spatial.distance import pdist, squareform
 
 from .._jit.communities import root_of, unite
-from .._jit.landmarks import ascend, lowest_along, unite_inside
+from .._jit.landmarks import ascend, unite_inside
 from .._typing import Booleans, Floats, Integers
 from ..tree.clusters import largest_first
-from .dual import SLACK, Sphere
-
-SPACING = 0.25
-"""Largest distance of points on a segment, in units of ``1 / sqrt(width)``: with a larger one, exits are missed."""
+from .dual import SLACK, Sphere, points_between
 
 STEP = 1e-4
 """An ascent ends with a step of this length, in units of ``1 / sqrt(width)``."""
@@ -30,7 +27,7 @@ class Links(NamedTuple):
     """Points inside, and further points of the edges."""
     edges: Integers
     """Edges to test, shape (n_edges, 2)."""
-    joined: Integers
+    joined: Integers = np.empty((0, 2), dtype=np.int64)
     """Edges that are connected without a test."""
 
 
@@ -42,7 +39,7 @@ def nearest_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors
     pairs = neighbour_pairs(points, n_neighbors)
     while len(bridges := _bridges(points, pairs)):
         pairs = np.vstack([pairs, bridges])
-    return links_of(points, pairs)
+    return Links(points, _distinct(pairs))
 
 
 def neighbour_pairs(points: Floats, n_neighbors: int) -> Integers:
@@ -50,14 +47,6 @@ def neighbour_pairs(points: Floats, n_neighbors: int) -> Integers:
     k = min(n_neighbors + 1, len(points))
     nearest = np.reshape(cKDTree(points).query(points, k=k)[1], (len(points), k))
     return _distinct(np.column_stack([np.repeat(np.arange(len(points)), k), nearest.ravel()]))
-
-
-def points_between(points: Floats, edges: Integers, width: float, n_segment: int | None) -> Integers:
-    """Return the number of points to test on each segment: `n_segment`, or the number for `SPACING`."""
-    if n_segment is not None:
-        return np.full(len(edges), n_segment)
-    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
-    return np.clip(np.ceil(lengths * np.sqrt(width) / SPACING), 1, 64).astype(np.int64)
 
 
 def _bridges(points: Floats, pairs: Integers) -> Integers:
@@ -70,11 +59,6 @@ def _bridges(points: Floats, pairs: Integers) -> Integers:
         distances, nearest = cKDTree(points[others]).query(points[own])
         bridges.append((own[distances.argmin()], others[nearest[distances.argmin()]]))
     return np.array(bridges, dtype=np.int64).reshape(-1, 2)
-
-
-def links_of(points: Floats, pairs: Integers) -> Links:
-    """Return distinct pairs as edges to test."""
-    return Links(points, _distinct(pairs), np.empty((0, 2), dtype=np.int64))
 
 
 def _distinct(pairs: Integers) -> Integers:
@@ -130,11 +114,7 @@ def merged(sphere: Sphere, labels: Integers, counts: Floats, most: int) -> Integ
     if n <= most:
         return labels
     edges = np.array([_nearest_pair(sphere.points, labels == a, labels == b) for a, b in combinations(range(n), 2)])
-    inner = sphere.support
-    between = points_between(sphere.points, edges, sphere.width, None)
-    lowest, _ = lowest_along(
-        sphere.points, edges, between, sphere.points[inner], sphere.coefficients[inner], sphere.width
-    )
+    lowest = sphere.lowest_along(edges)
     lengths = np.linalg.norm(sphere.points[edges[:, 0]] - sphere.points[edges[:, 1]], axis=1)
     parent = np.arange(n)
     for edge in edges[np.lexsort([lengths, -lowest])]:
@@ -185,30 +165,20 @@ With ``"leave"`` rows outside are labelled -1.
 LARGEST_COMPLETE = 3000
 """Most points for a test of all pairs."""
 
-LARGEST_DELAUNAY = 100_000
-
 
 def complete_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
     """Return all pairs: the definition of the paper (eq. 16)."""
-    _refuse_many("complete", points, LARGEST_COMPLETE)
-    return links_of(points, np.column_stack(np.triu_indices(len(points), 1)))
+    return Links(points, np.column_stack(np.triu_indices(len(points), 1)))
 
 
 def support_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
     """Return the pairs of a point and a support vector."""
-    _refuse_many("support", points, LARGEST_COMPLETE)
     vectors, every = np.flatnonzero(support), np.arange(len(points))
-    pairs = np.column_stack([np.repeat(vectors, len(points)), np.tile(every, len(vectors))])
-    return links_of(points, pairs[pairs[:, 0] != pairs[:, 1]])
+    return Links(points, _distinct(np.column_stack([np.repeat(vectors, len(points)), np.tile(every, len(vectors))])))
 
 
 def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
     """Return the edges of the Delaunay triangulation, for 2 to 4 columns, as there are too many in more."""
-    if not 2 <= points.shape[1] <= 4 or len(points) > LARGEST_DELAUNAY:
-        raise ValueError(
-            f"expected 2 to 4 columns and at most {LARGEST_DELAUNAY} points for adjacency='delaunay'; got "
-            f"{points.shape[1]} columns and {len(points)} points. Use adjacency='knn'."
-        )
     if len(points) < points.shape[1] + 2:
         return complete_graph(points, support, sphere, n_neighbors)
     try:
@@ -219,19 +189,18 @@ def delaunay_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbor
     i, j = np.triu_indices(corners.shape[1], 1)
     pairs = np.column_stack([corners[:, i].ravel(), corners[:, j].ravel()])
     # Points that rounding puts on a side of a simplex are not corners, and are linked to the nearest corner.
-    return links_of(points, np.vstack([pairs, triangulation.coplanar[:, [0, 2]]]))
+    return Links(points, _distinct(np.vstack([pairs, triangulation.coplanar[:, [0, 2]]])))
 
 
 def spanning_tree(points: Floats) -> Integers:
-    """Return the pairs of points that the minimum spanning tree connects, shape (n_points - 1, 2)."""
+    """Return the pairs of points that the minimum spanning tree connects, each in ascending order."""
     tree = minimum_spanning_tree(squareform(pdist(points))).tocoo()
-    return np.column_stack([tree.row, tree.col])
+    return _distinct(np.column_stack([tree.row, tree.col]))
 
 
 def spanning_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
     """Return the edges of the minimum spanning tree, which can only give too many components."""
-    _refuse_many("mst", points, LARGEST_COMPLETE)
-    return links_of(points, spanning_tree(points))
+    return Links(points, spanning_tree(points))
 
 
 def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neighbors: int) -> Links:
@@ -245,19 +214,15 @@ def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neigh
     graph = coo_array((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(ends),) * 2)
     place = connected_components(graph, directed=False)[1]
     _, first = np.unique(place, return_index=True)
-    _refuse_many("equilibrium", first, LARGEST_COMPLETE)
+    if len(first) > LARGEST_COMPLETE:
+        raise ValueError(
+            f"expected at most {LARGEST_COMPLETE} points inside the contours for adjacency='equilibrium'; got "
+            f"{len(first)}. Use adjacency='knn', or fewer landmarks."
+        )
     n = len(points)
     joined = np.column_stack([np.arange(n), n + place])
     i, j = np.triu_indices(len(first), 1)
     return Links(np.vstack([points, ends[first]]), np.column_stack([n + i, n + j]), joined)
-
-
-def _refuse_many(name: str, points: Floats | Integers, most: int) -> None:
-    if len(points) > most:
-        raise ValueError(
-            f"expected at most {most} points inside the contours for adjacency={name!r}; got {len(points)}. Use "
-            "adjacency='knn', or fewer landmarks."
-        )
 
 
 ADJACENCY: dict[str, Callable[[Floats, Booleans, Sphere, int], Links]] = {

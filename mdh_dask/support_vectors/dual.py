@@ -5,10 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._jit.landmarks import kernel_totals
+from .._jit.landmarks import kernel_totals, lowest_along
 from .._typing import Booleans, Floats, Integers
 from ..growth.passes import Sample
 from ..growth.scaling import Standardiser
+
+SPACING = 0.25
+"""Largest distance of points on a segment, in units of ``1 / sqrt(width)``: with a larger one, exits are missed."""
 
 SLACK = 1e-4
 """Totals at support vectors equal the level up to the tolerance, and count as inside."""
@@ -36,6 +39,14 @@ def landmarks_of(sample: Sample, frame: Standardiser, n_landmarks: int) -> Landm
     first = np.zeros(len(points), dtype=bool)
     first[np.ravel(place)[in_first_half(sample.hashes[chosen])]] = True
     return Landmarks(points, first)
+
+
+def points_between(points: Floats, edges: Integers, width: float, n_segment: int | None) -> Integers:
+    """Return the number of points to test on each segment: `n_segment`, or the number for `SPACING`."""
+    if n_segment is not None:
+        return np.full(len(edges), n_segment)
+    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    return np.clip(np.ceil(lengths * np.sqrt(width) / SPACING), 1, 64).astype(np.int64)
 
 
 def spacing(points: Floats) -> float:
@@ -74,6 +85,13 @@ class Sphere:
         """Return the sum of kernels at points."""
         inner = self.support
         return kernel_totals(np.ascontiguousarray(points), self.points[inner], self.coefficients[inner], self.width)
+
+    def lowest_along(self, edges: Integers, n_segment: int | None = None) -> Floats:
+        """Return the lowest total between the ends of each edge; see `points_between` for `n_segment`."""
+        between, inner = points_between(self.points, edges, self.width, n_segment), self.support
+        return lowest_along(
+            self.points, edges, between, self.points[inner], self.coefficients[inner], self.width
+        )[0]  # fmt: skip
 
 
 def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: float) -> Sphere:

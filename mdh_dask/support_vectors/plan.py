@@ -3,13 +3,13 @@
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._jit.landmarks import flood, lowest_along
+from .._jit.landmarks import flood
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
 from ..growth.bounds import clipped
@@ -18,10 +18,21 @@ from ..growth.exemplars import Exemplars, least
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..valleys.merging import Merged
-from .components import UNCLASSIFIED, by_size, components, merged, points_between
+from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Landmarks, Sphere, in_first_half, landmarks_of, level_of, smallest_sphere, spacing
 from .model import N_COLUMNS, Contours, LandmarkCounts, LevelCounts, level_of_counts
-from .sweep import Rows, Step, best_failed, chosen_step, connecting_edges, persistence_of, plateau_of, sweep, widths_for
+from .sweep import (
+    ContourSettings,
+    Rows,
+    Step,
+    best_failed,
+    chosen_step,
+    connecting_edges,
+    persistence_of,
+    plateau_of,
+    sweep,
+    widths_for,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -54,29 +65,6 @@ class Tested(NamedTuple):
     """Number of partitions into cells that were tested."""
 
 
-@dataclass(frozen=True)
-class ContourSettings:
-    """The settings of contours; see `mdh_dask.SupportVectorClustering`.
-
-    `width` is None for a sweep; `least_share` is the least share of the rows in a cluster, or None.
-    """
-
-    width: float | None
-    outliers: float
-    adjacency: str
-    n_neighbors: int
-    n_segment: int | None
-    n_landmarks: int
-    unclassified: str
-    scale: bool
-    least_share: float | None
-    max_clusters: int | None
-    quantile: float
-    seed: int
-    parts_at: int | None = None
-    """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
-
-
 def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Clustered]:
     """Plan the contours around rows.
 
@@ -106,7 +94,10 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     weights, of_first = counts.astype(np.float64)
     if np.count_nonzero(landmarks.first) < 2 or rows.first.all():
         settings = _one_cluster(settings, landmarks)
-    steps, chosen = _sweep(settings, landmarks, of_first, rows)
+    steps: list[Step] = []
+    if settings.width is None:
+        steps = sweep(landmarks.points[landmarks.first], of_first[landmarks.first], rows, settings)
+    chosen = chosen_step(steps)
     # The same pass also measures the levels at the widths beside the chosen one, at no cost.
     plateau = [chosen] if exact and steps else plateau_of(steps, chosen)
     pairs = [(steps[i].sphere.width, steps[i].outliers) for i in plateau]
@@ -178,19 +169,6 @@ def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSett
     return replace(settings, width=width, max_clusters=1 if settings.width is None else settings.max_clusters)
 
 
-def _sweep(settings: ContourSettings, landmarks: Landmarks, counts: Floats, rows: Rows) -> tuple[list[Step], int]:
-    """Return the steps of the sweep, empty if the width is given, and the chosen one."""
-    if settings.width is not None:
-        return [], 0
-    steps = sweep(
-        landmarks.points[landmarks.first], counts[landmarks.first], rows,
-        outliers=settings.outliers, adjacency=settings.adjacency, n_neighbors=settings.n_neighbors,
-        n_segment=settings.n_segment, least_share=settings.least_share, quantile=settings.quantile,
-        max_clusters=settings.max_clusters,
-    )  # fmt: skip
-    return steps, chosen_step(steps)
-
-
 def _level(
     spheres: Sequence[Sphere], counts: Floats, histograms: Integers | None, i: int, outliers: float, drawn: bool = False
 ) -> float:
@@ -209,15 +187,11 @@ def _labels(
 ) -> Integers:
     """Return the clusters of the landmarks, the largest first; -1 outside."""
     if step is None:
-        labels = components(
-            sphere, level, counts, adjacency=settings.adjacency, n_neighbors=settings.n_neighbors,
-            n_segment=settings.n_segment,
-        )  # fmt: skip
+        labels = components(sphere, level, counts, **settings.graph)
         large = by_size(labels, counts, float((settings.least_share or 0) * counts.sum()))
         labels = large if large.max() >= 0 else by_size(labels, counts)
     else:
-        labels = _flooded(settings, sphere, level, first, step)
-        labels = by_size(labels, counts)
+        labels = by_size(_flooded(settings, sphere, level, first, step), counts)
     return labels if settings.max_clusters is None else merged(sphere, labels, counts, settings.max_clusters)
 
 
@@ -229,11 +203,8 @@ def _flooded(settings: ContourSettings, sphere: Sphere, level: float, first: Boo
     """
     seeds = np.full(len(sphere.points), -1)
     seeds[first] = step.labels if step.confirmed is None else step.confirmed
-    points, inner = sphere.points, sphere.support
-    edges = connecting_edges(points, settings.n_neighbors)
-    between = points_between(points, edges, sphere.width, settings.n_segment)
-    lowest, _ = lowest_along(points, edges, between, points[inner], sphere.coefficients[inner], sphere.width)
-    totals = sphere.totals(points)
+    edges = connecting_edges(sphere.points, settings.n_neighbors)
+    lowest, totals = sphere.lowest_along(edges, settings.n_segment), sphere.totals(sphere.points)
     order = np.argsort(-np.minimum(lowest, totals[edges].min(axis=1)), kind="stable")
     labels = flood(edges[order], seeds)
     return np.where(totals >= level * (1 - SLACK), np.maximum(labels, 0), -1)

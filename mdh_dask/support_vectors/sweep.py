@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -15,14 +15,46 @@ from .._random import any_rows
 from .._typing import Booleans, Floats, Integers
 from ..valleys.merging import FEWEST, LEVEL, Merged, merge_cells
 from ..valleys.pair_tests import Halves
-from .components import by_size, components, neighbour_pairs, points_between, spanning_tree
-from .dual import Sphere, level_of, smallest_sphere, spacing
+from .components import by_size, components, neighbour_pairs, spanning_tree
+from .dual import Sphere, level_of, points_between, smallest_sphere, spacing
+
+
+@dataclass(frozen=True)
+class ContourSettings:
+    """The settings of contours; see `mdh_dask.SupportVectorClustering`.
+
+    `width` is None for a sweep.
+    """
+
+    width: float | None
+    outliers: float
+    """The share outside, in a sweep the least."""
+    adjacency: str
+    n_neighbors: int
+    n_segment: int | None
+    n_landmarks: int
+    unclassified: str
+    scale: bool
+    least_share: float | None
+    """Least share of the rows in a cluster; None for the square root of their number in a sweep, where components need
+    this share of the rows inside."""
+    max_clusters: int | None
+    """Steps of a sweep with more clusters are tested only if none has fewer."""
+    quantile: float
+    """One minus this bounds the probability of any false cluster, over all tests."""
+    seed: int
+    parts_at: int | None = None
+    """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
+
+    @property
+    def graph(self) -> dict[str, Any]:
+        """The settings of `components`."""
+        return {name: getattr(self, name) for name in ("adjacency", "n_neighbors", "n_segment")}
 
 
 def connecting_edges(points: Floats, n_neighbors: int) -> Integers:
     """Return the pairs of neighbouring points and the edges of the minimum spanning tree, which connect all points."""
-    pairs = np.vstack([neighbour_pairs(points, n_neighbors), np.sort(spanning_tree(points), axis=1)])
-    return np.unique(pairs, axis=0)
+    return np.unique(np.vstack([neighbour_pairs(points, n_neighbors), spanning_tree(points)]), axis=0)
 
 
 def densest_first(edges: Integers, points: Floats, counts: Floats, width: float) -> Integers:
@@ -167,42 +199,23 @@ def widths_for(points: Floats) -> Floats:
     return np.geomspace(least, most, n)
 
 
-def sweep(
-    points: Floats,
-    counts: Floats,
-    rows: Rows,
-    *,
-    outliers: float,
-    adjacency: str,
-    n_neighbors: int,
-    n_segment: int | None,
-    least_share: float | None,
-    quantile: float,
-    max_clusters: int | None,
-) -> list[Step]:
+def sweep(points: Floats, counts: Floats, rows: Rows, settings: ContourSettings) -> list[Step]:
     """Return the steps of all widths and shares outside for one half of the rows, with clusters confirmed by the other.
 
     points, counts (n, n_features) and (n,): landmarks of one half of the rows, and the rows of that half nearest to
         each.
     rows: standardised rows of that half, and of the other.
-    outliers: the least share outside.
-    least_share: least share of the rows in a cluster; None for the square root of their number. Components need this
-        share of the rows inside.
-    quantile: one minus this bounds the probability of any false cluster, over all tests.
-    max_clusters: steps with more clusters are tested only if none has fewer.
     """
-    edges = connecting_edges(points, n_neighbors)
-    least = sqrt(counts.sum()) if least_share is None else least_share * counts.sum()
+    edges = connecting_edges(points, settings.n_neighbors)
+    least = sqrt(counts.sum()) if settings.least_share is None else settings.least_share * counts.sum()
     drawn: list[tuple[Sphere, float, Integers]] = []
     # Large shares separate overlapping clusters.
-    shares = sorted({outliers, *(share for share in (0.0, 0.1, 0.3, 0.6) if share > outliers)})
+    shares = sorted({settings.outliers, *(share for share in (0.0, 0.1, 0.3, 0.6) if share > settings.outliers)})
     for width in widths_for(points):
         for share in shares:
             sphere = smallest_sphere(points, counts, width, share)
             level = level_of(sphere.totals(points), counts, share)
-            labels = components(
-                sphere, level, counts, adjacency=adjacency, n_neighbors=n_neighbors, n_segment=n_segment
-            )
+            labels = components(sphere, level, counts, **settings.graph)
             drawn.append((sphere, share, by_size(labels, counts, float((1 - share) * least))))
     steps, nearest = [], rows.nearest(points)
     for i, (sphere, share, labels) in enumerate(drawn):
@@ -215,9 +228,9 @@ def sweep(
             shown = rows.shown(dense, labels, nearest)
             step = replace(step, labels=shown.labels, evidence=shown.evidence, failed=shown.failed)
         steps.append(step)
-    tried = finalists(steps, max_clusters)
+    tried = finalists(steps, settings.max_clusters)
     for i in tried:
-        found = rows.confirmed(steps[i].edges, steps[i].labels, nearest, (1 - quantile) / len(tried))
+        found = rows.confirmed(steps[i].edges, steps[i].labels, nearest, (1 - settings.quantile) / len(tried))
         steps[i] = replace(steps[i], confirmed=found.labels, failed=found.failed, merged=found.merged)
     return steps
 

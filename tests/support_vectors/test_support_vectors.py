@@ -199,16 +199,3 @@ class TestComponents:
         assert (pairs[:, 0] < pairs[:, 1]).all()
         assert len(np.unique(pairs, axis=0)) == len(pairs)
         assert (np.bincount(pairs.ravel(), minlength=30) >= 5).all()
-
-    @pytest.mark.parametrize(("adjacency", "d"), [("delaunay", 5), ("delaunay", 1)])
-    def test_a_triangulation_of_too_many_columns_is_refused(self, adjacency, d):
-        points, counts = cloud(0, 30, d)
-        sphere = smallest_sphere(points, counts, 1.0, 0.1)
-        with pytest.raises(ValueError, match=r"expected 2 to 4 columns.*Use adjacency='knn'"):
-            components(sphere, 0.0, counts, adjacency=adjacency, n_neighbors=16, n_segment=None)
-
-    def test_all_pairs_of_too_many_points_are_refused(self):
-        points, counts = cloud(0, 3001)
-        sphere = smallest_sphere(points, counts, 1e-3, 1.0)
-        with pytest.raises(ValueError, match=r"at most 3000 points.*got 3001"):
-            components(sphere, 0.0, counts, adjacency="complete", n_neighbors=16, n_segment=None)
