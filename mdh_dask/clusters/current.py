@@ -72,9 +72,9 @@ def local_cluster(
     processes: bool = True,
 ) -> AbstractContextManager[str]:
     """Start workers on this machine, or one in this process, for the context; the value is their description."""
-    local = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
-    given = {name: value for name, value in local.items() if value is not None}
-    return _local({name: configured(name) for name in local} | given, processes)
+    given = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
+    settings = {name: configured(name) if value is None else value for name, value in given.items()}
+    return _local(settings, processes)
 
 
 def configured(name: str) -> Any:

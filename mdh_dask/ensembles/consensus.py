@@ -228,7 +228,8 @@ def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int =
     n_clusters: if there are more clusters, those that the clusterings join most often are merged.
     n_init: number of random orders in which the clusterings are matched; the best result is returned.
     """
-    order = _canonical_order(votes)
+    clustering = np.repeat(np.arange(len(votes.names)), [len(names) for names in votes.names])
+    order = np.lexsort((votes.first, -np.diagonal(votes.tables), clustering))
     upper = votes.tables[np.ix_(order, order)]
     tables = np.maximum(upper, upper.T)  # a pair is in one of the triangles, with zero in the other
     m = len(votes.names)
@@ -238,8 +239,7 @@ def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int =
     cluster[order] = best.column
     sampled = np.append(cluster, NO_LABEL)[votes.sample.rows].astype(np.int32)
     of_column = _clusters_of_columns(best, sampled, n_clusters)
-    cluster = of_column[cluster]
-    return _found(votes, cluster, best.agreement)
+    return _found(votes, of_column[cluster], best.agreement)
 
 
 def _found(votes: Votes, cluster: Integers, agreement: Integers) -> Found:
@@ -252,12 +252,6 @@ def _found(votes: Votes, cluster: Integers, agreement: Integers) -> Found:
     share = agreement / np.maximum(labelled * (m - 1), 1)
     sizes = np.bincount(chosen, minlength=consensus.n_clusters) if len(chosen) == labelled[0] else None
     return Found(consensus, share, np.bincount(agreeing, minlength=m + 1), sizes)
-
-
-def _canonical_order(votes: Votes) -> Integers:
-    """Return the indices of each clustering's labels by descending size, and then by first row."""
-    clustering = np.repeat(np.arange(len(votes.names)), [len(names) for names in votes.names])
-    return np.lexsort((votes.first, -np.diagonal(votes.tables), clustering))
 
 
 def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int | None) -> Integers:

@@ -1,6 +1,7 @@
 """The consensus of labels of the same rows from any methods, by votes or by linkage of the tuples of labels."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,13 +26,6 @@ def most_tuples(n_labels: int) -> int:
     (65536, 10485)
     """
     return max(min(MOST_TUPLES, 2**22 // n_labels), 1024)  # memory and time are in proportion
-
-
-def label_linkage(n_clusters: int | None) -> Plan[LabelLinkage]:
-    """Plan the linkage of row-aligned labels, in one pass; see `consensus`."""
-    tuples: Tuples = yield Pass("counting tuples", LabelTuples(MOST_TUPLES))
-    check_number_of_labels(sum(len(np.unique(own)) for own in tuples.words.T))
-    return linkage_of(tuples, n_clusters)
 
 
 def found_by(linkage: LabelLinkage, tuples: Tuples) -> Found:
@@ -79,7 +73,8 @@ class ConsensusLabels:
         They are computed when they are first asked for, as they take more memory than all labels.
         """
         given = [fit_chunks(own, 8 * self.n_clusters) for own in self._given]
-        return map_rows(_shares, *given, dtype="float64", n_columns=self.n_clusters, shared=self._rule)
+        of_votes = partial(_of_votes, "shares")
+        return map_rows(of_votes, *given, dtype="float64", n_columns=self.n_clusters, shared=self._rule)
 
 
 def consensus(
@@ -151,20 +146,24 @@ def consensus(
             raise ValueError(
                 f"labels_1 and labels_{j} must label the same rows; got {len(checked[0])} and {len(own)} labels"
             )
-    plan = label_linkage(n_clusters) if method == "linkage" else _plan(
-        len(checked[0]), n_clusters, n_init, random_state
-    )  # fmt: skip
-    found = run(plan, *checked).result
-    return ConsensusLabels(
-        map_rows(_labels, *checked, dtype="int32", shared=found),
-        map_rows(_confidence, *checked, dtype="float64", shared=found),
-        found.n_clusters,
-        found,
-        tuple(checked),
+    if method == "linkage":
+        found: Any = run(_linkage(n_clusters), *checked).result
+    else:
+        found = run(_votes(len(checked[0]), n_clusters, n_init, random_state), *checked).result
+    of_rows, confidence = (
+        map_rows(partial(_of_votes, what), *checked, dtype=dtype, shared=found)
+        for what, dtype in (("labels", "int32"), ("confidence", "float64"))
     )
+    return ConsensusLabels(of_rows, confidence, found.n_clusters, found, tuple(checked))
 
 
-def _plan(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[Consensus]:
+def _linkage(n_clusters: int | None) -> Plan[LabelLinkage]:
+    tuples: Tuples = yield Pass("counting tuples", LabelTuples(MOST_TUPLES))
+    check_number_of_labels(sum(len(np.unique(own)) for own in tuples.words.T))
+    return linkage_of(tuples, n_clusters)
+
+
+def _votes(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[Consensus]:
     votes: Votes = yield Pass("counting votes", LabelVotes(seed, sample_limit(SAMPLED_ROWS, n_rows)))
     for j, names in enumerate(votes.names, start=1):
         if len(names) == 0:
@@ -172,13 +171,5 @@ def _plan(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[C
     return find_consensus(votes, n_clusters=n_clusters, n_init=n_init, seed=seed).consensus
 
 
-def _labels(found: Any, *labels: AnyArray) -> AnyArray:
-    return found.by_votes(found.labels, labels)
-
-
-def _confidence(found: Any, *labels: AnyArray) -> AnyArray:
-    return found.by_votes(found.confidence, labels)
-
-
-def _shares(found: Any, *labels: AnyArray) -> AnyArray:
-    return found.by_votes(found.shares, labels)
+def _of_votes(what: str, found: Elected, *labels: AnyArray) -> AnyArray:
+    return found.by_votes(getattr(found, what), labels)

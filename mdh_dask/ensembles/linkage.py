@@ -45,10 +45,6 @@ class Tally(NamedTuple):
         np.add.at(counts, (group[:, None], self.places), self.rows[:, None])
         return counts
 
-    def first(self, n: int) -> "Tally":
-        """Return the largest tuples."""
-        return Tally(self.rows[:n], self.places[:n], self.starts)
-
 
 def tally_of(tuples: Tuples) -> tuple[Tally, tuple[Integers, ...]]:
     """Return the counted tuples, the largest first, and the labels of each clustering as words, ascending."""
@@ -168,7 +164,7 @@ def linkage_of(tuples: Tuples, n_clusters: int | None = None) -> LabelLinkage:
     unless their number is given.
     """
     tally, words = tally_of(tuples)
-    largest = tally.first(MOST_LINKED)
+    largest = tally._replace(rows=tally.rows[:MOST_LINKED], places=tally.places[:MOST_LINKED])
     rows = largest.counts(agreed_groups(largest, n_clusters))
     of_labels = tally.counts(np.zeros(len(tally.rows), dtype=np.int64))
     least = int(of_labels.min()) if n_clusters is None else 1

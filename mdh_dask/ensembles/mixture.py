@@ -14,7 +14,6 @@ import numpy as np
 from .._jit.rows import few_at_once
 from .._random import generator
 from .._state import State, checked_array
-from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .votes import Tuples, bits_of, words_of
 
@@ -43,15 +42,14 @@ class Tally(NamedTuple):
         return self.ones.shape[1] // 2
 
 
-@storable
-@dataclass(frozen=True)
-class Mixture:
-    """Mixture components, given by log weights and log probabilities of the categories."""
+class Mixture(NamedTuple):
+    """Mixture components, given by log weights and log probabilities of the categories.
+
+    log_weights (n_components,); log_probabilities (n_components, 2 n_variables).
+    """
 
     log_weights: Floats
-    """Shape (n_components,)."""
     log_probabilities: Floats
-    """Shape (n_components, 2 n_variables)."""
 
     @property
     def n_components(self) -> int:
@@ -61,10 +59,6 @@ class Mixture:
     def log_joint(self, ones: Floats) -> Floats:
         """Return the joint log probabilities of tuples and components, shape (n_tuples, n_components)."""
         return ones @ self.log_probabilities.T + self.log_weights
-
-    def shares(self, ones: Floats) -> Floats:
-        """Return the probability of each component given the tuple."""
-        return _normalised(self.log_joint(ones))[1]
 
     def of(self, which: Integers) -> "Mixture":
         """Return some of the components, with weights that sum to one."""
@@ -245,7 +239,8 @@ class HyperplaneMixture(State):
 
     def _few_at_once(self, of: Callable[[Floats], AnyArray], rows: AnyArray) -> AnyArray:
         """Return a function of the shares, which take more memory than the rows."""
-        return np.concatenate([of(self._shares(rows[part])) for part in few_at_once(max(len(rows), 1))])
+        words = (words_of(rows[part], self.planes, self.offsets) for part in few_at_once(max(len(rows), 1)))
+        return np.concatenate([of(self._shares_of_words(own)) for own in words])
 
     def merged(self, group: Integers, tuples: Tuples) -> "HyperplaneMixture":
         """Return the mixture with its clusters in groups, without those that are the most probable one of no tuple."""
@@ -263,18 +258,13 @@ class HyperplaneMixture(State):
             n_rows=joined.n_rows[order], cluster=number[cluster[kept]],
         )  # fmt: skip
 
-    def _shares(self, rows: AnyArray) -> Floats:
-        return self._shares_of_words(words_of(rows, self.planes, self.offsets))
-
     def _shares_of_words(self, words: Integers) -> Floats:
         bits = bits_of(words, len(self.planes)).astype(np.intp)
         joint = np.repeat(self.log_weights[None], len(words), axis=0)
         # One hyperplane at a time, as the last bits of a matrix product depend on the rows of the block.
         for j, side in enumerate(bits.T):
             joint += self.log_probabilities[:, j, :].T[side]
-        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-        shares /= shares.sum(axis=1, keepdims=True)
         of_clusters = np.zeros((len(words), self.n_clusters))
-        for component, cluster in zip(shares.T, self.cluster):
+        for component, cluster in zip(_normalised(joint)[1].T, self.cluster):
             of_clusters[:, cluster] += component
         return of_clusters

@@ -136,7 +136,7 @@ def _hashes(words: Integers) -> Integers:
 
 @storable
 class Votes(NamedTuple):
-    """The value of `VotePass`; *places* are the labels of all clusterings, one clustering after another.
+    """The value of `LabelVotes`; *places* are the labels of all clusterings, one clustering after another.
 
     names: the labels of each clustering, ascending; rows with negative numbers have no label.
     first (n_places,) int64: number of the first row with the label.
@@ -157,17 +157,17 @@ class Votes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class VotePass(Statistic):
-    """The contingency tables of all pairs of several clusterings."""
+class LabelVotes(Statistic):
+    """The contingency tables of all pairs of several clusterings, whose labels are row-aligned arrays."""
 
     seed: int
     """Seed of the rows' hashes."""
     limit: int
     """Rows with a hash of at most this are sampled."""
 
-    @abstractmethod
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
         """Return the labels of each clustering for the rows of a block."""
+        return blocks
 
     def chunk(self, start: int, *blocks: AnyArray) -> Votes:
         labels = self.labels(*blocks)
@@ -216,14 +216,6 @@ def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:
 
 
 @dataclass(frozen=True)
-class LabelVotes(VotePass):
-    """The votes of row-aligned arrays of labels."""
-
-    def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
-        return blocks
-
-
-@dataclass(frozen=True)
 class LeavesOfTrees:
     """The labels of the leaves of trees, for statistics of them."""
 
@@ -241,7 +233,7 @@ class LeavesOfTrees:
 
 
 @dataclass(frozen=True)
-class TreeVotes(LeavesOfTrees, VotePass):
+class TreeVotes(LeavesOfTrees, LabelVotes):
     """The votes of the leaves of trees."""
 
 

@@ -55,8 +55,7 @@ class Contingency(Statistic):
     """
 
     def chunk(self, start: int, *blocks: AnyArray) -> Pairs:
-        true, predicted = blocks
-        return _count_pairs(true, predicted, None)
+        return _count_pairs(*blocks)
 
     def combine(self, left: Pairs, right: Pairs) -> Pairs:
         return _count_pairs(*(np.concatenate(both) for both in zip(left, right)))
@@ -138,7 +137,8 @@ def as_table(labels_true: Labelling, labels_pred: RowArray | None = None) -> Con
 def check_labels(name: str, labels: Any) -> RowArray:
     """Return labels as a NumPy array or a Dask array with known chunks, if they are integers, booleans or strings."""
     lazy = is_dask(labels)
-    labels = labels if lazy else _values(labels)
+    if not lazy:  # masks stay, and lists become objects: NumPy makes the text "nan" of NaN beside texts
+        labels = np.asanyarray(labels, dtype=object if isinstance(labels, list | tuple) else None)
     if labels.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {labels.shape}: pass one label for each row")
     labels = labels if lazy else _without_gaps(name, labels)
@@ -154,11 +154,6 @@ def check_labels(name: str, labels: Any) -> RowArray:
     return labels
 
 
-def _values(labels: Any) -> AnyArray:
-    """Return labels with their masks, and lists as objects: NumPy makes the text "nan" of NaN beside texts."""
-    return np.asanyarray(labels, dtype=object if isinstance(labels, list | tuple) else None)
-
-
 def _without_gaps(name: str, labels: AnyArray) -> AnyArray:
     """Return labels of one type, if none is missing or masked."""
     hidden = hidden_labels(labels)
@@ -172,7 +167,7 @@ def _without_gaps(name: str, labels: AnyArray) -> AnyArray:
     return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels
 
 
-def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None) -> Pairs:
+def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None = None) -> Pairs:
     true_labels, rows = factorise(true)
     predicted_labels, columns = factorise(predicted)
     width = len(predicted_labels)
@@ -197,5 +192,4 @@ def factorise(labels: AnyArray) -> tuple[AnyArray, Integers]:
             present = np.bincount(shifted) > 0
             values = (np.flatnonzero(present).astype(np.uint64) + base).astype(labels.dtype)
             return values, (np.cumsum(present) - 1)[shifted]
-    values, positions = np.unique(labels, return_inverse=True)
-    return values, positions
+    return np.unique(labels, return_inverse=True)
