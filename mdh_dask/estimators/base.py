@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._journal import traced
-from .._sparse import sources
 from .._state import State
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import one_bar
@@ -78,8 +77,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
     n_groups_: int | None = None
     merges_: AnyArray | None = None
     """The merges of cells or leaves; None of methods that merge none."""
-    _ends: Integers | None = None
-    """Sums of the weights up to each row, during a fit with weights."""
     _notes: ColumnNotes | None = None
     _repeats: Repeats | None = None
     _words: tuple[str, ...] = ()
@@ -126,9 +123,10 @@ class ClusterEstimator(ClusterMixin, Mapped):
             self._take_target(y, read.array.shape[0])
             check_length(y, read.array.shape[0])
             rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
-            self._parts, self.n_groups_ = (
-                (None, None) if groups is None else parts_of_groups(groups, rows.shape[0], self._seed())
-            )
+            self._beside, self.n_groups_ = (), None
+            if groups is not None:
+                parts = parts_of_groups(groups, rows.shape[0], self._seed())
+                self._beside, self.n_groups_ = (parts.of_rows,), parts.n_groups
             self.pixel_columns_ = self._exemplars = self._drawn = self._repeats = self._history = self.merges_ = None
             self._words = ()
             try:
@@ -143,7 +141,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                     feature_map.landmarks_ = self._original(feature_map.landmarks_)
                 note(rows=rows.shape[0], columns=rows.shape[1], clusters=self.n_clusters_, passes=self.n_passes_)
             finally:
-                self._ends = self._parts = self._seen = None
+                self._ends, self._beside, self._seen = None, (), None
         return self
 
     def _look_at_columns(self, rows: RowArray) -> None:
@@ -168,12 +166,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
             raise ValueError("expected missing='error' or 'mean' with groups; got 'drop': leave out these rows before")
         if (rule := getattr(self, "stop_rule", None)) is not None and not STOP_RULES[rule].takes_groups:
             raise ValueError(f"expected stop_rule='hold-out' or 'none' with groups; got {rule!r}, which compares rows")
-
-    def _original(self, numbers: Integers) -> Integers:
-        """Return the numbers of the rows of `fit` for those of rows that count several times."""
-        if self._ends is None:
-            return numbers
-        return np.where(numbers >= 0, sources(self._ends, numbers), numbers).astype(np.int64)
 
     @property
     def noise(self) -> bool:

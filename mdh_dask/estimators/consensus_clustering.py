@@ -189,22 +189,20 @@ class ConsensusClustering(InGroups):
             own._validate_params()
             own.n_features_in_, own.progress = shape[1], self.progress
             own.feature_map_ = None
-            own.columns, own._parts = self.columns, self._parts
+            own.columns, own._beside = self.columns, self._beside
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
         together = [own for own, _ in members if joins(own)]
         plans = [own._plan(s, shape, sample_seed=seed) for own, s in members if joins(own)]
-        beside = [] if self._parts is None else [self._parts]
-        parts_at = None if self._parts is None else 1
-        sampling = [sample_for_others(seed, shape, self._check_look, parts_at)] if need_sample(members) else []
-        results, n_passes = run_together([*plans, *sampling], merged, *beside, announce=self._bar)
+        sampling = [sample_for_others(seed, shape, self._check_look, self._parts_at)] if need_sample(members) else []
+        results, n_passes = run_together([*plans, *sampling], merged, *self._beside, announce=self._bar)
         for own, found in zip(together, results):
             own.tree_ = found.tree
         if not sampling:
             return self._settle_members(members, rows, seed, self._bar, n_passes)
         sample: Sample = results[-1]
         limit_to_sample(members, len(sample.rows), shape[0])
-        self._sample, self._parts = sample, None if self._parts is None else parts_in(sample.hashes)
+        self._sample, self._beside = sample, (parts_in(sample.hashes),) if self._beside else ()
         try:
             with keeping(None):  # a job that resumes makes no pass for what is in memory
                 self._settle_members(members, sample.rows, seed, lambda description: None)
@@ -225,7 +223,7 @@ class ConsensusClustering(InGroups):
 
         def learn(member: tuple[Member, int]) -> tuple[()]:
             own, s = member
-            own._parts = self._parts
+            own._beside = self._beside
             taken.append(own._learn(rows, s))
             return ()
 
@@ -239,7 +237,7 @@ class ConsensusClustering(InGroups):
         return self._settle(seed, merge_chunks(rows), announce, n_passes)
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[ConsensusState]:
-        trees, parts_at = self._grown, None if self._parts is None else 1
+        trees, parts_at = self._grown, self._parts_at
         # The journal of a job can store a tree without a map.
         labelling = tuple(own.tree if isinstance(own, TreeState) and own.feature_map is None else own for own in trees)
         wanted = rows_in_memory(EXEMPLARY, trees[0].n_features)

@@ -25,11 +25,12 @@ from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
 from ..tree.clusters import Level
 from .base import InGroups
 from .density_state import DensityState
-from .editing import check_fewer, renamed, without_clusters
+from .editing import check_fewer, without_clusters
 from .history import unite
 from .parameters import Interval, StrOptions, documented, rows_of_share
 from .planned import FeatureTransformer
 from .row_values import Absent
+from .tables import renamed
 
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""
@@ -173,7 +174,7 @@ class DensityTree(InGroups):
             leaves_outside=self.unclassified == "leave",
             seed=seed,
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
-            parts_at=None if self._parts is None else 1,
+            parts_at=self._parts_at,
         )
         return cluster(settings, shape, self._check_look)
 
@@ -211,7 +212,7 @@ class DensityTree(InGroups):
         check_fewer(n_clusters, self.n_clusters_)
         other, before = without_clusters(copy(self)), self._model.clusters
         other._adopt(self._model.cut(n_clusters))
-        united = np.empty(self.n_clusters_ + 1, dtype=np.int64)
+        united = np.empty(self.n_clusters_ + 1, dtype=np.int32)
         united[before], united[-1] = other._model.clusters, -1
         unite(other, self.history_, united[:-1], self._model.sizes)
         if (labels := getattr(self, "labels_", None)) is not None:

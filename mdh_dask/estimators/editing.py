@@ -1,15 +1,13 @@
 """Methods of fitted trees that return models with other splits: fewer clusters, or a tree that was edited by hand."""
 
 from copy import copy
-from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Integers
-from ..chunks import is_dask, merge_chunks, run_together
+from ..chunks import merge_chunks, run_together
 from ..growth.trees import recounted
 from ..tree.clusters import Quality, coarser
 from ..tree.structure import Tree
@@ -17,7 +15,7 @@ from .drift import level_plans
 from .history import follow, unite
 from .missing import complete_rows, rows_to_count
 from .parameters import finite_rows
-from .tables import labels_like, plain_labels, with_values
+from .tables import labels_like, renamed
 
 if TYPE_CHECKING:
     from .base import ClusterEstimator
@@ -123,7 +121,7 @@ def united(model: M, tree: Tree) -> M:
     union = coarser(model.tree_, other.tree_)
     unite(other, model.history_, union, model.tree_.cluster_rows)
     if (labels := getattr(model, "labels_", None)) is not None:
-        other.labels_, other._labelled = renamed(labels, np.append(union, -1)), model._labelled
+        other.labels_, other._labelled = renamed(labels, np.append(union, -1).astype(np.int32)), model._labelled
     if model._exemplars is not None:
         other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
     return other
@@ -143,10 +141,3 @@ def check_fewer(n_clusters: int, there: int) -> None:
             f"expected n_clusters from 1 to {there}, as many as there are; got {n_clusters!r}: fit with n_clusters= "
             "for more"
         )
-
-
-def renamed(labels: Any, names: Integers) -> Any:
-    """Return the new names of `labels_` of any kind; the last name is that of -1."""
-    rename = partial(np.take, names.astype(np.int32))
-    plain = plain_labels(labels)
-    return with_values(labels, plain.map_blocks(rename, dtype=np.int32) if is_dask(plain) else rename(plain))

@@ -8,20 +8,25 @@ import numpy as np
 
 from .._levels import LevelFeatures
 from .._state import FeatureMap
-from .._typing import Floats, Integers, RowArray
+from .._typing import Floats, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..columns.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..kernels import Gower, Kernel, nystrom_map
 from ..kernels.gower import Missing, Shift
-from ..kernels.gower_map import CodeProducts, GowerCode, GowerMap, gower_code, gower_map
+from ..kernels.gower_map import CodeProducts, GowerMap, gower_code, gower_map
 from ..kernels.numbers import NumbersMap, with_numbers
 from ..kernels.nystrom import NystromMap
 from .kernel_pca_features import KernelPCAFeatures
-from .parameters import Interval, StrOptions, categorical_columns, check_typed_look, documented
-
-MOST_LEVELS = 1000
-"""Most levels of a categorical column in the explicit code."""
+from .parameters import (
+    MOST_LEVELS,
+    Interval,
+    StrOptions,
+    categorical_columns,
+    check_levels,
+    check_typed_look,
+    documented,
+)
 
 MOST_COORDINATES = 4096
 """Most coordinates of the explicit code, whose products take 134 MB in every task."""
@@ -173,29 +178,19 @@ class GowerFeatures(KernelPCAFeatures):
                 "expected complete rows for method='explicit' with missing='pairs'; got "
                 f"{full_count(int(look.n_missing.sum()), 'missing value')}: choose missing='level' or method='nystrom'"
             )
-        self._check_levels(distinct.counts, categorical)
+        check_levels(
+            self.columns, categorical & (distinct.counts < 0), " for method='explicit'",
+            "Choose method='nystrom', or leave the column out.",
+        )  # fmt: skip
         kernel = self._kernel().of_columns(categorical, look.low, look.high, look.n_missing > 0)
         code = gower_code(kernel, distinct.of, self.n_thresholds)
-        self._check_size(code)
-        sums = yield Pass("adding up", CodeProducts(code))
-        return gower_map(code, sums, self.variance, self.n_components)
-
-    def _check_levels(self, counts: Integers, categorical: Any) -> None:
-        too_many = np.flatnonzero(categorical & (counts < 0))
-        if len(too_many):
-            names = None if self.columns is None else self.columns.names
-            column = too_many[0] if names is None else repr(names[too_many[0]])
-            raise ValueError(
-                f"expected at most {MOST_LEVELS} levels in a categorical column for method='explicit'; column {column} "
-                "has more. Choose method='nystrom', or leave the column out."
-            )
-
-    def _check_size(self, code: GowerCode) -> None:
         if code.n_coordinates > MOST_COORDINATES:
             raise ValueError(
                 f"expected at most {MOST_COORDINATES} levels and thresholds in all columns for method='explicit'; got "
                 f"{code.n_coordinates}. Choose fewer n_thresholds, or method='nystrom'."
             )
+        sums = yield Pass("adding up", CodeProducts(code))
+        return gower_map(code, sums, self.variance, self.n_components)
 
     def _map_type(self) -> type[FeatureMap]:
         if self.method == "explicit":

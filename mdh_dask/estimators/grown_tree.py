@@ -129,18 +129,19 @@ class GrownTree(ClusterEstimator):
             # A precomputed kernel has no points, which only its fitted map knows.
             samples = self.merge and not get_tags(self).input_tags.pairwise
             shape = (rows.shape[0], rows.shape[1])
-            parts = [] if self._parts is None else [self._parts]
-            beside: list[Plan[Any]] = [merging_sample(shape, seed, len(parts) or None)] if samples else []
+            plans: list[Plan[Any]] = [merging_sample(shape, seed, self._parts_at)] if samples else []
             counting = level_plans(self.columns, array=0)
-            beside += [*counting, *(seeing := self._seeing(rows, seed))]
-            drawn = self.feature_map_._fit_beside(self._typed(rows), *beside, beside=parts)
+            plans += [*counting, *(seeing := self._seeing(rows, seed))]
+            drawn = self.feature_map_._fit_beside(self._typed(rows), *plans, beside=self._beside)
             self._keep_seen(drawn[-1:] if seeing else [])
             self.level_counts_ = counts_as_given(self, drawn[samples], rows.dtype) if counting else None
             n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
             if self._merges():
                 leaf_of, points = self.state_.labels, self.feature_map_.map_.points
                 apart = self._apart(self.tree_)
-                self.tree_, merges = merged(self.tree_, leaf_of, points, drawn[0], *self._bounds(), apart, bool(parts))
+                self.tree_, merges = merged(
+                    self.tree_, leaf_of, points, drawn[0], *self._bounds(), apart, bool(self._beside)
+                )
                 self.merges_ = None if merges is None else table_of_cells(*merges)
         return n_passes
 
@@ -154,13 +155,11 @@ class GrownTree(ClusterEstimator):
     def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        beside = [] if self._target is None else [self._target.labels]
-        if self._parts is not None:
-            beside.append(self._parts)
+        labels = [] if self._target is None else [self._target.labels]
         # With a feature map, the levels are counted while it is fitted.
         counting = level_plans(self.columns, array=0) if self.feature_map_ is None else []
         (grown, *levels), n_passes = run_together(
-            [plan, *counting], rows, *beside, announce=announce, n_passes=n_passes
+            [plan, *counting], rows, *labels, *self._beside, announce=announce, n_passes=n_passes
         )
         if self.feature_map_ is None:
             self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
@@ -172,7 +171,7 @@ class GrownTree(ClusterEstimator):
     def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
         """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
-        if self._parts is not None:
+        if self._beside:
             settings = replace(settings, parts_at=1 + (self._target is not None))
         plans: list[Plan[Any]] = [self._grown(settings, shape, self._check_look)]
         if merges := self._merges() and self.feature_map_ is None:

@@ -137,7 +137,7 @@ class HyperplaneEnsemble(InGroups):
             bandwidth=resolve_bandwidth(self.bandwidth),
             criterion=self.information_criterion,
             seed=seed,
-            parts_at=None if self._parts is None else 1,
+            parts_at=self._parts_at,
         )
         found = yield from hyperplane_ensemble(settings, shape, self._check_look)
         self.scores_, self._drawn = found.scores, found.exemplars

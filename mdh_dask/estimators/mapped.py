@@ -101,8 +101,8 @@ class Mapped(RowValues):
     feature_map_: FeatureTransformer | None
     _seen: Sample | None = None
     """Rows that the history will remember, after they were drawn during a fit."""
-    _parts: RowArray | None = None
-    """The part of every row during a fit to groups of dependent rows."""
+    _beside: tuple[RowArray, ...] = ()
+    """The part of every row, which plans read beside the rows, during a fit to groups of dependent rows."""
     cache: Cache | None = "auto"
     scale: bool
     map_settings: ClassVar[dict[str, Any]] = {}
@@ -136,10 +136,9 @@ class Mapped(RowValues):
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Set the state from rows or their features, and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        beside = [] if self._parts is None else [self._parts]
         seeing = [] if self.feature_map_ is not None else self._seeing(rows, seed)
-        outcome = run_together([plan, *seeing], rows, *beside, announce=announce, n_passes=n_passes)
-        (state, *drawn), n_passes = outcome
+        plans = [plan, *seeing]
+        (state, *drawn), n_passes = run_together(plans, rows, *self._beside, announce=announce, n_passes=n_passes)
         if seeing:
             self._keep_seen(drawn)
         self._adopt(state)
@@ -211,6 +210,11 @@ class Mapped(RowValues):
         # Cached features are mapped once, after the pass that chooses the landmarks.
         fewest = 2 if self.cache is not None else 1 + fewest
         return fewest, 2 if self.cache == "memory" else None if most is None else 1 + most
+
+    @property
+    def _parts_at(self) -> int | None:
+        """Index of the parts of dependent rows among the arrays that plans read; None without groups."""
+        return len(self._beside) or None
 
     @property
     def _map(self) -> FeatureMap | None:

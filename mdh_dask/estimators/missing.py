@@ -1,6 +1,7 @@
 """Blocks of rows, as workers see them, and missing values: refused, replaced by means, or left out."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,14 +87,15 @@ def _check_numbers(columns: ColumnTypes | None, names: Any) -> None:
     if columns is None or not (categorical := columns.mask("categorical")).any():
         return
     raise ValueError(
-        f"expected columns of numbers for missing='mean'; got the categorical column "
-        f"{_named(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
+        "expected columns of numbers for missing='mean'; got the categorical "
+        f"{in_words(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
         "feature_map='gower', which compares the values that are there"
     )
 
 
-def _named(j: int, names: Any) -> str:
-    return str(j) if names is None else repr(names[j])
+def in_words(j: int, names: Sequence[str] | None) -> str:
+    """Return a column by its name, or its number."""
+    return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
 def filled(spec: "RowSpec", rows: RowArray) -> RowArray:
@@ -128,8 +130,8 @@ def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, R
     wanted = (missing,) if estimator.missing == "mean" else (missing, CompleteRows())
     found, *in_blocks = reduce_rows(Together(wanted), merged, progress=bar)
     if (empty := found.n_missing == rows.shape[0]).any():
-        column = _named(int(empty.argmax()), names)
-        raise ValueError(f"expected values in every column; got none in column {column}: leave it out")
+        column = in_words(int(empty.argmax()), names)
+        raise ValueError(f"expected values in every column; got none in {column}: leave it out")
     if not in_blocks:
         return found, merged, n_passes
     (of_blocks,) = in_blocks
@@ -143,8 +145,7 @@ def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, R
 
 def of_block(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
     """Return what a method of a fitted value returns for a block, or raise an error if values are not finite."""
-    check_finite(rows, fitted.missing)
-    return np.asarray(getattr(fitted, method)(rows), dtype=dtype)
+    return np.asarray(getattr(fitted, method)(finite(rows, fitted.missing)), dtype=dtype)
 
 
 def of_complete_rows(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
@@ -156,26 +157,21 @@ def of_complete_rows(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: An
     return out
 
 
-def check_finite(rows: AnyArray, missing: bool = False) -> None:
-    """Raise an error if a block of rows contains infinity, or NaN unless values may be missing."""
-    rows = rows.rows if isinstance(rows, RepeatedRows) else rows
-    stored = rows.data if isinstance(rows, SparseRows) else rows
-    if stored.dtype.kind == "f" and not np.isfinite(stored).all():
-        bad = np.isinf(stored) if missing else ~np.isfinite(stored)
-        if not bad.any():
-            return
-        first = rows.row_of(int(bad.argmax())) if isinstance(rows, SparseRows) else int(bad.any(axis=1).argmax())
-        raise ValueError(
-            f"expected finite values; got {int(np.isnan(stored).sum())} NaN and {int(np.isinf(stored).sum())} infinite "
-            f"(inf) values in a block of {len(rows)} rows, the first in its row {first}. "
-            "Drop these rows or fill in the values first."
-        )
-
-
-def finite(missing: bool, rows: AnyArray) -> AnyArray:
-    """Return a block after `check_finite`."""
-    check_finite(rows, missing)
-    return rows
+def finite(rows: AnyArray, missing: bool = False) -> AnyArray:
+    """Return a block of rows, or raise an error if it contains infinity, or NaN unless values may be missing."""
+    plain = rows.rows if isinstance(rows, RepeatedRows) else rows
+    stored = plain.data if isinstance(plain, SparseRows) else plain
+    if stored.dtype.kind != "f" or np.isfinite(stored).all():
+        return rows
+    bad = np.isinf(stored) if missing else ~np.isfinite(stored)
+    if not bad.any():
+        return rows
+    first = plain.row_of(int(bad.argmax())) if isinstance(plain, SparseRows) else int(bad.any(axis=1).argmax())
+    raise ValueError(
+        f"expected finite values; got {int(np.isnan(stored).sum())} NaN and {int(np.isinf(stored).sum())} infinite "
+        f"(inf) values in a block of {len(plain)} rows, the first in its row {first}. "
+        "Drop these rows or fill in the values first."
+    )
 
 
 def unmasked(dtype: npt.DTypeLike, rows: AnyArray) -> AnyArray:

@@ -12,11 +12,8 @@ from ..columns.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..growth.passes import Sample, SamplePass, sample_limit
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
-from .parameters import categorical_columns, check_typed_look, documented
+from .parameters import MOST_LEVELS, categorical_columns, check_levels, check_typed_look, documented
 from .planned import FeatureTransformer
-
-MOST_LEVELS = 1000
-"""Most levels of a categorical column."""
 
 USUAL_COMPONENTS = 10
 """Most latent variables by default."""
@@ -103,7 +100,7 @@ class MixedPCA(FeatureTransformer):
         sample: Sample
         look, distinct, sample = yield Pass("reading", Together((TypedPass(), DistinctPass(limits), drawing)))
         check_typed_look(look)
-        self._check_levels(categorical & (distinct.counts < 0))
+        check_levels(self.columns, categorical & (distinct.counts < 0), "", "Leave it out, or make it continuous.")
         rows = sample.first(self.sample_size).rows
         bits = bits_for(shape[0])
         model = self._start(self._blank(rows, categorical, distinct), rows, bits, seed)
@@ -145,15 +142,6 @@ class MixedPCA(FeatureTransformer):
                 best = bounds[-1], found
         assert best is not None
         return best[1]
-
-    def _check_levels(self, too_many: AnyArray) -> None:
-        if too_many.any():
-            j = int(too_many.argmax())
-            names = None if self.columns is None else self.columns.names
-            raise ValueError(
-                f"expected at most {MOST_LEVELS} levels in a categorical column; column "
-                f"{j if names is None else repr(names[j])} has more. Leave it out, or make it continuous."
-            )
 
     def reconstruct(self, X: Any) -> RowArray:
         """Return the rows with their missing values filled in, float64; lazy rows take one pass to compute.

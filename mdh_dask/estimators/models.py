@@ -12,6 +12,7 @@ from ..io.models import read_model
 from ..summaries.history import History
 from ..summaries.words import ColumnNotes
 from . import MODULES, estimator_named
+from .missing import MissingValues
 from .repeats import Repeats
 
 if TYPE_CHECKING:
@@ -87,8 +88,6 @@ def _class_named(name: str) -> "type[ClusterEstimator]":
 
 
 def _missing_values(model: Any, saved: Mapping[str, Any], n_columns: int) -> Any:
-    from .missing import MissingValues
-
     if (values := optional(saved, "missing_values", MissingValues)) is not None:
         values.check_columns(n_columns)
         return values

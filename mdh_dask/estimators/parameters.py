@@ -25,7 +25,7 @@ from ..columns import ColumnTypes
 from ..columns.passes import TypedLook
 from ..growth.passes import FirstLook
 from ..projections.directions import Proposal, StandardDirections
-from .missing import finite
+from .missing import finite, in_words
 
 __all__ = ["Interval", "InvalidParameterError", "StrOptions", "make_constraint", "validate_parameter_constraints"]
 
@@ -135,20 +135,16 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes:
     j = int(sizes.argmax())
     if sizes[j] > LARGEST_BEFORE_OVERFLOW:
         raise ValueError(
-            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in {_column(j, names)}, whose square "
-            "overflows. Scale the column first; if such values stand for missing ones, drop these rows."
+            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in {in_words(j, names)}, whose "
+            "square overflows. Scale the column first; if such values stand for missing ones, drop these rows."
         )
     vanishing = (high > low) & (sizes < SMALLEST_BEFORE_UNDERFLOW)
     if vanishing.any():
         j = int(vanishing.argmax())
         raise ValueError(
             f"expected columns that are constant or have values of at least {SMALLEST_BEFORE_UNDERFLOW:g} in size; got "
-            f"at most {sizes[j]:g} in {_column(j, names)}, whose square vanishes. Scale the column first, or drop it."
+            f"at most {sizes[j]:g} in {in_words(j, names)}, whose square vanishes. Scale the column first, or drop it."
         )
-
-
-def _column(j: int, names: Sequence[str] | None) -> str:
-    return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
 def checked_proposal(proposed: Any, n_features: int) -> Proposal:
@@ -185,10 +181,8 @@ def rows_of_share(size: float | None, n_rows: int) -> int:
 
 
 def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:
-    """Return rows after `check_finite`, which Dask does when it computes them."""
-    if is_dask(rows):
-        return select_rows(partial(finite, missing), rows, rows.chunks[0])
-    return finite(missing, rows)
+    """Return rows after a check by `finite`, which Dask makes when it computes them."""
+    return select_rows(partial(finite, missing=missing), rows, rows.chunks[0] if is_dask(rows) else ())
 
 
 def categorical_columns(columns: ColumnTypes | None, n_columns: int) -> Booleans:
@@ -198,6 +192,20 @@ def categorical_columns(columns: ColumnTypes | None, n_columns: int) -> Booleans
     if columns.n_columns != n_columns:
         raise ValueError(f"expected the types of {n_columns} columns, got those of {columns.n_columns}")
     return columns.mask("categorical")
+
+
+MOST_LEVELS = 1000
+"""Most levels of a categorical column of which all are counted."""
+
+
+def check_levels(columns: ColumnTypes | None, too_many: Booleans, where: str, remedy: str) -> None:
+    """Raise an error if any column has too many levels, which says what needs fewer, and the remedy."""
+    if too_many.any():
+        j = int(too_many.argmax())
+        column = in_words(j, None if columns is None else columns.names)
+        raise ValueError(
+            f"expected at most {MOST_LEVELS} levels in a categorical column{where}; {column} has more. {remedy}"
+        )
 
 
 def check_typed_look(look: TypedLook) -> None:

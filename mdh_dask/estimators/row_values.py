@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from .._sparse import SparseRows
+from .._sparse import SparseRows, sources
 from .._state import State
 from .._typing import AnyArray, Booleans, Integers, RowArray
 from ..chunks import is_dask
@@ -51,6 +51,8 @@ class RowValues(Planned):
     _exemplars: Exemplars | None = None
     _drawn: Exemplars | None = None
     """Exemplars that a plan has drawn among the rows from which it learns."""
+    _ends: Integers | None = None
+    """Sums of the weights up to each row, during a fit with weights."""
 
     @available_if(_knows("shares"))
     def predict_proba(self, X: Any) -> RowArray:
@@ -189,5 +191,7 @@ class RowValues(Planned):
         return Exemplars(chosen, self._original(numbers))
 
     def _original(self, numbers: Integers) -> Integers:
-        """Return the numbers of the rows of `fit` for those of rows from which the model was learnt."""
-        return numbers
+        """Return the numbers of the rows of `fit` for those of rows that count several times."""
+        if self._ends is None:
+            return numbers
+        return np.where(numbers >= 0, sources(self._ends, numbers), numbers).astype(np.int64)

@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags
 
 from .._typing import AnyArray, Floats, RowArray
-from ..chunks import Announce, is_dask, run
-from ..density.kde import resolve_bandwidth
+from ..chunks import Announce, run
 from ..growth.growth import split_by_labels
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import GAMMAS, MARGIN, MDHResult, labelled_hyperplane
@@ -21,7 +20,7 @@ from ..tree.structure import Tree
 from .hyperplane import MinimumDensityHyperplane
 from .models import part
 from .parameters import Interval, StrOptions, documented
-from .tables import plain_labels, with_values
+from .tables import renamed
 from .targets import encoded
 
 
@@ -124,11 +123,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
     def predict(self, X: Any) -> RowArray:
         """Return the class of every row, of `classes_`; of lazy rows lazily, with one pass to compute."""
-        found = self.cluster_labels(X)
-        places = plain_labels(found)
-        if is_dask(places):
-            return with_values(found, places.map_blocks(_named, self.classes_, dtype=self.classes_.dtype))
-        return with_values(found, self.classes_[places])
+        return renamed(self.cluster_labels(X), self.classes_)
 
     def decision_function(self, X: Any) -> RowArray:
         """Return the signed distance of every row from the hyperplane, in units of the projections; positive above.
@@ -211,15 +206,9 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
     def _pursue(self, rows: AnyArray, labelled: AnyArray, signs: Floats) -> MDHResult:
         return labelled_hyperplane(
-            rows,
-            labelled,
-            signs,
-            starts=_linear_classifier(labelled, signs),
-            gammas=self.gamma,
-            margin=self.margin,
-            alpha_max=self.alpha_max,
-            bandwidth=resolve_bandwidth(self.bandwidth),
-        )
+            rows, labelled, signs, starts=_linear_classifier(labelled, signs), gammas=self.gamma, margin=self.margin,
+            alpha_max=self.alpha_max, bandwidth=self._bandwidth_rule(),
+        )  # fmt: skip
 
 
 def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:
@@ -230,7 +219,3 @@ def _linear_classifier(labelled: AnyArray, signs: Floats) -> list[Floats]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is only a start
         normal = LinearSVC(random_state=0).fit(labelled, signs).coef_[0]
     return [normal] if np.linalg.norm(normal) > 0 else []
-
-
-def _named(places: AnyArray, classes: AnyArray) -> AnyArray:
-    return classes[places]

@@ -154,7 +154,7 @@ class SupportVectorClustering(InGroups):
             outliers=float(self.outliers),
             least_share=None if size is None else rows_of_share(size, n_rows) / n_rows,
             seed=seed,
-            parts_at=None if self._parts is None else 1,
+            parts_at=self._parts_at,
         )
         found = yield from cluster(settings, shape, self._check_look)
         self._drawn = found.exemplars

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import RowArray
+from .._typing import AnyArray, RowArray
 from ..chunks import announced, is_dask, map_rows, reduce_rows
 from ..columns import ColumnTypes
 from ..columns.coding import (
@@ -256,6 +257,12 @@ def with_values(labels: Any, values: RowArray, name: str = SERIES_NAME) -> Any:
         case "polars":
             return type(labels)(name, values)
     return values
+
+
+def renamed(labels: Any, names: AnyArray) -> Any:
+    """Return the names of labels of any kind by their numbers; the last name is that of -1."""
+    plain, rename = plain_labels(labels), partial(np.take, names)
+    return with_values(labels, plain.map_blocks(rename, dtype=names.dtype) if is_dask(plain) else rename(plain))
 
 
 def sure_of(labels: RowArray, values: RowArray) -> RowArray:

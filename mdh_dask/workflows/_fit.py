@@ -16,10 +16,10 @@ from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, holds_compact, is_dask, merge_chunks
 from ..clusters.current import cluster_for, current_cluster
-from ..estimators.editing import renamed
 from ..estimators.history import continued
 from ..estimators.models import load_model
 from ..estimators.profiles import Story, model_story, story_of, story_pass
+from ..estimators.tables import renamed
 from ..io import write_rows
 from ..io.commits import together
 from ..io.inputs import Table, TypedTable
@@ -272,7 +272,7 @@ def write_labels(
     about, written = {"n_clusters": int(estimator.n_clusters_)}, labels
     if outputs.ids:
         beside, told = (labels, *beside), BesideIds((told,))
-        written = renamed(labels, np.append(estimator.ids_, -1))
+        written = renamed(labels, np.append(estimator.ids_, -1).astype(np.int32))
     if rows is not None and outputs.confidence:
         chunk_rows = chunk_rows or _rows_of_chunk(rows)
     # Of as many bytes as labels, so that both have the same chunks.
