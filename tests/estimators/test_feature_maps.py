@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from mdh_dask import DivisiveClustering, HierarchicalKernelMDH, KernelPCAFeatures, load_model
 from mdh_dask.estimators import states
+from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.kernels import RBF, Quadratic
 from mdh_dask.metrics import normalized_mutual_information
@@ -19,7 +20,7 @@ MAP = KernelPCAFeatures(kernel="quadratic", n_landmarks=50, n_components=4)
 METHODS = [
     new(name, **{"DePDDP": {"min_cluster_size": 50}}.get(name, {}))
     for name, cls in estimators().items()
-    if issubclass(cls, DivisiveClustering) and name != "HierarchicalSpectral"  # which needs affinities
+    if issubclass(cls, DivisiveTree) and name != "HierarchicalSpectral"  # which needs affinities
 ]
 
 
