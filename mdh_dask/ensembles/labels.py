@@ -18,13 +18,7 @@ MOST_TUPLES = 2**16
 
 
 def most_tuples(n_labels: int) -> int:
-    """Return how many tuples are counted at most, by the number of labels of all clusterings.
-
-    Examples
-    --------
-    >>> most_tuples(60), most_tuples(400)
-    (65536, 10485)
-    """
+    """Return how many tuples are counted at most, by the number of labels of all clusterings."""
     return max(min(MOST_TUPLES, 2**22 // n_labels), 1024)  # memory and time are in proportion
 
 

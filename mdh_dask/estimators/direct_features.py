@@ -174,13 +174,7 @@ class QuadraticMap(FeatureMap):
 
 
 def products(rows: AnyArray) -> Floats:
-    """Return the columns and the products of two of them, shape (n_rows, d + d (d + 1) / 2), float64.
-
-    Examples
-    --------
-    >>> products(np.array([[2, 3]])).tolist()
-    [[2.0, 3.0, 4.0, 6.0, 9.0]]
-    """
+    """Return the columns and the products of two of them, shape (n_rows, d + d (d + 1) / 2), float64."""
     rows = np.asarray(rows, dtype=np.float64)
     i, j = np.triu_indices(rows.shape[1])  # the first with all others first
     return np.concatenate([rows, rows[:, i] * rows[:, j]], axis=1)

@@ -65,15 +65,7 @@ class CountGroups(Statistic):
 
 
 def without_groups(X: Any, groups: Any, what: str = "groups") -> tuple[Any, Any]:
-    """Return a frame without a column that is named, and that column; other values of rows are returned as they are.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows, groups = without_groups(pd.DataFrame({"a": [1, 2], "donor": ["x", "y"]}), "donor")
-    >>> list(rows), list(groups)
-    (['a'], ['x', 'y'])
-    """
+    """Return a frame without a column that is named, and that column; other values of rows are returned as they are."""
     if not isinstance(groups, str):
         return X, groups
     X, _ = plain_rows(X)
@@ -117,14 +109,7 @@ def parts_of(groups: RowArray, sizes: GroupSizes, seed: int) -> Parts:
 
 
 def dealt(sizes: Integers, seed: int) -> Integers:
-    """Return the part of each group: the largest groups first, to and fro, groups of one size in random order.
-
-    Examples
-    --------
-    >>> parts = dealt(np.ones(64), 0)
-    >>> np.bincount(parts).tolist() == [2] * 32
-    True
-    """
+    """Return the part of each group: the largest groups first, to and fro, groups of one size in random order."""
     rng = generator(seed, DEALING)
     order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
@@ -206,18 +191,7 @@ def weighted_rows(estimator: Any, rows: RowArray, weights: Any) -> tuple[RowArra
 
 
 def whole_weights(weights: Any, n_rows: int, name: str = "sample_weight") -> Integers:
-    """Return weights as whole numbers, after checking that they are; `name` is their name in errors.
-
-    Raises
-    ------
-    ValueError
-        Unless there is one for each row, finite, none below zero, and all whole.
-
-    Examples
-    --------
-    >>> whole_weights([2.0, 0.0, 3.0], 3)
-    array([2, 0, 3])
-    """
+    """Return weights as whole numbers, after checking that they are; `name` is their name in errors."""
     weights = plain_labels(weights)
     given = np.ma.asarray(weights.compute() if is_dask(weights) else weights)
     values, hidden = np.ma.getdata(given), np.ma.getmaskarray(given)

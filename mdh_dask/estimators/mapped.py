@@ -53,13 +53,7 @@ def transformers() -> dict[str, type[FeatureTransformer]]:
 
 
 def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
-    """Return an unfitted feature map with those settings that it accepts.
-
-    Examples
-    --------
-    >>> feature_map_named("rbf", scale=False, colour="red")
-    KernelPCAFeatures(kernel='rbf', scale=False)
-    """
+    """Return an unfitted feature map with those settings that it accepts."""
     cls: Any = FEATURE_MAPS.get(name, KernelPCAFeatures)
     own = {key: value for key, value in settings.items() if key in cls._get_param_names()}
     return cls(**own) if name in FEATURE_MAPS else cls(kernel=name, **own)

@@ -20,15 +20,7 @@ from .tables import column_names
 
 
 class Absent:
-    """An attribute that is not there; the error says why, and what to use.
-
-    Examples
-    --------
-    >>> class Sides:
-    ...     outliers = Absent("outliers needs distances: fit a tree")
-    >>> hasattr(Sides(), "outliers")
-    False
-    """
+    """An attribute that is not there; the error says why, and what to use."""
 
     def __init__(self, why: str) -> None:
         self.why = why

@@ -168,14 +168,7 @@ SERIES_NAME = "cluster"
 
 
 def package_of(X: Any, kind: str) -> str:
-    """Return the package of an object whose class has this name, without importing it; otherwise an empty string.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> package_of(pd.DataFrame({"a": [1]}), "DataFrame"), package_of([1], "DataFrame")
-    ('pandas', '')
-    """
+    """Return the package of an object whose class has this name, without importing it; otherwise an empty string."""
     names = [base.__module__.split(".")[0] for base in type(X).__mro__ if base.__name__ == kind]
     return names[0] if names else ""
 

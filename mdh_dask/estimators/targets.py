@@ -124,13 +124,7 @@ def partial_target(y: Any, n_rows: int) -> Target | None:
 
 
 def known_labels(y: Any) -> RowArray:
-    """Return labels as an array of NumPy or Dask, with -1, or an empty text, in place of masked and missing ones.
-
-    Examples
-    --------
-    >>> known_labels(np.ma.array([3, 5], mask=[False, True])), known_labels(["a", None])
-    (array([ 3, -1]), array(['a', ''], dtype=object))
-    """
+    """Return labels as an array of NumPy or Dask, with -1, or an empty text, in place of masked and missing ones."""
     y = plain_labels(y)
     if not is_dask(y):
         return _filled(y)
