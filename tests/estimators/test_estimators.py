@@ -13,7 +13,6 @@ import zarr
 
 import mdh_dask
 from mdh_dask import PDDP, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
-from mdh_dask.estimators.parameters import rows_of_share
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.simulate import gaussian_mixture
 
@@ -153,12 +152,6 @@ def test_new_rows_must_fit_the_model(rows):
     lazy = model.predict(da.full((4, 5), np.nan, chunks=2))
     with pytest.raises(ValueError, match="10 NaN"):
         lazy.compute()
-
-
-def test_sizes_are_counts_shares_or_the_square_root():
-    assert rows_of_share(1, 50) == 1
-    assert rows_of_share(0.5, 51) == 26
-    assert rows_of_share(None, 101) == 11
 
 
 @pytest.mark.slow

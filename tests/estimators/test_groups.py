@@ -1,7 +1,11 @@
 """Trees fitted to groups of dependent rows find what shows between groups, and nothing else."""
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from helpers import at_night, in_turns
 from numpy.testing import assert_array_equal
@@ -125,7 +129,6 @@ def test_labels_depend_on_which_rows_are_together_and_not_on_names_chunks_or_typ
 
 
 def test_groups_of_a_series_of_dask_and_of_pandas_are_taken():
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     X, groups, _ = clusters(2)
     series = pd.Series(groups).astype("category")
     assert RandomProjectionTree().fit(X, groups=series).n_groups_ == 20
@@ -134,19 +137,11 @@ def test_groups_of_a_series_of_dask_and_of_pandas_are_taken():
 
 
 def test_a_column_of_a_frame_that_names_the_groups_is_no_feature():
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     X, groups = donors(0)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(donor=[f"d{g}" for g in groups])
     expected = RandomProjectionTree().fit(X, groups=groups)
-    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
-    of_polars = pl.from_pandas(frame)
-    for given in (
-        frame,
-        dd.from_pandas(frame, npartitions=3),
-        of_polars,
-        of_polars.lazy(),
-        pa.Table.from_pandas(frame),
-    ):
+    of_polars, of_dask = pl.from_pandas(frame), dd.from_pandas(frame, npartitions=3)
+    for given in (frame, of_dask, of_polars, of_polars.lazy(), pa.Table.from_pandas(frame)):
         model = RandomProjectionTree().fit(given, groups="donor")
         assert (model.n_groups_, list(model.feature_names_in_)) == (20, list("abcd"))
         assert_array_equal(np.asarray(model.labels_), expected.labels_)

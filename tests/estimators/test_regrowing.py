@@ -2,6 +2,7 @@
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -84,9 +85,8 @@ def test_features_and_merged_trees_are_grown_again_and_saved(rows, estimator, tm
 
 @pytest.mark.parametrize("rule", ["gower", "gower, merged", "drop"])
 def test_tables_with_levels_and_missing_values_are_grown_again(rule):
-    pandas = pytest.importorskip("pandas")
     rng, side = np.random.default_rng(1), np.arange(600) % 3
-    table = pandas.DataFrame(rng.normal(size=(600, 2)) + 9 * np.c_[side == 1, side == 2], columns=["x", "y"])
+    table = pd.DataFrame(rng.normal(size=(600, 2)) + 9 * np.c_[side == 1, side == 2], columns=["x", "y"])
     table.loc[::50, "y"] = np.nan
     given = {"missing": "drop"} if rule == "drop" else {"feature_map": "gower", "merge": rule == "gower, merged"}
     if rule != "drop":

@@ -4,7 +4,10 @@ import re
 from itertools import pairwise
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from helpers import in_turns
@@ -53,33 +56,22 @@ def arrow(columns, dictionary=False, n_chunks=3):
     return pa.concat_tables(parts)
 
 
-def pandas_frame(columns, **kinds):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(columns)
-    return frame.astype(kinds) if kinds else frame
-
-
 def dask_frame(columns, n_partitions, **kinds):
-    frame = pandas_frame(columns, **kinds)  # skips the test where there is no pandas
-    return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=n_partitions)
-
-
-def category(*levels, ordered=False):
-    return pytest.importorskip("pandas").CategoricalDtype(levels, ordered=ordered)
+    return dd.from_pandas(pd.DataFrame(columns).astype(kinds), npartitions=n_partitions)
 
 
 SAME_TABLES = {
-    "pandas": lambda c: pandas_frame(c),
-    "pandas categories": lambda c: pandas_frame(c, size=category("M", "unused", "L", "S")),
-    "pandas ordered categories": lambda c: pandas_frame(c, size=category(*SIZES, ordered=True)),
-    "pandas strings": lambda c: pandas_frame(c, size="string"),
-    "polars": lambda c: pytest.importorskip("polars").DataFrame(c),
-    "lazy polars": lambda c: pytest.importorskip("polars").LazyFrame(c),
-    "arrow": lambda c: arrow(c),
+    "pandas": pd.DataFrame,
+    "pandas categories": lambda c: pd.DataFrame(c).astype({"size": pd.CategoricalDtype(["M", "unused", "L", "S"])}),
+    "pandas ordered categories": lambda c: pd.DataFrame(c).astype({"size": pd.CategoricalDtype(SIZES, ordered=True)}),
+    "pandas strings": lambda c: pd.DataFrame(c).astype({"size": "string"}),
+    "polars": pl.DataFrame,
+    "lazy polars": pl.LazyFrame,
+    "arrow": arrow,
     "arrow dictionaries": lambda c: arrow(c, dictionary=True),
     "dask": lambda c: dask_frame(c, 1),
     "dask in partitions": lambda c: dask_frame(c, 7),
-    "dask categories": lambda c: dask_frame(c, 3, size=category("L", "S", "M")),
+    "dask categories": lambda c: dask_frame(c, 3, size=pd.CategoricalDtype(["L", "S", "M"])),
     "dask with an empty partition": lambda c: dask_frame(c, 4).map_partitions(lambda p: p[p.index >= 100]),
 }
 
@@ -150,13 +142,13 @@ REFUSED = {
 def test_mixed_columns_without_a_meaning_are_refused(name):
     parameters, others, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
-        RandomProjectionTree(**QUICK, **{"feature_map": "gower"} | parameters).fit(pandas_frame(MIXED | others))
+        RandomProjectionTree(**QUICK, **{"feature_map": "gower"} | parameters).fit(pd.DataFrame(MIXED | others))
 
 
 def test_texts_where_the_fit_had_numbers_are_named():
-    model = RandomProjectionTree(**QUICK, feature_map="gower").fit(pandas_frame(MIXED))
+    model = RandomProjectionTree(**QUICK, feature_map="gower").fit(pd.DataFrame(MIXED))
     with pytest.raises(ValueError, match="hold numbers, as they did in fit; got 'x'"):
-        model.predict(pandas_frame(MIXED | {"x": np.full(60, "a", dtype=object)}))
+        model.predict(pd.DataFrame(MIXED | {"x": np.full(60, "a", dtype=object)}))
 
 
 ACCEPTED = {
@@ -171,7 +163,7 @@ ACCEPTED = {
 
 @pytest.mark.parametrize(("missing", "name"), in_turns(["pairs", "level"], ACCEPTED))
 def test_mixed_columns_of_little_content_have_labels(name, missing):
-    table = pandas_frame(MIXED | ACCEPTED[name])
+    table = pd.DataFrame(MIXED | ACCEPTED[name])
     model = RandomProjectionTree(**QUICK, feature_map=GowerFeatures(missing=missing)).fit(table)
     np.testing.assert_array_equal(model.predict(table), model.labels_)
 
@@ -228,7 +220,6 @@ def test_what_a_masked_array_hides_is_missing(dtype, lazy):
 
 
 def test_numbers_in_a_column_of_objects_may_be_missing_as_in_pandas():
-    pd = pytest.importorskip("pandas")
     x = np.random.default_rng(0).normal(size=200) + np.repeat([0, 12], 100)
     x[[3, 150]] = np.nan
     objects = pd.Series(x, dtype=object).where(~np.isnan(x), pd.NA)
@@ -248,14 +239,14 @@ def test_levels_that_are_unknown_missing_or_alone_are_clustered(columns):
         "x": columns["x"], "size": columns["size"], "same": np.full(400, "a", dtype=object), "none": np.full(400, None)
     }  # fmt: skip
     model = RandomProjectionTree(**QUICK, feature_map="gower", column_types={"categorical": ["none"]})
-    model.fit(pandas_frame(table))
+    model.fit(pd.DataFrame(table))
     assert model.columns.levels == (None, ("L", "M", "S"), ("a",), ())
-    others = pandas_frame(table | {"size": np.full(400, "XXL", dtype=object)})
+    others = pd.DataFrame(table | {"size": np.full(400, "XXL", dtype=object)})
     assert model.predict(others).shape == (400,)
 
 
 def test_ordered_categories_that_partitions_do_not_share_need_an_order(columns):
-    frame = dask_frame(columns, 3, size=category(*SIZES, ordered=True))
+    frame = dask_frame(columns, 3, size=pd.CategoricalDtype(SIZES, ordered=True))
     frame["size"] = frame["size"].cat.as_unknown()
     with pytest.raises(ValueError, match=r"call frame\.categorize\(\), or give their order"):
         RandomProjectionTree(**QUICK).fit(frame)
@@ -267,9 +258,9 @@ DATES = {
     "seconds": lambda frame: frame.astype({"day": "datetime64[s]"}),
     "objects": lambda frame: frame.assign(day=frame["day"].dt.to_pydatetime().astype(object)),
     "Arrow in pandas": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
-    "Arrow": lambda frame: pa.Table.from_pandas(frame),
-    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
-    "Dask": lambda frame: pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3),
+    "Arrow": pa.Table.from_pandas,
+    "polars": pl.from_pandas,
+    "Dask": lambda frame: dd.from_pandas(frame, npartitions=3),
 }
 """Tables of the same dates."""
 
@@ -280,7 +271,7 @@ class TestDates:
         rng = np.random.default_rng(0)
         days = (rng.normal(size=400) + np.repeat([0, 90], [250, 150])) * 86_400
         day = np.datetime64("2013-03-01", "us") + days.astype("m8[s]")
-        return pandas_frame({"day": day, "x": rng.normal(size=400)})
+        return pd.DataFrame({"day": day, "x": rng.normal(size=400)})
 
     @pytest.mark.parametrize("kind", DATES)
     def test_they_are_clustered_as_days_and_described_as_dates(self, frame, kind, tmp_path):
@@ -330,7 +321,7 @@ class TestDates:
     def test_times_and_durations_are_refused(self, columns):
         days = np.arange(400)
         for kind in ("m8[s]", object):
-            durations = pandas_frame(columns | {"day": pandas_frame({"d": days.astype("m8[s]")})["d"].astype(kind)})
+            durations = pd.DataFrame(columns | {"day": pd.DataFrame({"d": days.astype("m8[s]")})["d"].astype(kind)})
             with pytest.raises(ValueError, match=r"expected columns of numbers or dates; got 'day'.*durations to sec"):
                 RandomProjectionTree(**QUICK, feature_map="gower").fit(durations)
 
@@ -419,7 +410,7 @@ def test_landmarks_of_another_method_are_gone():
 
 @pytest.mark.parametrize("method", [RandomProjectionTree(), SupportVectorClustering()])
 def test_texts_are_not_referred_to_a_map_that_a_method_does_not_take(method):
-    frame = pytest.importorskip("pandas").DataFrame({"x": np.arange(60.0), "t": list("ab" * 30)})
+    frame = pd.DataFrame({"x": np.arange(60.0), "t": list("ab" * 30)})
     with pytest.raises(ValueError, match="expected columns of numbers or dates; got 't'") as raised:
         method.fit(frame)
     assert ("gower" in str(raised.value)) == ("feature_map" in method.get_params())

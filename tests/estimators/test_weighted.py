@@ -1,6 +1,7 @@
 """A fit with weights is that of the repeated rows, to the last bit; weights that are no counts are refused."""
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,7 +114,6 @@ def test_what_does_not_go_with_weights_is_refused(rows, weights):
 
 
 def test_weights_and_labels_may_be_series_of_dask():
-    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     rows = np.random.default_rng(0).normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0]], 150, axis=0)
     series = dd.from_pandas(pd.Series(np.arange(300) // 150), npartitions=3)
     expected = RandomProjectionTree(n_projections=20).fit(rows, sample_weight=1 + np.arange(300) // 150)
@@ -124,6 +124,7 @@ def test_weights_and_labels_may_be_series_of_dask():
 
 def test_a_share_of_any_type_is_one_and_a_count_of_all_rows_stays_one():
     assert [rows_of_share(share, 1000) for share in (0.1, np.float32(0.1), np.float64(0.1))] == [100, 100, 100]
+    assert (rows_of_share(1, 50), rows_of_share(0.5, 51), rows_of_share(None, 101)) == (1, 26, 11)
     member = HierarchicalKernelMDH(min_cluster_size=5000)
     limit_to_sample([(member, 0)], 1000, 4000)
     assert member.min_cluster_size == 1000

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from strategies import seeds
 
 from mdh_dask._jit.landmarks import ascend, flood, kernel_totals, lowest_along, unite_inside
-from mdh_dask.support_vectors.components import ADJACENCY, UNCLASSIFIED, components, merged, neighbour_pairs
+from mdh_dask.support_vectors.components import ADJACENCY, UNCLASSIFIED, components, merged
 from mdh_dask.support_vectors.dual import SLACK, level_of, smallest_sphere
 
 
@@ -193,9 +193,3 @@ class TestComponents:
         assert labels[-1] == -1
         assert UNCLASSIFIED["ascend"](sphere, labels, level)[-1] == 0
         assert UNCLASSIFIED["leave"](sphere, labels, level)[-1] == -1
-
-    def test_neighbours_are_pairs_in_rising_order_without_repeats(self):
-        pairs = neighbour_pairs(cloud(0, 30)[0], 5)
-        assert (pairs[:, 0] < pairs[:, 1]).all()
-        assert len(np.unique(pairs, axis=0)) == len(pairs)
-        assert (np.bincount(pairs.ravel(), minlength=30) >= 5).all()
