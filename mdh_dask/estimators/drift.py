@@ -9,7 +9,7 @@ from scipy.special import ndtri, stdtrit
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import ComparedState, checked_array
-from .._typing import Integers
+from .._typing import Integers, RowArray
 from ..chunks import Pass, Plan, Progress, merge_chunks, reduce_rows, run_together
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, array_of_table
@@ -20,7 +20,7 @@ from ..summaries.changes import LevelDrift
 from ..summaries.drift import Drift
 from ..summaries.passes import LevelPass, UnseenPass
 from .groups import parts_of_groups, without_groups
-from .missing import complete_rows, rows_to_count
+from .missing import complete_rows
 from .models import optional
 from .parameters import finite_rows
 from .tables import plain_rows, plain_table
@@ -103,10 +103,9 @@ def drift(
     read = model._read(X)
     effect = 1.0 if groups is None else design_effect(model, X, groups, read.array.shape[0], false_alarms)
     rows, _ = complete_rows(model, read.array)
-    plans = [state.recount(), *level_plans(model.columns, array=1)]
     feature_map = getattr(model, "feature_map_", None)
     there = finite_rows(merge_chunks(rows)) if feature_map is None else model._features_of(rows, feature_map)
-    arrays = (there, rows_to_count(model, read.given, rows))[: len(plans)]
+    plans, arrays = counting_levels(model, state.recount(), there, read.given, rows)
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()
     return with_unseen_levels(Drift(tree, counted, threshold, filled, false_alarms, levels, effect), model, X)
@@ -146,6 +145,15 @@ def level_plans(columns: ColumnTypes | None, array: int) -> list[Plan[LevelCount
     assert columns is not None
     n_levels = tuple(len(columns.levels[j] or ()) for j in with_levels)
     return [_counted(LevelPass(tuple(with_levels), n_levels, array))]
+
+
+def counting_levels(
+    model: Any, plan: Plan[Any], there: RowArray, given: RowArray, complete: RowArray
+) -> tuple[list[Plan[Any]], list[RowArray]]:
+    """Return a plan for rows, or their features, beside that of their levels, if any, and the arrays that both read."""
+    plans = [plan, *level_plans(model.columns, array=1)]
+    # A missing level is counted as missing, though the mean takes its place.
+    return plans, [there, given if model.missing == "mean" else complete][: len(plans)]
 
 
 def _counted(statistic: LevelPass) -> Plan[LevelCounts]:

@@ -11,9 +11,9 @@ from ..chunks import merge_chunks, run_together
 from ..growth.trees import recounted
 from ..tree.clusters import Quality, coarser
 from ..tree.structure import Tree
-from .drift import level_plans
+from .drift import counting_levels
 from .history import follow, unite
-from .missing import complete_rows, rows_to_count
+from .missing import complete_rows
 from .parameters import finite_rows
 from .tables import labels_like, renamed
 
@@ -106,9 +106,9 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     if X is not None:
         read = other._read(X)
         complete, _ = complete_rows(other, read.array)
-        plans = [recounted(tree), *level_plans(other.columns, array=1)]
         known = complete if other.feature_map_ is not None else finite_rows(complete)  # a map checks by itself
-        arrays = (merge_chunks(other._clustered(known)), rows_to_count(other, read.given, complete))[: len(plans)]
+        there = merge_chunks(other._clustered(known))
+        plans, arrays = counting_levels(other, recounted(tree), there, read.given, complete)
         (other.tree_, *levels), other.n_passes_ = run_together(plans, *arrays, announce=other._bar)
         other.level_counts_ = levels[0] if levels else None
         other.labels_, other._labelled = labels_like(X, other._labels_of_valid_rows(read.array)), X

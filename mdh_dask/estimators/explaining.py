@@ -46,8 +46,7 @@ def why(model: Any) -> str:
     groups = "" if model.n_groups_ is None else f" in {groups_in_words(model)}"
     said = f"{full_count(model.n_clusters_, 'cluster')}{of}{groups}: {model._limit() or model._reason()}"
     said += few_groups(model) if model.n_clusters_ == 1 else ""
-    lines = [*clusters_of_remembered(model), *left_out(model), *on_pixels(model), *other_seeds(model)]
-    said = "\n".join([said, *lines])
+    said = "\n".join([said, *clusters_of_remembered(model), *further_lines(model)])
     return f"{said}{along_one_column(model)}{next_steps(model)}" if model.n_clusters_ == 1 else said
 
 
@@ -123,7 +122,7 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if model._crowded:
         said += f", but {CROWD}"
     said += certainty(model)
-    return "\n".join([said, *lines, *left_out(model), *on_pixels(model), *(other_seeds(model) or [ASK])])
+    return "\n".join([said, *lines, *further_lines(model), *[ASK] * (model._repeats is None)])
 
 
 def certainty(model: Any) -> str:
@@ -179,16 +178,12 @@ def along_one_column(model: Any) -> str:
     )
 
 
-def other_seeds(model: Any) -> list[str]:
-    """Return the sentence about other fits, if there were any."""
-    return [] if model._repeats is None else [str(model._repeats)]
-
-
-def left_out(model: Any) -> list[str]:
-    """Return lines for the label -1: rows of `fit` that lack values, and rows in no cluster."""
+def further_lines(model: Any) -> list[str]:
+    """Return lines for the label -1, about pixels that were taken for independent, and about other fits."""
     n = model.missing_values_.n_incomplete if model.missing == "drop" else 0
     lines = [f"cluster -1, {full_count(n, 'row')} of fit: they lack values, and were left out"] if n else []
-    return lines + [f"cluster -1: {IN_NONE}"] * (getattr(model, "unclassified", None) == "leave")
+    lines += [f"cluster -1: {IN_NONE}"] * (getattr(model, "unclassified", None) == "leave")
+    return [*lines, *on_pixels(model), *([] if model._repeats is None else [str(model._repeats)])]
 
 
 OTHERS = {

@@ -2,7 +2,7 @@
 
 from dataclasses import field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Never, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -17,11 +17,6 @@ from ..splits.rules import SplitRule
 from .divisive_tree import DivisiveTree
 from .parameters import Interval, StrOptions, documented
 from .row_values import Absent
-
-
-def _no_parameter(model: Any) -> Never:
-    """Hide an inherited parameter from `hasattr`, by which scikit-learn looks for it."""
-    raise AttributeError(f"{type(model).__name__} has no parameter n_clusters: one hyperplane gives two clusters")
 
 
 @documented
@@ -109,7 +104,7 @@ class MinimumDensityHyperplane(DivisiveTree):
     min_cluster_size: float | None = field(init=False, default=1)
     merge: bool = field(init=False, default=False)
     max_clusters: int | None = field(init=False, default=None)
-    n_clusters: Any = field(init=False, default=property(_no_parameter))
+    n_clusters: Any = field(init=False, default=Absent("parameter n_clusters: one hyperplane gives two clusters"))
     max_levels = 1
     min_relative_depth: float = field(init=False, default=0.0)
     starts: Starts = "balanced"

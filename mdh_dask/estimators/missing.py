@@ -13,7 +13,6 @@ from .._state import Stored, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, RowArray
 from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
-from ..columns import ColumnTypes
 from ..summaries.passes import CompleteRows, Missing, MissingPass
 
 if TYPE_CHECKING:
@@ -69,8 +68,12 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
     rows, rule, names = read.array, estimator.missing, read.names
     if rule == "error":
         return WithoutMissing(rows, rows, None, 0)
-    if rule == "mean":
-        _check_numbers(read.types, names)
+    if rule == "mean" and read.types is not None and (categorical := read.types.mask("categorical")).any():
+        raise ValueError(
+            "expected columns of numbers for missing='mean'; got the categorical "
+            f"{in_words(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
+            "feature_map='gower', which compares the values that are there"
+        )
     found, learnt, n_passes = _read(estimator, rows, names)
     fill = np.where(found.whole, np.rint(found.mean), found.mean)
     values = MissingValues(found.n_missing, found.n_incomplete, fill)
@@ -83,17 +86,7 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
     return WithoutMissing(rows, learnt, values, n_passes)
 
 
-def _check_numbers(columns: ColumnTypes | None, names: Any) -> None:
-    if columns is None or not (categorical := columns.mask("categorical")).any():
-        return
-    raise ValueError(
-        "expected columns of numbers for missing='mean'; got the categorical "
-        f"{in_words(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
-        "feature_map='gower', which compares the values that are there"
-    )
-
-
-def in_words(j: int, names: Sequence[str] | None) -> str:
+def in_words(j: int, names: Sequence[str] | AnyArray | None) -> str:
     """Return a column by its name, or its number."""
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
@@ -107,11 +100,6 @@ def _with_means(rows: RowArray, values: MissingValues) -> RowArray:
     if rows.dtype.kind != "f":
         return rows
     return map_rows(with_means, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=values.fill)
-
-
-def rows_to_count(estimator: Any, given: RowArray, complete: RowArray) -> RowArray:
-    """Return the rows whose levels are counted: a missing one is missing, though the mean takes its place."""
-    return given if estimator.missing == "mean" else complete
 
 
 def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:

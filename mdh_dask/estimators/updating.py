@@ -19,10 +19,10 @@ from ..growth.merging import merged, merging_sample
 from ..summaries.changes import weighted
 from ..tree.editing import checked_node
 from ..tree.structure import Tree
-from .drift import level_plans
+from .drift import counting_levels
 from .editing import without_clusters
 from .history import follow, follow_update
-from .missing import complete_rows, rows_to_count
+from .missing import complete_rows
 
 if TYPE_CHECKING:
     from .tree_estimator import TreeEstimator
@@ -94,8 +94,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
         settings = replace(settings, direction_seed=first)
     shape = (there.shape[0], there.shape[1])
     plan = growth.update(model.tree_, settings, shape, model.decay, model._check_look, merged=model._merges())
-    plans = [plan, *level_plans(model.columns, array=1)]
-    arrays = [merge_chunks(there), rows_to_count(model, read.given, complete)][: len(plans)]
+    plans, arrays = counting_levels(model, plan, merge_chunks(there), read.given, complete)
     seeing = [] if model.feature_map_ is None else model._seeing(complete, seed, array=len(arrays))
     plans, arrays = [*plans, *seeing], [*arrays, *[merge_chunks(complete)] * len(seeing)]
     outcome = run_together(plans, *arrays, announce=model._bar, n_passes=n_passes + read.n_passes)
