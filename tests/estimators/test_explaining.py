@@ -76,13 +76,8 @@ def test_fitted_models_show_the_map_below_the_diagram_and_others_the_diagram_alo
 
 def test_words_name_the_side_of_the_rows_that_lie_there():
     tree = random_tree(2, 2, 3)
-    one = tree_from_nodes(
-        [
-            {"left": 1, "right": 2, "n_rows": 9, "plane": [0.0, -2.0, 0.0], "threshold": 3.0},
-            *[{"left": -1, "right": -1, "n_rows": 4}] * 2,
-        ],
-        3,
-    )
+    root, leaf = {"left": 1, "right": 2, "n_rows": 9, "plane": [0.0, -2.0, 0.0], "threshold": 3.0}, {"n_rows": 4}
+    one = tree_from_nodes([root, *[leaf | {"left": -1, "right": -1}] * 2], 3)
     assert side_in_words(one, 0, above=True) == "x1 up to -1.5"
     assert side_in_words(one, 0, above=False, names=["a", "b", "c"]) == "b above -1.5"
     assert one.labels(np.array([[0, -2.0, 0], [0, -1.0, 0]])).tolist() == [1, 0]
@@ -119,22 +114,16 @@ class TestWhy:
         why = RandomProjectionTree(n_projections=200, min_relative_depth=0.0).fit(rows).why()
         assert why.startswith("1 cluster of 1,600 rows: not split: the best valley, along ")
         assert "standard errors; " in why
-        assert re.search("its tests have a p-value of [0-9.]+ together, and a split needs 0.025 in one", why) or (
-            "no valley that half of the rows chose could be tested" in why
-        )
+        tested = "its tests have a p-value of [0-9.]+ together, and a split needs 0.025 in one"
+        assert re.search(f"{tested}|no valley that half of the rows chose could be tested", why)
 
     def test_one_cluster_is_an_answer_after_a_look_at_neighbourhoods_or_says_that_there_was_none(self):
         rows = np.random.default_rng(0).normal(size=(20_000, 3))
         few, many = RandomProjectionTree().fit(rows[:3900]).why(), RandomProjectionTree().fit(rows[:4000]).why()
         assert "neighbourhoods" not in few
         assert many.splitlines()[0].endswith("lines through the neighbourhoods of rows were looked at, too")
-        assert (
-            RandomProjectionTree(merge=True)
-            .fit(rows)
-            .why()
-            .splitlines()[0]
-            .endswith("hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods")
-        )
+        merged = RandomProjectionTree(merge=True).fit(rows).why().splitlines()[0]
+        assert merged.endswith("would look like one along every line: DensityTree compares neighbourhoods")
 
     def test_too_few_rows_and_no_valley_at_all_are_told_apart(self, groups):
         assert "fewer than twice min_cluster_size, 80" in PCATree(min_cluster_size=80).fit(groups[:150]).why()
@@ -182,16 +171,13 @@ class TestWords:
     def test_levels_and_missing_values_are_told_by_name(self, table):
         odd = np.arange(1500) % 2
         delay = np.where(odd, np.random.default_rng(1).normal(size=1500), np.nan)
-        words = named(
-            clusters_in_words(np.column_stack([table["air_time"], delay]), odd, [{1}, {0}]), ["air_time", "delay"]
-        )
+        found = clusters_in_words(np.column_stack([table["air_time"], delay]), odd, [{1}, {0}])
+        words = named(found, ["air_time", "delay"])
         assert words[0].startswith("delay missing")
         codes, rated = np.where(odd, 0.0, np.nan), ColumnTypes(("categorical",), (("R", "PG"),))
         codes[:8] = 1.0
-        assert named(clusters_in_words(codes[:, None], odd, [{1}, {0}], rated), ["mpaa"]) == (
-            "mpaa missing (99.5 %)",
-            "mpaa: R (99.5 %)",
-        )
+        words = named(clusters_in_words(codes[:, None], odd, [{1}, {0}], rated), ["mpaa"])
+        assert words == ("mpaa missing (99.5 %)", "mpaa: R (99.5 %)")
         model = HierarchicalMDH(feature_map="gower").fit(table)
         assert re.search(r"carrier: (AA|B\{0\}) \(\d", model.why())
 
@@ -363,9 +349,8 @@ class TestOneCluster:
     def test_a_valley_along_one_column_that_others_hide_from_neighbourhoods_is_named(self, apart):
         rng = np.random.default_rng(0)
         side = rng.random(1500) < 0.16
-        X = np.column_stack(
-            [rng.normal(size=(1500, 4)), rng.normal(size=1500) + apart * side, rng.normal(size=(1500, 25))]
-        )
+        X = rng.normal(size=(1500, 30))
+        X[:, 4] += apart * side
         model = DensityTree().fit(X)
         assert model.n_clusters_ == 1
         named = re.search(r"The column x4 alone has a valley of relative depth [0-9.]+ at ([0-9.]+)", model.why())

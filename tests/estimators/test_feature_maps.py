@@ -65,7 +65,7 @@ def test_the_tree_is_that_of_features_made_beforehand_and_taken_as_they_are(meth
 
 
 @pytest.mark.parametrize("kernel", ["precomputed", KernelPCAFeatures(kernel="precomputed", n_landmarks=80)])
-def test_a_precomputed_kernel_gives_the_tree_of_the_rows(kernel):
+def test_a_precomputed_kernel_gives_the_tree_of_the_rows_also_when_it_is_saved(kernel, tmp_path):
     some = np.random.default_rng(0).normal(np.repeat([[1.0], [6.0]], 100, axis=0), 0.5, size=(200, 2))
     gram = Quadratic().gram(some)
     by_rows = tree_of_rows(feature_map="quadratic", scale=False, max_clusters=2).fit(some)
@@ -73,6 +73,8 @@ def test_a_precomputed_kernel_gives_the_tree_of_the_rows(kernel):
         model = tree_of_rows(feature_map=kernel).fit(X)
         np.testing.assert_array_equal(np.asarray(model.labels_), by_rows.labels_)
         np.testing.assert_array_equal(model.predict(gram[:9]), by_rows.labels_[:9])
+        model.save(tmp_path / "model.zarr", overwrite=True)
+        np.testing.assert_array_equal(load_model(tmp_path / "model.zarr").predict(gram), by_rows.labels_)
 
 
 def test_a_precomputed_kernel_is_split_by_rows_and_columns():
@@ -136,13 +138,6 @@ def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatc
 
 
 # Saved models
-
-
-def test_a_saved_precomputed_kernel_labels_rows_by_their_kernel_with_those_of_fit(rows, tmp_path):
-    gram = Quadratic().gram(rows[:100].astype(float))
-    model = tree_of_rows(feature_map=KernelPCAFeatures(kernel="precomputed", n_landmarks=30)).fit(gram)
-    model.save(tmp_path / "model.zarr")
-    np.testing.assert_array_equal(load_model(tmp_path / "model.zarr").predict(gram), model.labels_)
 
 
 def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):

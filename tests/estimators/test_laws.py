@@ -71,9 +71,7 @@ def tied_rows():
 
 @each(0)
 def test_the_counts_of_the_tree_are_those_of_the_labels_though_rows_lie_on_the_splits(model, options):
-    model = clone(model)
-    if model.sample_size is not None:
-        model.set_params(**options)
+    model = clone(model).set_params(**options)
     for name, rows in tied_rows().items():
         tree = model.fit(rows).tree_
         inner = tree.left >= 0
@@ -93,9 +91,7 @@ def mixture():
 
 @each(1)
 def test_a_constant_added_to_the_columns_changes_no_label_no_depth_and_no_drift(model, options, mixture):
-    model = clone(model)
-    if model.sample_size is not None:
-        model.set_params(**options)
+    model = clone(model).set_params(**options)
     if model.feature_map == "quadratic":
         model.set_params(feature_map="rbf")  # a quadratic form depends on where zero is, if columns are not scaled
     constant = np.linspace(-777, 1e5, mixture.shape[1])
