@@ -180,10 +180,7 @@ class Consensus(Elected):
     n_clusters: int
 
     def votes(self, labels: Sequence[AnyArray]) -> Integers:
-        """Return the number of clusterings that put each row into each cluster, shape (n_rows, n_clusters), int32.
-
-        labels, each (n_rows,): labels of each clustering.
-        """
+        """Return the number of clusterings that put each row into each cluster, shape (n_rows, n_clusters), int32."""
         chosen = np.empty((len(labels[0]), len(labels)), dtype=np.int32)
         for j, (own, names, clusters) in enumerate(zip(labels, self.names, self.clusters)):
             # A label that no row of the fit had does not vote.
@@ -220,13 +217,10 @@ class Found(NamedTuple):
 
 
 def find_consensus(votes: Votes, *, n_clusters: int | None = None, n_init: int = 10, seed: int = 0) -> Found:
-    """Return the consensus of clusterings from their counted votes.
+    """Return the consensus of clusterings from their counted votes; see `mdh_dask.consensus`.
 
     The result does not depend on the names of labels or the order of chunks: labels are ordered by size, and then by
     their first rows. All sums are integers.
-
-    n_clusters: if there are more clusters, those that the clusterings join most often are merged.
-    n_init: number of random orders in which the clusterings are matched; the best result is returned.
     """
     clustering = np.repeat(np.arange(len(votes.names)), [len(names) for names in votes.names])
     order = np.lexsort((votes.first, -np.diagonal(votes.tables), clustering))

@@ -33,42 +33,31 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class EnsembleSettings:
-    """The settings for finding and combining hyperplanes."""
+    """The settings for finding and combining hyperplanes; see `mdh_dask.HyperplaneEnsemble`."""
 
     n_hyperplanes: int
     alpha_max: float
-    """Every hyperplane is held within a random share of this many standard deviations of the mean."""
     stop: StopRule
-    """Decides which hyperplanes lie in a valley."""
     bandwidth: Bandwidth
     sample_size: int
-    """Number of rows on which hyperplanes are searched and tested."""
     scale: bool
     max_clusters: int
     n_clusters: int | None
-    """Fixed number of clusters, if given."""
     criterion: Criterion
-    """Criterion for the number of clusters."""
     n_init: int
-    """Number of starts of every mixture."""
     seed: int
     parts_at: int | None = None
     """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
 
 
 class Ensemble(NamedTuple):
-    """The result of the plan.
-
-    mixture: mixture with the largest cluster first.
-    scores: the criterion for 1, 2, ... components, or for `n_clusters` alone.
-    exemplars: the medoid of the sample rows of each cluster, in the scaled columns.
-    merges: the merges of clusters, if they were tested.
-    """
+    """The mixture, with the largest cluster first, and what else a fit finds; see `mdh_dask.HyperplaneEnsemble`."""
 
     mixture: HyperplaneMixture
     scores: tuple[float, ...]
     exemplars: Exemplars
     merges: Merges | None
+    """The merges of clusters, if they were tested."""
 
 
 def hyperplane_ensemble(

@@ -57,10 +57,8 @@ def tally_of(tuples: Tuples) -> tuple[Tally, tuple[Integers, ...]]:
 def information_shared(counts: Integers, starts: Integers, joined: Joined) -> Floats:
     """Return how much information the groups share with each clustering, before the first merge and after each.
 
-    It is the mutual information as a share of the mean of both entropies, shape (n_groups, n_clusterings).
-
-    counts (n_groups, n_labels) int64: rows of each group with each label of all clusterings.
-    starts (n_clusterings + 1,): the first label of each clustering.
+    It is the mutual information as a share of the mean of both entropies, shape (n_groups, n_clusterings). `counts` are
+    those of `Tally`.
     """
     of_label, rows = counts.sum(axis=0), counts[:, : starts[1]].sum(axis=1)
     # Rows are one more clustering, the last one, in which each group has a label of its own.
@@ -123,10 +121,7 @@ class LabelLinkage(Elected):
         return len(self.rows)
 
     def votes(self, labels: Sequence[AnyArray]) -> Floats:
-        """Return the mean share of the clusterings in which a row has the label of a row of each cluster.
-
-        Shape (n_rows, n_clusters).
-        """
+        """Return the mean share of the clusterings in which a row has the label of a row of each cluster."""
         shares = self.rows / self.rows[:, : len(self.words[0])].sum(axis=1, keepdims=True)
         votes = np.zeros((len(labels[0]), self.n_clusters))
         start = 0

@@ -43,10 +43,7 @@ class Tally(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Mixture components, given by log weights and log probabilities of the categories.
-
-    log_weights (n_components,); log_probabilities (n_components, 2 n_variables).
-    """
+    """Mixture components, given by log weights and log probabilities of the categories, in the columns of `Tally`."""
 
     log_weights: Floats
     log_probabilities: Floats

@@ -77,11 +77,7 @@ def without_groups(X: Any, groups: Any, what: str = "groups") -> tuple[Any, Any]
 
 
 def parts_of_groups(groups: Any, n_rows: int, seed: int) -> Parts:
-    """Deal groups to parts of about as many rows and return the part of every row; lazy groups are read once.
-
-    Raises a ValueError if there is not one group for each row, all rows are of one group, or there are too many
-    groups.
-    """
+    """Deal groups to parts of about as many rows and return the part of every row; lazy groups are read once."""
     if isinstance(groups, Parts):
         return groups
     groups = plain_labels(groups)
@@ -164,10 +160,7 @@ MOST = 1e12
 
 
 def weighted_rows(estimator: Any, rows: RowArray, weights: Any) -> tuple[RowArray, Integers | None]:
-    """Return the rows of `fit`, each as often as its weight says, and the sums of the weights up to each row.
-
-    Raises a ValueError if the weights are not whole numbers, or do not go with the input.
-    """
+    """Return the rows of `fit`, each as often as its weight says, and the sums of the weights up to each row."""
     if weights is None:
         return rows, None
     if estimator.missing in ("mean", "drop"):

@@ -73,8 +73,6 @@ def components(
 
     level: level of the totals at the contour.
     counts (n,): rows at each point.
-    n_neighbors: number of neighbours for ``"knn"``.
-    n_segment: number of points to test on a segment; None to derive it from the width.
     """
     least = level * (1 - SLACK)
     inside = np.flatnonzero(sphere.totals(sphere.points) >= least)

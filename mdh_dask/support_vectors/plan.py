@@ -49,20 +49,9 @@ class Clustered(NamedTuple):
     contours: Contours
     exemplars: Exemplars
     """The landmark of each cluster where rows are densest."""
-    merges: "Tested | None" = None
-    """The merges of the clusters that held-out rows tested."""
-
-
-class Tested(NamedTuple):
-    """Merges of cells, and how they were chosen."""
-
-    cells: Merged
-    rows: Integers
-    """Rows of each cell."""
-    level: float
-    """Probability that the threshold divides a cloud without clusters."""
-    n_tried: int
-    """Number of partitions into cells that were tested."""
+    merges: tuple[Merged, Integers, float, int] | None = None
+    """The merges of the clusters that held-out rows tested, as `mdh_dask.summaries.evidence.table_of_cells` takes them:
+    with the rows of each cell, the level of the test, and the number of partitions that were tested."""
 
 
 def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Clustered]:
@@ -84,7 +73,9 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     rows = Rows(frame.exactly(mixed.rows), mixed.hashes, first, in_groups)
     if len(landmarks.points) < 2:
         logger.warning("all %s rows are equal: they are one cluster", n_rows)
-        return _clustered(_one_place(frame, landmarks, settings), look.sample, settings.n_landmarks, n_rows)
+        one = Sphere(landmarks.points, settings.width or 1.0, np.ones(1), np.ones(1))
+        contours = _contours(settings, frame, one, np.zeros(1, dtype=np.int64), 1.0, 1.0, _table([], 0, {}))
+        return _clustered(contours, look.sample, settings.n_landmarks, n_rows)
     columns = np.ascontiguousarray(landmarks.points.T)
     counting = LandmarkCounts(
         settings.seed, frame.centre, frame.scale, columns, landmarks.first, discrete, settings.parts_at
@@ -125,7 +116,9 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     return _clustered(contours, look.sample, settings.n_landmarks, n_rows)._replace(merges=merges)
 
 
-def _merges(steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Floats, level: float) -> Tested | None:
+def _merges(
+    steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Floats, level: float
+) -> tuple[Merged, Integers, float, int] | None:
     """Return the merges that made the clusters, or, of one cluster, those that came nearest to two."""
     tested = [step for step in steps if step.merged is not None]
     own = [step for step in tested if step is steps[chosen]] or sorted(tested, key=lambda step: -step.failed[0])
@@ -134,7 +127,7 @@ def _merges(steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Fl
     _, nearest = cKDTree(landmarks.points[landmarks.first]).query(landmarks.points)
     cell = flood(own[0].edges, own[0].labels)[nearest]
     rows = np.bincount(cell, counts, minlength=own[0].n_clusters).astype(np.int64)
-    return Tested(own[0].merged, rows, level / len(tested), len(tested))
+    return own[0].merged, rows, level / len(tested), len(tested)
 
 
 def _clustered(contours: Contours, sample: Sample, n_landmarks: int, n_rows: int) -> Clustered:
@@ -227,16 +220,6 @@ def _contours(
     return Contours(
         frame.centre, frame.scale, sphere.points[known], labels[known].astype(np.int32), sphere.points[vectors],
         sphere.coefficients[vectors], float(sphere.width), level, leaves, table,
-    )  # fmt: skip
-
-
-def _one_place(frame: Standardiser, landmarks: Landmarks, settings: ContourSettings) -> Contours:
-    """Return the contour around equal rows."""
-    one = np.ones(1)
-    leaves = settings.unclassified == "leave"
-    return Contours(
-        frame.centre, frame.scale, landmarks.points, np.zeros(1, np.int32), landmarks.points, one,
-        settings.width or 1.0, 1.0, leaves, np.empty((0, N_COLUMNS)),
     )  # fmt: skip
 
 

@@ -21,14 +21,11 @@ from .dual import Sphere, level_of, points_between, smallest_sphere, spacing
 
 @dataclass(frozen=True)
 class ContourSettings:
-    """The settings of contours; see `mdh_dask.SupportVectorClustering`.
-
-    `width` is None for a sweep.
-    """
+    """The settings of contours; see `mdh_dask.SupportVectorClustering`."""
 
     width: float | None
+    """None for a sweep."""
     outliers: float
-    """The share outside, in a sweep the least."""
     adjacency: str
     n_neighbors: int
     n_segment: int | None
@@ -39,9 +36,7 @@ class ContourSettings:
     """Least share of the rows in a cluster; None for the square root of their number in a sweep, where components need
     this share of the rows inside."""
     max_clusters: int | None
-    """Steps of a sweep with more clusters are tested only if none has fewer."""
     quantile: float
-    """One minus this bounds the probability of any false cluster, over all tests."""
     seed: int
     parts_at: int | None = None
     """Index of the array with the parts of dependent rows; see `mdh_dask.growth.passes.hashes_of`."""
