@@ -34,9 +34,9 @@ IDLE_SECONDS = 60
 BUSY_CONTROLLER = ("Unable to contact", "Socket timed out", "Connection refused")
 
 
-def _word(expected: str) -> Field:
+def _word(expected: str, pattern: str = r"\S+") -> Field:
     """Return the field of a text without spaces, which would break the script of a job."""
-    return Field(expected, lambda value: isinstance(value, str) and bool(re.fullmatch(r"\S+", value)))
+    return Field(expected, lambda value: isinstance(value, str) and bool(re.fullmatch(pattern, value)))
 
 
 def _lines(expected: str) -> Field:
@@ -53,10 +53,7 @@ FIELDS = {
     "cores": whole(),
     "processes": whole(),
     "memory": Field("an amount of 100 MB or more, as '16GB'", is_memory),
-    "walltime": Field(
-        "a time, as '04:00:00' or '1-12:00:00'",
-        lambda value: isinstance(value, str) and bool(re.fullmatch(r"(\d+-)?\d+(:\d\d){0,2}", value)),
-    ),
+    "walltime": _word("a time, as '04:00:00' or '1-12:00:00'", r"(\d+-)?\d+(:\d\d){0,2}"),
     "interface": _word("the network interface that the nodes share, as 'ib0' ('ip -brief address' lists them)"),
     "local_directory": _word("the path of a folder on every node, as '$TMPDIR'"),
     "log_directory": Field(

@@ -176,8 +176,12 @@ class KernelPCAFeatures(FeatureTransformer):
         """Plan the first pass over columns of numbers."""
         look: FirstLook = yield Pass("reading", FirstPass(seed, limit))
         check_first_look(look, getattr(self, "feature_names_in_", None))
-        centre, scale = self._standard(kernel, look, look.sample.first(wanted))
-        sample = look.sample
+        sample, d = look.sample, self.n_features_in_
+        centre: Floats = np.zeros(d)
+        scale: Floats = np.ones(d)
+        if kernel.uses_columns and (self.scale or kernel.shift_invariant):  # a shift would change other kernels
+            columns = standardiser(look.columns, sample.first(wanted), self.scale)
+            centre, scale = columns.centre, columns.scale
         if kernel.uses_columns:
             # The features of a polynomial kernel would all be those of a landmark far from all others.
             sample = sample.take(np.flatnonzero(bounds_of(sample.rows).contain(sample.rows)))
@@ -196,13 +200,6 @@ class KernelPCAFeatures(FeatureTransformer):
             kernel.of_columns(categorical, look.low, look.high, look.n_missing > 0),
             sample._replace(rows=sample.rows.astype(np.float64)), np.zeros(d), np.ones(d),
         )  # fmt: skip
-
-    def _standard(self, kernel: Kernel, look: FirstLook, sample: Sample) -> tuple[Floats, Floats]:
-        """Return the shift and the scale of the columns, without effect if they would change the requested kernel."""
-        if kernel.uses_columns and (self.scale or kernel.shift_invariant):
-            columns = standardiser(look.columns, sample, self.scale)
-            return columns.centre, columns.scale
-        return np.zeros(self.n_features_in_), np.ones(self.n_features_in_)
 
     def _adopt(self, feature_map: Any) -> None:
         super()._adopt(feature_map)

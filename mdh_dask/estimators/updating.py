@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
-from .._typing import AnyArray, Floats, RowArray
+from .._typing import RowArray
 from .._words import full_count
 from ..chunks import merge_chunks, run, run_together
 from ..growth import update as growth
@@ -23,6 +23,7 @@ from .drift import counting_levels
 from .editing import without_clusters
 from .history import follow, follow_update
 from .missing import complete_rows
+from .states import TreeState
 
 if TYPE_CHECKING:
     from .tree_estimator import TreeEstimator
@@ -196,13 +197,9 @@ def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: in
 
 def _merged_again(model: Any, bare: Tree, node: int, grown: Grown, rows: RowArray, seed: int) -> Tree:
     """Return the tree of a node with merged leaves, by a pass over all rows."""
-    map_ = model._map
-
-    def features(rows: AnyArray) -> Floats:
-        return rows if map_ is None else map_(rows)
-
-    plan = merging_sample((rows.shape[0], rows.shape[1]), seed)
+    map_, plan = model._map, merging_sample((rows.shape[0], rows.shape[1]), seed)
     sample, _ = run(plan, merge_chunks(rows), announce=model._bar)
-    sample = sample.take(np.flatnonzero(bare.apply(features(sample.rows)) == node))
+    nodes = TreeState(bare, map_).by_features(bare.apply, sample.rows)
+    sample = sample.take(np.flatnonzero(nodes == node))
     points = grown.standardise if map_ is None else map_.points
-    return merged(grown.tree, lambda rows: grown.tree.labels(features(rows)), points, sample, *model._bounds())[0]
+    return merged(grown.tree, TreeState(grown.tree, map_).labels, points, sample, *model._bounds())[0]
