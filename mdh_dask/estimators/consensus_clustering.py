@@ -187,8 +187,7 @@ class ConsensusClustering(InGroups):
         self._sample: Sample | None = None
         for own, _ in members:
             own._validate_params()
-            own.n_features_in_, own.progress = shape[1], self.progress
-            own.feature_map_ = None
+            own.n_features_in_, own.progress, own.feature_map_ = shape[1], self.progress, None
             own.columns, own._beside = self.columns, self._beside
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages

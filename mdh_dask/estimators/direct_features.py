@@ -13,7 +13,7 @@ from ..chunks import Pass, Plan
 from ..growth.passes import first_read, sample_limit
 from ..growth.scaling import standardiser, to_few_bits
 from ..kernels.truncated_svd import SparseSample, SparseSamplePass, TruncatedSVDMap, UnitLengthMap, truncated_svd_map
-from .parameters import LARGEST_BEFORE_OVERFLOW, Interval, check_first_look, documented
+from .parameters import LARGEST_BEFORE_OVERFLOW, Interval, check_counts, check_first_look, documented
 from .planned import FeatureTransformer
 
 SAMPLED = 10_000
@@ -83,25 +83,16 @@ class TruncatedSVDFeatures(FeatureTransformer):
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         sample: SparseSample = yield Pass("reading", SparseSamplePass(seed, sample_limit(SAMPLED, shape[0])))
-        _check(sample)
+        check_counts(sample)
+        if sample.largest > LARGEST_BEFORE_OVERFLOW:
+            raise ValueError(
+                f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sample.largest:g}, whose square overflows. "
+                "Scale the columns first."
+            )
         rows = sample.rows(shape[1])
         if rows.shape[0] > SAMPLED:
             rows = rows[np.sort(np.argsort(sample.hashes, kind="stable")[:SAMPLED])]
         return truncated_svd_map(rows, self.n_components, self.unit_length, seed)
-
-
-def _check(sample: SparseSample) -> None:
-    """Raise an error for values that are not finite or too large."""
-    if sample.n_nan or sample.n_infinite:
-        raise ValueError(
-            f"expected finite values; got {sample.n_nan} NaN and {sample.n_infinite} infinite (inf) values, the first "
-            f"in row {sample.first_bad_row}. Drop these rows or fill in the values first."
-        )
-    if sample.largest > LARGEST_BEFORE_OVERFLOW:
-        raise ValueError(
-            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sample.largest:g}, whose square overflows. Scale "
-            "the columns first."
-        )
 
 
 @documented

@@ -24,6 +24,7 @@ from ..chunks import is_dask, select_rows
 from ..columns import ColumnTypes
 from ..columns.passes import TypedLook
 from ..growth.passes import FirstLook
+from ..kernels.truncated_svd import SparseSample
 from ..projections.directions import Proposal, StandardDirections
 from .missing import finite, in_words
 
@@ -122,14 +123,7 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes:
 
     takes: the parameters of the estimator, of which the error names those that would help; a map may be that of a tree.
     """
-    if look.n_nan or look.n_infinite:
-        others = ["missing='drop' and missing='mean' do"] * ("missing" in takes)
-        others += ["feature_map='gower' takes NaN"] * ("feature_map" in takes)
-        raise ValueError(
-            f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
-            f"row {look.first_bad_row}. Drop these rows or fill in the values first"
-            + (f", as {'; '.join(others)}." if look.n_nan and others else ".")
-        )
+    check_counts(look, takes)
     low, high = look.columns.low.astype(np.float64), look.columns.high.astype(np.float64)
     sizes = np.maximum(np.abs(low), np.abs(high))
     j = int(sizes.argmax())
@@ -144,6 +138,18 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes:
         raise ValueError(
             f"expected columns that are constant or have values of at least {SMALLEST_BEFORE_UNDERFLOW:g} in size; got "
             f"at most {sizes[j]:g} in {in_words(j, names)}, whose square vanishes. Scale the column first, or drop it."
+        )
+
+
+def check_counts(look: FirstLook | SparseSample, takes: Sequence[str] = ()) -> None:
+    """Raise an error if a pass has counted values that are not finite; see `check_first_look` for `takes`."""
+    if look.n_nan or look.n_infinite:
+        others = ["missing='drop' and missing='mean' do"] * ("missing" in takes)
+        others += ["feature_map='gower' takes NaN"] * ("feature_map" in takes)
+        raise ValueError(
+            f"expected finite values; got {look.n_nan} NaN and {look.n_infinite} infinite (inf) values, the first in "
+            f"row {look.first_bad_row}. Drop these rows or fill in the values first"
+            + (f", as {'; '.join(others)}." if look.n_nan and others else ".")
         )
 
 

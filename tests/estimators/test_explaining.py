@@ -85,14 +85,14 @@ def test_words_name_the_side_of_the_rows_that_lie_there():
         side_in_words(tree, 0, above=True, names=["a"])
 
 
-class TestWhy:
-    @pytest.fixture
-    def groups(self):
-        rng = np.random.default_rng(0)
-        return rng.normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
 
-    def test_the_splits_that_bound_a_cluster_are_named(self, groups):
-        model = PCATree(random_state=0).fit(groups)
+
+class TestWhy:
+    def test_the_splits_that_bound_a_cluster_are_named(self, rows):
+        model = PCATree(random_state=0).fit(rows)
         label = int(model.predict([[9.0, 9.0]])[0])
         model._name_columns(["length", "width"])
         lines = model.why().splitlines()
@@ -103,8 +103,8 @@ class TestWhy:
         with pytest.raises(ValueError, match="a cluster from 0 to 2, got 3"):
             model.why(3)
 
-    def test_where_no_bound_on_any_false_split_says_something_their_share_is_told(self, groups):
-        model = PCATree(random_state=0).fit(groups)
+    def test_where_no_bound_on_any_false_split_says_something_their_share_is_told(self, rows):
+        model = PCATree(random_state=0).fit(rows)
         model.tree_ = replace(model.tree_, p_value=np.where(model.tree_.left >= 0, 0.6, np.nan))
         assert model.why().splitlines()[0].endswith("; at most 60.0 % of the splits are expected to be false")
 
@@ -125,17 +125,17 @@ class TestWhy:
         merged = RandomProjectionTree(merge=True).fit(rows).why().splitlines()[0]
         assert merged.endswith("would look like one along every line: DensityTree compares neighbourhoods")
 
-    def test_too_few_rows_and_no_valley_at_all_are_told_apart(self, groups):
-        assert "fewer than twice min_cluster_size, 80" in PCATree(min_cluster_size=80).fit(groups[:150]).why()
-        assert "fewer than twice min_cluster_size, 201" in PCATree(min_cluster_size=201).fit(groups[:150]).why()
+    def test_too_few_rows_and_no_valley_at_all_are_told_apart(self, rows):
+        assert "fewer than twice min_cluster_size, 80" in PCATree(min_cluster_size=80).fit(rows[:150]).why()
+        assert "fewer than twice min_cluster_size, 201" in PCATree(min_cluster_size=201).fit(rows[:150]).why()
         grid = np.linspace([0.0, 0.0], [1.0, 0.1], 200)
         assert "no valley with 15 rows on both sides was found" in PCATree().fit(grid).why()
 
-    def test_clusters_among_features_of_a_map_are_told_by_columns(self, groups):
-        why = PCATree(feature_map="quadratic").fit(groups).why()
+    def test_clusters_among_features_of_a_map_are_told_by_columns(self, rows):
+        why = PCATree(feature_map="quadratic").fit(rows).why()
         assert re.search(r"cluster 0, 3\d\d rows: x\d -?[0-9.]+ to [0-9.]+", why), why
         assert "feature 0" not in why
-        one = PCATree(feature_map="quadratic").fit(groups[:300]).why()
+        one = PCATree(feature_map="quadratic").fit(rows[:300]).why()
         assert "feature 0" not in one
         assert re.search("along a direction of the . features of the map|no valley", one), one
 
@@ -225,8 +225,7 @@ class TestWords:
 class TestRepeats:
     """Whether the clusters depend on the seed is said, and for each cluster."""
 
-    def test_clear_clusters_are_found_again_in_any_form_of_the_rows(self, tmp_path):
-        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
+    def test_clear_clusters_are_found_again_in_any_form_of_the_rows(self, rows, tmp_path):
         model = RandomProjectionTree(n_projections=50).fit(rows)
         assert "Whether fits with other seeds find the same clusters: print(model.repeats(X))" in model.why()
         found = model.repeats(rows, 3)
@@ -249,16 +248,15 @@ class TestRepeats:
         with pytest.raises(ValueError, match="positive number of fits for n; got 0"):
             model.repeats(rows, 0)
 
-    def test_groups_are_those_of_the_fit(self):
-        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
-        groups = np.arange(900) % 30
-        model = RandomProjectionTree(n_projections=50).fit(rows, groups=groups)
+    def test_groups_are_those_of_the_fit(self, rows):
+        donors = np.arange(900) % 30
+        model = RandomProjectionTree(n_projections=50).fit(rows, groups=donors)
         with pytest.raises(ValueError, match="expected the 30 groups of fit; got none: give groups="):
             model.repeats(rows)
-        assert model.repeats(rows, 1, groups=groups).found.tolist() == [1, 1, 1]
-        halves = model.repeats(rows, 2, share=0.5, groups=groups)
+        assert model.repeats(rows, 1, groups=donors).found.tolist() == [1, 1, 1]
+        halves = model.repeats(rows, 2, share=0.5, groups=donors)
         assert halves.found.tolist() == [2, 2, 2]
-        frame = pd.DataFrame(rows, columns=["a", "b"]).assign(donor=groups)
+        frame = pd.DataFrame(rows, columns=["a", "b"]).assign(donor=donors)
         named = RandomProjectionTree(n_projections=50).fit(frame, groups="donor")
         for share in (1.0, 0.5):
             assert named.repeats(frame, 1, share=share, groups="donor").found.tolist() == [1, 1, 1]
@@ -277,8 +275,7 @@ class TestRepeats:
         model.report(tmp_path / "r.html", rows)
         assert "Parts of the rows" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
-    def test_halves_are_the_same_in_any_form_of_the_rows(self, tmp_path):
-        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0, 0], [9, 0], [9, 9]], 300, axis=0)
+    def test_halves_are_the_same_in_any_form_of_the_rows(self, rows, tmp_path):
         frame = pd.DataFrame(rows, columns=["a", "b"])
         stored = zarr.create_array(tmp_path / "x.zarr", data=rows, chunks=(200, 2))
         lazy = dd.from_pandas(frame, npartitions=4)

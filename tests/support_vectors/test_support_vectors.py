@@ -38,12 +38,17 @@ def principal_components(n):
     return points, counts.astype(float), np.ravel(place), species
 
 
+def components_of(points, counts, width, outliers, adjacency="complete", n_segment=None):
+    """The smallest sphere, its level, and the component of each point."""
+    sphere = smallest_sphere(points, counts, width, outliers)
+    level = level_of(sphere.totals(points), counts, outliers)
+    return sphere, level, components(sphere, level, counts, adjacency=adjacency, n_neighbors=16, n_segment=n_segment)
+
+
 def wrong_rows(n, width, outliers, adjacency):
     """Clusters, and flowers that are not of the commonest species of their cluster; those outside go to the nearest."""
     points, counts, place, species = principal_components(n)
-    sphere = smallest_sphere(points, counts, width, outliers)
-    level = level_of(sphere.totals(points), counts, outliers)
-    labels = components(sphere, level, counts, adjacency=adjacency, n_neighbors=16, n_segment=20)
+    _, _, labels = components_of(points, counts, width, outliers, adjacency, n_segment=20)
     inside = np.flatnonzero(labels >= 0)
     labels = labels[inside[cKDTree(points[inside]).query(points)[1]]][place]
     right = sum(np.bincount(species[labels == k]).max() for k in range(labels.max() + 1))
@@ -158,27 +163,20 @@ class TestIris:
 class TestComponents:
     @pytest.mark.parametrize("adjacency", ADJACENCY)
     def test_two_rings_are_two_components_in_every_graph(self, adjacency):
-        points, counts = rings(400, (1.0, 3.0), first=200)[0], np.ones(400)
-        sphere = smallest_sphere(points, counts, 0.7, 0.0)
-        level = level_of(sphere.totals(points), counts, 0.0)
-        labels = components(sphere, level, counts, adjacency=adjacency, n_neighbors=16, n_segment=None)
+        points = rings(400, (1.0, 3.0), first=200)[0]
+        _, _, labels = components_of(points, np.ones(400), 0.7, 0.0, adjacency)
         assert sorted([*{*labels[:200]}, *{*labels[200:]}]) == [0, 1]
 
     def test_a_narrow_kernel_makes_every_row_a_cluster_and_a_wide_one_all_rows_one(self):
         points, counts = cloud(0, 50)
         for width, n in ((1e6, 50), (1e-6, 1)):
-            sphere = smallest_sphere(points, counts, width, 0.0)
-            level = level_of(sphere.totals(points), counts, 0.0)
-            labels = components(sphere, level, counts, adjacency="complete", n_neighbors=16, n_segment=None)
-            assert labels.max() + 1 == n
+            assert components_of(points, counts, width, 0.0)[2].max() + 1 == n
 
     def test_those_merged_first_are_those_with_the_highest_saddle(self):
         rng = np.random.default_rng(0)
         points = rng.normal(0, 0.3, (150, 2)) + np.repeat([[0, 0], [2.5, 0], [9, 0]], 50, axis=0)
         counts = np.ones(150)
-        sphere = smallest_sphere(points, counts, 4.0, 0.2)
-        level = level_of(sphere.totals(points), counts, 0.2)
-        labels = components(sphere, level, counts, adjacency="complete", n_neighbors=16, n_segment=None)
+        sphere, _, labels = components_of(points, counts, 4.0, 0.2)
         two = merged(sphere, labels, counts, 2)
         assert labels.max() > 1
         assert [{*two[part]} - {-1} for part in (slice(0, 100), slice(100, 150))] == [{0}, {1}]
@@ -186,10 +184,7 @@ class TestComponents:
 
     def test_a_point_outside_climbs_to_the_cluster_whose_slope_it_is_on(self):
         points = np.concatenate([np.random.default_rng(0).normal(0, 0.3, (200, 2)), [[0.0, 1.3], [0.0, 1.5]]])
-        counts = np.ones(len(points))
-        sphere = smallest_sphere(points, counts, 1.0, 0.3)
-        level = level_of(sphere.totals(points), counts, 0.3)
-        labels = components(sphere, level, counts, adjacency="complete", n_neighbors=16, n_segment=None)
+        sphere, level, labels = components_of(points, np.ones(len(points)), 1.0, 0.3)
         assert labels[-1] == -1
         assert UNCLASSIFIED["ascend"](sphere, labels, level)[-1] == 0
         assert UNCLASSIFIED["leave"](sphere, labels, level)[-1] == -1
