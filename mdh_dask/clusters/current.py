@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any
 
 import dask
@@ -235,10 +234,8 @@ class AutoCluster(AbstractContextManager[str]):
     def __enter__(self) -> str:
         return self._local.__enter__()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return self._local.__exit__(kind, error, trace)
+    def __exit__(self, *raised: Any) -> bool | None:
+        return self._local.__exit__(*raised)
 
 
 def cluster_for(cluster: AbstractContextManager[str], n_bytes: float) -> AbstractContextManager[str]:

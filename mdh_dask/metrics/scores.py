@@ -196,7 +196,7 @@ def success_ratio(labels_true: Labelling, labels_pred: RowArray | None = None) -
     0.6666666666666666
     """
     merged = _merge_classes(as_table(labels_true, labels_pred))
-    if _is_undivided(merged):
+    if merged is None:
         return 0.0
     error = min(merged[0, 1] + merged[1, 0], merged[0, 0] + merged[1, 1])
     success = merged.max(axis=0).min()
@@ -219,13 +219,16 @@ def binary_v_measure(labels_true: Labelling, labels_pred: RowArray | None = None
     1.0
     """
     merged = _merge_classes(as_table(labels_true, labels_pred))
-    if _is_undivided(merged):
+    if merged is None:
         return 0.0
     return v_measure(ContingencyTable(np.arange(2), np.arange(2), merged))
 
 
-def _merge_classes(table: ContingencyTable) -> Integers:
-    """Return the counts (2, 2) of the aggregate classes in the clusters; class i has its majority in cluster i."""
+def _merge_classes(table: ContingencyTable) -> Integers | None:
+    """Return the counts (2, 2) of the aggregate classes in the clusters; class i has its majority in cluster i.
+
+    None if one cluster holds most rows of every class.
+    """
     counts = table.counts
     if counts.shape[1] > 2:
         raise ValueError(
@@ -237,8 +240,5 @@ def _merge_classes(table: ContingencyTable) -> Integers:
     sizes = counts.sum(axis=0)
     if (sizes[0], counts[first].sum()) <= (sizes[1], counts[second].sum()):
         first = ~second
-    return np.stack([counts[first].sum(axis=0), counts[~first].sum(axis=0)])
-
-
-def _is_undivided(merged: Integers) -> bool:
-    return not merged.sum(axis=1).all()
+    merged = np.stack([counts[first].sum(axis=0), counts[~first].sum(axis=0)])
+    return merged if merged.sum(axis=1).all() else None
