@@ -170,7 +170,8 @@ class ClusterEstimator(ClusterMixin, Mapped):
     @property
     def noise(self) -> bool:
         """Return whether rows may have the label -1: in no cluster, or left out for missing values."""
-        return self.state_type.noise or self.missing == "drop"
+        unclassified = getattr(self, "unclassified", "leave" if self.state_type.noise else "nearest")
+        return unclassified == "leave" or self.missing == "drop"
 
     @property
     def state_(self) -> Any:

@@ -242,11 +242,6 @@ class DensityTree(InGroups):
         return f"{said}; the less dense of the cores has {rows}, and the cut between them {in_cut:,.0f}"
 
     @property
-    def noise(self) -> bool:
-        """Return whether rows may have the label -1."""
-        return self.unclassified == "leave" or super().noise
-
-    @property
     def state_(self) -> DensityState:
         """The density tree and the map of the rows, which together label rows."""
         return DensityState(self._model, self._map)

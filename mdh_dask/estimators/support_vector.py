@@ -161,11 +161,6 @@ class SupportVectorClustering(InGroups):
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.contours
 
-    @property
-    def noise(self) -> bool:
-        """Return whether rows may have the label -1."""
-        return self.unclassified == "leave" or self.missing == "drop"
-
     def _check_adjacency(self, n_rows: int, n_features: int) -> None:
         n = min(n_rows, self.n_landmarks)
         if self.adjacency in ("complete", "support", "mst") and n > LARGEST_COMPLETE:
