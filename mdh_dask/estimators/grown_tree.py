@@ -206,9 +206,8 @@ class GrownTree(ClusterEstimator):
         self._seen = self._seen if mapped else sample
         points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
         best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
-        chosen = Exemplars.among(sample, best)
-        assert chosen.rows is not None
-        self._exemplars = self._exemplars_among(rows, chosen.rows, chosen.numbers)
+        self._drawn = Exemplars.among(sample, best)
+        super()._keep_exemplars(rows)
         self._words = self._in_words(rows, sample)
 
     def _in_words(self, rows: RowArray, sample: Sample) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._sparse import SparseRows, sources
 from .._state import State
-from .._typing import AnyArray, Booleans, Integers, RowArray
+from .._typing import Booleans, Integers, RowArray
 from ..chunks import is_dask
 from ..columns.coding import decoded
 from ..growth.exemplars import Exemplars
@@ -161,26 +161,21 @@ class RowValues(Planned):
         return self._exemplars
 
     def _keep_exemplars(self, rows: RowArray) -> None:
-        """Set the exemplars that a plan has drawn from the rows."""
-        drawn, self._drawn = self._drawn, None
-        if drawn is not None and drawn.rows is not None:
-            self._exemplars = self._exemplars_among(rows, drawn.rows, drawn.numbers)
-
-    def _exemplars_among(self, rows: RowArray, sampled: AnyArray, numbers: Integers) -> Exemplars | None:
-        """Return exemplars by their numbers among the rows from which the model was learnt, or -1.
+        """Set the exemplars that a plan has drawn from the rows from which the model was learnt.
 
         None if rows with missing values were left out, as numbers are then those of other rows. With a feature map,
-        `sampled` are features, and the rows are only known if all are in memory.
+        features were drawn, and the rows are only known if all are in memory.
         """
-        if self.missing == "drop":
-            return None
-        chosen: AnyArray | None = sampled
+        drawn, self._drawn = self._drawn, None
+        if drawn is None or self.missing == "drop":
+            return
+        chosen, numbers = drawn
         if getattr(self, "feature_map_", None) is not None:
             chosen = None if is_dask(rows) else rows[numbers]
             chosen = chosen.dense() if isinstance(chosen, SparseRows) else chosen
         if chosen is not None:
             chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))
-        return Exemplars(chosen, self._original(numbers))
+        self._exemplars = Exemplars(chosen, self._original(numbers))
 
     def _original(self, numbers: Integers) -> Integers:
         """Return the numbers of the rows of `fit` for those of rows that count several times."""
