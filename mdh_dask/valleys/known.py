@@ -41,11 +41,6 @@ class Known:
         self.pairs, self.counted = pairs, tests.counted(group, pairs)
         self.kept, self.most = self._kept(pairs), np.full(len(pairs), np.nan)
 
-    def keep(self, pairs: Integers) -> None:
-        """Add pairs that are no neighbours."""
-        self.pairs, self.counted = pairs, self.tests.counted(self.group, pairs)
-        self.kept, self.most = np.ones(len(pairs), dtype=np.bool_), np.full(len(pairs), np.nan)
-
     def merge(self, pair: Pair) -> None:
         """Merge two groups, and test their neighbours again."""
         changed = np.isin(self.pairs, pair)
@@ -67,6 +62,35 @@ class Known:
         counts = np.isfinite(evidence) & ~self.kept
         return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
 
+    def joined(self, most_groups: int) -> dict[Pair, Values]:
+        """Join groups until there are at most so many, those with the least evidence first; return the pairs in turn.
+
+        What is known of united groups is the mean of what is known of two of theirs: rows are not counted again.
+        """
+        names, counted, merged = np.unique(self.group), self.counted, dict[Pair, Values]()
+        evidence = np.fmin(self._without_third_groups(), self.most)
+        known = np.isfinite(evidence) & ~self.kept
+        sums = np.zeros((len(names), len(names), 4))
+        ends = np.searchsorted(names, self.pairs[known])
+        of_pairs = np.column_stack([evidence, counted.core_rows, counted.cut_rows, np.ones(len(known))])
+        for one, other in (ends.T, ends.T[::-1]):
+            sums[one, other] = of_pairs[known]
+        while len(names) > most_groups:
+            linked = np.triu(sums[..., 3], 1)
+            means = np.where(linked > 0, sums[..., 0] / np.maximum(linked, 1), np.inf)
+            i, j = np.unravel_index(means.argmin(), means.shape) if linked.any() else (0, 1)
+            pair = int(names[i]), int(names[j])
+            if linked.any():
+                strength, core, cut = (sums[i, j, :3] / linked[i, j]).tolist()
+            else:
+                strength, (core, cut) = np.inf, self.tests.rows_between(self.group, pair)
+            merged[pair] = strength, core, cut
+            self.group[self.group == pair[1]] = pair[0]
+            sums[i] += sums[j]
+            sums[:, i] += sums[:, j]
+            sums, names = np.delete(np.delete(sums, j, axis=0), j, axis=1), np.delete(names, j)
+        return merged
+
     def weakest(self) -> tuple[Pair, Values]:
         """Return the pair with the least evidence, and this; the first of several.
 
@@ -79,9 +103,7 @@ class Known:
             unknown = order[np.isnan(self.most[order]) & ~self.kept[order]]
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
-                strength, core, cut = self.counted.values(order[0])
-                if np.isinf(strength):
-                    core, cut = self.tests.rows_between(self.group, (first, second))
+                _, core, cut = self.counted.values(order[0])
                 return (first, second), (float(evidence[order[0]]), core, cut)
             first, second = self.pairs[unknown[0]].tolist()
             self.most[unknown[0]] = self.without_levels(self.group, (first, second))

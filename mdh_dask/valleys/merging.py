@@ -56,7 +56,7 @@ class Merged(NamedTuple):
     threshold: float
     """Evidence that keeps groups apart."""
     apart: tuple[tuple[Pair, float], ...] = ()
-    """The neighbouring groups that are left, with the evidence between them."""
+    """The neighbouring groups that evidence keeps apart, and this evidence."""
 
 
 @one_blas_thread()  # several threads take longer for so small products
@@ -104,11 +104,12 @@ def merge_cells(
         Cell of each row, from 0 to ``n_cells - 1``.
     n_cells : int
     most_groups : int, optional
-        Largest number of groups, which is reached by further merges; groups that are not neighbours are merged last.
+        Largest number of groups: of those that evidence keeps apart, the ones with the least are joined at last, and
+        groups that are not neighbours after all others.
     fewest_groups : int, default=1
         Number of groups at which merging stops, whatever the evidence.
     apart : collection of pairs of cells
-        Cells that are merged only to reach `most_groups`, or because one has no rows.
+        Cells that are joined at last only, or merged because one has no rows.
     smooth : bool, default=True
         Whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
     bandwidth : callable, optional
@@ -172,8 +173,11 @@ def merge_cells(
         merged |= _merged_in_order(tests, without_levels, group, order, enough)
     pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
     known = Known(tests, without_levels, group, pairs.reshape(-1, 2).astype(np.int64), {*apart}, enough)
-    merged |= _merged_least_first(known, most_groups, fewest_groups)
-    return _numbered(group, merged, enough)._replace(apart=known.left())
+    merged |= _merged_least_first(known, fewest_groups)
+    left = known.left()
+    if most_groups is not None:
+        merged |= known.joined(most_groups)
+    return _numbered(group, merged, enough)._replace(apart=left)
 
 
 def evidence_needed(rows: Floats, level: float, n_merges: int, views: bool) -> float:
@@ -226,17 +230,12 @@ def _merged_in_order(
     return merged
 
 
-def _merged_least_first(known: Known, most_groups: int | None, fewest_groups: int) -> dict[Pair, Values]:
+def _merged_least_first(known: Known, fewest_groups: int) -> dict[Pair, Values]:
     """Merge groups, the pair with the least evidence first, until all that are neighbours have enough."""
     merged = dict[Pair, Values]()
-    while (n_groups := len(np.unique(known.group))) > fewest_groups:
-        too_many = most_groups is not None and n_groups > most_groups
-        if not len(known.pairs) and too_many:  # no two groups are neighbours
-            known.keep(np.array([*combinations(np.unique(known.group).tolist(), 2)]))
-        if not len(known.pairs):
-            break
+    while len(known.pairs) and len(np.unique(known.group)) > fewest_groups:
         pair, values = known.weakest()
-        if values[0] >= known.enough and not too_many:
+        if values[0] >= known.enough:
             break
         merged[pair] = values
         known.merge(pair)

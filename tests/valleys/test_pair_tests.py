@@ -392,6 +392,20 @@ def test_groups_that_are_no_neighbours_are_merged_with_the_rows_between_them():
     assert merged.rows[0][1] == 0
 
 
+def test_united_groups_are_joined_by_the_mean_evidence_of_their_neighbours():
+    rng, cell = np.random.default_rng(0), np.arange(1600) // 400
+    rows = rng.normal(size=(1600, 2)) + np.array([[0.0, 0.0], [4.5, 0.0], [2.0, 4.5], [60.0, 0.0]])[cell]
+    counted = PairTests(rows, hashes(1600), cell).counted(np.arange(4), np.array([[0, 1], [0, 2], [1, 2]]))
+    (least, pair), *others = sorted(zip(np.transpose(counted).tolist(), [(0, 1), (0, 2), (1, 2)]))
+    merged = merge_cells(rows, hashes(1600), cell, 4, most_groups=1, smooth=False)
+    assert merged.threshold < least[0] < np.inf
+    assert merged.pairs == (pair, (0, 2 if pair == (0, 1) else 1), (0, 3))
+    first, second, last = zip(merged.evidence, *zip(*merged.rows))
+    assert_allclose(first, least)
+    assert_allclose(second, np.mean([values for values, _ in others], axis=0))
+    assert last[0] == np.inf
+
+
 def test_groups_of_one_part_cannot_be_compared_and_are_merged():
     rng = np.random.default_rng(0)
     rows, cell = rng.normal(size=(400, 2)) + np.repeat([[0, 0], [20, 0]], 200, axis=0), np.arange(400) // 100
