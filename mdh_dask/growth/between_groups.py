@@ -139,6 +139,7 @@ def _turned(cut: Cuts, rows: Floats, group: Integers) -> Floats:
     """Return Fisher's discriminants of both sides of a cut among the rows near it, for several widths."""
     away, lower = rows @ cut.directions[0] - cut.thresholds[0], cut.lower[0][group]
     weights = np.exp(-np.square(away / (np.array(NEAR)[:, None] * (away.std() or 1.0))) / 2)
+    weights = np.maximum(weights, np.finfo(np.float64).tiny)  # all rows of a side may be far from the cut
     found = []
     for own in weights / weights.mean(axis=1, keepdims=True):
         sides = np.stack([own * lower, own * ~lower])

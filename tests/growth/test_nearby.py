@@ -263,6 +263,15 @@ def test_a_far_row_does_not_hide_the_cut_between_groups():
     assert left.tolist() == (left[0] == (group[:100] == 0)).tolist()
 
 
+def test_a_cut_is_turned_though_all_rows_of_a_side_are_far_from_it():
+    rng, group = np.random.default_rng(0), np.repeat([0, 1, 2], [4000, 84, 16])
+    rows = np.where(group[:, None] == 2, 20.0, rng.normal(size=(4100, 3)))
+    cut = between_groups.best_cut(rows, group, rng)
+    left = rows @ cut.directions[0] <= cut.thresholds[0]
+    assert (left == cut.lower[0][group]).all()
+    assert cut.lower[0][0] == cut.lower[0][1] != cut.lower[0][2]
+
+
 @pytest.mark.parametrize("dtype", ["float16", ">f4"])
 def test_rows_that_are_drawn_again_have_a_type_that_loops_take(dtype):
     assert SamplePass(0, 2**63).chunk(0, np.ones((50, 2), dtype)).rows.dtype == np.dtype("float32")
