@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS
@@ -67,6 +68,20 @@ def test_a_mode_of_a_single_part_is_no_evidence_however_clear_the_other_is():
     assert p_value_of_parts(chosen, parts, 23) == 0.5**16
     parts[1:, 24:] = 0
     assert p_value_of_parts(chosen, parts, 23) > 0.1
+
+
+def test_rows_within_a_bandwidth_of_the_weaker_mode_and_of_the_valley_are_compared():
+    rng = np.random.default_rng(0)
+    chosen = histogram_of(np.concatenate([rng.normal(-2, 0.8, 300), rng.normal(2, 0.8, 200)]))
+    parts = rng.poisson(chosen.counts[0] / 8, (16, len(EDGES) - 1))
+    reach, modes = (
+        round(chosen.bandwidth[0] / WIDTH),
+        [chosen.density[0, :24].argmax(), 23 + chosen.density[0, 23:].argmax()],
+    )
+    around = lambda k: np.array([sum(part[i] for i in range(len(part)) if abs(i - k) <= reach) for part in parts])  # noqa: E731
+    expected = max(ttest_rel(around(mode), around(23), alternative="greater").pvalue for mode in modes)
+    assert reach > 1
+    assert p_value_of_parts(chosen, parts, 23) == pytest.approx(expected)
 
 
 def test_a_place_without_rows_in_any_part_is_no_evidence_for_or_against_a_valley():

@@ -10,7 +10,7 @@ from scipy.stats import binom, gaussian_kde
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS, valley_evidence
 from mdh_dask.splits import null
-from mdh_dask.splits.null import chance_of_mode, uniform_depth_quantile, unimodal_p_value
+from mdh_dask.splits.null import Search, best_score_quantile, chance_of_mode, uniform_depth_quantile, unimodal_p_value
 
 NORMAL = BANDWIDTHS["normal"]
 QUANTILE = 0.975
@@ -167,3 +167,21 @@ class TestUnimodalPValue:
             spared += found == expected < 1
             assert found in (1.0, expected)
         assert spared > 3
+
+
+def test_the_best_scores_of_more_rows_than_are_simulated_go_on_as_a_power_of_their_number():
+    class Known(Search):
+        def null_scores(self, n):
+            return 3 / n**0.5 * np.exp(np.random.default_rng(0).normal(size=50))
+
+    search = Known(lambda rows, rng: None, 2, None, NORMAL)
+    simulated, beyond = (best_score_quantile(n, search, 0.9) for n in (1024, 1024 * 100))
+    assert simulated / beyond == pytest.approx(10)
+
+
+def test_searches_that_hardly_ever_find_a_valley_have_no_least_score():
+    class Nothing(Search):
+        def null_scores(self, n):
+            return np.array([0.0] * 49 + [1.0])
+
+    assert best_score_quantile(500, Nothing(lambda rows, rng: None, 2, None, NORMAL), 0.9) == 0
