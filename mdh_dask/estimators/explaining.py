@@ -286,7 +286,7 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     p_value = float(model.tree_.p_value[leaf])
     if np.isnan(p_value):
         return f"{valley}, and no valley that half of the rows chose could be tested on the others"
-    said = f"{valley}; on rows that did not choose it, its tests have a p-value of {p_value:.2g} together"
+    said = f"{valley}; on rows that did not choose it, its tests have {p_text(p_value)} together"
     if p_value <= 1 - model.quantile:
         by = "merging, as around them the density shows no valley, or by cut()" if merges else "cut() or a limit"
         return f"{said}, but its sides were united by {by}"

@@ -108,13 +108,17 @@ class TestWhy:
         model.tree_ = replace(model.tree_, p_value=np.where(model.tree_.left >= 0, 0.6, np.nan))
         assert model.why().splitlines()[0].endswith("; at most 60.0 % of the splits are expected to be false")
 
+    def test_a_p_value_too_small_for_tests_of_counts_is_said_to_be_under_one(self):
+        rows = np.random.default_rng(0).normal(size=(900, 2)) + np.repeat([[0.0], [9.0], [18.0]], 300, axis=0)
+        assert "its tests have p < 1e-09 together, but" in PCATree(max_clusters=2).fit(rows).why()
+
     def test_a_valley_that_failed_is_described_with_how_much_it_lacks(self):
         rng = np.random.default_rng(0)
         rows = rng.normal(size=(1600, 2)) + np.repeat([[0.0, 0.0], [2.3, 0.0]], 800, axis=0)
         why = RandomProjectionTree(n_projections=200, min_relative_depth=0.0).fit(rows).why()
         assert why.startswith("1 cluster of 1,600 rows: not split: the best valley, along ")
         assert "standard errors; " in why
-        tested = "its tests have a p-value of [0-9.]+ together, and a split needs 0.025 in one"
+        tested = "its tests have p = [0-9.]+ together, and a split needs 0.025 in one"
         assert re.search(f"{tested}|no valley that half of the rows chose could be tested", why)
 
     def test_one_cluster_is_an_answer_after_a_look_at_neighbourhoods_or_says_that_there_was_none(self):
