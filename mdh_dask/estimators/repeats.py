@@ -56,7 +56,7 @@ class Repeats(NamedTuple):
     def __str__(self) -> str:
         """Return the sentence of `why` and reports."""
         least, most, mean = self.n_clusters.min(), self.n_clusters.max(), float(self.agreement.mean())
-        number = f"{least}" if least == most else f"{least} to {most}"
+        number = full_count(int(least), "cluster") if least == most else f"{least} to {most} clusters"
         fits, on = full_count(len(self.n_clusters), "fit"), "the seed"
         if self.share == 1:
             fits += " with other seeds"
@@ -68,7 +68,7 @@ class Repeats(NamedTuple):
             f"cluster{'s' * (len(few) > 1)} {', '.join(map(str, few[:MOST_NAMED]))}{' ...' * (len(few) > MOST_NAMED)}"
         )
         return (
-            f"{fits} found {number} clusters, and labels agree by an adjusted Rand index of {mean:.2f} on average, "
+            f"{fits} found {number}, and labels agree by an adjusted Rand index of {mean:.2f} on average, "
             f"{self.agreement.min():.2f} at least: {verdict} on {on}"
             f"{f'; under half of them found {names}' if few else ''}"
         )

@@ -31,6 +31,7 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask.columns import ColumnTypes
+from mdh_dask.estimators.repeats import Repeats
 from mdh_dask.summaries.words import clusters_in_words, named
 from mdh_dask.tree.export import side_in_words
 from mdh_dask.tree.structure import tree_from_nodes
@@ -264,6 +265,10 @@ class TestRepeats:
         named = RandomProjectionTree(n_projections=50).fit(frame, groups="donor")
         for share in (1.0, 0.5):
             assert named.repeats(frame, 1, share=share, groups="donor").found.tolist() == [1, 1, 1]
+
+    def test_one_cluster_is_said_in_the_singular(self):
+        repeats = Repeats(np.ones(3), np.ones(2, dtype=int), np.full(1, 2), 1.0)
+        assert str(repeats).startswith("2 fits with other seeds found 1 cluster, and labels agree")
 
     def test_parts_of_a_cluster_return_in_few_halves_and_a_clear_one_in_most(self, tmp_path):
         rows = np.random.default_rng(0).normal(size=(400, 10)) + np.repeat([[0], [9]], [266, 134], axis=0)
