@@ -61,6 +61,10 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
           0  1,500       x0    7.0   1.0           -0.13       +7.07
           1    500       x0  -0.13  0.98             7.0       -7.07
     """
+    if not hasattr(model, "fit"):
+        raise TypeError(
+            f"expected a fitted model, then its rows; got {type(model).__name__} first: cluster_profiles(model, X)"
+        )
     check_is_fitted(model)
     rows = model._read(X).array
     of_clusters, merged = moments_of(model, rows), merge_chunks(rows)

@@ -177,6 +177,13 @@ def test_columns_have_their_names_where_the_model_knows_them(model):
     }
 
 
+def test_rows_before_their_model_get_a_remedy():
+    with pytest.raises(
+        TypeError, match=r"^expected a fitted model, .*; got ndarray first: cluster_profiles\(model, X\)$"
+    ):
+        cluster_profiles(np.zeros((9, 2)), RandomProjectionTree())
+
+
 def test_a_single_cluster_differs_from_nothing():
     rows = np.arange(6.0).reshape(3, 2)
     one = RandomProjectionTree(n_projections=20, max_clusters=1).fit(rows)
