@@ -85,7 +85,8 @@ class Planned(BaseEstimator, ABC):
             raise TypeError(f"{cls.__name__}() takes parameters by name, such as {named}; got {args[0]!r} without one")
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
         for name in () if takes_any else parameters:
-            if name not in known and (meant := nearest(name, known)):
+            if name not in known:
+                meant = nearest(name, known) or f"; its parameters are {', '.join(known)}"
                 raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}{meant}")
         return super().__new__(cls)
 

@@ -12,7 +12,7 @@ import xarray
 import zarr
 
 import mdh_dask
-from mdh_dask import PDDP, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
+from mdh_dask import PDDP, DensityTree, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
 from mdh_dask.estimators.registry import estimators
 from mdh_dask.simulate import gaussian_mixture
 
@@ -51,6 +51,10 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
         RandomProjectionTree(n_projection=3)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'n_treshold' \(did you mean 'n_thresholds'\?"):
         mdh_dask.GowerFeatures(n_treshold=3)
+    with pytest.raises(
+        TypeError, match=r"unexpected keyword argument 'k'; its parameters are n_clusters, .*, progress$"
+    ):
+        DensityTree(k=3)
     for name, meant in (("PCATre", "PCATree"), ("load_modle", "load_model")):
         message = rf"module 'mdh_dask' has no attribute '{name}' \(did you mean '{meant}'\?"
         with pytest.raises(AttributeError, match=message):
