@@ -177,6 +177,8 @@ def _lazy(X: RowArray, spec: RowSpec) -> Rows:
 
 def _validated(X: Any, spec: RowSpec) -> Rows:
     """Return an array-like as validated by scikit-learn; errors name the columns of a frame that are not numeric."""
+    if isinstance(X, np.ndarray):
+        check_dimensions(X)  # scikit-learn shows all values of an array without columns
     try:
         read = _checked(X, spec, False)
         check_dtype(read.array)  # scikit-learn lets dates and categories pass
@@ -233,11 +235,7 @@ def _check_names(spec: RowSpec, names: Sequence[str]) -> None:
 def check_shape(X: RowArray, least_rows: int) -> None:
     """Raise an error unless there are columns of numbers and enough rows, in chunks of known sizes."""
     check_dtype(X)
-    if X.ndim != 2:
-        raise ValueError(
-            f"expected a 2-dimensional array of shape (n_samples, n_features); got {X.ndim} dimension(s). "
-            "Reshape your data, for example with X.reshape(-1, 1) for a single feature."
-        )
+    check_dimensions(X)
     if is_dask(X) and not known_chunks(X):
         raise ValueError(
             "expected row chunks of known sizes; got unknown ones. Call X.compute_chunk_sizes() first, or build the "
@@ -249,6 +247,16 @@ def check_shape(X: RowArray, least_rows: int) -> None:
         raise ValueError(
             f"expected at least {full_count(least_rows, 'row')}; got {X.shape[0]} sample(s) (shape={X.shape}): "
             "give more rows"
+        )
+
+
+def check_dimensions(X: RowArray) -> None:
+    """Raise an error unless an array has rows and columns."""
+    if X.ndim != 2:
+        few = "X.reshape(-1, 1) for one column, X.reshape(1, -1) for one row"
+        raise ValueError(
+            f"expected a 2-dimensional array of shape (n_samples, n_features); got shape {X.shape}. Reshape your data: "
+            f"{few if X.ndim < 2 else 'X.reshape(len(X), -1) for a row of each X[i]'}"
         )
 
 

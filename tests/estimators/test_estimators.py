@@ -1,5 +1,6 @@
 """The scikit-learn face of the estimators, and what they accept and refuse."""
 
+import re
 import tracemalloc
 from functools import partial
 from itertools import product
@@ -67,6 +68,16 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("lazy", [np.asarray, da.from_array])
+def test_arrays_without_rows_and_columns_are_told_by_their_shape_not_by_all_values(lazy):
+    for shape, remedy in (((600,), r"X.reshape\(-1, 1\) for one column"), ((9, 4, 2), r"X.reshape\(len\(X\), -1\)")):
+        with pytest.raises(
+            ValueError, match=rf"^expected .* got shape {re.escape(str(shape))}. Reshape .* {remedy}"
+        ) as caught:
+            PCATree().fit(lazy(np.zeros(shape)))
+        assert len(str(caught.value)) < 250
+
+
 @pytest.mark.parametrize(
     ("parameters", "meant"),
     [({"feature_map": "gowr"}, "gower"), ({"feature_map": "polynomal"}, "polynomial"), ({"missing": "MEAN"}, "mean")],
@@ -120,8 +131,8 @@ BAD_INPUT = {
     "one lazy row": (da.ones((1, 3), chunks=1), "1 sample"),
     "no columns": (np.ones((5, 0)), "0 feature"),
     "no lazy columns": (da.ones((5, 0), chunks=5), "0 feature"),
-    "one dimension": (np.ones(5), "1D array"),
-    "one lazy dimension": (da.ones(5, chunks=2), "got 1 dimension"),
+    "one dimension": (np.ones(5), r"got shape \(5,\)"),
+    "one lazy dimension": (da.ones(5, chunks=2), r"got shape \(5,\)"),
     "objects": (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string"),
     "lazy objects": (da.from_array(np.array([["a"], ["b"]], dtype=object), chunks=1), "got dtype object"),
     "complex": (np.ones((5, 2), dtype=complex), "Complex data not supported"),
