@@ -181,6 +181,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     @property
     def n_clusters_(self) -> int:
         """Number of clusters, not counting the label -1."""
+        check_is_fitted(self)
         return int(self.state_.n_clusters)
 
     @property

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import xarray
 import zarr
+from sklearn.exceptions import NotFittedError
 
 import mdh_dask
 from mdh_dask import PDDP, DensityTree, DivisiveClustering, MinimumDensityHyperplane, PCATree, RandomProjectionTree
@@ -76,6 +77,13 @@ def test_arrays_without_rows_and_columns_are_told_by_their_shape_not_by_all_valu
         ) as caught:
             PCATree().fit(lazy(np.zeros(shape)))
         assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("estimator", [DensityTree, PCATree])
+def test_a_number_of_clusters_before_fit_is_an_error_that_says_so(estimator):
+    with pytest.raises(NotFittedError, match=f"This {estimator.__name__} instance is not fitted yet"):
+        _ = estimator().n_clusters_
+    assert not hasattr(estimator(), "n_clusters_")
 
 
 @pytest.mark.parametrize(
