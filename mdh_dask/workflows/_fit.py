@@ -245,7 +245,7 @@ def fit_rows(
             history=estimator.history_, merges=estimator.merges_, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
-    summary = f"{n_clusters} of {len(rows)} rows in {seconds:.1f} s"
+    summary = f"{n_clusters} of {full_count(len(rows), 'row')} in {seconds:.1f} s"
     return FitResult(summary, counts if story is None else story.profiles.n_rows)
 
 

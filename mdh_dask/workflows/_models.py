@@ -11,6 +11,7 @@ from .. import __version__
 from .._errors import SettingError
 from .._locations import name_of, redacted
 from .._typing import Integers
+from .._words import full_count
 from ..chunks import announced
 from ..clusters.current import cluster_for, current_cluster
 from ..columns.coding import TypedRows
@@ -158,14 +159,14 @@ def _rows(
         counts = write_labels(
             estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows, named=named
         )
-    return f"{len(rows)} row{'s' * (len(rows) != 1)} in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
+    return f"{full_count(len(rows), 'row')} in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
 
 
 def _found(counts: Integers, estimator: Any, groups: str) -> str:
     """Return how many groups have rows, and how many rows are in none if there may be any."""
     noise = int(estimator.noise)
     found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} {groups}"
-    return f"{found}, {counts[0]} in none" if noise else found
+    return f"{found}, {counts[0]:,} in none" if noise else found
 
 
 def _image(

@@ -50,8 +50,8 @@ class Reading:
         opening = inputs.open_typed if typed else inputs.open_features
         table = opening(path, self.columns, missing_chunks=self.missing_chunks)
         rows = table.rows
-        blocks = full_count(rows.numblocks[0], "block")
-        logger.info("%s: %s rows of %s %s features in %s", path, *rows.shape, rows.dtype, blocks)
+        n_rows, blocks = full_count(rows.shape[0], "row"), full_count(rows.numblocks[0], "block")
+        logger.info("%s: %s of %s %s features in %s", path, n_rows, rows.shape[1], rows.dtype, blocks)
         return table
 
     def image(

@@ -171,7 +171,7 @@ def test_a_job_gives_it_parameters(beside_rows, rows):
     job = '[input]\npath = "x.zarr"\n[method]\nname = "pca"\nmax_clusters = 2\n'
     job += '[method.feature_map]\nname = "polar"\npower = 1.2\n'
     (beside_rows / "job.toml").write_text(job + '[cluster]\nkind = "threads"\n[output]\nmodel = "m.zarr"\n')
-    assert jobs.run("job.toml").startswith("2 clusters of 1200 rows")
+    assert jobs.run("job.toml").startswith("2 clusters of 1,200 rows")
     assert load_model("m.zarr").feature_map.power == 1.2
     (beside_rows / "bad.toml").write_text((beside_rows / "job.toml").read_text().replace("power", "pover"))
     with pytest.raises(ValueError, match=r"\[method.feature_map\] with name = 'polar'.*'pover'"):

@@ -79,7 +79,7 @@ def undisturbed(here):
 
 def test_a_job_writes_what_fit_writes(here):
     result = run("job.toml", code=0)
-    assert re.fullmatch(r"3 clusters of 6000 rows in [\d.]+ s: \S*l.zarr, .*manifest.json\n", result.stdout)
+    assert re.fullmatch(r"3 clusters of 6,000 rows in [\d.]+ s: \S*l.zarr, .*manifest.json\n", result.stdout)
     assert sorted(os.listdir("out")) == OUTPUTS
     expected = RandomProjectionTree(n_projections=20, sample_size=300).fit(open_rows("x.zarr"))
     np.testing.assert_array_equal(open_rows("out/l.zarr", ndim=1), expected.labels_)

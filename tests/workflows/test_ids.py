@@ -44,7 +44,7 @@ def test_predictions_are_ids_on_request(nights):
     predict("one.npy", "two.zarr", "labels.zarr")
     labels = zarr.open_array("labels.zarr", mode="r")[:]
     np.testing.assert_array_equal(zarr.open_array("ids.zarr", mode="r")[:], load_model("two.zarr").ids_[labels])
-    assert summary.startswith("1500 rows in 2 of 3 clusters")
+    assert summary.startswith("1,500 rows in 2 of 3 clusters")
 
 
 JOB = job_text(
