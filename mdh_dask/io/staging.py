@@ -8,14 +8,15 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import zarr
 
-from .._errors import FULL
+from .._errors import FULL, SettingError
+from .._locations import name_of, redacted
 from .nodes import find_node, overlaps, wait_for_zarr
 from .paths import file_exists, filesystem, local_path, remove_below
 from .repositories import revision_of
@@ -212,6 +213,14 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
         raise existing(location) from error
 
 
+FILES = (
+    ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
+    ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pdf",
+    ".pkl", ".pickle", ".joblib",
+)  # fmt: skip
+"""Endings of files, which no Zarr folder may have."""
+
+
 class Kind(NamedTuple):
     """A kind of output, which may only replace outputs of the same kind."""
 
@@ -223,8 +232,18 @@ class Kind(NamedTuple):
 ARRAY = Kind("a Zarr array", lambda node: isinstance(node, zarr.Array))
 
 
+def check_ending(path: str | os.PathLike[str], what: str, *endings: str) -> None:
+    """Raise an error if a path or URL is named like a file of another format."""
+    name = PurePosixPath(name_of(path))
+    if name.suffix.lower() in {*FILES, ".zarr"} - {*endings}:
+        raise SettingError(
+            f"expected the path of {what}; got {redacted(os.fspath(path))}, the name of a file of another format: "
+            f"name it {' or '.join(name.stem + ending for ending in endings)}"
+        )
+
+
 def will_replace(path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARRAY) -> bool:
-    """Return whether a path or URL holds something that may be replaced."""
+    """Return whether a path or URL holds something that may be replaced; a new one must not be named like a file."""
     folder = local_path(path)
     there = folder is not None and folder.exists()
     if there and not overwrite:
@@ -236,6 +255,7 @@ def will_replace(path: str | os.PathLike[str], overwrite: bool, kind: Kind = ARR
     except ValueError:  # Zarr cannot read it
         node, there = None, True
     if node is None and not there:
+        check_ending(path, kind.what, ".zarr")
         return False
     if not overwrite:
         raise existing(path)
@@ -251,6 +271,8 @@ def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> N
         raise IsADirectoryError(
             f"{path} is a folder: name the file of the {PurePath(example).stem}, as {path}/{example}"
         )
+    if PurePath(example).suffix == ".html":
+        check_ending(path, "an HTML page", ".html")
     if not overwrite and file_exists(path):
         raise existing(path)
 

@@ -11,20 +11,14 @@ from urllib.parse import quote
 from fsspec.utils import glob_translate  # type: ignore[import-untyped, unused-ignore]
 
 from .._errors import CannotCreateError, SettingError
-from .._locations import name_of, without_query
+from .._locations import without_query
 from .._process import require
 from ..io.models import MODEL
 from ..io.parquet import is_label_table
 from ..io.paths import local_path
 from ..io.repositories import Revision, check_branch, revision_of
-from ..io.staging import ARRAY, Kind, check_file, will_replace
+from ..io.staging import ARRAY, FILES, Kind, check_ending, check_file, will_replace
 from .output_kinds import OUTPUTS, wanted
-
-FILES = (
-    ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
-    ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pkl", ".pickle", ".joblib",
-)  # fmt: skip
-"""Endings of files of other formats, which no Zarr folder or Parquet table may have."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +86,7 @@ class Outputs:
             check_file_of(path, replace, "labels.parquet")
         else:
             if kind.form == "labels":
-                _check_ending(path, "a Zarr array or a Parquet file", ".zarr", ".parquet")
+                check_ending(path, "a Zarr array or a Parquet file", ".zarr", ".parquet")
             check_place(path, replace, MODEL if kind.form == "model" else ARRAY)
 
     @property
@@ -139,7 +133,7 @@ def _check_regions(path: str) -> None:
     from ..images.region_tables import holds_polygons
 
     if not is_label_table(path):
-        _check_ending(path, "a Parquet table", ".parquet")
+        check_ending(path, "a Parquet table", ".parquet")
     for package in ("rasterio", "shapely") if holds_polygons(path) else ():
         require(package, "maps")
 
@@ -209,20 +203,10 @@ class Taken:
 
 def check_place(path: str, overwrite: bool, kind: Kind) -> None:
     """Raise an error if a path or URL cannot be written to, or holds something that must not be replaced."""
-    _check_ending(path, kind.what, ".zarr")
+    check_ending(path, kind.what, ".zarr")
     will_replace(path, overwrite, kind)
     if folder := local_path(path):
         check_folder(folder.parent)
-
-
-def _check_ending(path: str, what: str, *endings: str) -> None:
-    """Raise an error if a path or URL is named like a file of another format."""
-    name = PurePosixPath(name_of(path))
-    if name.suffix.lower() in FILES:
-        raise SettingError(
-            f"expected the path of {what}; got {path}, the name of a file of another format: name it "
-            f"{' or '.join(name.stem + ending for ending in endings)}"
-        )
 
 
 def check_file_of(path: str, overwrite: bool, example: str) -> None:

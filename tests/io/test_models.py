@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,22 @@ def test_numbers_of_more_than_eight_bytes_are_refused(path):
 
 
 # --- What is there already ---
+
+
+def test_models_rows_and_reports_are_not_named_like_files_of_another_format(tmp_path):
+    model = PCATree().fit(np.arange(40.0).reshape(20, 2))
+    writers = {
+        "m.pkl": (model.save, "a model", "m.zarr"),
+        "x.csv": (partial(write_rows, model.labels_), "a Zarr array", "x.zarr"),
+        "r.pdf": (lambda path: model.report(path, np.zeros((5, 2))), "an HTML page", "r.html"),
+        "r.zarr": (lambda path: model.report(path, np.zeros((5, 2))), "an HTML page", "r.html"),
+    }
+    for name, (write, what, better) in writers.items():
+        with pytest.raises(
+            ValueError, match=rf"^expected the path of {what}; got .*{name}, .* another format: name it {better}$"
+        ):
+            write(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_an_existing_model_is_refused_or_replaced_whole(saved):
