@@ -46,7 +46,8 @@ def open_parquet(
     types = {_type(footer, name) for footer in footers for name in _checked(footer, sources, footers[0].widths)}
     dtype = _common(_dtype(footer, name) for footer in footers for name in sources)
     blocks, rows = _blocks(footers, dtype.itemsize * len(names), path, block_bytes)
-    reader = ParquetReader(fs, elements, dtype, exact=all(kind.kind in "biu" for kind in types))
+    exact = dtype.kind != "b" and all(kind.kind in "biu" for kind in types)
+    reader = ParquetReader(fs, elements, dtype, exact)
     return lazy_rows(reader, blocks, rows, len(names), dtype, _version(footers, names)), names
 
 

@@ -150,6 +150,14 @@ def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_mi
 BIG = 2**53 + 1
 
 
+def test_a_parquet_table_of_booleans_alone_stays_one(tmp_path):
+    values = np.array([[True, False], [False, False], [True, True]])
+    pq.write_table(pa.table({"a": values[:, 0], "b": values[:, 1]}), tmp_path / "x.parquet")
+    rows = open_features(tmp_path / "x.parquet").rows.compute()
+    assert rows.dtype == np.bool_
+    np.testing.assert_array_equal(rows, values)
+
+
 @pytest.mark.parametrize(
     ("columns", "dtype", "name", "value"),
     [
