@@ -96,17 +96,22 @@ class Known:
 
         Where all have enough, they must have it without the levels of single columns, too.
         """
-        shown = np.where(self.kept, np.inf, self._without_third_groups())
+        shown, counted = np.where(self.kept, np.inf, self._without_third_groups()), self.counted
         while True:
             evidence = np.fmin(shown, self.most)
             order = np.lexsort((*self.pairs.T[::-1], evidence))
             unknown = order[np.isnan(self.most[order]) & ~self.kept[order]]
             if evidence[order[0]] < self.enough or not len(unknown):
                 first, second = self.pairs[order[0]].tolist()
-                _, core, cut = self.counted.values(order[0])
+                _, core, cut = counted.values(order[0])
                 return (first, second), (float(evidence[order[0]]), core, cut)
-            first, second = self.pairs[unknown[0]].tolist()
-            self.most[unknown[0]] = self.without_levels(self.group, (first, second))
+            next_one = unknown[0]
+            first, second = self.pairs[next_one].tolist()
+            self.most[next_one] = self.without_levels(self.group, (first, second))
+            # Rows of groups that are no neighbours were not counted.
+            if self.most[next_one] < np.inf == counted.evidence[next_one]:
+                between = self.tests.rows_between(self.group, (first, second))
+                counted.core_rows[next_one], counted.cut_rows[next_one] = between
 
     def _kept(self, pairs: Integers) -> Booleans:
         """Return which pairs are kept apart whatever their evidence."""

@@ -392,6 +392,16 @@ def test_groups_that_are_no_neighbours_are_merged_with_the_rows_between_them():
     assert merged.rows[0][1] == 0
 
 
+@pytest.mark.parametrize("most_groups", [None, 1])
+def test_levels_that_are_no_neighbours_are_merged_with_the_rows_in_their_cores(most_groups):
+    cell = np.arange(600) % 2
+    rows = np.column_stack([np.random.default_rng(0).normal(size=(600, 2)), 20.0 * cell])
+    merged = merge_cells(rows, hashes(600), cell, 2, most_groups=most_groups, smooth=False)
+    assert merged.evidence[0] < merged.threshold
+    assert merged.rows[0][0] > 10
+    assert merged.rows[0][1] == 0
+
+
 def test_united_groups_are_joined_by_the_mean_evidence_of_their_neighbours():
     rng, cell = np.random.default_rng(0), np.arange(1600) // 400
     rows = rng.normal(size=(1600, 2)) + np.array([[0.0, 0.0], [4.5, 0.0], [2.0, 4.5], [60.0, 0.0]])[cell]
