@@ -25,6 +25,17 @@ def threads_of_blas():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
+def test_blas_has_its_threads_again_after_the_last_user():
+    before = threads_of_blas()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(threads_of_blas()) <= {1}
+    second.__exit__(None, None, None)
+    assert threads_of_blas() == before
+
+
 def test_a_thread_holds_blas_to_one_thread_after_another_did():
     def threads():
         with one_blas_thread():
