@@ -54,27 +54,14 @@ class Known:
         self.kept = np.concatenate([self.kept[left], self._kept(new)])
         self.most = np.concatenate([self.most[left], np.full(len(new), np.nan)])
 
-    def left(self) -> tuple[tuple[Pair, float], ...]:
-        """Return the pairs that are left with their evidence, without those whose evidence does not count."""
-        if not len(self.pairs):
-            return ()
-        evidence = np.fmin(self._without_third_groups(), self.most)
-        counts = np.isfinite(evidence) & ~self.kept
-        return tuple(((int(a), int(b)), float(e)) for (a, b), e in zip(self.pairs[counts], evidence[counts]))
+    def joined(self, most_groups: int) -> tuple[dict[Pair, Values], tuple[tuple[Pair, float], ...]]:
+        """Join groups until there are at most so many, those with the least evidence first.
 
-    def joined(self, most_groups: int) -> dict[Pair, Values]:
-        """Join groups until there are at most so many, those with the least evidence first; return the pairs in turn.
-
-        What is known of united groups is the mean of what is known of two of theirs: rows are not counted again.
+        Returns the pairs in turn, and the pairs of neighbours that are left with their evidence. What is known of
+        united groups is the mean of what is known of two of theirs: rows are not counted again.
         """
-        names, counted, merged = np.unique(self.group), self.counted, dict[Pair, Values]()
-        evidence = np.fmin(self._without_third_groups(), self.most)
-        known = np.isfinite(evidence) & ~self.kept
-        sums = np.zeros((len(names), len(names), 4))
-        ends = np.searchsorted(names, self.pairs[known])
-        of_pairs = np.column_stack([evidence, counted.core_rows, counted.cut_rows, np.ones(len(known))])
-        for one, other in (ends.T, ends.T[::-1]):
-            sums[one, other] = of_pairs[known]
+        names, merged = np.unique(self.group), dict[Pair, Values]()
+        sums = self._sums(names)
         while len(names) > most_groups:
             linked = np.triu(sums[..., 3], 1)
             means = np.where(linked > 0, sums[..., 0] / np.maximum(linked, 1), np.inf)
@@ -89,7 +76,22 @@ class Known:
             sums[i] += sums[j]
             sums[:, i] += sums[:, j]
             sums, names = np.delete(np.delete(sums, j, axis=0), j, axis=1), np.delete(names, j)
-        return merged
+        left = np.transpose(np.triu(sums[..., 3], 1).nonzero())
+        pairs = [(int(names[i]), int(names[j])) for i, j in left]
+        return merged, tuple(zip(pairs, (float(sums[i, j, 0] / sums[i, j, 3]) for i, j in left)))
+
+    def _sums(self, names: Integers) -> Floats:
+        """Return evidence, rows in the core and on the cut, and number of the pairs between groups, which is 0 or 1.
+
+        Pairs whose evidence does not count are none.
+        """
+        evidence = np.fmin(self._without_third_groups(), self.most)
+        counts = np.isfinite(evidence) & ~self.kept
+        values = np.column_stack([evidence, self.counted.core_rows, self.counted.cut_rows, np.ones(len(counts))])
+        sums, ends = np.zeros((len(names), len(names), 4)), np.searchsorted(names, self.pairs[counts])
+        for one, other in (ends.T, ends.T[::-1]):
+            sums[one, other] = values[counts]
+        return sums
 
     def weakest(self) -> tuple[Pair, Values]:
         """Return the pair with the least evidence, and this; the first of several.

@@ -56,7 +56,7 @@ class Merged(NamedTuple):
     threshold: float
     """Evidence that keeps groups apart."""
     apart: tuple[tuple[Pair, float], ...] = ()
-    """The neighbouring groups that evidence keeps apart, and this evidence."""
+    """The neighbouring groups that are left, with the evidence between them."""
 
 
 @one_blas_thread()  # several threads take longer for so small products
@@ -174,10 +174,8 @@ def merge_cells(
     pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
     known = Known(tests, without_levels, group, pairs.reshape(-1, 2).astype(np.int64), {*apart}, enough)
     merged |= _merged_least_first(known, fewest_groups)
-    left = known.left()
-    if most_groups is not None:
-        merged |= known.joined(most_groups)
-    return _numbered(group, merged, enough)._replace(apart=left)
+    joined, left = known.joined(n_cells if most_groups is None else most_groups)
+    return _numbered(group, merged | joined, enough)._replace(apart=left)
 
 
 def evidence_needed(rows: Floats, level: float, n_merges: int, views: bool) -> float:

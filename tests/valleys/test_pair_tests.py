@@ -414,6 +414,8 @@ def test_united_groups_are_joined_by_the_mean_evidence_of_their_neighbours():
     assert_allclose(first, least)
     assert_allclose(second, np.mean([values for values, _ in others], axis=0))
     assert last[0] == np.inf
+    three = merge_cells(rows, hashes(1600), cell, 4, most_groups=3, smooth=False)
+    assert three.apart == ((merged.pairs[1], pytest.approx(second[0])),)
 
 
 def test_groups_of_one_part_cannot_be_compared_and_are_merged():
