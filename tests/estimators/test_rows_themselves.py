@@ -86,8 +86,8 @@ def test_labels_of_some_rows_keep_the_features():
 @pytest.mark.slow
 def test_a_saved_model_labels_rows_and_learns_from_more(model, tmp_path):
     rows, _ = long_clusters()
-    model.save(tmp_path / "model.npz")
-    again = load_model(tmp_path / "model.npz")
+    model.save(tmp_path / "model.zarr")
+    again = load_model(tmp_path / "model.zarr")
     assert again.feature_map_ is None
     assert (again.predict(rows) == model.predict(rows)).all()
     updated = again.partial_fit(long_clusters(seed=0)[0])
@@ -101,5 +101,5 @@ def test_trees_of_an_ensemble_say_why_they_have_no_more_clusters(model, tmp_path
     ensemble = ConsensusClustering(estimator=HierarchicalKernelMDH(), n_trees=2).fit(rows)
     assert ensemble.n_clusters_ == 2
     assert "trees" in ensemble.why()
-    ensemble.save(tmp_path / "ensemble.npz")
-    assert (load_model(tmp_path / "ensemble.npz").predict(rows) == ensemble.labels_).all()
+    ensemble.save(tmp_path / "ensemble.zarr")
+    assert (load_model(tmp_path / "ensemble.zarr").predict(rows) == ensemble.labels_).all()
