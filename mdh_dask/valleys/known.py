@@ -107,13 +107,12 @@ class Known:
                 first, second = self.pairs[order[0]].tolist()
                 _, core, cut = counted.values(order[0])
                 return (first, second), (float(evidence[order[0]]), core, cut)
-            next_one = unknown[0]
-            first, second = self.pairs[next_one].tolist()
-            self.most[next_one] = self.without_levels(self.group, (first, second))
-            # Rows of groups that are no neighbours were not counted.
-            if self.most[next_one] < np.inf == counted.evidence[next_one]:
-                between = self.tests.rows_between(self.group, (first, second))
-                counted.core_rows[next_one], counted.cut_rows[next_one] = between
+            i = unknown[0]
+            first, second = self.pairs[i].tolist()
+            self.most[i] = self.without_levels(self.group, (first, second))
+            if np.isinf(counted.evidence[i]) and np.isfinite(self.most[i]):
+                # These groups are no neighbours, so their rows were not counted; without levels, they may be merged.
+                counted.core_rows[i], counted.cut_rows[i] = self.tests.rows_between(self.group, (first, second))
 
     def _kept(self, pairs: Integers) -> Booleans:
         """Return which pairs are kept apart whatever their evidence."""

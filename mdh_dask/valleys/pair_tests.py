@@ -119,9 +119,9 @@ class PairTests:
         self.both = self.slabs and (self.views or has_few_columns(rows))
 
         def seen(half: Half) -> Whole | Views:
-            return (
-                Views(half, distances, normal) if self.views else Whole(half, distances, normal if self.slabs else None)
-            )
+            if self.views:
+                return Views(half, distances, normal)
+            return Whole(half, distances, normal if self.slabs else None)
 
         self.splits = _seen_by(seen, ways, rows, cell, parts)
 
