@@ -71,7 +71,7 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
     if rule == "mean" and read.types is not None and (categorical := read.types.mask("categorical")).any():
         raise ValueError(
             "expected columns of numbers for missing='mean'; got the categorical "
-            f"{in_words(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
+            f"{column_in_words(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
             "feature_map='gower', which compares the values that are there"
         )
     found, learnt, n_passes = _read(estimator, rows, names)
@@ -86,7 +86,7 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
     return WithoutMissing(rows, learnt, values, n_passes)
 
 
-def in_words(j: int, names: Sequence[str] | AnyArray | None) -> str:
+def column_in_words(j: int, names: Sequence[str] | AnyArray | None) -> str:
     """Return a column by its name, or its number."""
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
@@ -118,7 +118,7 @@ def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, R
     wanted = (missing,) if estimator.missing == "mean" else (missing, CompleteRows())
     found, *in_blocks = reduce_rows(Together(wanted), merged, progress=bar)
     if (empty := found.n_missing == rows.shape[0]).any():
-        column = in_words(int(empty.argmax()), names)
+        column = column_in_words(int(empty.argmax()), names)
         raise ValueError(f"expected values in every column; got none in {column}: leave it out")
     if not in_blocks:
         return found, merged, n_passes
@@ -133,7 +133,7 @@ def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, R
 
 def of_block(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
     """Return what a method of a fitted value returns for a block, or raise an error if values are not finite."""
-    return np.asarray(getattr(fitted, method)(finite(rows, fitted.missing)), dtype=dtype)
+    return np.asarray(getattr(fitted, method)(checked_finite(rows, fitted.missing)), dtype=dtype)
 
 
 def of_complete_rows(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: Any) -> AnyArray:
@@ -145,7 +145,7 @@ def of_complete_rows(method: str, dtype: npt.DTypeLike, fitted: Stored, rows: An
     return out
 
 
-def finite(rows: AnyArray, missing: bool = False) -> AnyArray:
+def checked_finite(rows: AnyArray, missing: bool = False) -> AnyArray:
     """Return a block of rows, or raise an error if it contains infinity, or NaN unless values may be missing."""
     plain = rows.rows if isinstance(rows, RepeatedRows) else rows
     stored = plain.data if isinstance(plain, SparseRows) else plain

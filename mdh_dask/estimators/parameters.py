@@ -26,7 +26,7 @@ from ..columns.passes import TypedLook
 from ..growth.passes import FirstLook
 from ..kernels.truncated_svd import SparseSample
 from ..projections.directions import Proposal, StandardDirections
-from .missing import finite, in_words
+from .missing import checked_finite, column_in_words
 
 __all__ = ["Interval", "InvalidParameterError", "StrOptions", "make_constraint", "validate_parameter_constraints"]
 
@@ -129,15 +129,16 @@ def check_first_look(look: FirstLook, names: Sequence[str] | None = None, takes:
     j = int(sizes.argmax())
     if sizes[j] > LARGEST_BEFORE_OVERFLOW:
         raise ValueError(
-            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in {in_words(j, names)}, whose "
-            "square overflows. Scale the column first; if such values stand for missing ones, drop these rows."
+            f"expected values up to {LARGEST_BEFORE_OVERFLOW:g}; got {sizes[j]:g} in {column_in_words(j, names)}, "
+            "whose square overflows. Scale the column first; if such values stand for missing ones, drop these rows."
         )
     vanishing = (high > low) & (sizes < SMALLEST_BEFORE_UNDERFLOW)
     if vanishing.any():
         j = int(vanishing.argmax())
         raise ValueError(
             f"expected columns that are constant or have values of at least {SMALLEST_BEFORE_UNDERFLOW:g} in size; got "
-            f"at most {sizes[j]:g} in {in_words(j, names)}, whose square vanishes. Scale the column first, or drop it."
+            f"at most {sizes[j]:g} in {column_in_words(j, names)}, whose square vanishes. "
+            "Scale the column first, or drop it."
         )
 
 
@@ -187,8 +188,8 @@ def rows_of_share(size: float | None, n_rows: int) -> int:
 
 
 def finite_rows(rows: RowArray, missing: bool = False) -> RowArray:
-    """Return rows after a check by `finite`, which Dask makes when it computes them."""
-    return select_rows(partial(finite, missing=missing), rows, rows.chunks[0] if is_dask(rows) else ())
+    """Return rows after a check by `checked_finite`, which Dask makes when it computes them."""
+    return select_rows(partial(checked_finite, missing=missing), rows, rows.chunks[0] if is_dask(rows) else ())
 
 
 def categorical_columns(columns: ColumnTypes | None, n_columns: int) -> Booleans:
@@ -208,7 +209,7 @@ def check_levels(columns: ColumnTypes | None, too_many: Booleans, where: str, re
     """Raise an error if any column has too many levels, which says what needs fewer, and the remedy."""
     if too_many.any():
         j = int(too_many.argmax())
-        column = in_words(j, None if columns is None else columns.names)
+        column = column_in_words(j, None if columns is None else columns.names)
         raise ValueError(
             f"expected at most {MOST_LEVELS} levels in a categorical column{where}; {column} has more. {remedy}"
         )

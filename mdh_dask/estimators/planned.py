@@ -19,7 +19,7 @@ from .._typing import RowArray
 from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks, one_bar, run_together
 from ..columns import ColumnTypes
 from ..kernels import Kernel
-from .missing import MissingValues, finite, of_block, of_complete_rows
+from .missing import MissingValues, checked_finite, of_block, of_complete_rows
 from .models import refuse_others
 from .parameters import SHARED, InvalidParameterError, StrOptions
 from .rows import Rows, RowSpec, read_rows
@@ -180,7 +180,7 @@ class Planned(BaseEstimator, ABC):
         drop = self.missing == "drop"
         if not is_dask(rows):
             # Before the blocks are divided, so that row numbers in errors are those of all rows.
-            finite(rows, drop or fitted.missing)
+            checked_finite(rows, drop or fitted.missing)
         function = of_complete_rows if drop else of_block
         return map_rows(partial(function, method, dtype), rows, dtype=dtype, n_columns=n_columns, shared=fitted)
 
