@@ -52,7 +52,7 @@ def map_of(rows, kernel, **options):
     return nystrom_map(rows, kernel, np.zeros(d), np.ones(d), **options)
 
 
-def same_up_to_sign(actual, expected, atol):
+def assert_same_up_to_sign(actual, expected, atol):
     np.testing.assert_allclose(np.abs(actual), np.abs(expected), atol=atol)
 
 
@@ -186,7 +186,7 @@ class TestNystromMap:
         else:
             expected = KernelPCA(8, kernel="precomputed").fit_transform(gram)
             k, scale = feature_map.n_components, np.abs(expected).max()
-            same_up_to_sign(feature_map(rows), expected[:, :k], atol=2e-4 * scale)
+            assert_same_up_to_sign(feature_map(rows), expected[:, :k], atol=2e-4 * scale)
             np.testing.assert_allclose(expected[:, k:], 0, atol=1e-3 * scale)
             np.testing.assert_allclose(feature_map.eigenvalues, expected[:, :k].var(axis=0), rtol=1e-6)
 
@@ -359,7 +359,7 @@ class TestDual:
         kernel = Precomputed().among(np.arange(24))
         gram = self.map.kernel.gram(self.rows)
         given = nystrom_map(gram, kernel, np.zeros(24), np.ones(24), variance=0.999)
-        same_up_to_sign(given(gram), self.features, atol=1e-3)
+        assert_same_up_to_sign(given(gram), self.features, atol=1e-3)
 
 
 @pytest.mark.filterwarnings("error")
