@@ -20,7 +20,7 @@ from .shared import Table, verdict
 
 SHORT: dict[str, Any] = {"repeats": 1}
 
-METHODS = {"RandomProjectionTree": 3.0, "HierarchicalMDH": 7.0, "HierarchicalKernelMDH": 7.0}
+METHODS = {"RandomProjectionTree": 3.0, "HierarchicalMDH": 7.0, "HierarchicalKernelMDH": 7.0, "DensityTree": 7.0}
 """Methods, and the most processor seconds of the very first fit on a machine beyond those of a second one."""
 
 LATER = 0.5
