@@ -158,15 +158,21 @@ def open_typed(
 
 @hiding_credentials()
 def has_dates(path: str | os.PathLike[str], columns: Sequence[str | int] | None = None) -> bool:
-    """Return whether a table has dates among some columns, by default all, and only numbers beside them."""
+    """Return whether a table has dates among some columns, by default all, and only numbers beside them.
+
+    Texts beside dates raise the error of `open_features` for the columns without dates, so that it names no dates.
+    """
     kind = kind_of(path)
     if kind not in TABLES:
         return False
     types = parquet_types(path) if kind == "Parquet" else csv_types(path)
-    chosen = [LazyColumn(types.get(str(name))) for name in (types if columns is None else columns)]
-    dates = [column.type is not None and holds_dates(column) for column in chosen]
-    numbers = [column.type is not None and kind_of_values(column.type) in "biuf" for column in chosen]
-    return any(dates) and all(map(max, dates, numbers))
+    chosen = [str(name) for name in (types if columns is None else columns)]
+    known = {name: LazyColumn(types[name]) for name in chosen if name in types}
+    dates = [name for name, column in known.items() if holds_dates(column)]
+    numbers = [name for name, column in known.items() if kind_of_values(column.type) in "biuf"]
+    if dates and not {*known} <= {*dates, *numbers}:
+        open_features(path, [name for name in chosen if name not in dates])
+    return bool(dates) and {*chosen} <= {*dates, *numbers}
 
 
 def _numbers_of(table: LazyTable, path: str | os.PathLike[str]) -> Table:

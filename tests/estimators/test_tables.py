@@ -318,6 +318,13 @@ class TestDates:
             RandomProjectionTree(**QUICK).fit(opened.source).labels_, RandomProjectionTree(**QUICK).fit(frame).labels_
         )
 
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_texts_beside_dates_are_refused_without_a_word_of_the_dates(self, frame, kind, tmp_path):
+        path = str(tmp_path / f"table.{kind}")
+        getattr(frame.assign(name="a"), f"to_{kind}")(path, index=False)
+        with pytest.raises(ValueError, match=r"expected numeric columns; got name [^,]* in "):
+            Reading().table(path)
+
     def test_times_and_durations_are_refused(self, columns):
         days = np.arange(400)
         for kind in ("m8[s]", object):
