@@ -216,7 +216,7 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
 FILES = (
     ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
     ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pdf",
-    ".pkl", ".pickle", ".joblib",
+    ".pkl", ".pickle", ".joblib", ".gz", ".bz2", ".xz", ".zst",
 )  # fmt: skip
 """Endings of files, which no Zarr folder may have."""
 

@@ -131,6 +131,7 @@ def test_models_rows_and_reports_are_not_named_like_files_of_another_format(tmp_
     writers = {
         "m.pkl": (model.save, "a model", "m.zarr"),
         "x.csv": (partial(write_rows, model.labels_), "a Zarr array", "x.zarr"),
+        "x.csv.gz": (partial(write_rows, model.labels_), "a Zarr array", "x.csv.zarr"),
         "r.pdf": (lambda path: model.report(path, np.zeros((5, 2))), "an HTML page", "r.html"),
         "r.zarr": (lambda path: model.report(path, np.zeros((5, 2))), "an HTML page", "r.html"),
     }
