@@ -91,7 +91,7 @@ def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> Contingen
     Raises
     ------
     TypeError
-        If the labels are not integers, booleans or strings.
+        If the labels are not integers, booleans or strings, or strings and others.
     ValueError
         If an array is not one-dimensional, has unknown chunk sizes, missing labels or no rows, or if the lengths
         differ.
@@ -144,20 +144,38 @@ def check_labels(name: str, labels: Any) -> RowArray:
         raise ValueError(f"{name} has unknown chunk sizes: call {name}.compute_chunk_sizes() first")
     if len(labels) == 0:
         raise ValueError(f"{name} is empty; a score needs at least one row")
-    return labels
+    return labels.map_blocks(_block_without_gaps, name, dtype=labels.dtype) if lazy else labels
 
 
-def _without_gaps(name: str, labels: AnyArray) -> AnyArray:
-    """Return labels of one type, if none is missing or masked."""
+def _block_without_gaps(labels: AnyArray, name: str, block_info: Any = None) -> AnyArray:
+    """Return a block of lazy labels, if none is masked; Dask says which rows it has."""
+    return _without_gaps(name, labels, block_info[0]["array-location"][0][0] if block_info else 0)
+
+
+def _without_gaps(name: str, labels: AnyArray, start: int = 0) -> AnyArray:
+    """Return labels of one type, if none is missing or masked; the first is that of row `start`."""
     hidden = hidden_labels(labels)
     if hidden.any():
         raise ValueError(
-            f"expected a label of every row in {name}; got {full_count(int(hidden.sum()), 'missing label')}, the first "
-            f"in row {hidden.argmax()}: leave such rows out of all labellings, or give them a label of their own"
+            f"expected a label of every row in {name}; got {full_count(int(hidden.sum()), 'missing label')}, the "
+            f"first in row {start + hidden.argmax()}: leave such rows out of all labellings, or give them a label of "
+            "their own"
         )
     labels = np.ma.getdata(labels)
-    # pandas and OpenML store strings as objects; np.asarray of the list finds their common type.
-    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" else labels
+    # pandas and OpenML store strings as objects.
+    return _of_one_type(name, labels.tolist()) if labels.dtype.kind == "O" else labels
+
+
+def _of_one_type(name: str, labels: list[Any]) -> AnyArray:
+    """Return objects as an array of their common type, which for strings is that of all: NumPy makes "1" of 1."""
+    found = np.asarray(labels)
+    own = {"U": str, "S": bytes}.get(found.dtype.kind, object)
+    if (other := next((one for one in labels if not isinstance(one, own)), None)) is not None:
+        raise TypeError(
+            f"expected labels of one type in {name}; got {other!r:.99} beside strings: convert all, for example with "
+            f"[str(label) for label in {name}]"
+        )
+    return found
 
 
 def _count_pairs(true: AnyArray, predicted: AnyArray, counts: Integers | None = None) -> Pairs:

@@ -120,6 +120,16 @@ class TestContingency:
         with pytest.raises(ValueError, match=message):
             contingency_table(labels, [0, 1, 0])
 
+    def test_masked_labels_of_lazy_arrays_are_refused(self):
+        lazy = da.from_array(np.ma.array([0, 5, 1, 1], mask=[False, False, False, True]), chunks=2)
+        with pytest.raises(ValueError, match="got 1 missing label, the first in row 3"):
+            contingency_table(lazy, [0, 1, 0, 1])
+
+    @pytest.mark.parametrize("labels", [["a", 1, "1"], ["a", b"a", "b"], np.array(["a", 1, "1"], dtype=object)])
+    def test_strings_beside_other_values_are_refused(self, labels):
+        with pytest.raises(TypeError, match=r"expected labels of one type in labels_true; got b?.* beside strings"):
+            contingency_table(labels, [0, 1, 0])
+
     def test_a_label_of_minus_one_is_one_like_all_others(self):
         assert contingency_table([-1, 0, -1], [0, 1, 0]).true_labels.tolist() == [-1, 0]
 
