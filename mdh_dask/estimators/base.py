@@ -170,8 +170,12 @@ class ClusterEstimator(ClusterMixin, Mapped):
     @property
     def noise(self) -> bool:
         """Return whether rows may have the label -1: in no cluster, or left out for missing values."""
-        unclassified = getattr(self, "unclassified", "leave" if self.state_type.noise else "nearest")
-        return unclassified == "leave" or self.missing == "drop"
+        return self._leaves_rows or self.missing == "drop"
+
+    @property
+    def _leaves_rows(self) -> bool:
+        """Whether rows may be in no cluster, where few others are near."""
+        return self.state_type.noise
 
     @property
     def state_(self) -> Any:

@@ -171,12 +171,16 @@ class DensityTree(InGroups):
             most_clusters=self.max_clusters if self.n_clusters is None else self.n_clusters,
             exactly=self.n_clusters is not None,
             outliers=float(self.outliers),
-            leaves_outside=self.unclassified == "leave",
+            leaves_outside=self._leaves_rows,
             seed=seed,
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
             parts_at=self._parts_at,
         )
         return cluster(settings, shape, self._check_look)
+
+    @property
+    def _leaves_rows(self) -> bool:
+        return self.unclassified == "leave"
 
     @property
     def levels_(self) -> tuple[Level, ...]:

@@ -20,7 +20,7 @@ MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
 
 IN_NONE = "rows in no cluster, where few others are near"
-"""What the label -1 means where ``unclassified`` leaves rows."""
+"""What the label -1 means where rows are left in no cluster."""
 
 HIDDEN = "; hundreds of clusters would look like one along every line: DensityTree compares neighbourhoods"
 
@@ -182,7 +182,7 @@ def further_lines(model: Any) -> list[str]:
     """Return lines for the label -1, about pixels that were taken for independent, and about other fits."""
     n = model.missing_values_.n_incomplete if model.missing == "drop" else 0
     lines = [f"cluster -1, {full_count(n, 'row')} of fit: they lack values, and were left out"] if n else []
-    lines += [f"cluster -1: {IN_NONE}"] * (getattr(model, "unclassified", None) == "leave")
+    lines += [f"cluster -1: {IN_NONE}"] * model._leaves_rows
     return [*lines, *on_pixels(model), *([] if model._repeats is None else [str(model._repeats)])]
 
 

@@ -161,6 +161,10 @@ class SupportVectorClustering(InGroups):
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.contours
 
+    @property
+    def _leaves_rows(self) -> bool:
+        return self.unclassified == "leave"
+
     def _check_adjacency(self, n_rows: int, n_features: int) -> None:
         n = min(n_rows, self.n_landmarks)
         if self.adjacency in ("complete", "support", "mst") and n > LARGEST_COMPLETE:

@@ -122,6 +122,10 @@ def test_a_model_that_is_no_tree_fits_and_predicts_rows_of_any_kind(model, rows)
         model.predict([[np.nan, 0.0]])
 
 
+def test_why_says_what_the_label_for_no_cluster_means_whatever_leaves_rows_there(model):
+    assert "cluster -1: rows in no cluster, where few others are near" in model.why()
+
+
 def test_it_is_saved_and_loaded_to_the_last_bit(model, rows, tmp_path):
     model._name_columns(["a", "b"])
     model.save(tmp_path / "m.zarr")
