@@ -13,7 +13,7 @@ from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 
 BITS = 30
-"""Bits of the largest coordinate of the sample in sums: 2^33 rows of that size add without an overflow."""
+"""Bits of the largest distance along a column in sums: 2^33 rows as far away add without an overflow."""
 
 
 FAR_STEPS = 16
@@ -30,7 +30,7 @@ class ClusterSums(NamedTuple):
     n_rows: Integers
     """Rows nearest to each centroid, shape (n_clusters,)."""
     sums: Integers
-    """Sums of their coordinates in steps, shape (n_clusters, n_features)."""
+    """Sums of their differences from it in steps, shape (n_clusters, n_features)."""
     squares: Integers
     """Sums of their squared distances in units of `CentroidPass.step_of_squares`, shape (n_clusters,)."""
     far: Integers
@@ -47,7 +47,7 @@ class CentroidPass(Statistic):
     centroids: Floats
     """Shape (n_clusters, n_features), float64."""
     step: float
-    """Power of two to whose multiples coordinates are rounded, so that sums do not depend on the chunks."""
+    """Power of two to whose multiples differences are rounded, so that sums do not depend on the chunks."""
     unit: float = 1.0
     """Squared distance that is in the middle of `far_bins`."""
 
@@ -62,19 +62,20 @@ class CentroidPass(Statistic):
         nearest = nearest_centroids(rows, self.centre, self.scale, self.centroids)
         far = np.zeros((k, N_FAR), dtype=np.int64)
         for part in few_at_once(len(rows)):
-            points, own = (rows[part] - self.centre) * self.scale, nearest[part]
+            own = nearest[part]
+            # From its centroid a row is not far, even if both are far from all others.
+            apart = (rows[part] - self.centre) * self.scale - self.centroids[own]
             with np.errstate(over="ignore"):  # infinite distances count as the largest ones
-                distances = np.square(points - self.centroids[own]).sum(axis=1, keepdims=True)
+                distances = np.square(apart).sum(axis=1, keepdims=True)
             np.add.at(far, (own, far_bins(distances[:, 0], self.unit)), 1)
-            add_to_labels(own, _whole(points / self.step), n_rows, sums)
+            add_to_labels(own, _whole(apart / self.step), n_rows, sums)
             add_to_labels(own, _whole(distances / self.step_of_squares), np.zeros(k, np.int64), squares)
         return ClusterSums(n_rows, sums, squares[:, 0], far)
 
     def means(self, sums: ClusterSums) -> Floats:
-        """Return the mean of every cluster in single precision, or its centroid if it has no rows."""
-        n = np.maximum(sums.n_rows, 1)[:, None]
-        means = (sums.sums / n * self.step).astype(np.float32).astype(np.float64)
-        return np.where(sums.n_rows[:, None] > 0, means, self.centroids)
+        """Return the mean of every cluster, or its centroid if it has no rows."""
+        moves: Floats = sums.sums / np.maximum(sums.n_rows, 1)[:, None] * self.step
+        return self.centroids + moves
 
 
 def far_bins(squares: Floats, unit: float) -> Integers:
@@ -97,9 +98,9 @@ def unit_for(squares: Floats) -> float:
     return 2.0 ** np.frexp(middle)[1] if 0 < middle < np.inf else 1.0
 
 
-def step_for(points: Floats) -> float:
-    """Return the step of sums for rows such as those of a sample."""
-    largest = float(np.abs(points).max(initial=0.0))
+def step_for(apart: Floats) -> float:
+    """Return the step of sums for differences from centroids such as those of a sample."""
+    largest = float(np.abs(apart).max(initial=0.0))
     return 2.0 ** (np.frexp(largest or 1.0)[1] - BITS)
 
 

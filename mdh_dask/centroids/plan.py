@@ -115,9 +115,12 @@ def k_means(
     fitted = _fitted(points, k, settings.n_init, settings.seed)
     centroids = fitted.cluster_centers_.astype(np.float32).astype(np.float64)  # in single precision
     own = nearest_centroids(points, np.zeros(d), np.ones(d), centroids)
-    unit = unit_for(np.square(points - centroids[own]).sum(axis=1))
+    apart = points - centroids[own]
+    # Other rows may be as far apart as usual ones from the centre, where each of the sample is a centroid.
+    least = step_for(np.vstack([apart, np.median(np.abs(points), axis=0)]))
+    unit = unit_for(np.square(apart).sum(axis=1))
     for step in range(MOST_STEPS if held else MOST_PASSES):
-        moving = CentroidPass(frame.centre, frame.scale, centroids, step_for(points), unit)
+        moving = CentroidPass(frame.centre, frame.scale, centroids, least, unit)
         sums: ClusterSums = moving.chunk(0, sample.rows) if held else (yield Pass("moving centroids", moving))
         squares = sums.squares * moving.step_of_squares
         moved = np.square(moving.means(sums) - centroids).sum(axis=1)

@@ -159,7 +159,7 @@ def robust_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
     ordered = np.sort(rows.astype(np.float64), axis=0)
     clipped = _trimmed(ordered, ordered)
     sd = np.where(clipped.std(axis=0) > 0, clipped.std(axis=0), ordered.std(axis=0))
-    constant = sd <= 1e-12 * np.abs(ordered).max(axis=0)
+    constant = sd <= 1e-12 * np.abs(clipped).max(axis=0)
     sd = np.where(constant, 1.0, to_few_bits(sd))
     centre = np.rint(clipped.mean(axis=0) / sd * 16) / 16 * sd
     return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else 1.0))

@@ -66,6 +66,17 @@ class TestPlan:
         assert found.result.inertia <= (1 + 1e-3) * best
         assert found.n_passes == 1 if sample_size > 4000 else 2 <= found.n_passes <= 6
 
+    @pytest.mark.parametrize("far", [1e6, 1e9, 1e15])
+    def test_a_row_with_a_cluster_of_its_own_hides_no_other_however_far_it_is(self, far):
+        rows = np.random.default_rng(0).normal(size=(600, 3)) + np.repeat(8 * np.eye(3), 200, axis=0)
+        settings = replace(SETTINGS, n_clusters=4, scale=False)
+        found = run(k_means(settings, (601, 3), id), np.vstack([rows, np.full((1, 3), far)])).result
+        assert found.n_rows.tolist() == [200, 200, 200, 1]
+        near = rows[:200].mean(axis=0) - found.frame.centre
+        assert np.abs(found.means - near).max(axis=1).min() < 1e-3
+        if far < 1e12:  # from centroids in single precision, differences of farther rows round those of near ones
+            assert found.inertia == pytest.approx(600 * 3, rel=0.1)
+
     def test_more_clusters_than_different_rows_are_refused(self):
         rows = np.repeat(np.eye(2), 50, axis=0)
         with pytest.raises(ValueError, match="expected at least n_clusters=3 different rows; got 2"):
