@@ -105,7 +105,7 @@ class DivisiveTree(TreeEstimator):
         "max_levels": [None, Interval(Integral, 0, None, closed="left")],
         "min_relative_depth": [Interval(Real, 0, None, closed="left")],
         "alpha": [None, Interval(Real, 0, None, closed="neither")],
-        "sample_size": [None, Interval(Integral, 1, None, closed="left")],
+        "sample_size": [None, Interval(Integral, 2, None, closed="left")],
         "refine": ["boolean"],
         "decay": [Interval(Real, 0, 1, closed="both")],
         "criterion_first": ["boolean"],

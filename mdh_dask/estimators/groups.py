@@ -147,7 +147,10 @@ def names_of(block: Any, start: int = 0) -> AnyArray:
     """Return the groups of a block as numbers or texts that can be compared, or raise an error if any is missing."""
     values, hidden = np.ma.getdata(block), hidden_labels(block)
     if hidden.any():
-        raise ValueError(f"expected a group for every row; got none for row {start + int(hidden.argmax())}")
+        row = start + int(hidden.argmax())
+        raise ValueError(
+            f"expected a group for every row; got none for row {row}: leave such rows out, or give each one of its own"
+        )
     return values if values.dtype.kind in "biuf" else values.astype(str)
 
 

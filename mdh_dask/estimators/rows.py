@@ -1,7 +1,8 @@
 """Rows of any kind of input, validated before any work is done: `read_rows` returns a value and changes nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from numbers import Number
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -121,7 +122,22 @@ def _opened(X: Any) -> Any:
             f"expected an array of rows; got an xarray Dataset with {names or 'no variables'}: pass a DataArray whose "
             "last dimension holds the columns, as X.to_dataarray('column').transpose(..., 'column')"
         )
-    return X
+    if X is None or (isinstance(X, Number | Mapping | Set | Iterator) and not hasattr(X, "shape")):  # of sparse rows
+        raise TypeError(
+            f"expected an array, a frame or a list of rows; got a value of type {type(X).__name__}: make one of it, "
+            "for example with pandas.DataFrame or list"
+        )
+    return _array_of_lists(X) if type(X) in (list, tuple) else X  # `TypedRows` is a tuple, too
+
+
+def _array_of_lists(X: Sequence[Any]) -> AnyArray:
+    try:
+        return np.asarray(X)
+    except ValueError as error:  # NumPy's error does not say what the lists should be
+        raise ValueError(
+            f"expected as many values in every row; got a {type(X).__name__} of rows of several lengths: give each a "
+            "value for every column, NaN for a missing one"
+        ) from error
 
 
 def _sparse(X: Any, spec: RowSpec) -> Rows:
@@ -178,7 +194,9 @@ def _lazy(X: RowArray, spec: RowSpec) -> Rows:
 def _validated(X: Any, spec: RowSpec) -> Rows:
     """Return an array-like as validated by scikit-learn; errors name the columns of a frame that are not numeric."""
     if isinstance(X, np.ndarray):
-        check_dimensions(X)  # scikit-learn shows all values of an array without columns
+        check_dimensions(X)  # scikit-learn shows all values of an array without columns, and of complex numbers
+        if X.dtype.kind in "cSU":
+            check_dtype(X)
     try:
         read = _checked(X, spec, False)
         check_dtype(read.array)  # scikit-learn lets dates and categories pass
@@ -262,6 +280,10 @@ def check_dimensions(X: RowArray) -> None:
 
 def check_dtype(rows: RowArray) -> None:
     """Raise an error unless rows are numbers."""
+    if rows.dtype.kind == "c":  # the first words are those that scikit-learn asks for
+        raise ValueError(
+            f"Complex data not supported; got dtype {rows.dtype}: make columns of the real and the imaginary parts"
+        )
     if rows.dtype.kind not in "biuf":
         raise ValueError(
             f"expected integers, booleans or floating-point numbers; got dtype {rows.dtype}. "

@@ -143,8 +143,10 @@ BAD_INPUT = {
     "one lazy dimension": (da.ones(5, chunks=2), r"got shape \(5,\)"),
     "objects": (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string"),
     "lazy objects": (da.from_array(np.array([["a"], ["b"]], dtype=object), chunks=1), "got dtype object"),
-    "complex": (np.ones((5, 2), dtype=complex), "Complex data not supported"),
-    "lazy complex": (da.ones((5, 2), chunks=2, dtype=complex), "got dtype complex128"),
+    "texts": (np.array([["a", "b"], ["c", "d"]]), r"got dtype <U1\. Convert the columns to numbers"),
+    "complex": (np.ones((5, 2), dtype=complex), "Complex data not supported; got dtype complex128: make columns"),
+    "lazy complex": (da.ones((5, 2), chunks=2, dtype=complex), "got dtype complex128: make columns"),
+    "lists of several lengths": ([[1.0, 2.0], [3.0]], "as many values in every row; got a list of rows of several"),
     "dates": (np.arange(10).astype("M8[s]").reshape(5, 2), r"got dtype datetime64\[s\]"),
     "unknown chunks": (unknown_chunks(), "compute_chunk_sizes"),
 }
@@ -155,6 +157,17 @@ def test_bad_rows_are_refused_with_the_reason(case):
     X, message = BAD_INPUT[case]
     with pytest.raises(ValueError, match=message):
         RandomProjectionTree(**QUICK).fit(X)
+
+
+@pytest.mark.parametrize("X", [None, 5, {"a": [1, 2]}, {1, 2}, iter([[1.0], [2.0]])], ids=lambda X: type(X).__name__)
+def test_what_holds_no_rows_is_refused_by_its_type(X):
+    with pytest.raises(TypeError, match=f"a list of rows; got a value of type {type(X).__name__}: make one of it"):
+        RandomProjectionTree(**QUICK).fit(X)
+
+
+def test_a_sample_of_one_row_is_refused_as_it_shows_no_valley(rows):
+    with pytest.raises(ValueError, match=r"'sample_size' .*range \[2, inf\). Got 1"):
+        RandomProjectionTree(**QUICK, sample_size=1).fit(rows)
 
 
 def test_a_group_is_refused_with_the_remedy(tmp_path):
