@@ -129,6 +129,7 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
     if fit.get("groups") is not None:
         X, fit["groups"] = without_groups(X, fit["groups"])
     labels, others = [plain_labels(model.cluster_labels(X))], []
+    _check_rows(model, labels[0].shape[0])
     for rng in (generator(model._seed(), i) for i in range(1, n + 1)):
         other, seed = clone(model), int(rng.integers(2**31))
         seeds = [name for name in other.get_params() if name in ("random_state", "feature_map__random_state")]
@@ -146,6 +147,13 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
     n_clusters = np.array([each.n_clusters_ for each in others])
     model._repeats = Repeats(agreement, n_clusters, np.asarray(found), float(share))
     return model._repeats
+
+
+def _check_rows(model: Any, n_rows: int) -> None:
+    """Raise an error for another number of rows than that of `fit`, which loaded and updated models do not know."""
+    known = getattr(model, "labels_", None) if getattr(model, "n_batches_", 1) == 1 else None
+    if known is not None and (n := plain_labels(known).shape[0]) != n_rows:
+        raise ValueError(f"expected the {full_count(n, 'row')} of fit; got {n_rows}: fit a model to these first")
 
 
 def _drawn(rng: np.random.Generator, n_rows: int, share: float, groups: Any) -> Booleans:

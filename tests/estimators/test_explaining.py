@@ -266,6 +266,12 @@ class TestRepeats:
         for share in (1.0, 0.5):
             assert named.repeats(frame, 1, share=share, groups="donor").found.tolist() == [1, 1, 1]
 
+    def test_the_rows_are_those_of_the_fit_unless_batches_followed(self, rows):
+        model = RandomProjectionTree(n_projections=20).fit(rows)
+        with pytest.raises(ValueError, match="expected the 900 rows of fit; got 899: fit a model to these first"):
+            model.repeats(rows[:-1])
+        assert model.partial_fit(rows[:600]).repeats(rows, 1).n_clusters.tolist() == [3]
+
     def test_one_cluster_is_said_in_the_singular(self):
         repeats = Repeats(np.ones(3), np.ones(2, dtype=int), np.full(1, 2), 1.0)
         assert str(repeats).startswith("2 fits with other seeds found 1 cluster, and labels agree")
