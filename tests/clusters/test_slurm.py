@@ -231,23 +231,34 @@ def small_job(tmp_path):
     return make_job(tmp_path / "job", tmp_path / "rows.zarr", CLUSTER.format(scratch=tmp_path))
 
 
+def script_without_slurm(folder, programs, **about):
+    """Run the script where SLURM is a few variables, with lines of shell in place of some programs."""
+    there = folder / "bin"
+    there.mkdir()
+    for name, line in programs.items():
+        (there / name).write_text(f"#!/bin/bash\n{line}\n")
+        (there / name).chmod(0o755)
+    about |= {"SLURM_JOB_NAME": "j", "SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n", "SLURMD_NODENAME": "n",
+              "SLURM_NTASKS": "1", "MDH_DASK_INTERFACE": "lo", "PATH": f"{there}:{os.environ['PATH']}"}  # fmt: skip
+    return subprocess.run(["bash", SCRIPT, "run", "part-%a/job.toml"], check=False, cwd=folder, env=about).returncode
+
+
 @pytest.mark.parametrize(("task", "job"), [("7", "part-7/job.toml"), (None, "part-%a/job.toml")])
 def test_every_task_of_an_array_runs_a_job_of_its_own(task, job, tmp_path):
-    programs = tmp_path / "bin"
-    programs.mkdir()
     # The script stops the scheduler once the command ends, which could be before it has begun.
     python = f'echo "$@" >> {tmp_path}/python; until grep -q dask_scheduler {tmp_path}/python; do sleep 0.01; done'
-    for name, line in {"python": python, "srun": "true", "openssl": "true"}.items():
-        (programs / name).write_text(f"#!/bin/bash\n{line}\n")
-        (programs / name).chmod(0o755)
-    about = {"SLURM_JOB_NAME": "j", "SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "n", "SLURMD_NODENAME": "n",
-             "SLURM_NTASKS": "1", "MDH_DASK_INTERFACE": "lo"}  # fmt: skip
-    about |= {} if task is None else {"SLURM_ARRAY_TASK_ID": task}
-    path = {"PATH": f"{programs}:{os.environ['PATH']}"}
-    subprocess.run(["bash", SCRIPT, "run", "part-%a/job.toml"], check=True, cwd=tmp_path, env=about | path)
+    programs = {"python": python, "srun": "true", "openssl": "true"}
+    assert script_without_slurm(tmp_path, programs, **({} if task is None else {"SLURM_ARRAY_TASK_ID": task})) == 0
     started = (tmp_path / "python").read_text()
     assert f" run {job} --scheduler-file {tmp_path}/" in started
     assert "scheduler --interface lo" in started
+
+
+def test_an_attempt_removes_the_keys_that_earlier_ones_left_on_failed_nodes(tmp_path):
+    for name in (".j-1-0", ".j-12-0"):
+        (tmp_path / name).mkdir()
+    assert script_without_slurm(tmp_path, {"openssl": "exit 1"}, SLURM_RESTART_COUNT="1") == exits.MISSING_PACKAGE
+    assert sorted(path.name for path in tmp_path.glob(".j-*")) == [".j-1-1", ".j-12-0"]
 
 
 def test_the_job_file_that_is_deployed_is_right():
