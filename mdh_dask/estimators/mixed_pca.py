@@ -59,7 +59,8 @@ class MixedPCA(FeatureTransformer):
     adds up all that an iteration needs, for any number of rows. Missing values and unknown levels say nothing about a
     row. Continuous columns are scaled by the sample; values count as at most 8 standard deviations from the mean.
 
-    Levels of single columns are not clusters: trees smooth out what single columns change among the features.
+    Levels of single columns are not clusters: trees smooth out what single columns change among the features. To know
+    that, each column is changed alone in some rows, so that time grows with the square of the number of columns.
 
     References
     ----------
