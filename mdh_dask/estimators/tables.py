@@ -37,7 +37,9 @@ def is_typed(X: Any, spec: "RowSpec") -> bool:
         return spec.types is not None
     if spec.column_types != "auto":
         return True
-    return is_table(X) and any(not _is_number(X[key], spec.uses_types) for key in keys_of(X))
+    of_objects = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "O"
+    columns = (X[key] for key in keys_of(X)) if is_table(X) else X.T if of_objects else ()
+    return any(not _is_number(column, spec.uses_types) for column in columns)
 
 
 def plain_table(X: Any) -> Any:

@@ -141,7 +141,7 @@ BAD_INPUT = {
     "no lazy columns": (da.ones((5, 0), chunks=5), "0 feature"),
     "one dimension": (np.ones(5), r"got shape \(5,\)"),
     "one lazy dimension": (da.ones(5, chunks=2), r"got shape \(5,\)"),
-    "objects": (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string"),
+    "objects": (np.array([[1, "b"], [2.0, "d"]], dtype=object), r"numbers or dates; got 1 \(object\)\. Leave them out"),
     "lazy objects": (da.from_array(np.array([["a"], ["b"]], dtype=object), chunks=1), "got dtype object"),
     "texts": (np.array([["a", "b"], ["c", "d"]]), r"got dtype <U1\. Convert the columns to numbers"),
     "complex": (np.ones((5, 2), dtype=complex), "Complex data not supported; got dtype complex128: make columns"),

@@ -265,6 +265,14 @@ DATES = {
 """Tables of the same dates."""
 
 
+def test_an_array_of_objects_with_texts_is_a_table():
+    numbers, texts = np.random.default_rng(0).normal(size=300) + np.repeat([0, 9], 150), np.tile(["a", "b"], 150)
+    rows, frame = np.array([numbers, texts], dtype=object).T, pd.DataFrame({"x": numbers, "t": texts})
+    model = RandomProjectionTree(**QUICK, feature_map="gower").fit(rows)
+    np.testing.assert_array_equal(model.labels_, RandomProjectionTree(**QUICK, feature_map="gower").fit(frame).labels_)
+    np.testing.assert_array_equal(model.predict(rows), model.labels_)
+
+
 class TestDates:
     @pytest.fixture
     def frame(self):
