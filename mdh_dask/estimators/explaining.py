@@ -98,8 +98,8 @@ def evidence(model: Any) -> Evidence:
 def why_clusters(model: Any, cluster: int | None) -> str:
     """Return in words which splits bound clusters, and why they are not split further; see `TreeEstimator.why`."""
     tree, lines = model.tree_, []
-    if cluster is not None and not 0 <= cluster < tree.n_clusters:
-        raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {cluster}")
+    if cluster is not None and cluster not in range(tree.n_clusters):
+        raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {cluster!r}")
     features = None if model.feature_map_ is None else [f"feature {j}" for j in range(tree.n_features)]
     for label in range(tree.n_clusters) if cluster is None else [cluster]:
         bounds = named(model._words[label : label + 1], column_names(model))

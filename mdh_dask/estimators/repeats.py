@@ -1,6 +1,7 @@
 """How alike the clusters of fits with other seeds, or to parts of the rows, are."""
 
 from itertools import combinations, compress
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,10 +119,10 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
     2 fits with other seeds found 2 clusters, and labels agree by an adjusted Rand index of 1.00 on average...
     """
     check_is_fitted(model)
-    if n < 1:
-        raise ValueError(f"expected a positive number of fits for n; got {n}")
-    if not 0 < share <= 1:
-        raise ValueError(f"expected a share of the rows above 0, and up to 1; got {share}")
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"expected a positive number of fits for n; got {n!r}")
+    if not isinstance(share, Real) or not 0 < share <= 1:
+        raise ValueError(f"expected a share of the rows above 0, and up to 1; got {share!r}")
     if model.n_groups_ is not None and fit.get("groups") is None:
         raise ValueError(f"expected the {full_count(model.n_groups_, 'group')} of fit; got none: give groups=")
     if share < 1 and get_tags(model).input_tags.pairwise:

@@ -227,6 +227,12 @@ class TestWords:
         assert list(model.predict(model.exemplars_)) == list(range(model.n_clusters_))
 
 
+@pytest.mark.parametrize("cluster", [-1, 3, "0"])
+def test_why_refuses_a_label_that_no_cluster_has(rows, cluster):
+    with pytest.raises(ValueError, match=f"expected a cluster from 0 to 2, got {cluster!r}"):
+        RandomProjectionTree(n_projections=20).fit(rows).why(cluster)
+
+
 class TestRepeats:
     """Whether the clusters depend on the seed is said, and for each cluster."""
 
@@ -250,8 +256,9 @@ class TestRepeats:
         model = DivisiveClustering(**limits).fit(rows)
         assert ": the clusters depend on the seed; under half of them found cluster" in str(model.repeats(rows))
         assert model.repeats(rows).found.max() < 4
-        with pytest.raises(ValueError, match="positive number of fits for n; got 0"):
-            model.repeats(rows, 0)
+        for n in (0, 2.5, "3"):
+            with pytest.raises(ValueError, match=f"positive number of fits for n; got {n!r}"):
+                model.repeats(rows, n)
 
     def test_groups_are_those_of_the_fit(self, rows):
         donors = np.arange(900) % 30
@@ -309,6 +316,8 @@ class TestRepeats:
         rows = np.random.default_rng(0).normal(size=(60, 2))
         with pytest.raises(ValueError, match="a share of the rows above 0, and up to 1; got 0"):
             RandomProjectionTree(n_projections=20).fit(rows).repeats(rows, share=0)
+        with pytest.raises(ValueError, match="a share of the rows above 0, and up to 1; got 'half'"):
+            RandomProjectionTree(n_projections=20).fit(rows).repeats(rows, share="half")
         kernel = HierarchicalKernelMDH(feature_map="precomputed").fit(rows @ rows.T)
         with pytest.raises(ValueError, match="expected rows with a share of them; got a precomputed kernel"):
             kernel.repeats(rows @ rows.T, share=0.5)
