@@ -85,7 +85,7 @@ def hyperplane_ensemble(
     if len(kept):
         tuples = yield from of_all_rows("counting", counting, sample, n_rows)
     else:
-        tuples = Tuples(np.empty((1, 0), np.uint64), np.array([n_rows]), n_rows)
+        tuples = Tuples(np.empty((1, 0), np.uint64), np.array([n_rows]), np.zeros(1, dtype=np.int64), n_rows)
     mixture, scores = _combined(counting, tuples, settings)
     merges = None
     if settings.n_clusters is None and settings.stop.holds_out and mixture.n_clusters > 1:

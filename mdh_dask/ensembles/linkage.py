@@ -47,8 +47,11 @@ class Tally(NamedTuple):
 
 
 def tally_of(tuples: Tuples) -> tuple[Tally, tuple[Integers, ...]]:
-    """Return the counted tuples, the largest first, and the labels of each clustering as words, ascending."""
-    order = np.argsort(-tuples.counts, kind="stable")
+    """Return the counted tuples, the largest first, and the labels of each clustering as words, ascending.
+
+    Of tuples with as many rows, that of the first row comes first, so that the order does not depend on the labels.
+    """
+    order = np.lexsort((tuples.first, -tuples.counts))
     words, places = zip(*(np.unique(own, return_inverse=True) for own in tuples.words[order].T))
     starts = np.cumsum([0, *map(len, words)])
     return Tally(tuples.counts[order], np.stack(places, axis=1) + starts[:-1], starts), words
@@ -79,6 +82,9 @@ def information_shared(counts: Integers, starts: Integers, joined: Joined) -> Fl
 TINY = 1e-12
 """Entropies below this are of a single group, but for rounding errors."""
 
+DECIMALS = 9
+"""Information is compared by so many decimals: its sums are rounded differently in another order of the labels."""
+
 
 def _x_log_x(x: AnyArray) -> Floats:
     return np.asarray(x * np.log(np.maximum(x, 1)))
@@ -98,7 +104,7 @@ def agreed_groups(tally: Tally, n_clusters: int | None = None) -> Integers:
     most = int(n_labels.max()) if n_clusters is None else n_clusters
     n_merges = max(len(tally.rows) - most, 0)
     if n_clusters is None:
-        shared = information_shared(counts, tally.starts, joined)[n_merges:, n_labels > 1].mean(axis=1)
+        shared = information_shared(counts, tally.starts, joined)[n_merges:, n_labels > 1].mean(axis=1).round(DECIMALS)
         n_merges += len(shared) - 1 - int(shared[::-1].argmax())
     return joined.groups(n_merges)
 

@@ -43,11 +43,13 @@ class Tuples(NamedTuple):
     words (n_tuples, n_words) uint64: of hyperplanes, bit ``j % 64`` of word ``j // 64`` is set for rows above
         hyperplane j. Of labels, a word each.
     counts (n_tuples,) int64: number of rows with the tuple.
+    first (n_tuples,) int64: number of the first row with it.
     n_rows: number of all rows, including those of omitted tuples.
     """
 
     words: Integers
     counts: Integers
+    first: Integers
     n_rows: int
 
 
@@ -65,20 +67,21 @@ class TupleCounts(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> Tuples:
         words = self.words(*blocks)
-        return self._kept(words, np.ones(len(words), dtype=np.int64), len(words))
+        return self._kept(words, np.ones(len(words), dtype=np.int64), start + np.arange(len(words)), len(words))
 
     def combine(self, left: Tuples, right: Tuples) -> Tuples:
-        words, counts = (np.concatenate(both) for both in zip(left[:2], right[:2]))
-        return self._kept(words, counts, left.n_rows + right.n_rows)
+        words, counts, rows = (np.concatenate(both) for both in zip(left[:3], right[:3]))
+        return self._kept(words, counts, rows, left.n_rows + right.n_rows)
 
-    def _kept(self, words: Integers, counts: Integers, n_rows: int) -> Tuples:
+    def _kept(self, words: Integers, counts: Integers, rows: Integers, n_rows: int) -> Tuples:
         """Return each tuple once. The hash of a tuple omitted here is too large for the final sample."""
         hashes = _hashes(words)
         order = np.lexsort((*words.T, hashes))
         words = words[order]
         first = np.flatnonzero(np.append(True, (words[1:] != words[:-1]).any(axis=1))[: len(words)])
         sums = np.add.reduceat(counts[order], first) if len(first) else counts
-        return Tuples(words[first][: self.most], sums[: self.most], n_rows)
+        earliest = np.minimum.reduceat(rows[order], first) if len(first) else rows
+        return Tuples(words[first][: self.most], sums[: self.most], earliest[: self.most], n_rows)
 
 
 @dataclass(frozen=True)

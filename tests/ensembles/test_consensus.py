@@ -288,6 +288,14 @@ class TestLinkage:
             found = consensus(*labels, method="linkage")
             assert adjusted_rand_index(by_hand(labels), found.labels) > 0.9
 
+    def test_other_names_of_the_labels_give_the_same_clusters(self):
+        for seed in range(30):
+            rng = np.random.default_rng(seed)
+            labels = [rng.integers(0, 4, 60) for _ in range(3)]
+            renamed = [rng.permutation(100)[:4][own] for own in labels]
+            one, other = (consensus(*own, method="linkage").labels for own in (labels, renamed))
+            np.testing.assert_array_equal(one, other)
+
     def test_what_less_than_a_quarter_of_the_clusterings_divide_is_one_cluster(self):
         one, two = np.zeros(100, dtype=int), np.repeat([0, 1], 50)
         assert consensus(one, one, one, one, one, one, two, method="linkage").n_clusters == 1
