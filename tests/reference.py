@@ -45,6 +45,19 @@ def nearest_columns(row, k):
     return sorted(range(len(row)), key=lambda column: (row[column], column))[:k]
 
 
+def order_of(values):
+    """The places of values in ascending order, of equal ones the first."""
+    return sorted(range(len(values)), key=values.__getitem__)
+
+
+def quantile_of(values, share):
+    """The value at a share of the way through the sorted ones, or between the two there."""
+    ordered, place = sorted(values), (len(values) - 1) * share
+    k = int(place)
+    beyond = place - k
+    return ordered[k] if beyond == 0 else ordered[k] * (1 - beyond) + ordered[k + 1] * beyond
+
+
 def squares_of_products(products, own, others, rounding):
     """Squared distances, of which the rounding errors of zero are zero."""
     squares = own[:, None] + others - 2 * products

@@ -1,13 +1,15 @@
 """Counts of rows that compare pairs of groups in slabs along lines between both."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .._storable import storable
 from .._typing import Booleans, Floats
-from .pairs import quantile_of
+from .pairs import order_of, quantile_of
+from .rows import add_multiple, inner
 
 
 @storable
@@ -58,8 +60,18 @@ def draw_lines(rows, contacts, members, pairs, ladder, guards, lines):
             if (guards.few_columns and n < ladder[k]) or (k > 0 and ladder[k - 1] >= fewest):
                 break
             lines.whole[p, k] = n == fewest or k + 1 == ladder.shape[0]
-            if not draw_line(rows[one[:n]], rows[other[:n]], contacts[p], guards, p, k, lines):
+            if not draw_line(taken(rows, one[:n]), taken(rows, other[:n]), contacts[p : p + 1], guards, p, k, lines):
                 break
+
+
+@jit
+def taken(rows, places):
+    """Return some of the rows; an array as the index, or slices that are written to, would take longer to compile."""
+    own = np.empty((places.shape[0], rows.shape[1]))
+    for i in range(own.shape[0]):
+        for j in range(own.shape[1]):
+            own[i, j] = rows[places[i], j]
+    return own
 
 
 @jit
@@ -70,10 +82,10 @@ def nearest_rows(rows, members, group, place):
     for i in range(own.shape[0]):
         for j in range(rows.shape[1]):
             away[i] += (rows[own[i], j] - place[j]) ** 2
-    return own[np.argsort(away, kind="mergesort")]
+    return own[order_of(away)]
 
 
-@jit
+@part
 def draw_line(one, other, contact, guards, p, k, lines):
     """Draw the line through the means of rows of two groups; return whether lines through more rows may be drawn.
 
@@ -84,10 +96,11 @@ def draw_line(one, other, contact, guards, p, k, lines):
     for j in range(one.shape[1]):
         low, high = one[:, j].mean(), other[:, j].mean()
         direction[j], middle[j] = high - low, (low + high) / 2
-    length = np.sqrt((direction * direction).sum())
+    length = math.sqrt(inner(direction, direction))
     if length == 0:
         return True
-    direction /= length
+    for j in range(direction.shape[0]):
+        direction[j] /= length
     along_one, beside_one = on_line(one, direction, middle)
     along_other, beside_other = on_line(other, direction, middle)
     low, high = quantile_of(along_one, 0.5), quantile_of(along_other, 0.5)
@@ -95,13 +108,13 @@ def draw_line(one, other, contact, guards, p, k, lines):
     if not low < high:
         return True
     half = (high - low) / 4
-    at, beside = on_line(contact.reshape(1, -1), direction, middle)
+    at, beside = on_line(contact, direction, middle)
     if guards.few_columns and not (beside[0] <= radius and low < at[0] < high):
         return True
     own = slab_at(one, along_one, low, half), slab_at(other, along_other, high, half)
     if guards.few_columns and is_thin(own, direction, guards.least_spread, (along_one.var() + along_other.var()) / 2):
         return False
-    if is_bent(own, direction, contact - middle, half, guards.beside / np.sqrt(one.shape[0])):
+    if is_bent(own, direction, contact[0] - middle, half, guards.beside / math.sqrt(one.shape[0])):
         return False
     lines.ends[p, k, 0], lines.ends[p, k, 1], lines.radius[p, k] = low, high, radius
     return True
@@ -134,49 +147,61 @@ def place_on_line(rows, direction, middle, along, beside):
 @jit
 def slab_at(rows, along, place, half):
     """Return the rows in a slab, centred on their mean; all rows if none is in it."""
-    inside = np.abs(along - place) <= half
-    own = rows[inside] if inside.any() else rows.copy()
+    inside, n = np.arange(rows.shape[0]), 0
+    for i in range(rows.shape[0]):
+        if abs(along[i] - place) <= half:
+            inside[n] = i
+            n += 1
+    own = taken(rows, inside[:n] if n > 0 else inside)
     for j in range(own.shape[1]):
-        own[:, j] -= own[:, j].mean()
+        mean = own[:, j].mean()
+        for i in range(own.shape[0]):
+            own[i, j] -= mean
     return own
 
 
-@jit
+@part
 def is_thin(slabs, direction, least_spread, variance):
     """Return whether the rows in two slabs spread less across a line than a share of the `variance` along it."""
     n, d = 0, direction.shape[0]
-    covariance = np.zeros((d, d))
+    covariance, across = np.zeros((d, d)), np.empty(d)
     for own in slabs:
         n += own.shape[0]
         along = own @ direction
         for i in range(own.shape[0]):
-            across = own[i] - along[i] * direction
             for j in range(d):
-                covariance[j] += across[j] * across
+                across[j] = own[i, j] - along[i] * direction[j]
+            for j in range(d):
+                add_multiple(covariance[j], across[j], across)
     # In ascending order; the first is zero, along the line.
     return np.linalg.eigvalsh(covariance)[1] / max(n - 2, 1) < least_spread**2 * variance
 
 
-@jit
+@part
 def is_bent(slabs, direction, contact, half, beside):
     """Return whether groups turn away from a line beside which the contact is, the more the farther from the contact.
 
     The contact is beside the line if it is farther from it than `beside` standard deviations of the rows across it.
     The projection of a curve on its chord is densest at both ends. Two straight bars at an angle do not turn.
     """
-    away = contact - (contact * direction).sum() * direction
-    height = np.sqrt((away * away).sum())
+    away, share = np.empty(direction.shape[0]), inner(contact, direction)
+    for j in range(away.shape[0]):
+        away[j] = contact[j] - share * direction[j]
+    height = math.sqrt(inner(away, away))
     if height == 0:
         return False
     n, squares, slopes = 0, 0.0, np.zeros(2)
     for s in range(2):
         own = slabs[s]
         along = own @ direction
-        total = (along * along).sum()
+        total, whole = inner(along, along), 0.0
         n += own.shape[0]
-        squares += (own * own).sum() - total
-        slopes[s] = ((own @ away) * along).sum() / height / max(total, 1e-300)
-    across = np.sqrt(max(squares, 0.0) / max(n - 2, 1))
+        for i in range(own.shape[0]):
+            for j in range(own.shape[1]):
+                whole += own[i, j] * own[i, j]
+        squares += whole - total
+        slopes[s] = inner(own @ away, along) / height / max(total, 1e-300)
+    across = math.sqrt(max(squares, 0.0) / max(n - 2, 1))
     return height > beside * across and slopes[0] - slopes[1] > height / half
 
 
@@ -196,8 +221,8 @@ def place_by_counted(rows, members, pairs, within, lines):
             if min(one.shape[0], other.shape[0]) == 0:
                 lines.ends[p, k] = 0
                 continue
-            along_one, beside_one = on_line(rows[one], lines.direction[p, k], lines.middle[p, k])
-            along_other, beside_other = on_line(rows[other], lines.direction[p, k], lines.middle[p, k])
+            along_one, beside_one = on_line(taken(rows, one), lines.direction[p, k], lines.middle[p, k])
+            along_other, beside_other = on_line(taken(rows, other), lines.direction[p, k], lines.middle[p, k])
             lines.ends[p, k, 0], lines.ends[p, k, 1] = quantile_of(along_one, 0.5), quantile_of(along_other, 0.5)
             lines.radius[p, k] = quantile_of(np.concatenate((beside_one, beside_other)), within)
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._numba import jit
+from .._numba import jit, part
 from .._typing import Booleans, Floats, Integers
 from .communities import rows_by_radius
 
@@ -139,7 +139,7 @@ def find_halfway(squares, apart, first, second, k, halfway):
         halfway[e] = kth_from_middle(squares[a], squares[b], apart[a, b], k)
 
 
-@jit
+@part
 def cut_between(own, links, n_least, limits, used):
     """Return some of the links `own` of two groups, which are in descending order of density, as places on their cut.
 
@@ -162,24 +162,28 @@ def cut_between(own, links, n_least, limits, used):
     return chosen[:n]
 
 
-@jit
+@part
 def core_around_peak(side, n_places, marks, limits):
     """Return landmarks around the densest one of a group, and how far the core reaches at most.
 
+    `side` are the landmarks of the group, in ascending order.
     There are more balls in the core than the `n_places` on the cut, as few would be as uncertain. Landmarks are in the
     order of hashes, so the first of those around the densest one are a random choice; the densest of a thin group all
     lie on its ridge, but places on a cut through it do not.
     """
     peak = side[np.argmin(marks.reach[side])]
-    around = side[np.argsort(marks.apart[peak][side], kind="mergesort")]
+    around = order_of(marks.apart[peak][side])
     wide = limits.width * n_places
-    farthest = marks.apart[peak, around[min(wide, around.shape[0]) - 1]]
+    farthest = marks.apart[peak, side[around[min(wide, around.shape[0]) - 1]]]
     n = max(n_places, min(max(wide, int(limits.share_of_group * side.shape[0])), limits.most_places))
-    core = np.sort(around[: max(wide, n)])[:n]
-    return (core[np.argsort(marks.reach[core], kind="mergesort")] if limits.densest else core), farthest
+    near = np.zeros(side.shape[0], np.bool_)
+    for x in around[: max(wide, n)]:
+        near[x] = True
+    core = side[near][:n]
+    return (core[order_of(marks.reach[core])] if limits.densest else core), farthest
 
 
-@jit
+@part
 def radii_of(core, n_rows, marks, ties):
     """Return the squared radii of balls around landmarks in the core of a group of so many rows.
 
@@ -193,7 +197,7 @@ def radii_of(core, n_rows, marks, ties):
     return radii
 
 
-@jit
+@part
 def balls_of_group(side, n_rows, cut, marks, limits):
     """Return the landmarks in the core of a group, the links on a cut that are as near to its densest place, and radii.
 
@@ -241,14 +245,57 @@ def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, limits,
             core, near, radii = balls_of_group(side, n_rows[pairs[p, g]], cut, marks, limits)
             n_balls[p, g, 0], n_balls[p, g, 1] = core.shape[0], near.shape[0]
             ends, between = marks.links.ends[:, near], marks.links.between[near]
-            for part in range(starts.shape[0] - 1):
-                rows_by_radius(squares, starts[part : part + 2], core, ends, between, radii, sums[p, g, part])
+            for q in range(starts.shape[0] - 1):
+                rows_by_radius(squares, starts[q : q + 2], core, ends, between, radii, sums[p, g, q])
+
+
+@jit
+def order_of(values):
+    """Return the places of values in ascending order of these, equal ones in the order in which they are.
+
+    NumPy's `argsort` and `partition` would take seconds to compile.
+    """
+    n, width = values.shape[0], 1
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            i, j = start, middle
+            for at in range(start, end):
+                if j == end or (i < middle and values[order[i]] <= values[order[j]]):
+                    merged[at] = order[i]
+                    i += 1
+                else:
+                    merged[at] = order[j]
+                    j += 1
+        order, merged = merged, order
+        width *= 2
+    return order
 
 
 @jit
 def quantile_of(values, share):
-    """Return a quantile of values, between the two nearest of them."""
+    """Return a quantile of values, between the two nearest of them; see `order_of`."""
+    values = values.copy()
     first = int((values.shape[0] - 1) * share)
     beyond = (values.shape[0] - 1) * share - first
-    values = np.partition(values, first)
-    return values[first] if beyond == 0 else values[first] * (1 - beyond) + values[first + 1 :].min() * beyond
+    low, high = 0, values.shape[0] - 1
+    while low < high:  # values before `low` are none of the larger ones, those after `high` none of the smaller ones
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        if j < first < i:
+            break
+        low, high = (low, j) if first <= j else (i, high)
+    if beyond == 0:
+        return values[first]
+    following = np.inf
+    for i in range(first + 1, values.shape[0]):
+        following = min(following, values[i])
+    return values[first] * (1 - beyond) + following * beyond

@@ -22,7 +22,7 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products, squares_to, take_block
-from mdh_dask._jit.pairs import find_closest, list_places
+from mdh_dask._jit.pairs import find_closest, list_places, order_of, quantile_of
 from mdh_dask._jit.rows import (
     add_multiple,
     certainly_distinct,
@@ -321,6 +321,23 @@ def test_places_of_numbers_are_listed_in_their_order_without_those_of_others(num
     list_places(np.array(numbers, dtype=np.int64), start, items)
     found = [items[a:b].tolist() for a, b in pairwise(start)]
     assert found == [[place for place, number in enumerate(numbers) if number == own] for own in range(6)]
+
+
+few_values = st.lists(st.sampled_from([-1.5, 0.0, 0.1, 0.3, 2.0, 7.0, np.inf]), min_size=1, max_size=40)
+
+
+@given(few_values, st.sampled_from([np.float32, np.float64]))
+def test_equal_values_keep_their_order(values, dtype):
+    assert order_of(np.array(values, dtype=dtype)).tolist() == reference.order_of(values)
+
+
+@given(
+    st.lists(st.sampled_from([-1.5, 0.0, 0.1, 0.3, 2.0]) | st.floats(-9, 9), min_size=1, max_size=40), st.floats(0, 1)
+)
+def test_a_quantile_lies_between_two_sorted_values_which_stay_where_they_are(values, share):
+    given_values = np.array(values)
+    assert quantile_of(given_values, share) == reference.quantile_of(values, share)
+    assert given_values.tolist() == values
 
 
 @given(seeds, st.integers(1, 12))
