@@ -13,7 +13,7 @@ import numpy as np
 from .._numba import jit, part
 from .._typing import Floats, Integers
 from .hashing import jitter_tile
-from .rows import combine_rows, inner
+from .rows import combine_rows
 
 TILE = 64
 
@@ -77,8 +77,9 @@ def sweep_branches(rows, routes, measures, hashes, jitter):
             if n_chain > 1:
                 for c in range(n_chain):
                     in_chain[chain[c]] = chain[c] != node
-                    for child in (left[chain[c]], right[chain[c]]):
-                        start[child] = stop[child] = 0  # a leaf, whose rows are known then, or in the chain
+                    beside, beyond = left[chain[c]], right[chain[c]]
+                    start[beside] = stop[beside] = 0  # a leaf, whose rows are known then, or in the chain
+                    start[beyond] = stop[beyond] = 0
                 start[end], stop[end] = (
                     start[node],
                     start[node] + visit_chain(rows, here, chain[:n_chain], leaf, hashes, routes, measures),
@@ -116,7 +117,7 @@ def visit_chain(rows, here, chain, leaf, hashes, routes, measures):
 
     Reorder `here` so that the other rows come first, in their former order, and return their number.
     """
-    first, scale = measures.first, 1.0 / measures.width
+    first = measures.first
     tile, sums, lane = np.empty((rows.shape[1], TILE)), np.empty(TILE), np.empty(TILE, dtype=np.int64)
     n_left = 0
     for start in range(0, here.shape[0], TILE):
@@ -126,27 +127,42 @@ def visit_chain(rows, here, chain, leaf, hashes, routes, measures):
         for node in chain:
             for c in range(first[node], first[node + 1]):
                 combine_rows(measures.directions[c], tile, sums)
-                for i in lane[:n]:
-                    count_row((sums[i] - measures.origin[c]) * scale[c], node, c, hashes[here[start + i]], measures)
+                origin, scale = measures.origin[c], 1.0 / measures.width[c]
+                for k in range(n):
+                    i = lane[k]
+                    count_row((sums[i] - origin) * scale, node, c, hashes[here[start + i]], measures)
             last = first[node + 1] - 1
-            if last < first[node] or (measures.directions[last] != routes.planes[node]).any():
+            if last < first[node] or differ(measures.directions[last], routes.planes[node]):
                 combine_rows(routes.planes[node], tile, sums)
             n_on, leaf_is_left = 0, routes.left[routes.left[node]] < 0
             beside = routes.left[node] if leaf_is_left else routes.right[node]
-            for i in lane[:n]:
+            for k in range(n):
+                i = lane[k]
                 if (sums[i] <= routes.thresholds[node]) != leaf_is_left:
                     lane[n_on] = i
                     n_on += 1
                     continue
                 leaf[here[start + i]] = beside
                 for c in range(first[beside], first[beside + 1]):  # of few rows, one at a time
-                    along = inner(measures.directions[c], tile[:, i])
-                    count_row((along - measures.origin[c]) * scale[c], beside, c, hashes[here[start + i]], measures)
+                    along = 0.0
+                    for j in range(tile.shape[0]):
+                        along += measures.directions[c, j] * tile[j, i]
+                    scale = 1.0 / measures.width[c]
+                    count_row((along - measures.origin[c]) * scale, beside, c, hashes[here[start + i]], measures)
             n = n_on
-        for i in lane[:n]:
-            here[n_left] = here[start + i]
+        for k in range(n):
+            here[n_left] = here[start + lane[k]]
             n_left += 1
     return n_left
+
+
+@part
+def differ(a, b):
+    """Return whether two vectors differ in any entry."""
+    different = False
+    for j in range(a.shape[0]):
+        different |= a[j] != b[j]
+    return different
 
 
 @part
@@ -234,13 +250,7 @@ def fill_tile(rows, here, start, tile):
     """Write up to `TILE` rows to the columns of `tile` and return their number."""
     size = min(TILE, here.shape[0] - start)
     d = rows.shape[1]
-    if d <= 64:  # more are transposed a square at a time, so that the written lines stay cached
-        for i in range(size):
-            row = rows[here[start + i]]
-            for j in range(d):
-                tile[j, i] = row[j]
-        return size
-    for begin in range(0, d, TILE):
+    for begin in range(0, d, TILE):  # a square at a time, so that the written lines stay cached
         for i in range(size):
             row = rows[here[start + i]]
             for j in range(begin, min(begin + TILE, d)):
