@@ -122,7 +122,8 @@ def find_meeting(apart, first, second, ties, meets):
     """
     for e in range(first.shape[0]):
         a, b = first[e], second[e]
-        meets[e] = kth_from_middle(apart[a], apart[b], apart[a, b], 1) >= apart[a, b] / 4 * (1 - ties)
+        nearest = kth_from_middle(apart[a], apart[b], apart[a, b], np.int64(1))  # 1 alone would have a loop of its own
+        meets[e] = nearest >= apart[a, b] / 4 * (1 - ties)
 
 
 @jit

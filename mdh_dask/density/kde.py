@@ -152,7 +152,7 @@ def deepest_valleys(
     n, n_bins = counts.shape
     taps = np.exp(-0.5 * (np.arange(int(KERNEL_REACH * bins_per_bandwidth) + 1) / bins_per_bandwidth) ** 2)
     if allowed is None:
-        allowed = np.broadcast_to(np.array([[0], [n_bins]]), (2, n))
+        allowed = np.repeat([[0], [n_bins]], n, axis=1)  # not a view, for which the loop would compile once more
     out, padded = np.empty((4, n)), np.zeros(n_bins + 2 * len(taps))
     write_deepest_valleys(counts, taps, float(min_rows), allowed, doubt_of(share), padded, np.empty((2, n_bins)), out)
     depth, lower = out[[0, 3]] ** 2 - 1

@@ -121,7 +121,7 @@ def with_most_edges(graph: csr_array, cell: Integers, group: Integers) -> Intege
     array([0, 0, 0, 1, 1, 2])
     """
     own = group[cell]
-    to = own.copy()
+    to = own.astype(np.int64)  # as that of `communities`, so that the loop compiles once
     move_nodes(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data, 0.0, to, ROUNDS)
     rows = np.bincount(own)
     lost = np.bincount(own[to == own], minlength=len(rows)) < KEPT * rows
