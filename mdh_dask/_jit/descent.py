@@ -16,7 +16,7 @@ BINS_PER_BANDWIDTH = 10
 MAX_BINS = 2**14
 
 
-@jit
+@part
 def best_separator(centred, columns, direction, alpha, penalty, gradient):
     """Return the lowest `f` over all thresholds, the threshold and whether it has no penalty.
 
