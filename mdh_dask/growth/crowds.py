@@ -12,7 +12,7 @@ from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, shared_neighbours
-from ..valleys.neighbours import BLOCK, squared_distances
+from ..valleys.neighbours import BLOCK, nearest, squared_distances
 from .between_groups import divide_crowd, structure_within
 from .branches import Branch, SampleRows
 from .examine import Examiner
@@ -146,6 +146,7 @@ def _rows_of(sample: Sample, examiner: Examiner) -> Floats:
     return np.asarray(examiner.standardise.jittered(sample.rows, sample.hashes), dtype=np.float64)
 
 
+@one_blas_thread()
 def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
     """Return the rows of a sample that differ before values of few levels are spread: these look like groups."""
     sample = branch.sample.load()
@@ -159,6 +160,7 @@ def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
     return _rows_of(sample.take(which), examiner) if examiner.standardise.discrete.jitter else rows[which]
 
 
+@one_blas_thread()  # others would still be spinning in the next pass
 def groups_apart(rows: Floats, last: int, rng: np.random.Generator) -> Groups | None:
     """Return the groups of distinct rows that are apart from all others and too small for a cluster, if many rows are.
 
@@ -210,7 +212,7 @@ def balls_are_crowded(rows: Floats, n: int, n_balls: int, rng: np.random.Generat
     rows = rows[:: -(-len(rows) // ROWS_WITH_BALLS)]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
     for i, centre in enumerate(rng.permutation(len(rows))[:n_balls]):
-        near = squared_distances(rows[[centre]], rows)[0].argsort(kind="stable")[:n]
+        near = nearest(squared_distances(rows[[centre]], rows), n)[0]
         crowded += shows_clusters(rows[np.sort(near)])
         if crowded == CROWDED or n_balls - i - 1 < CROWDED - crowded:
             break

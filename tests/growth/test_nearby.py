@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from helpers import at_night
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.chunks import run
@@ -116,6 +117,21 @@ def test_a_few_clusters_are_found_as_without_a_look(looks, monkeypatch):
     assert looks == [False]
     monkeypatch.setattr(DivisiveTree, "_near_rows", lambda self: 0.0)
     assert RandomProjectionTree(random_state=0).fit(rows).tree_ == model.tree_
+
+
+@pytest.mark.parametrize("step", ["groups_apart", "balls_are_crowded"])
+def test_neighbourhoods_are_looked_at_with_one_thread_of_blas(step, monkeypatch):
+    threads, squares = [], crowds.squared_distances
+
+    def watched(*points):
+        threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return squares(*points)
+
+    monkeypatch.setattr(crowds, "squared_distances", watched)
+    rng = np.random.default_rng(0)
+    with threadpool_limits(2, "blas"):
+        getattr(crowds, step)(rng.normal(size=(5000, 10)), 64, *[2] * (step != "groups_apart"), rng)
+    assert {*threads} == {1}
 
 
 def test_tens_of_clusters_that_are_all_found_warn_of_no_others(caplog):
