@@ -15,6 +15,7 @@ from benchmarks.__main__ import GROUP_OF, GROUPS, README, main, suite_of
 from benchmarks.cells import Cell
 from benchmarks.figure_projections import deepest_split
 from benchmarks.honesty import run as honesty
+from benchmarks.many import KINDS, Mixture, clusters
 from benchmarks.sets import ALL_SETS
 from benchmarks.shared import Table, Times, interleaved, ratio_row
 from benchmarks.speed_verdicts import COMPARED, against_peers, lost
@@ -292,3 +293,23 @@ def test_the_deepest_of_the_first_projections_is_followed(monkeypatch):
     np.testing.assert_array_equal(best, [1, 1, 1])
     assert deepest[0] == 1
     assert deepest[1] == deepest[2] < 1
+
+
+# Many clusters
+
+
+def test_clusters_two_standard_deviations_apart_have_no_valley_and_far_ones_have_one():
+    centres = np.array([[0.0, 0, 0], [2, 0, 0], [0, 6, 0]])
+    labels = np.repeat([0, 1, 2], 100)
+    mixture = Mixture(centres[labels], labels, centres)
+    assert mixture.n_with_valleys == 2
+    assert mixture._replace(centres=2 * centres).n_with_valleys == 3
+    assert (mixture.likeliest == labels).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_clusters_of_many_have_at_least_a_hundred_rows_unless_on_average(kind):
+    mixture = clusters(30, 5, KINDS[kind])
+    n_rows = np.bincount(mixture.labels + 1)[1:]
+    assert (n_rows.min() == 100) == (not KINDS[kind].on_average)
+    assert np.mean(mixture.labels < 0) == pytest.approx(KINDS[kind].noise, abs=0.001)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import click
 
-from . import honesty, power, results
+from . import honesty, many, power, results
 from .sets import ALL_SETS
 from .sets import GROUPS as SETS
 from .shared import Table
@@ -87,8 +87,8 @@ class _Names(click.Choice[str]):
     help="Only the scene with holes of `holes`; `giant` only grows its tree on a sample.",
 )
 @click.option("--repeats", type=click.IntRange(min=1), help="Repeats, in turns; medians are shown.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice([*honesty.CLOUDS, *power.KINDS]),
-    help="Clouds of `honesty`; tables of `power`.")  # fmt: skip
+@click.option("--kind", "kinds", multiple=True, type=click.Choice([*honesty.CLOUDS, *power.KINDS, *many.KINDS]),
+    help="Clouds of `honesty`; tables of `power`; sizes of `many`.")  # fmt: skip
 @click.option("--cloud", "clouds", multiple=True, type=click.Choice(honesty.ALL_CLOUDS), help="Clouds of `honesty`.")
 @click.option("--clusters", "ks", multiple=True, type=click.IntRange(min=2), help="Numbers of clusters of `many`.")
 @click.option("--columns", multiple=True, type=click.IntRange(min=2), help="Numbers of columns of `many`.")
