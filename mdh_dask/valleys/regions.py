@@ -18,8 +18,8 @@ from .neighbours import BLOCK, nearest, squared_distances
 WIDTHS = 1 / 3, 1 / 4
 """Widths of slabs through both groups and between them, as shares of the distance of the groups."""
 
-NEAREST_GROUPS, MOST_SIDES = 3, 64
-"""A region has rows of which one of its groups is among so many nearest ones, and at most so many sides."""
+NEAREST_GROUPS = 3
+"""A region has rows of which one of its groups is among so many nearest ones."""
 
 
 class Regions:
@@ -80,10 +80,10 @@ def _within(rows: Floats, start: Floats, end: Floats, others: Floats) -> Floats:
     line /= max(float(line @ line), np.finfo(np.float64).tiny)
     point = start + np.clip((others - start) @ line, 0, 1)[:, None] * (end - start)
     normal, middle = others - point, (others + point) / 2
-    away = np.square(normal).sum(axis=1)
-    closest = np.argsort(away, kind="stable")[:MOST_SIDES]
-    bounds = np.einsum("ij,ij->i", normal[closest], middle[closest])
-    inside = (rows @ normal[closest].T <= bounds).all(axis=1)
+    bounds = np.einsum("ij,ij->i", normal, middle)
+    # In many columns, all places are about as near, so that each is a bound.
+    blocks = (rows[i : i + BLOCK] for i in range(0, max(len(rows), 1), BLOCK))
+    inside = np.concatenate([(block @ normal.T <= bounds).all(axis=1) for block in blocks])
     return np.asarray((rows[inside] - start) @ line)
 
 

@@ -72,6 +72,16 @@ def test_a_third_cell_between_two_is_not_counted():
     assert found.cut_rows[0] < 20  # but a hundred rows of the third cell in either half are between the two
 
 
+def test_no_row_of_other_cells_is_counted_in_many_columns_where_all_are_about_as_near():
+    rng = np.random.default_rng(0)
+    cell = np.repeat(np.arange(300), 20)
+    rows = 3 * rng.normal(size=(300, 128))[cell] + rng.normal(size=(6000, 128))
+    hashes = rng.integers(2**63, size=6000, dtype=np.uint64)
+    found = counted_in_regions(rows, hashes, cell, np.arange(40).reshape(20, 2))
+    assert (found.cut_rows == 0).all()
+    assert (found.evidence > 3).all()
+
+
 @pytest.mark.slow
 def test_clusters_of_many_cells_are_found_as_usual(monkeypatch):
     rows, _ = clusters(3, 4000, 2, spread=9.0)
