@@ -128,7 +128,7 @@ def _single_scores(half_octave: int, rule: SplitRule, bandwidth: Bandwidth) -> F
     rng = generator(half_octave, 0x73696E67)
     counts = np.array([rng.multinomial(n, share) for _ in range(NULL_SAMPLES)])
     ones = np.ones(NULL_SAMPLES)
-    histograms = Histograms(counts, -n_bins / 2 * width * ones, width * ones, bandwidth)
+    histograms = Histograms(counts, 0 * ones, width * ones, bandwidth)  # scores do not depend on the origin
     return np.sort(np.maximum(rule.score(histograms, np.sqrt(n)), 0.0))
 
 
