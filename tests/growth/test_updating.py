@@ -263,8 +263,7 @@ class TestFollow:
         assert place.follow(both, 6.0) == 6
         assert place.follow(both, 8.0) == 6
 
-    @pytest.mark.slow
-    def test_a_split_in_a_gap_stays_until_the_gap_closes(self):
+    def test_a_split_in_a_gap_stays_until_the_gap_is_narrower_than_a_bin(self):
         def with_extremes(*counts):
             held = np.array(counts) > 0
             ends = np.arange(len(counts), dtype=float)
@@ -273,6 +272,7 @@ class TestFollow:
 
         place = THRESHOLD_RULES["gap"]
         assert place.follow(with_extremes(0, 5, 0, 0, 5, 0, 0, 0, 5, 0), 3.0) == 2
+        assert place.follow(with_extremes(0, 5, 0, 5, 5, 0, 0, 0, 5, 0), 2.0) == 1
         assert place.follow(with_extremes(0, 5, 5, 5, 5, 0, 0, 0, 5, 0), 3.0) in (4, 5, 6, 7)
 
 

@@ -10,7 +10,16 @@ from scipy.stats import binom, gaussian_kde
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS, valley_evidence
 from mdh_dask.splits import null
-from mdh_dask.splits.null import Search, best_score_quantile, chance_of_mode, uniform_depth_quantile, unimodal_p_value
+from mdh_dask.splits.null import (
+    Search,
+    best_score_quantile,
+    chance_of_mode,
+    single_score_quantile,
+    uniform_depth_quantile,
+    unimodal_p_value,
+)
+from mdh_dask.splits.papers import Null, SearchNull
+from mdh_dask.splits.rules import SplitRule
 
 NORMAL = BANDWIDTHS["normal"]
 QUANTILE = 0.975
@@ -185,3 +194,32 @@ def test_searches_that_hardly_ever_find_a_valley_have_no_least_score():
             return np.array([0.0] * 49 + [1.0])
 
     assert best_score_quantile(500, Nothing(lambda rows, rng: None, 2, None, NORMAL), 0.9) == 0
+
+
+def test_a_search_null_accepts_scores_above_the_quantile_for_as_many_rows():
+    rule = SplitRule()
+    h = histogram(np.random.default_rng(0).normal(size=256) + 6 * (np.arange(256) % 2))
+    score = rule.score(h, 16)[0]
+
+    class Known(Search):
+        def null_scores(self, n):
+            return np.full(50, self.n_features / 100 * score * 256 / n)
+
+    def accepted(percent):
+        stop = SearchNull().knowing(Known(lambda rows, rng: None, percent, rule, NORMAL))
+        return stop.accepts(h, 0, 10**6, 1, np.random.default_rng(0))
+
+    assert [accepted(percent) for percent in (99, 101)] == [True, False]
+
+
+def test_scores_compared_with_a_null_are_of_splits_that_leave_the_square_root_of_the_rows_on_both_sides():
+    def accepted(aside):
+        h = histogram(np.random.default_rng(0).normal(size=100) + 12 * (np.arange(100) < aside))
+        return Null(rule=SplitRule()).accepts(h, 0, 10**6, 1, np.random.default_rng(0))
+
+    assert [accepted(aside) for aside in (9, 10)] == [False, True]
+
+
+def test_where_no_rows_of_a_cloud_show_a_split_any_split_is_beyond_the_null():
+    unseen = SplitRule(min_relative_depth=1e9)
+    assert single_score_quantile(100, unseen, NORMAL, 0.99) == 0

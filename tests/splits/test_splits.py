@@ -126,6 +126,13 @@ class TestMinimumDensity:
         assert plain.threshold[0, k] == pytest.approx(near, abs=0.5)
         assert plain.density[0, k] == plain.density[0, k - 5 : k + 6].min()
 
+    def test_a_standing_split_near_a_suggestion_moves_to_the_minimum_of_all_rows_however_close(self):
+        plain, rule = histograms_of(bimodal()), SplitRule(threshold_rule="minimum_density")
+        k = int(rule.locate(plain, 1)[0])
+        existing = float(plain.threshold[0, k + 1])
+        assert rule.at.unmoved(plain, k, existing) == (k + 1, existing)
+        assert rule.at.unmoved(replace(plain, suggested=np.zeros(1)), k, existing) is None
+
 
 class TestMean:
     @given(seeds, st.integers(2, 300), st.integers(1, 3))
