@@ -73,15 +73,15 @@ class TestLoops:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(("n_core", "n_cut"), [(3, 3), (20, 3)])
-    def test_errors_of_equal_densities_have_the_spread_of_a_normal_distribution(self, n_core, n_cut):
+    @pytest.mark.parametrize(("n_core", "n_cut", "place"), [(3, 3, 30), (20, 3, 30), (3, 3, 1.5)])
+    def test_errors_of_equal_densities_have_the_spread_of_a_normal_distribution(self, n_core, n_cut, place):
         rng = np.random.default_rng(0)
         found = []
         for _ in range(2000):
-            # Neighbouring balls overlap by half on a line of the same density everywhere.
+            # Neighbouring balls overlap by half on a line of the same density; near cuts overlap cores.
             rows = rng.uniform(-2, 38, rng.poisson(160))[:, None]
             core = (np.abs(rows - np.arange(n_core)) <= 1).sum(axis=1)
-            cut = (np.abs(rows - 30 - np.arange(n_cut)) <= 1).sum(axis=1)
+            cut = (np.abs(rows - place - np.arange(n_cut)) <= 1).sum(axis=1)
             sums = [core.sum(), cut.sum(), (core**2).sum(), (core * cut).sum(), (cut**2).sum()]
             found.append(errors_in_balls(np.array([sums]), n_core, n_cut)[0])
         assert abs(np.mean(found)) < 0.1
