@@ -181,3 +181,20 @@ def test_changed_clusters_and_lazy_rows_with_a_map_have_no_exemplars_in_memory(t
     lazy = PCATree(feature_map="quadratic").fit(da.from_array(three_groups, chunks=(400, 2)))
     assert not hasattr(lazy, "exemplars_")
     np.testing.assert_array_equal(lazy.predict(three_groups[lazy.exemplar_indices_]), np.arange(3))
+
+
+@pytest.mark.parametrize(
+    ("rows", "numbers"),
+    [
+        (None, np.array([1, 2, 3])),
+        (None, np.array([1.0, 2.0])),
+        (None, np.array([1, -2])),
+        (np.ones((3, 4)), np.array([1, -1])),
+        (np.ones(2), np.array([1, -1])),
+        (np.full((2, 4), "1"), np.array([1, -1])),
+    ],
+)
+def test_exemplars_that_no_fit_gives_are_refused(rows, numbers):
+    Exemplars(np.ones((2, 4)), np.array([1, -1])).check_clusters(2)
+    with pytest.raises(ValueError, match="as exemplars"):
+        Exemplars(rows, numbers).check_clusters(2)
