@@ -14,6 +14,7 @@ from strategies import seeds
 from mdh_dask._jit.histograms import bin_extremes, bin_projections
 from mdh_dask.density.histograms import Histograms, no_extremes
 from mdh_dask.density.kde import BANDWIDTHS, Bandwidth, relative_depth
+from mdh_dask.splits import stopping
 from mdh_dask.splits.choose import Counts, SplitSelector
 from mdh_dask.splits.null import uniform_depth_quantile
 from mdh_dask.splits.rules import CRITERIA, SplitRule
@@ -276,6 +277,13 @@ class TestSplitSelector:
         monkeypatch.setattr(HoldOut, "p_value", lambda *_: 0.03)
         assert [HoldOut(0.95).accepts(None, 0, 0, n, None) for n in (1, 2)] == [True, False]
         assert HoldOut(0.95).level(5) == pytest.approx(0.01)
+
+    def test_tests_on_held_out_rows_share_the_level_and_those_as_published_do_not(self, monkeypatch):
+        asked = []
+        monkeypatch.setattr(stopping, "uniform_depth_quantile", lambda n, rule, quantile: asked.append(quantile) or 0)
+        for name in ("hold-out-uniform", "level", "fixed"):
+            STOP_RULES[name](0.9).accepts(histograms_of(bimodal()), 0, 2000, 2, np.random.default_rng(0))
+        assert asked == pytest.approx([0.95, 0.9, 0.9])
 
     def test_a_second_candidate_is_tested_only_where_allowed(self):
         # Ranked by variance, the first direction has a bump of chance and the second has clusters.
