@@ -223,3 +223,8 @@ def test_scores_compared_with_a_null_are_of_splits_that_leave_the_square_root_of
 def test_where_no_rows_of_a_cloud_show_a_split_any_split_is_beyond_the_null():
     unseen = SplitRule(min_relative_depth=1e9)
     assert single_score_quantile(100, unseen, NORMAL, 0.99) == 0
+
+
+def test_a_search_that_proposes_no_direction_scores_zero():
+    nothing = Search(lambda rows, rng: np.empty((0, 2)), 2, SplitRule(), NORMAL)
+    assert nothing.best(np.random.default_rng(0).normal(size=(16, 2)), np.random.default_rng(0)) == 0
