@@ -12,10 +12,10 @@ from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.valleys.merging import merge_cells
 
 
-def ratings(n, n_columns, seed):
+def ratings(n, n_columns, seed, own=1.0, common=1.0):
     """Answers on scales from 1 to 5 that all depend on one quantity."""
     rng = np.random.default_rng(seed)
-    return np.clip(np.rint(3 + rng.normal(size=(n, n_columns)) + rng.normal(size=(n, 1))), 1, 5)
+    return np.clip(np.rint(3 + own * rng.normal(size=(n, n_columns)) + common * rng.normal(size=(n, 1))), 1, 5)
 
 
 def drawn(rows, seed=0):
@@ -60,7 +60,11 @@ def test_correlated_ratings_are_one_group_though_many_rows_are_near_either_end(n
         assert merge_cells(sample.rows, hashes(n, seed), cell, 2).group.tolist() == [0, 0]
 
 
-@pytest.mark.slow
+def test_a_density_tree_of_correlated_ratings_is_one_cluster_as_their_values_are_drawn():
+    assert DensityTree(random_state=4).fit(ratings(600, 8, 4, own=0.7, common=1.5)).n_clusters_ == 1  # without: two
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize(("n", "n_columns"), [(2000, 8), (5000, 5)])
 def test_a_density_tree_of_correlated_ratings_is_one_cluster(n, n_columns):
     found = [DensityTree(random_state=seed).fit(ratings(n, n_columns, seed)).n_clusters_ for seed in range(4)]
@@ -70,8 +74,8 @@ def test_a_density_tree_of_correlated_ratings_is_one_cluster(n, n_columns):
 @pytest.mark.slow
 def test_a_density_tree_finds_two_groups_of_ratings_in_few_columns():
     rng = np.random.default_rng(0)
-    group = rng.integers(0, 2, 3000)
-    noise = 0.7 * rng.normal(size=(3000, 5)) + 0.4 * rng.normal(size=(3000, 1))
+    group = rng.integers(0, 2, 1000)
+    noise = 0.7 * rng.normal(size=(1000, 5)) + 0.4 * rng.normal(size=(1000, 1))
     rows = np.clip(np.rint(2 + 2 * group[:, None] + noise), 1, 5)
     model = DensityTree(random_state=0).fit(rows)
     assert model.n_clusters_ == 2
