@@ -8,8 +8,9 @@ from mdh_dask import DensityTree, load_model
 from mdh_dask.density_trees import plan
 from mdh_dask.density_trees.crowded import Crowd
 from mdh_dask.metrics import normalized_mutual_information
+from mdh_dask.valleys import structure
+from mdh_dask.valleys.graph import neighbourhood
 from mdh_dask.valleys.pair_tests import counted_in_regions
-from mdh_dask.valleys.structure import structure_of_crowd
 
 
 def clusters(n_clusters, n_rows, n_columns, spread=3.0):
@@ -57,9 +58,18 @@ def test_regions_divide_no_cloud(n_columns):
     clouds = normal, rng.uniform(size=normal.shape), rng.exponential(size=normal.shape), normal / rng.random((5000, 1))
     hashes = np.sort(rng.integers(2**63, size=5000).astype(np.uint64))
     for cloud in clouds:
-        structure = structure_of_crowd(cloud, hashes, 0.05)
-        assert len(structure.links) > 50
-        assert not structure.separates
+        found = structure.structure_of_crowd(cloud, hashes, 0.05)
+        assert len(found.links) > 50
+        assert not found.separates
+
+
+def test_cells_of_more_rows_than_usual_are_more_and_those_of_fewer_not_less(monkeypatch):
+    graph = neighbourhood(np.random.default_rng(0).normal(size=(1000, 2)))
+    n_cells = {}
+    for usual in (200, 1000, 5000):
+        monkeypatch.setattr(structure, "USUAL_ROWS", usual)
+        n_cells[usual] = structure.cells_of_crowd(graph).max() + 1
+    assert n_cells[5000] == n_cells[1000] < n_cells[200] / 1.5
 
 
 def test_a_third_cell_between_two_is_not_counted():
