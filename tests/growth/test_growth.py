@@ -5,7 +5,7 @@ import pickle
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import noting_passes
+from helpers import at_night, noting_passes
 from threadpoolctl import threadpool_limits
 
 from mdh_dask import DivisiveClustering, HierarchicalMDH, PCATree, RandomProjectionTree
@@ -190,12 +190,25 @@ def test_as_many_rows_as_two_least_clusters_hold_are_split():
     assert [PCATree(min_cluster_size=size).fit(rows).n_clusters_ for size in (50, 51)] == [2, 1]
 
 
-@pytest.mark.parametrize(("smaller", "larger"), [(500, 500), (100, 900), (50_000, 50_000)])
-def test_a_cluster_just_above_the_least_size_is_found_by_samples_and_halves_with_fewer_of_its_rows(smaller, larger):
+@pytest.mark.parametrize(
+    ("method", "smaller", "larger"),
+    at_night(
+        [
+            (HierarchicalMDH, 100, 900),
+            (HierarchicalMDH, 500, 500),
+            (PCATree, 5000, 45_000),  # of which a sample chooses
+            (HierarchicalMDH, 50_000, 50_000),
+        ],
+        3,
+    ),
+)
+def test_a_cluster_just_above_the_least_size_is_found_by_samples_and_halves_with_fewer_of_its_rows(
+    method, smaller, larger
+):
     for seed in range(5):
         rows = np.random.default_rng(seed).normal(size=(smaller + larger, 3))
         rows[:smaller] += 6
-        model = HierarchicalMDH(min_cluster_size=smaller - smaller // 100, random_state=seed).fit(rows)
+        model = method(min_cluster_size=smaller - smaller // 100, random_state=seed).fit(rows)
         assert model.n_clusters_ == 2
 
 
