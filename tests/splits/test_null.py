@@ -60,8 +60,12 @@ class TestUniformDepthQuantile:
         assert (depths > uniform_depth_quantile(200, NORMAL, QUANTILE)).mean() < 0.025 + 3 * np.sqrt(
             0.025 / len(depths)
         )
-        for n in (1.5, 100, 200, 511, 10**5):
-            assert uniform_depth_quantile(n, NORMAL, QUANTILE) >= uniform_depth_quantile(2 * n, NORMAL, QUANTILE) * 0.98
+
+    def test_more_rows_need_less_depth_and_less_than_four_are_taken_for_four(self):
+        needed = [uniform_depth_quantile(n, NORMAL, QUANTILE) for n in (200, 1000, 10**4, 10**5)]
+        assert needed == sorted(needed, reverse=True)
+        assert needed[0] > 4 * needed[-1]
+        assert len({uniform_depth_quantile(n, NORMAL, QUANTILE) for n in (0, 3, 4)}) == 1
 
 
 UNIMODAL = {
