@@ -8,6 +8,8 @@ from sklearn.cluster import KMeans
 from mdh_dask import DivisiveClustering
 from mdh_dask.chunks import run
 from mdh_dask.density.kde import resolve_bandwidth
+from mdh_dask.growth.labelled import Groups
+from mdh_dask.growth.propose import between_groups
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.scoring import Scorer
 from mdh_dask.growth.trees import axes_of, recount
@@ -101,3 +103,12 @@ def test_a_proposed_threshold_is_screened_where_it_is_though_a_few_far_rows_wide
         proposal = Proposal(StandardDirections(np.ones((1, 1))), np.array([threshold]))
         kept = Scorer(rows, rule, bandwidth, 20, standardise).best(proposal, 1)
         assert len(kept) == (threshold < 1)
+
+
+def test_a_hyperplane_between_two_groups_of_labels_prefers_neither():
+    rng, of = np.random.default_rng(0), np.arange(400) // 200
+    rows = rng.normal(size=(400, 2)) + 2 * of[:, None]
+    labels = of[::10]  # some rows of either group are beyond any line
+    one, other = (between_groups(Groups.of_labels(rows[::10], given), rows) for given in (labels, 1 - labels))
+    np.testing.assert_allclose(one.directions.vectors, -other.directions.vectors, atol=1e-6)
+    np.testing.assert_allclose(one.thresholds, -other.thresholds, atol=1e-6)
