@@ -1,6 +1,6 @@
 """Laws of the tree: labels from left to right, routing as in plain Python, pruning that only merges."""
 
-from dataclasses import fields, replace
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
@@ -187,3 +187,9 @@ def test_a_node_without_a_histogram_has_no_density():
     tree = tree_from_nodes([{"left": -1, "right": -1, "n_rows": 3}], 2)
     assert tree.density(0) is None
     assert len(tree.histogram(0)) == 0
+
+
+def test_a_tree_is_never_changed():
+    tree = random_tree(0, 3, 2)
+    with pytest.raises(FrozenInstanceError):
+        tree.thresholds = tree.thresholds + 1
