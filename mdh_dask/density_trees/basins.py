@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._jit.landmarks import flood
 from .._typing import Booleans, Floats, Integers
 from ..tree.merges import groups_of
 from ..valleys.graph import basins_of, smooth_neighbours
@@ -43,7 +44,7 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
     shown = np.flatnonzero(structure.evidence >= structure.threshold)
     group_of_cell = groups_of(np.delete(structure.links, shown, axis=0), len(structure.links) + 1)
     rows = _rows_in_common(basin, group_of_cell[structure.cell])
-    group, links = rows.argmax(axis=1), _Links(len(rows))
+    group, links = groups_of_basins(rows, pairs), _Links(len(rows))
     for a, b in pairs[group[pairs[:, 0]] == group[pairs[:, 1]]].tolist():
         links.join(a, b)
     for first in np.unique(group, return_index=True)[1].tolist():
@@ -62,6 +63,19 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
         cell=basin, links=np.array(links.pairs, dtype=np.int64).reshape(-1, 2), evidence=evidence, core_rows=in_core,
         cut_rows=in_cut, sides=np.array(links.sides, dtype=np.int8).reshape(-1, len(rows)),
     )  # fmt: skip
+
+
+def groups_of_basins(rows: Integers, pairs: Integers) -> Integers:
+    """Return the group of each basin: that of all its rows, or else that to which the densest saddles lead.
+
+    A basin across the border of two groups may have most of its rows in one of them, and its mode in the other.
+
+    rows (n_basins, n_groups) int: numbers of rows.
+    pairs (n_pairs, 2) int: those of `_by_saddle`.
+    """
+    most = rows.argmax(axis=1)
+    found = flood(pairs, np.where(rows.max(axis=1) == rows.sum(axis=1), most, -1))
+    return np.where(found < 0, most, found)
 
 
 def _by_saddle(near: Integers, reach: Floats, basin: Integers) -> Integers:

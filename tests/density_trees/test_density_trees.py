@@ -20,7 +20,7 @@ from strategies import seeds
 
 from mdh_dask import DensityTree, KernelPCAFeatures, drift, load_model
 from mdh_dask._jit.communities import move_nodes, rows_by_radius, rows_in_balls
-from mdh_dask.density_trees.basins import with_basins
+from mdh_dask.density_trees.basins import groups_of_basins, with_basins
 from mdh_dask.density_trees.passes import NearestCounts
 from mdh_dask.density_trees.places import Places, places_of
 from mdh_dask.density_trees.plan import _in_core_and_cut
@@ -495,6 +495,11 @@ class TestBasins:
     def test_a_row_is_in_the_basin_of_the_mode_to_which_denser_neighbours_lead(self):
         near = np.array([[1, 2], [0, 2], [1, 3], [4, 2], [3, 2]])
         assert basins_of(near, np.array([2.0, 1.0, 3.0, 2.0, 1.0])).tolist() == [0, 0, 0, 1, 1]
+
+    def test_a_basin_across_a_border_is_in_the_group_to_which_its_densest_saddle_leads(self):
+        rows = np.array([[10, 0], [6, 4], [0, 10], [7, 3]])
+        assert groups_of_basins(rows, np.array([[1, 2], [0, 1], [0, 3]])).tolist() == [0, 1, 1, 0]
+        assert groups_of_basins(rows, np.array([[0, 1], [1, 2]])).tolist() == [0, 0, 1, 0]  # the last has no neighbour
 
     @pytest.mark.slow
     def test_basins_are_a_tree_with_the_links_that_the_sample_shows(self):
