@@ -33,7 +33,7 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
 
     Communities have borders that cross dense places. No number of rows then shows the valley, as the densest place on
     such a cut is in one of the clusters. The borders of basins are where rows are sparse. Links that the sample shows
-    stay, between the basins that have most of their rows in common with either side.
+    stay, between the basins of either side.
 
     points (n_rows, n_columns) float64: the sample.
     structure: its cells are communities.
@@ -43,6 +43,7 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
     pairs = _by_saddle(near, reach, basin)
     shown = np.flatnonzero(structure.evidence >= structure.threshold)
     group_of_cell = groups_of(np.delete(structure.links, shown, axis=0), len(structure.links) + 1)
+    first_cell = np.unique(group_of_cell, return_index=True)[1]
     rows = _rows_in_common(basin, group_of_cell[structure.cell])
     group, links = groups_of_basins(rows, pairs), _Links(len(rows))
     for a, b in pairs[group[pairs[:, 0]] == group[pairs[:, 1]]].tolist():
@@ -53,8 +54,7 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
     n_hidden, kept = len(links.pairs), []
     for link in shown.tolist():
         ends = _contact(pairs, group, rows, *group_of_cell[structure.links[link]])
-        sides = _rows_in_common(basin, structure.sides[link][structure.cell] + 1).argmax(axis=1) - 1
-        if links.join(*ends, sides.astype(np.int8)):
+        if links.join(*ends, structure.sides[link][first_cell][group]):
             kept.append(link)
     evidence, in_core, in_cut = np.zeros((3, len(links.pairs)))
     for new, old in zip((evidence, in_core, in_cut), (structure.evidence, structure.core_rows, structure.cut_rows)):
