@@ -322,9 +322,14 @@ class SplitSelector:
 
 def _filled(old: Histograms, new: Histograms, k: int, level: float) -> bool:
     """Return whether new rows have more of their lower mode in a bin than old ones, by more than chance would."""
-    depth = float(old.depth[0, k])
-    rows = new.density[0] * new.spread[0][0] * new.bandwidth[0] / ROUGHNESS
-    mode = lower_mode(rows, k)
-    # The square roots of rows under a kernel have the variance 1/4.
-    excess = np.sqrt(rows[k]) - np.sqrt(mode / (1 + depth))
-    return bool(excess > NormalDist().inv_cdf(1 - level) * np.sqrt((1 + 1 / (1 + depth)) / 4))
+    share = 1 / (1 + float(old.depth[0, k]))
+    (here, mode), (_, before) = _rows_at(new, k), _rows_at(old, k)
+    # The square roots of rows under a kernel have the variance 1/4. The share is of the old rows, which are few, too.
+    excess, variance = np.sqrt(here) - np.sqrt(mode * share), (1 + share) * (before + mode) / 4
+    return bool(np.sqrt(before) * excess > NormalDist().inv_cdf(1 - level) * np.sqrt(variance))
+
+
+def _rows_at(histogram: Histograms, k: int) -> tuple[float, float]:
+    """Return the rows under a kernel in a bin and at the lower of the two modes beside it."""
+    rows = histogram.density[0] * histogram.spread[0][0] * histogram.bandwidth[0] / ROUGHNESS
+    return float(rows[k]), lower_mode(rows, k)
