@@ -75,13 +75,15 @@ def update(
 def _for_sizes_of(tree: Tree, settings: GrowthSettings, n_rows: int) -> SplitSelector:
     """Return the selector for the update of a tree.
 
-    Where most clusters have fewer rows than one needs by default, neighbourhoods showed them when the tree grew. Then
-    as small a part of a cluster is enough as it was there.
+    Where neighbourhoods showed clusters when the tree grew, they may have fewer rows than one needs by default. Then as
+    small a part of a cluster is enough as it was there.
     """
-    selector, sizes = settings.selector, proportioned(tree, n_rows).n_rows[tree.leaves]
-    if not 0 < settings.nearby < np.inf or np.median(sizes) >= selector.min_rows:
-        return selector
-    return replace(selector, min_rows=max(round(np.quantile(sizes, FEW) * settings.nearby / ROWS_EACH), 1))
+    if not 0 < settings.nearby < np.inf:
+        return settings.selector
+    sizes = proportioned(tree, n_rows).n_rows[tree.leaves]
+    usual = np.quantile(sizes, FEW, weights=sizes, method="inverted_cdf")  # clusters that vanish have few of the rows
+    least = max(round(usual * settings.nearby / ROWS_EACH), 1)
+    return replace(settings.selector, min_rows=min(settings.selector.min_rows, least))
 
 
 @dataclass(frozen=True)

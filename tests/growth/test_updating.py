@@ -38,6 +38,12 @@ def night(seed, *corners, n=900, centres=CORNERS):
 FIRST, SECOND = night(0, 0, 1, 2)[0], night(1, 0, 1, 2, 3, n=1500)[0]
 
 
+def crowded(n_clusters, n_columns):
+    """Centres of so many clusters that only neighbourhoods show them."""
+    centres = np.random.default_rng(0).uniform(size=(n_clusters, n_columns))
+    return centres * (6 / np.quantile(pdist(centres), 0.002))
+
+
 def labels_that_differ(first, second):
     """Share of the rows whose labels differ, with the labels of one matched to those of the other."""
     table = contingency_table(first, second).counts
@@ -148,14 +154,19 @@ class TestStream:
     @pytest.mark.slow
     @pytest.mark.parametrize(("n_clusters", "n_columns"), at_night([(100, 32), (200, 8)]))
     def test_a_batch_of_hundreds_of_clusters_leaves_nearly_all(self, n_clusters, n_columns):
-        # Neighbourhoods show them: the batch alone shows hardly any.
-        centres = np.random.default_rng(0).uniform(size=(n_clusters, n_columns))
-        centres *= 6 / np.quantile(pdist(centres), 0.002)
+        # Neighbourhoods show them, in the batch alone, too.
+        centres = crowded(n_clusters, n_columns)
         model = RandomProjectionTree().fit(night(1, *range(n_clusters), n=20_000, centres=centres)[0])
         rows, of = night(2, *range(n_clusters), n=5000, centres=centres)
         before = normalized_mutual_information(of, model.predict(rows))
         model.partial_fit(rows)
         assert normalized_mutual_information(of, model.labels_) > before - 0.02
+
+    def test_a_batch_too_small_to_show_a_hundred_clusters_again_leaves_nearly_all(self):
+        centres = crowded(100, 32)
+        model = RandomProjectionTree().fit(night(1, *range(100), n=12_000, centres=centres)[0])
+        assert model.n_clusters_ == 100
+        assert model.partial_fit(night(2, *range(100), n=3000, centres=centres)[0]).n_clusters_ >= 95
 
     @pytest.mark.parametrize("draw", ["normal", "lognormal", "standard_exponential"])
     def test_nights_without_clusters_are_not_split(self, draw):
