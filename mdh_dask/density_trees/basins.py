@@ -9,8 +9,8 @@ from ..valleys.graph import basins_of, smooth_neighbours
 from ..valleys.structure import Structure
 
 CLEAR = 3 / 4
-"""Share of its rows that decides on the group of a basin. With .9, basins of clusters that touch follow each other into
-the wrong one: of nine clusters, eight were found."""
+"""A basin with this share of its rows in one group belongs to it, and others follow their saddles. With .9, most basins
+of clusters that touch follow each other into the wrong one: nine of them are eight in `TestCountingAgain`."""
 
 
 class _Links:
@@ -37,7 +37,7 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
 
     Communities have borders that cross dense places. No number of rows then shows the valley, as the densest place on
     such a cut is in one of the clusters. The borders of basins are where rows are sparse. Links that the sample shows
-    stay, between the basins of either side.
+    stay, and divide the basins as the groups to which these belong.
 
     points (n_rows, n_columns) float64: the sample.
     structure: its cells are communities.
@@ -70,9 +70,9 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
 
 
 def groups_of_basins(rows: Integers, pairs: Integers) -> Integers:
-    """Return the group of each basin: that of most of its rows, or else that to which the densest saddles lead.
+    """Return the group of each basin: the one that clearly has most of its rows, or else the one at its densest saddle.
 
-    A basin across the border of two groups may have most of its rows in one of them, and its mode in the other.
+    A basin across the border of two groups may have more of its rows in one of them, and its mode in the other.
 
     rows (n_basins, n_groups) int: numbers of rows.
     pairs (n_pairs, 2) int: those of `_by_saddle`.
