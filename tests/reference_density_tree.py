@@ -22,18 +22,10 @@ def rows_by_radius(squares, core, ends, apart, radii):
     return sums
 
 
-def sums_in_balls(rows, balls):
-    """Sums over rows of the weighted numbers of balls of each test and their squares, and the rows in each ball."""
-    sums = np.zeros((*balls.radii.shape, 2), dtype=np.int64)
-    counts = np.zeros((len(balls.places), balls.radii.shape[1]), dtype=np.int64)
-    for test, radius in np.ndindex(balls.radii.shape):
-        own = np.flatnonzero(balls.test == test)
-        for row in rows:
-            inside = [b for b in own if ((row - balls.places[b]) ** 2).sum() <= balls.radii[test, radius]]
-            excess = sum(int(balls.weight[b]) for b in inside)
-            sums[test, radius] += [excess, excess**2]
-            counts[inside, radius] += 1
-    return sums, counts
+def rows_in_balls(rows, balls):
+    """The rows in each ball, of each radius of its test."""
+    squares = [((rows - place) ** 2).sum(axis=1) for place in balls.places]
+    return np.array([[(own <= radius).sum() for radius in balls.radii[test]] for own, test in zip(squares, balls.test)])
 
 
 def rows_in_slabs(chosen, counted, width):

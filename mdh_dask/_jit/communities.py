@@ -95,32 +95,22 @@ def rows_by_radius(squares, rows, core, ends, apart, radii, sums):
 
 
 @jit
-def rows_in_balls(rows, nearest, balls, sums, counts):
-    """Add to `sums` what each row's weighted number of balls in the core exceeds that on the cut, by test and radius.
+def rows_in_balls(rows, nearest, balls, counts):
+    """Add the rows in each ball to `counts`.
 
     rows (n_rows, n_columns) float64.
     nearest (n_rows,): the landmark nearest to each row.
-    sums (n_tests, n_radii, 2) int64: sum of the excess, and sum of its squares.
-    counts (n_balls, n_radii) int64: the rows in each ball are added to it.
+    counts (n_balls, n_radii) int64.
     """
-    excess = np.zeros(balls.radii.shape[1], np.int64)
     for i in range(rows.shape[0]):
-        first, last = balls.start[nearest[i]], balls.start[nearest[i] + 1]
-        for e in range(first, last):
+        for e in range(balls.start[nearest[i]], balls.start[nearest[i] + 1]):
             ball = balls.listed[e]
-            test, square = balls.test[ball], 0.0
+            radii, square = balls.radii[balls.test[ball]], 0.0
             for j in range(rows.shape[1]):
                 difference = rows[i, j] - balls.places[ball, j]
                 square += difference * difference
-            for r in range(excess.shape[0]):
-                if square <= balls.radii[test, r]:
-                    excess[r] += balls.weight[ball]
-                    counts[ball, r] += 1
-            if e + 1 == last or balls.test[balls.listed[e + 1]] != test:
-                for r in range(excess.shape[0]):
-                    sums[test, r, 0] += excess[r]
-                    sums[test, r, 1] += excess[r] * excess[r]
-                    excess[r] = 0
+            for r in range(radii.shape[0]):
+                counts[ball, r] += square <= radii[r]
 
 
 @jit

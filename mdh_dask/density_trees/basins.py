@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._jit.landmarks import flood
-from .._typing import Booleans, Floats, Integers
+from .._typing import Floats, Integers
 from ..tree.merges import groups_of
 from ..valleys.graph import basins_of, smooth_neighbours
 from ..valleys.structure import Structure
@@ -21,19 +21,19 @@ class _Links:
         self.pairs: list[tuple[int, int]] = []
         self.sides: list[Integers] = []
 
-    def join(self, a: int, b: int, sides: Integers | None = None) -> bool:
-        """Link two basins unless they are connected, by default with those connected with each as the sides."""
+    def join(self, a: int, b: int) -> bool:
+        """Link two basins unless they are connected."""
         one, other = self.united == self.united[a], self.united == self.united[b]
         if one[b]:
             return False
         self.pairs.append((a, b))
-        self.sides.append(_sides_of(one, other) if sides is None else sides)
+        self.sides.append(np.where(one, 0, np.where(other, 1, -1)).astype(np.int8))
         self.united[other] = self.united[a]
         return True
 
 
-def with_basins(points: Floats, structure: Structure) -> Structure:
-    """Return a structure whose cells are basins; links that the sample does not show are those between their modes.
+def with_basins(points: Floats, structure: Structure) -> tuple[Structure, Integers]:
+    """Return a structure whose cells are basins, and the sides of the first links, which the sample does not show.
 
     Communities have borders that cross dense places. No number of rows then shows the valley, as the densest place on
     such a cut is in one of the clusters. The borders of basins are where rows are sparse. Links that the sample shows
@@ -41,13 +41,18 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
 
     points (n_rows, n_columns) float64: the sample.
     structure: its cells are communities.
+
+    Returns
+    -------
+    structure : Structure
+    sides : array of shape (n_hidden, n_basins), int8
+        0 and 1 for basins of the two groups of each of these links, otherwise -1.
     """
     near, reach = smooth_neighbours(points)
     basin = basins_of(near, reach)
     pairs = _by_saddle(near, reach, basin)
     shown = np.flatnonzero(structure.evidence >= structure.threshold)
     group_of_cell = groups_of(np.delete(structure.links, shown, axis=0), len(structure.links) + 1)
-    first_cell = np.unique(group_of_cell, return_index=True)[1]
     rows = _rows_in_common(basin, group_of_cell[structure.cell])
     group, links = groups_of_basins(rows, pairs), _Links(len(rows))
     for a, b in pairs[group[pairs[:, 0]] == group[pairs[:, 1]]].tolist():
@@ -58,15 +63,14 @@ def with_basins(points: Floats, structure: Structure) -> Structure:
     n_hidden, kept = len(links.pairs), []
     for link in shown.tolist():
         ends = _contact(pairs, group, rows, *group_of_cell[structure.links[link]])
-        if links.join(*ends, structure.sides[link][first_cell][group]):
+        if links.join(*ends):
             kept.append(link)
     evidence, in_core, in_cut = np.zeros((3, len(links.pairs)))
     for new, old in zip((evidence, in_core, in_cut), (structure.evidence, structure.core_rows, structure.cut_rows)):
         new[n_hidden:] = old[kept]
-    return structure._replace(
-        cell=basin, links=np.array(links.pairs, dtype=np.int64).reshape(-1, 2), evidence=evidence, core_rows=in_core,
-        cut_rows=in_cut, sides=np.array(links.sides, dtype=np.int8).reshape(-1, len(rows)),
-    )  # fmt: skip
+    pairs_of_links = np.array(links.pairs, dtype=np.int64).reshape(-1, 2)
+    found = structure._replace(cell=basin, links=pairs_of_links, evidence=evidence, core_rows=in_core, cut_rows=in_cut)
+    return found, np.array(links.sides[:n_hidden], dtype=np.int8).reshape(-1, len(rows))
 
 
 def groups_of_basins(rows: Integers, pairs: Integers) -> Integers:
@@ -106,7 +110,3 @@ def _rows_in_common(basin: Integers, group: Integers) -> Integers:
     counts = np.zeros((int(basin.max()) + 1, int(group.max()) + 1), dtype=np.int64)
     np.add.at(counts, (basin, group), 1)
     return counts
-
-
-def _sides_of(one: Booleans, other: Booleans) -> Integers:
-    return np.where(one, 0, np.where(other, 1, -1)).astype(np.int8)

@@ -1,4 +1,4 @@
-"""The statistics of density trees: rows nearest to each landmark, and rows in balls and slabs."""
+"""The statistics of density trees: rows nearest to each landmark, and rows in balls."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,14 +8,12 @@ import numpy as np
 from .._jit.communities import rows_in_balls
 from .._jit.hashing import hash_rows
 from .._jit.landmarks import nearest_and_reach
-from .._jit.lines import Lines
 from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from ..growth.discrete import Discrete
 from ..growth.exemplars import VOTERS
-from ..valleys.lines import rows_in_slabs
 from .places import Places
 
 DOUBLINGS = 10
@@ -69,64 +67,47 @@ class NearestCounts(Statistic):
 
 
 @storable
-class CountedAgain(NamedTuple):
-    """What tests the links of a sample again."""
-
-    sums: Integers
-    in_balls: Integers
-    """Those of `mdh_dask._jit.communities.rows_in_balls`."""
-    in_slabs: Integers
-    """Those of `mdh_dask.valleys.lines.rows_in_slabs`."""
-
-
-@storable
 class Recount(NamedTuple):
-    """The rows of each landmark, as of `NearestCounts`, and what tests links."""
+    """The rows of each landmark, as of `NearestCounts`, and those in each ball, shape (n_balls, n_radii)."""
 
     counts: Integers
-    again: CountedAgain
+    in_balls: Integers
 
 
 @dataclass(frozen=True)
-class BallsAndSlabs(Statistic):
-    """Number of rows of each landmark, sums of the rows in balls, and the rows in slabs.
+class RowsInBalls(Statistic):
+    """Number of rows of each landmark, and of those in balls.
 
-    lines: those of `mdh_dask.density_trees.slabs.lines_of`.
-    discrete: jitters rows before they are counted in balls and slabs.
+    discrete: jitters rows before they are counted in balls.
     seed: seed of the rows' hashes.
     """
 
     landmarks: NearestCounts
     balls: Places
-    lines: Lines
     discrete: Discrete
     seed: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> Recount:
-        """Return the counts and sums of a block."""
+        """Return the counts of a block."""
         rows, near = blocks[0], self.landmarks.near(blocks[0])
         counts = self.landmarks.counted(near)
         if not self.discrete.changes_rows:
-            return Recount(counts, self._counted_again(rows, near.nearest))
-        return Recount(counts, self.counted_again(rows, hash_rows(self.seed, start, len(rows))))
+            return Recount(counts, self._in_balls(rows, near.nearest))
+        return Recount(counts, self.in_balls(rows, hash_rows(self.seed, start, len(rows))))
 
-    def counted_again(self, rows: AnyArray, hashes: Integers) -> CountedAgain:
-        """Return what raw rows with given hashes add to the tests of links."""
+    def in_balls(self, rows: AnyArray, hashes: Integers) -> Integers:
+        """Return the number of raw rows with given hashes in each ball, shape (n_balls, n_radii)."""
         rows = self.discrete.jittered_levels(rows, hashes)
-        return self._counted_again(rows, self.landmarks.near(rows).nearest)
+        return self._in_balls(rows, self.landmarks.near(rows).nearest)
 
-    def _counted_again(self, rows: AnyArray, nearest: Integers) -> CountedAgain:
-        n_radii = self.balls.radii.shape[1]
-        sums = np.zeros((len(self.balls.radii), n_radii, 2), dtype=np.int64)
-        in_balls = np.zeros((len(self.balls.places), n_radii), dtype=np.int64)
-        points = (rows - self.landmarks.centre) * self.landmarks.scale
-        rows_in_balls(points, nearest, self.balls, sums, in_balls)
-        return CountedAgain(sums, in_balls, rows_in_slabs(points, self.lines))
+    def _in_balls(self, rows: AnyArray, nearest: Integers) -> Integers:
+        counts = np.zeros((len(self.balls.places), self.balls.radii.shape[1]), dtype=np.int64)
+        rows_in_balls((rows - self.landmarks.centre) * self.landmarks.scale, nearest, self.balls, counts)
+        return counts
 
     def combine(self, left: Recount, right: Recount) -> Recount:
-        """Add the counts and the sums."""
-        again = CountedAgain(*(one + other for one, other in zip(left.again, right.again)))
-        return Recount(left.counts + right.counts, again)
+        """Add the counts."""
+        return Recount(left.counts + right.counts, left.in_balls + right.in_balls)
 
 
 def level_of(points: Floats, outliers: float) -> float:

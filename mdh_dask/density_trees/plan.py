@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -17,18 +16,16 @@ from ..growth.discrete import Discrete, discrete_of, spread, with_drawn_scales
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
-from ..valleys.landmarks import RADII
-from ..valleys.lines import FEW_COLUMNS, WIDTHS
+from ..valleys.lines import FEW_COLUMNS, has_many_columns
 from ..valleys.regions import least_of_discoveries
-from ..valleys.structure import Structure, no_sides, structure_of, structure_of_crowd
+from ..valleys.structure import Structure, structure_of, structure_of_crowd
 from .basins import with_basins
 from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
-from .passes import BallsAndSlabs, CountedAgain, NearestCounts, Recount, level_of
-from .places import NO_PATH, Places, places_of, weighted_errors
-from .slabs import against_the_cut, lines_of
+from .passes import NearestCounts, Recount, RowsInBalls, level_of
+from .places import AT_PEAK, RADII, Places, places_of
 
-AT_PEAK, ON_PATH = 8, 9
+OF_PEAK, OF_PATH = 8, 9
 """Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the
 sparsest of several balls is sparse by chance."""
 
@@ -39,50 +36,40 @@ MORE_ROWS = np.iinfo(np.int64).max
 """More rows than in any ball."""
 
 
-def tested_again(structure: Structure, again: Places, others: CountedAgain, level: float) -> Structure:
-    """Return the structure with the evidence of other rows than those of the sample.
+def tested_again(structure: Structure, again: Places, in_balls: Integers, level: float) -> Structure:
+    """Return the structure with the evidence of other rows than those of the sample, for links that it does not show.
 
-    These rows chose nothing, so levels are those of a normal distribution. Links that the sample shows have to be
-    confirmed, in balls of some radius or in slabs of some width. Another link separates if every path across its cut
-    has a ball with significantly fewer rows than the balls at both peaks. There are many of these, and `level` is the
+    These rows chose nothing, so levels are those of a normal distribution. A link separates if every path across its
+    cut has a ball with significantly fewer rows than the balls at both peaks. There are many links, and `level` is the
     share of false ones among them: in a cloud without clusters, the probability of any. Their evidence is divided by
-    the ratio of their threshold to that of the others.
+    the ratio of their threshold to that of the sample.
+
+    in_balls (n_balls, n_radii): rows in each ball of `again`.
     """
-    n_shown = int(again.shown.sum())
-    threshold = NormalDist().inv_cdf(1 - level / (max(n_shown, 1) * (len(RADII) + len(WIDTHS))))
-    counts = _in_core_and_cut(again, others.in_balls)
-    shown = np.repeat(again.shown, 2)[:, None]
-    in_as_many = others.sums[..., 0] / np.sqrt(np.maximum(others.sums[..., 1], 1))
-    errors = np.where(shown, in_as_many, _against_the_path(counts))
-    of_slabs, rows_there = against_the_cut(others.in_slabs)
-    errors, counts = np.hstack([errors, of_slabs]), np.hstack([counts, rows_there])
-    strength, *rows = _weaker_side(errors, counts)
-    ratio = threshold / least_of_discoveries(strength[~again.shown], level, len(RADII))
-    evidence, in_core, in_cut = np.zeros((3, len(structure.evidence)))
-    evidence[again.links] = np.where(again.shown, strength, strength * ratio)
+    counts = _at_peak_and_on_path(again, in_balls)
+    strength, *rows = _weaker_side(_against_the_path(counts), counts)
+    ratio = structure.threshold / least_of_discoveries(strength, level, len(RADII))
+    evidence, in_core, in_cut = structure.evidence.copy(), structure.core_rows.copy(), structure.cut_rows.copy()
+    evidence[again.links] = strength * ratio
     in_core[again.links], in_cut[again.links] = rows
-    return structure._replace(evidence=evidence, core_rows=in_core, cut_rows=in_cut, threshold=threshold)
+    return structure._replace(evidence=evidence, core_rows=in_core, cut_rows=in_cut)
 
 
-def _in_core_and_cut(again: Places, in_balls: Integers) -> Integers:
-    """Return the rows in the core and on the cut of each test, shape (n_tests, n_radii, 2).
-
-    They are sums over as many balls, or the rows at the peak and those of the sparsest ball on the densest path.
-    """
+def _at_peak_and_on_path(again: Places, in_balls: Integers) -> Integers:
+    """Return the rows at the peak of each test, and in the sparsest ball on the densest path, (n_tests, n_radii, 2)."""
     counts = np.zeros((*again.radii.shape, 2), dtype=np.int64)
-    core, across = again.weight > 0, again.path != NO_PATH
-    cut = ~core & ~across
-    np.add.at(counts[..., 0], again.test[core], in_balls[core])
-    np.add.at(counts[..., 1], again.test[cut], in_balls[cut])
-    sparsest = np.full((len(again.radii), again.path.max() + 2, again.radii.shape[1]), MORE_ROWS)
-    np.minimum.at(sparsest, (again.test[across], again.path[across]), in_balls[across])
-    counts[..., 1] += np.where(sparsest < MORE_ROWS, sparsest, 0).max(axis=1)
+    peak = again.path == AT_PEAK
+    counts[again.test[peak], :, 0] = in_balls[peak]
+    sparsest = np.full((len(again.radii), again.path.max() + 1, again.radii.shape[1]), MORE_ROWS)
+    np.minimum.at(sparsest, (again.test[~peak], again.path[~peak]), in_balls[~peak])
+    counts[..., 1] = np.where(sparsest < MORE_ROWS, sparsest, 0).max(axis=1)
     return counts
 
 
 def _against_the_path(counts: Integers) -> Floats:
     """Return by how many standard errors the weighted rows at the peak exceed those of the sparsest ball on a path."""
-    errors = weighted_errors(counts, AT_PEAK, ON_PATH)
+    excess, variance = counts @ np.array([OF_PEAK, -OF_PATH]), counts @ np.array([OF_PEAK**2, OF_PATH**2])
+    errors = excess / np.sqrt(np.maximum(variance, 1))
     wide = np.where(counts[:, WIDE, 0] > 0, errors[:, WIDE], np.inf)  # small groups have no balls so wide
     return np.minimum(errors, wide[:, None])
 
@@ -137,8 +124,8 @@ def cluster(
 
     One pass draws a sample; no more follow if it holds all rows. Where clusters are so many that it holds few rows of
     each, a second pass draws a larger one. If that does not hold all rows either, the last pass counts the rows nearest
-    to each landmark, and, with many rows and usual clusters, those in the balls of every test that are not in the
-    sample.
+    to each landmark, and, with many rows and usual clusters, those in the balls of every link that the sample does not
+    show.
 
     shape: shape of the rows that the passes will read.
     check: raises an error if the first pass shows that the rows cannot be clustered.
@@ -146,25 +133,23 @@ def cluster(
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
-    sample, (frame, discrete, points, structure), least = yield from _seen(settings, shape, look)
-    more = not least and settings.parts_at is None and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows)
-    n_landmarks = max(settings.n_landmarks, least)
+    sample, (frame, discrete, points, structure, testable), least = yield from _seen(settings, shape, look)
+    n_landmarks, again = max(settings.n_landmarks, least), None
     with one_blas_thread():
-        if more and len(structure.sides):
-            structure = with_basins(points, structure)
+        if testable and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows):
+            structure, sides = with_basins(points, structure)
+            again = places_of(points, sides[:, structure.cell], n_landmarks)
         chosen = points[:n_landmarks]
         cells = structure.cell[:n_landmarks].astype(np.int64)
         level = level_of(chosen, settings.outliers)
         landmarks = NearestCounts(frame.centre, frame.scale, chosen, cells, level)
-        again = places_of(points, structure, len(cells)) if more else None
     if again is None:
         counts: Integers = yield from of_all_rows("counting", landmarks, sample, n_rows)
     else:
-        counting = BallsAndSlabs(landmarks, again, lines_of(points, structure, again), discrete, settings.seed)
+        counting = RowsInBalls(landmarks, again, discrete, settings.seed)
         found: Recount = yield Pass("counting", counting)
-        counts, ours = found.counts, counting.counted_again(sample.rows, sample.hashes)
-        others = CountedAgain(*(every - own for every, own in zip(found.again, ours)))
-        structure = tested_again(structure, again, others, 1 - settings.quantile)
+        counts, of_others = found.counts, found.in_balls - counting.in_balls(sample.rows, sample.hashes)
+        structure = tested_again(structure, again, of_others, 1 - settings.quantile)
     n_cells = len(structure.links) + 1
     inside, *outside = counts_in_cells(counts, cells, n_cells)
     rows = inside if settings.leaves_outside else inside + sum(outside)
@@ -206,6 +191,8 @@ class _Sketch(NamedTuple):
     points: Floats
     """The jittered and standardised rows of the sample."""
     structure: Structure
+    testable: bool
+    """Whether other rows can test it again: balls hold few rows of many columns, and those of regions are counted."""
 
 
 def _near(sample: Sample, settings: DensitySettings) -> Sample:
@@ -249,11 +236,11 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
         points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
         in_groups, level = settings.parts_at is not None, 1 - settings.quantile
         if crowded:
-            return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level))
+            return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level), testable=False)
         structure = structure_of(points, sample.hashes, level, bandwidth, in_groups)
-        if sample.rows is not raw:  # other rows, which are not drawn, would show levels
-            structure = structure._replace(sides=no_sides(len(structure.links) + 1))
-        return _Sketch(frame, discrete, points, structure)
+        as_read = sample.rows is raw  # other rows, which are not drawn, would show levels
+        testable = as_read and not in_groups and not has_many_columns(points) and len(structure.links) > 0
+        return _Sketch(frame, discrete, points, structure, testable)
 
     with one_blas_thread():
         many = np.count_nonzero(frame.scale) > FEW_COLUMNS

@@ -91,11 +91,9 @@ class DensityTree(InGroups):
     Notes
     -----
     Passes: one if the sample holds all rows, otherwise a second, which counts the rows of each landmark.
-    With twice as many rows as in the sample, it also counts those that are not in the sample in the balls of all
-    merges, and in slabs along a line across each significant one. They have to confirm these: the density of both cores
-    must be significantly higher by more than a quarter, in balls or in slabs. And they find clusters that the sample
-    does not show, between the basins of its modes: if every path across the cut has a ball with significantly fewer
-    rows than balls at both peaks, by more than an eighth. ``1 - quantile`` is the share of false ones among these.
+    With twice as many rows as in the sample, those that are not in it find clusters that it does not show, between the
+    basins of its modes: if every path across the cut has a ball with significantly fewer rows than balls at both peaks,
+    by more than an eighth. ``1 - quantile`` is the share of false ones among these.
     Clusters of fewer than about fifty rows are seldom significant.
     Where near rows look like hundreds of clusters, one more pass draws a larger sample, of which a quarter or half are
     landmarks. Its cells in contact are compared along the line between them, in the convex region around both, where a

@@ -164,26 +164,12 @@ def errors_in_slabs(counts: Integers) -> Floats:
 
 def drawn_lines(rows: Floats, contacts: Floats, members: Listed, pairs: Integers, few_columns: bool) -> Lines:
     """Return the lines of the ladder for pairs of groups; parameters are those of `draw_lines`."""
-    lines = no_lines(len(pairs), len(LADDER), rows.shape[1])
+    shape = len(pairs), len(LADDER)
+    directions, middles = np.zeros((2, *shape, rows.shape[1]))
+    lines = Lines(directions, middles, np.zeros((*shape, 2)), np.zeros(shape), np.zeros(shape, dtype=np.bool_))
     guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
     draw_lines(rows, contacts, members, pairs, np.array(LADDER), guards, lines)
     return lines
-
-
-def rows_in_slabs(rows: Floats, lines: Lines) -> Integers:
-    """Return the rows in the slabs of each line, shape (n_pairs, n_lines, n_widths, 3): at its ends, and between."""
-    n_pairs, n_lines = lines.radius.shape
-    counts, none = np.zeros((n_pairs, n_lines, len(WIDTHS), 1, 3), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
-    shifts, nobody = (np.zeros((n_pairs, n_lines)), np.zeros(len(rows))), np.zeros((n_pairs, 1), dtype=np.bool_)
-    count_on_lines(np.asfortranarray(rows), none, none, nobody, lines, np.array(WIDTHS), shifts, counts)
-    return counts[..., 0, :]
-
-
-def no_lines(n_pairs: int, n_lines: int, n_columns: int) -> Lines:
-    """Return lines of pairs that are still to be drawn."""
-    shape = n_pairs, n_lines
-    directions, middles = np.zeros((2, *shape, n_columns))
-    return Lines(directions, middles, np.zeros((*shape, 2)), np.zeros(shape), np.zeros(shape, dtype=np.bool_))
 
 
 def _no_evidence(cuts: Listed) -> tuple[Floats, Floats]:

@@ -53,9 +53,6 @@ class Structure(NamedTuple):
     """Rows in as many balls, or in the slab, on the cut."""
     threshold: float
     """Evidence above which a link separates clusters."""
-    sides: Integers
-    """0 and 1 for cells of the two groups of each link, otherwise -1, shape (n_cells - 1, n_cells), int8. No links with
-    more than `FEW_COLUMNS` columns."""
     reach: Floats
     """Distance of each row to its tenth neighbour, small where rows are dense, shape (n_rows,)."""
 
@@ -103,7 +100,7 @@ def structure_of(
         points, hashes, cell, n_cells, most_groups=1, smooth=False, bandwidth=along if many else None,
         in_groups=in_groups, slabs=many or not in_groups, order=order, level=level,
     )  # fmt: skip
-    return _settled(graph, _structure(cell, merged, order.contact, graph.reach, many))
+    return _settled(graph, _structure(cell, merged, order.contact, graph.reach))
 
 
 def _cells(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) -> Integers:
@@ -139,7 +136,7 @@ def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Struct
     threshold = least_of_discoveries(found.evidence, level, len(WIDTHS))
     evidence = np.clip(found.evidence, 0, MOST_EVIDENCE)
     rows = found.core_rows, found.cut_rows
-    return _settled(graph, Structure(cell, np.array(links), evidence, *rows, threshold, no_sides(n_cells), graph.reach))
+    return _settled(graph, Structure(cell, np.array(links), evidence, *rows, threshold, graph.reach))
 
 
 def cells_of_crowd(graph: Neighbourhood) -> Integers:
@@ -147,23 +144,21 @@ def cells_of_crowd(graph: Neighbourhood) -> Integers:
     return communities(graph.shared, RESOLUTION * max(len(graph.reach) / USUAL_ROWS, 1))
 
 
-def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats, many: bool) -> Structure:
+def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats) -> Structure:
     """Return the tree of merges.
 
     When two of the groups that are apart are merged, all have at least their evidence, so the next merge has no less,
     even if a third group hides a valley.
     """
     n_cells = len(contact)
-    group, links, sides = np.arange(n_cells), [], []
+    group, links = np.arange(n_cells), []
     for first, second in merged.pairs:
         links.append(closest(contact, np.flatnonzero(group == first), np.flatnonzero(group == second)))
-        sides.append(np.where(group == first, 0, np.where(group == second, 1, -1)).astype(np.int8))
         group[group == second] = first
     evidence = np.minimum(merged.evidence, MOST_EVIDENCE)
     evidence = np.maximum(evidence, np.maximum.accumulate(np.where(evidence >= merged.threshold, evidence, 0)))
-    of_links = no_sides(n_cells) if many else np.array(sides)
     core, cut = np.transpose(merged.rows)
-    return Structure(cell, np.array(links), evidence, core, cut, merged.threshold, of_links, reach)
+    return Structure(cell, np.array(links), evidence, core, cut, merged.threshold, reach)
 
 
 def _settled(graph: Neighbourhood, structure: Structure) -> Structure:
@@ -174,41 +169,15 @@ def _settled(graph: Neighbourhood, structure: Structure) -> Structure:
     return structure._replace(cell=with_most_edges(graph.shared, structure.cell, group))
 
 
-class Span(NamedTuple):
-    """The columns that rows span, in which they have the same distances: others would pass for dimensions.
+def spanned(points: Floats) -> Floats:
+    """Return points in the columns that they span, in which they have the same distances.
 
-    Rows are not spread across the dimensions of constant columns, and of sums or copies of others in few columns.
+    Others would pass for dimensions, across which rows are not spread: constant columns, and of few columns sums or
+    copies of others.
     """
-
-    varying: Booleans
-    """Which columns are not constant."""
-    centre: Floats
-    """A row at zero, in all columns."""
-    axes: Floats | None = None
-    """Directions of the varying columns that are spanned, shape (n_varying, n_spanned); None if all are."""
-
-    def of(self, points: Floats) -> Floats:
-        """Return points in the columns that are spanned."""
-        points = np.compress(self.varying, points, axis=1)  # column by column if they were indexed
-        return points if self.axes is None else (points - self.centre[self.varying]) @ self.axes
-
-    def direction(self, direction: Floats) -> Floats:
-        """Return a direction of the spanned columns in all columns."""
-        return _placed(direction if self.axes is None else self.axes @ direction, self.varying)
-
-    def point(self, point: Floats) -> Floats:
-        """Return a point of the spanned columns in all columns."""
-        found = self.centre.copy()
-        found[self.varying] = point if self.axes is None else self.centre[self.varying] + self.axes @ point
-        return found
-
-
-def span_of(points: Floats) -> Span:
-    """Return what rows span."""
-    span = Span(np.ptp(points, axis=0) > 0, points[0])
-    points = span.of(points)
+    points = np.compress(np.ptp(points, axis=0) > 0, points, axis=1)  # column by column if they were indexed
     if not 1 < points.shape[1] <= FEW_COLUMNS:
-        return span
+        return points
     away = np.abs(points - np.median(points, axis=0)).max(axis=1)
     centred = points - points[away.argmin()]
     lengths = np.abs(centred).max(axis=1)
@@ -216,14 +185,7 @@ def span_of(points: Floats) -> Span:
     drawn = centred / np.maximum(lengths, np.median(lengths[lengths > 0]))[:, None]
     variances, axes = np.linalg.eigh(drawn.T @ drawn)
     free = variances > DEPENDENT**2 * variances[-1]
-    centre = span.centre.copy()
-    centre[span.varying] = points[away.argmin()]
-    return span if free.all() else Span(span.varying, centre, axes[:, free])
-
-
-def spanned(points: Floats) -> Floats:
-    """Return points in the columns that they span."""
-    return span_of(points).of(points)
+    return points if free.all() else centred @ axes[:, free]
 
 
 def _placed(values: Floats, places: Booleans) -> Floats:
@@ -238,9 +200,4 @@ def one_cell(n: int) -> Structure:
     none = np.empty(0)
     cell, links = np.zeros(n, dtype=np.int64), np.empty((0, 2), dtype=np.int64)
     # Nothing is compared with the threshold; JSON of saved models has no infinite numbers.
-    return Structure(cell, links, none, none, none, float(np.finfo(np.float64).max), no_sides(1), np.zeros(n))
-
-
-def no_sides(n_cells: int) -> Integers:
-    """Return the sides of links that are not tested again."""
-    return np.empty((0, n_cells), dtype=np.int8)
+    return Structure(cell, links, none, none, none, float(np.finfo(np.float64).max), np.zeros(n))

@@ -21,7 +21,7 @@ from mdh_dask._levels import level_features
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.coding import Levels
 from mdh_dask.columns.passes import DistinctPass, TypedPass
-from mdh_dask.density_trees.passes import BallsAndSlabs, NearestCounts
+from mdh_dask.density_trees.passes import NearestCounts, RowsInBalls
 from mdh_dask.density_trees.plan import Places
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes, TuplePass
 from mdh_dask.estimators.groups import CountGroups
@@ -39,7 +39,6 @@ from mdh_dask.summaries.passes import LevelPass, MissingPass, UnseenPass
 from mdh_dask.support_vectors.model import LandmarkCounts, LevelCounts
 from mdh_dask.tree.routing import leaves_of
 from mdh_dask.tree.structure import tree_from_nodes
-from mdh_dask.valleys.lines import no_lines
 
 
 def branch_pass(draw, rows):
@@ -242,21 +241,15 @@ def nearest_counts(draw):
 
 
 @st.composite
-def balls_and_slabs(draw):
+def rows_in_balls(draw):
     landmarks, arrays = draw(nearest_counts())
     rng, (n, d) = np.random.default_rng(draw(seeds)), landmarks.points.shape
     balls = Places(
-        rng.normal(0, 50, (12, d)), np.repeat(np.arange(2), 6), np.tile([4, -5], 6),
-        np.full(12, -1), rng.uniform(1e2, 1e5, (2, 3)),
-        np.arange(n + 1) * 12, np.tile(np.arange(12), n), np.array([0]), np.array([draw(st.booleans())]),
+        rng.normal(0, 50, (12, d)), np.repeat(np.arange(2), 6), np.tile([-1, 0, 0, 0, 1, 1], 2),
+        rng.uniform(1e2, 1e5, (2, 3)), np.arange(n + 1) * 12, np.tile(np.arange(12), n), np.array([0]),
     )  # fmt: skip
     levels = level_features([rng.normal(size=(2, d)) for _ in range(draw(st.integers(0, 2)))], d)
-    lines = no_lines(1, 1, d)
-    for values in lines:
-        values[0, 0] = rng.normal(0, 50, values.shape[2:])
-    lines.ends.sort()
-    lines.radius[:] = rng.uniform(0, 1e4)
-    return BallsAndSlabs(landmarks, balls, lines, Discrete(draw(jitters(d)), levels=levels), draw(seeds)), arrays
+    return RowsInBalls(landmarks, balls, Discrete(draw(jitters(d)), levels=levels), draw(seeds)), arrays
 
 
 @st.composite
@@ -278,7 +271,7 @@ STATISTICS = {
     "LevelPass": codes_of_levels(),
     "UnseenPass": unseen_levels(),
     "NearestCounts": nearest_counts(),
-    "BallsAndSlabs": balls_and_slabs(),
+    "RowsInBalls": rows_in_balls(),
     "TypedPass": typed_looks(),
     "DistinctPass": distinct_values(),
     "CodeProducts": code_products(),

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
 
+from mdh_dask._jit.lines import count_on_lines
 from mdh_dask.valleys.landmarks import (
     ELSEWHERE,
     LEAST_PLACES,
@@ -33,7 +34,6 @@ from mdh_dask.valleys.lines import (
     drawn_lines,
     errors_in_slabs,
     members_of,
-    rows_in_slabs,
 )
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import Distances
@@ -177,7 +177,11 @@ def drawn(rows, choosing, counted, group, contact, few_columns=True):
     """Lines between the first two groups through a contact, and the counts around them by width."""
     members = members_of(group[choosing], 2)
     lines = drawn_lines(rows[choosing], contact[None], members, PAIR, few_columns)
-    return lines, rows_in_slabs(rows[counted], lines)[0]
+    shape, none = lines.radius.shape, np.zeros(len(counted), dtype=np.int64)
+    counts, nobody = np.zeros((*shape, len(WIDTHS), 1, 3), dtype=np.int64), np.zeros((len(PAIR), 1), dtype=bool)
+    shifts = np.zeros(shape), np.zeros(len(counted))
+    count_on_lines(np.asfortranarray(rows[counted]), none, none, nobody, lines, np.array(WIDTHS), shifts, counts)
+    return lines, counts[0, ..., 0, :]
 
 
 class TestLines:
