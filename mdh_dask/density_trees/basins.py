@@ -8,10 +8,6 @@ from ..tree.merges import groups_of
 from ..valleys.graph import basins_of, smooth_neighbours
 from ..valleys.structure import Structure
 
-CLEAR = 3 / 4
-"""A basin with this share of its rows in one group belongs to it, and others follow their saddles. With .9, most basins
-of clusters that touch follow each other into the wrong one: nine of them are eight in `TestCountingAgain`."""
-
 
 class _Links:
     """A spanning tree of basins that grows link by link, with the basins on either side of each link."""
@@ -74,15 +70,15 @@ def with_basins(points: Floats, structure: Structure) -> tuple[Structure, Intege
 
 
 def groups_of_basins(rows: Integers, pairs: Integers) -> Integers:
-    """Return the group of each basin: the one that clearly has most of its rows, or else the one at its densest saddle.
+    """Return the group of each basin: the one that has all of its rows, or else the one to which densest saddles lead.
 
-    A basin across the border of two groups may have more of its rows in one of them, and its mode in the other.
+    A basin across the border of two groups may have most of its rows in one of them, and its mode in the other.
 
     rows (n_basins, n_groups) int: numbers of rows.
     pairs (n_pairs, 2) int: those of `_by_saddle`.
     """
     most = rows.argmax(axis=1)
-    found = flood(pairs, np.where(rows.max(axis=1) >= CLEAR * rows.sum(axis=1), most, -1))
+    found = flood(pairs, np.where(np.count_nonzero(rows, axis=1) == 1, most, -1))
     return np.where(found < 0, most, found)
 
 

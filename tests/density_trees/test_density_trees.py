@@ -496,7 +496,7 @@ class TestBasins:
         rows = np.array([[10, 0], [6, 4], [0, 10], [7, 3]])
         assert groups_of_basins(rows, np.array([[1, 2], [0, 1], [0, 3]])).tolist() == [0, 1, 1, 0]
         assert groups_of_basins(rows, np.array([[0, 1], [1, 2]])).tolist() == [0, 0, 1, 0]  # the last has no neighbour
-        assert groups_of_basins(np.array([[9, 1], [0, 10]]), np.array([[0, 1]])).tolist() == [0, 1]
+        assert groups_of_basins(np.array([[9, 1], [0, 10]]), np.array([[0, 1]])).tolist() == [1, 1]
 
     @pytest.mark.slow
     def test_basins_are_a_tree_with_the_links_that_the_sample_shows(self):
