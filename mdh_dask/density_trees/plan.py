@@ -207,9 +207,9 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     know more of groups of many cells.
     """
 
-    def usual() -> tuple[Sample, _Sketch, int]:
+    def usual(least_apart: int = 0) -> tuple[Sample, _Sketch, int]:
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-        return sample, _sketch(settings, look.columns, _near(sample, settings)), 0
+        return sample, _sketch(settings, look.columns, _near(sample, settings), least_apart=least_apart), 0
 
     if settings.parts_at is not None or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
         return usual()
@@ -220,12 +220,14 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     sample = sample.take(np.argsort(sample.hashes, kind="stable"))
     sketch = _sketch(settings, look.columns, _near(sample, settings), crowded=True)
     apart = sketch.structure.n_apart
-    if 2 * apart <= len(sketch.structure.links) and (found := usual())[1].structure.n_apart >= apart:
+    if 2 * apart <= len(sketch.structure.links) and (found := usual(apart))[1].structure.n_apart >= apart:
         return found
     return sample, sketch, crowd.n_landmarks
 
 
-def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded: bool = False) -> _Sketch:
+def _sketch(
+    settings: DensitySettings, columns: Columns, sample: Sample, crowded: bool = False, least_apart: int = 0
+) -> _Sketch:
     """Return what a sample shows, in few columns without those of two values, and with them if these show no clusters.
 
     Jittered two-valued columns hide clusters of the others.
@@ -237,7 +239,7 @@ def _sketch(settings: DensitySettings, columns: Columns, sample: Sample, crowded
         in_groups, level = settings.parts_at is not None, 1 - settings.quantile
         if crowded:
             return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level), testable=False)
-        structure = structure_of(points, sample.hashes, level, bandwidth, in_groups)
+        structure = structure_of(points, sample.hashes, level, bandwidth, in_groups, least_apart)
         as_read = sample.rows is raw  # other rows, which are not drawn, would show levels
         testable = as_read and not in_groups and not has_many_columns(points) and len(structure.links) > 0
         return _Sketch(frame, discrete, points, structure, testable)

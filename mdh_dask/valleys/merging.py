@@ -107,7 +107,8 @@ def merge_cells(
         Largest number of groups: of those that evidence keeps apart, the ones with the least are joined at last, and
         groups that are not neighbours after all others.
     fewest_groups : int, default=1
-        Number of groups at which merging stops, whatever the evidence.
+        Number of groups at which merging stops, whatever the evidence. If so few are left of cells in order, what is
+        between these is not counted, and they are not joined.
     apart : collection of pairs of cells
         Cells that are joined at last only, or merged because one has no rows.
     smooth : bool, default=True
@@ -170,7 +171,9 @@ def merge_cells(
     if order is None or in_groups:
         enough = max(enough, NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2))))
     if order is not None and not in_groups:
-        merged |= _merged_in_order(tests, without_levels, group, order, enough)
+        merged |= _merged_in_order(tests, without_levels, group, order, enough, fewest_groups)
+        if len(np.unique(group)) <= fewest_groups:
+            return _numbered(group, merged, enough)
     pairs = np.array([*combinations(np.unique(group).tolist(), 2)]) if every else tests.meeting(group)
     known = Known(tests, without_levels, group, pairs.reshape(-1, 2).astype(np.int64), {*apart}, enough)
     merged |= _merged_least_first(known, fewest_groups)
@@ -209,12 +212,19 @@ def _without_levels(tests: PairTests, bandwidth: Bandwidth | None, factors: Fact
 
 
 def _merged_in_order(
-    tests: PairTests, without_levels: WithoutLevels, group: Integers, order: Merges, enough: float
+    tests: PairTests,
+    without_levels: WithoutLevels,
+    group: Integers,
+    order: Merges,
+    enough: float,
+    fewest_groups: int,
 ) -> dict[Pair, Values]:
     """Merge groups in the order of their contact unless they have so much evidence; return the merges."""
-    merged = dict[Pair, Values]()
+    merged, n_groups = dict[Pair, Values](), len(np.unique(group))
     members = [np.array([cell]) for cell in range(len(group))]
     for kept, gone in zip(order.kept.tolist(), order.gone.tolist()):
+        if n_groups - len(merged) <= fewest_groups:
+            break
         # In its order, a merge is tested between the two groups in closest contact.
         first, second = sorted(group[[*closest(order.contact, members[kept], members[gone])]].tolist())
         if first != second:

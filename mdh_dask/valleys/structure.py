@@ -73,6 +73,7 @@ def structure_of(
     level: float,
     bandwidth: Callable[[Floats], float] | None = None,
     in_groups: bool = False,
+    least_apart: int = 0,
 ) -> Structure:
     """Return the cells of rows and the evidence between them.
 
@@ -83,6 +84,8 @@ def structure_of(
         more than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
     in_groups: whether rows depend on each other, and the last bits of the hashes are their parts; see
         `mdh_dask.splits.dependence`. Then halves are those of the parts, whose counts are compared, in balls only.
+    least_apart: least number of links that have to separate clusters. Where fewer do, there may be one cell only:
+        comparing all groups that the merges in order leave takes most of the time.
     """
     n = len(points)
     if n < FEWEST or not (varying := np.ptp(points, axis=0) > 0).any():
@@ -97,9 +100,11 @@ def structure_of(
     along = None if bandwidth is None else lambda direction: bandwidth(_placed(direction, varying))
     # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
     merged = merge_cells(
-        points, hashes, cell, n_cells, most_groups=1, smooth=False, bandwidth=along if many else None,
-        in_groups=in_groups, slabs=many or not in_groups, order=order, level=level,
+        points, hashes, cell, n_cells, most_groups=1, fewest_groups=max(least_apart, 1), smooth=False,
+        bandwidth=along if many else None, in_groups=in_groups, slabs=many or not in_groups, order=order, level=level,
     )  # fmt: skip
+    if len(merged.pairs) < n_cells - 1:
+        return one_cell(n)
     return _settled(graph, _structure(cell, merged, order.contact, graph.reach))
 
 

@@ -8,7 +8,7 @@ from mdh_dask import DensityTree, load_model
 from mdh_dask.density_trees import plan
 from mdh_dask.density_trees.crowded import Crowd
 from mdh_dask.metrics import normalized_mutual_information
-from mdh_dask.valleys import structure
+from mdh_dask.valleys import merging, structure
 from mdh_dask.valleys.graph import neighbourhood
 from mdh_dask.valleys.pair_tests import counted_in_regions
 
@@ -70,6 +70,19 @@ def test_cells_of_more_rows_than_usual_are_more_and_those_of_fewer_not_less(monk
         monkeypatch.setattr(structure, "USUAL_ROWS", usual)
         n_cells[usual] = structure.cells_of_crowd(graph).max() + 1
     assert n_cells[5000] == n_cells[1000] < n_cells[200] / 1.5
+
+
+def test_groups_are_compared_no_more_where_too_few_are_left_to_be_apart_and_as_usual_elsewhere(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=400)
+    rows = rng.normal(size=(400, 2)) + np.array([[0, 0], [12, 0], [0, 12]])[labels]
+    hashes = np.sort(rng.integers(2**63, size=400, dtype=np.uint64))
+    usual, enough = (structure.structure_of(rows, hashes, 0.05, least_apart=least) for least in (0, 2))
+    assert usual.n_apart == 2
+    for one, other in zip(usual, enough):
+        np.testing.assert_array_equal(one, other)
+    monkeypatch.setattr(merging, "Known", None)
+    assert not structure.structure_of(rows, hashes, 0.05, least_apart=3).separates
 
 
 def test_a_third_cell_between_two_is_not_counted():
