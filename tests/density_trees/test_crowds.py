@@ -23,7 +23,7 @@ def clusters(n_clusters, n_rows, n_columns, spread=3.0):
 def test_a_density_tree_finds_most_of_two_hundred_clusters_of_a_hundred_rows_in_eight_columns(tmp_path):
     rows, labels = clusters(200, 20_000, 8)
     model = DensityTree(random_state=0).fit(rows)
-    assert 165 <= model.n_clusters_ <= 200
+    assert 175 <= model.n_clusters_ <= 200
     assert normalized_mutual_information(labels, model.labels_) > 0.93
     model.save(tmp_path / "model")
     assert (load_model(tmp_path / "model").predict(rows) == model.labels_).all()
@@ -70,6 +70,16 @@ def test_cells_of_more_rows_than_usual_are_more_and_those_of_fewer_not_less(monk
         monkeypatch.setattr(structure, "USUAL_ROWS", usual)
         n_cells[usual] = structure.cells_of_crowd(graph).max() + 1
     assert n_cells[5000] == n_cells[1000] < n_cells[200] / 1.5
+
+
+def test_each_cluster_of_a_hundred_rows_in_a_crowd_has_about_one_cell_of_its_own(monkeypatch):
+    monkeypatch.setattr(structure, "USUAL_ROWS", structure.USUAL_ROWS // 2)  # as of 200 clusters of 20,000 rows
+    rows, labels = clusters(100, 10_000, 8, spread=2.5)
+    cell = structure.cells_of_crowd(neighbourhood(rows))
+    counts = np.zeros((cell.max() + 1, 100))
+    np.add.at(counts, (cell, labels), 1)
+    assert len(np.unique(counts.argmax(axis=1))) == 100
+    assert len(counts) <= 105
 
 
 def test_groups_are_compared_no_more_where_too_few_are_left_to_be_apart_and_as_usual_elsewhere(monkeypatch):
