@@ -123,7 +123,7 @@ class PairTests:
                 return Views(half, distances, normal)
             return Whole(half, distances, normal if self.slabs else None)
 
-        self.splits = _seen_by(seen, ways, rows, cell, parts)
+        self.splits, self.known = _seen_by(seen, ways, rows, cell, parts), dict[bytes, Values]()
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
@@ -153,8 +153,16 @@ class PairTests:
         return np.asarray(np.any(of_halves, axis=0))
 
     def _counted(self, group: Integers, pairs: Integers, left_out: Booleans) -> Counted:
-        found = [[half.found(group, pairs, left_out) for half in split] for split in self.splits]
-        return _combined(found, self.shared, len(RADII) if self.both else 0)
+        """Return what the rows show of pairs, and count those of the same cells, without the same, only once."""
+        of_first, of_second = (group == side for side in pairs.T[..., None])
+        roles = np.select([of_first, of_second, left_out[:, group]], [np.int8(1), np.int8(2), np.int8(3)], np.int8(0))
+        keys = [role.tobytes() for role in roles]
+        new = [i for i, key in enumerate(keys) if key not in self.known]
+        if new:
+            found = [[half.found(group, pairs[new], left_out[new]) for half in split] for split in self.splits]
+            counted = _combined(found, self.shared, len(RADII) if self.both else 0)
+            self.known |= {keys[i]: counted.values(at) for at, i in enumerate(new)}
+        return Counted(*np.transpose([self.known[key] for key in keys]))
 
     def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair without some columns."""

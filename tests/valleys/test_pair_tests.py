@@ -9,6 +9,7 @@ from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
 
 from mdh_dask._jit.lines import count_on_lines
+from mdh_dask.valleys import pair_tests
 from mdh_dask.valleys.landmarks import (
     ELSEWHERE,
     LEAST_PLACES,
@@ -350,7 +351,7 @@ def test_all_pairs_at_once_show_what_each_shows_alone(n_columns):
     tests, group = PairTests(rows, hashes(200), labels), np.arange(4)
     pairs = tests.meeting(group)
     together = tests.counted(group, pairs)
-    alone = [tests.counted(group, pair[None]).values(0) for pair in pairs]
+    alone = [PairTests(rows, hashes(200), labels).counted(group, pair[None]).values(0) for pair in pairs]
     assert len(pairs) > 1
     assert_allclose(np.transpose(together[:3]), alone)
     # Groups of two cells are what one cell of their rows is, but for the coordinates that tell cells apart.
@@ -358,6 +359,25 @@ def test_all_pairs_at_once_show_what_each_shows_alone(n_columns):
         united = PairTests(rows, hashes(200), np.array([0, 1, 2, 2])[labels])
         found = tests.counted(np.array([0, 1, 2, 2]), np.array([[0, 1]]))
         assert_allclose(found.evidence, united.counted(np.arange(3), np.array([[0, 1]])).evidence)
+
+
+def test_the_rows_of_a_pair_are_counted_once_until_its_groups_or_those_left_out_change(monkeypatch):
+    rng = np.random.default_rng(0)
+    cell, pair, third = np.repeat(np.arange(4), 100), np.array([[0, 1]]), np.array([[False, False, True, False]])
+    rows = rng.normal(size=(400, 2)) + np.array([[0, 0], [3, 0], [1.5, 2], [20, 0]])[cell]
+    cases = [
+        (np.arange(4), None),
+        (np.arange(4), third),
+        (np.array([0, 1, 1, 3]), None),
+        (np.array([0, 1, 2, 2]), None),
+    ]
+    tests = PairTests(rows, hashes(400), cell)
+    found = [tests.counted(group, pair, left_out).values(0) for group, left_out in cases]
+    fresh = [PairTests(rows, hashes(400), cell).counted(group, pair, left_out).values(0) for group, left_out in cases]
+    assert found == fresh
+    assert len({*found}) == 3  # the last case only unites two other groups
+    monkeypatch.setattr(pair_tests, "_combined", None)
+    assert [tests.counted(group, pair, left_out).values(0) for group, left_out in cases] == found
 
 
 def test_groups_that_are_no_neighbours_are_apart():
