@@ -1,4 +1,8 @@
-"""Functions applied to every chunk, with row-aligned results; rows kept in memory; names of tasks; threads."""
+"""Functions applied to every chunk, with row-aligned results; rows kept in memory; names of tasks; threads.
+
+Only this module imports `dask._task_spec`, and others import its names from here: the public functions that make
+arrays of tasks cannot give each block an argument of its own, and share one node among all.
+"""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +14,10 @@ import dask
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
-from dask._task_spec import convert_legacy_graph
+from dask._task_spec import DataNode as DataNode
+from dask._task_spec import Task as Task
+from dask._task_spec import TaskRef as TaskRef
+from dask._task_spec import convert_legacy_graph as convert_legacy_graph
 from dask.array.dispatch import concatenate_lookup
 from dask.delayed import Delayed
 from dask.system import CPU_COUNT

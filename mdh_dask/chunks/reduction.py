@@ -11,7 +11,6 @@ from uuid import uuid4
 import dask
 import dask.array as da
 import numpy as np
-from dask._task_spec import Task, TaskRef, convert_legacy_graph
 from dask.callbacks import Callback
 from dask.core import flatten
 from dask.delayed import Delayed
@@ -23,7 +22,17 @@ from .._journal import current_journal, in_dashboard, traced
 from .._sparse import parts_of
 from .._storable import storable
 from .._typing import AnyArray, RowArray
-from .mapping import ROWS_OF_A_THREAD, as_node, check_lengths, follow_chunks, is_dask, work_through
+from .mapping import (
+    ROWS_OF_A_THREAD,
+    Task,
+    TaskRef,
+    as_node,
+    check_lengths,
+    convert_legacy_graph,
+    follow_chunks,
+    is_dask,
+    work_through,
+)
 from .progress import Progress
 
 COMBINE_EVERY = 8

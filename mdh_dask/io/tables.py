@@ -1,8 +1,4 @@
-"""Dask arrays and tables with columns of any type that are read block by block.
-
-Only this module of input and output imports `dask._task_spec`: the public functions that make arrays of tasks cannot
-give each block an argument of its own, and share one node among all.
-"""
+"""Dask arrays and tables with columns of any type that are read block by block."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +8,10 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask._task_spec import DataNode, Task, TaskRef
 from dask.base import tokenize
 
 from .._typing import AnyArray
+from ..chunks.mapping import DataNode, Task, TaskRef
 from ..columns.coding import array_of_table
 from ..columns.drafts import repeated
 from ..columns.lists import (
