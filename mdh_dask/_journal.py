@@ -31,7 +31,7 @@ def current_journal() -> Journal | None:
 
 
 @contextmanager
-def keeping(journal: Journal | None) -> Iterator[None]:
+def use_journal(journal: Journal | None) -> Iterator[None]:
     """Make a journal, or None, the current one within the context."""
     token = _CURRENT.set(journal)
     try:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from .._journal import keeping
+from .._journal import use_journal
 from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count, listed
 from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together, work_through
@@ -203,7 +203,7 @@ class ConsensusClustering(InGroups):
         limit_to_sample(members, len(sample.rows), shape[0])
         self._sample, self._beside = sample, (parts_in(sample.hashes),) if self._beside else ()
         try:
-            with keeping(None):  # a job that resumes makes no pass for what is in memory
+            with use_journal(None):  # a job that resumes makes no pass for what is in memory
                 self._settle_members(members, sample.rows, seed, lambda description: None)
         finally:
             self._sample = None

@@ -105,7 +105,7 @@ DRAWN_ROWS = 1500
 """Number of rows in the picture of a report."""
 
 
-class Story(NamedTuple):
+class ReportData(NamedTuple):
     """What a report shows of the rows, all from one pass."""
 
     profiles: Profiles
@@ -115,25 +115,25 @@ class Story(NamedTuple):
     """The labels of the sample."""
 
 
-def story_pass(model: Any, rows: RowArray) -> Together:
-    """Return the statistic of labels and rows for the story of a report; reads the first row."""
+def report_pass(model: Any, rows: RowArray) -> Together:
+    """Return the statistic of labels and rows for the data of a report; reads the first row."""
     return Together((moments_of(model, rows), SamplePass(0, sample_limit(DRAWN_ROWS, len(rows)), array=1)))
 
 
-def story_of(model: Any, value: Any) -> Story:
-    """Return the story from the value of `story_pass`."""
+def report_data_of(model: Any, value: Any) -> ReportData:
+    """Return the data of a report from the value of `report_pass`."""
     moments, drawn = value
     sample, profiles = drawn.first(DRAWN_ROWS), profiles_of(model, moments)
     labels = model._block_labels()(sample.rows)
     if model.columns is None and model.missing != "drop":
-        return Story(profiles, sample.rows, labels)
-    return Story(profiles, entries_of_rows(sample.rows, profiles, column_names(model), model.columns), labels)
+        return ReportData(profiles, sample.rows, labels)
+    return ReportData(profiles, entries_of_rows(sample.rows, profiles, column_names(model), model.columns), labels)
 
 
-def model_story(model: Any, rows: RowArray, *, progress: Progress | None = None) -> Story:
-    """Return the story of a model and its valid rows, in one pass after reading the first row."""
-    told, merged = story_pass(model, rows), merge_chunks(rows)
-    return story_of(model, reduce_rows(told, model._labels_of_valid_rows(merged), merged, progress=progress))
+def report_data(model: Any, rows: RowArray, *, progress: Progress | None = None) -> ReportData:
+    """Return what a report shows of a model and its valid rows, in one pass after reading the first row."""
+    statistic, merged = report_pass(model, rows), merge_chunks(rows)
+    return report_data_of(model, reduce_rows(statistic, model._labels_of_valid_rows(merged), merged, progress=progress))
 
 
 def why_one(model: Any) -> dict[str, str]:
@@ -147,7 +147,7 @@ def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwri
     check_is_fitted(model)
     check_file(path, overwrite, "report.html")
     rows = model._read(X).array
-    story = model_story(model, rows, progress=announced("profiling", model.progress))
+    data = report_data(model, rows, progress=announced("profiling", model.progress))
     facts: dict[str, str | dict[str, str]] = {
         "Rows": f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features",
         "Method": type(model).__name__,
@@ -156,7 +156,7 @@ def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwri
         "Passes of the fit": str(model.n_passes_),
     }
     return write_report(
-        path, model.state_.tree, title=title, facts=facts, profiles=story.profiles, sample=(story.rows, story.labels),
+        path, model.state_.tree, title=title, facts=facts, profiles=data.profiles, sample=(data.rows, data.labels),
         feature_map=getattr(model.state_, "feature_map", None), images=model.report_pictures(), history=model.history_,
         merges=model.merges_, overwrite=overwrite,
     )  # fmt: skip

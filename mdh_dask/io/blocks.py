@@ -15,7 +15,7 @@ import dask.array as da
 import numpy as np
 import zarr
 
-from .._journal import keeping
+from .._journal import use_journal
 from .._typing import AnyArray, RowArray
 from ..chunks import Statistic, is_dask, reduce_rows
 from .nodes import (
@@ -241,7 +241,7 @@ def blocks_done(
     noted = tuple(pieces[start] for start in sorted(pieces))
     if noted:
         numbers = da.arange(len(noted), chunks=BLOCKS_OF_A_TASK)
-        with keeping(None):  # not a result of the job, as it depends on where the job was interrupted
+        with use_journal(None):  # not a result of the job, as it depends on where the job was interrupted
             damaged = {start for start, _ in reduce_rows(DamagedBlocks(target, noted, where), numbers)}
         noted = tuple(block for block in noted if block[0] not in damaged)
     starts = np.array([block[0] for block in noted], dtype=np.int64)

@@ -65,9 +65,9 @@ def run(
     from .job import read_job
     from .notify import notify
 
-    with notify(lambda error: 1) as told:
-        told.job = read_job(Path(path), cluster)
-        return run_job(told.job, restart=restart, overwrite=overwrite, progress=progress)
+    with notify(lambda error: 1) as notified:
+        notified.job = read_job(Path(path), cluster)
+        return run_job(notified.job, restart=restart, overwrite=overwrite, progress=progress)
 
 
 def check(path: str | Path, *, overwrite: bool = False, cluster: Mapping[str, Any] | None = None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .._fields import JobError
-from .._journal import keeping, traced
+from .._journal import traced, use_journal
 from .._locations import HIDDEN
 from .._words import full_count
 from ..chunks import holds_compact
@@ -78,8 +78,8 @@ class Run:
 
         `name` differs for steps with other results.
         """
-        with outputs.growing(name, self.fence) as growing:
-            yield growing
+        with outputs.resumed(name, self.fence) as staged:
+            yield staged
             self.fence.check()
 
 
@@ -196,17 +196,17 @@ class InputRun(Run):
         """Write all outputs to their staging paths and return the manifest."""
         job, opened, (outputs, name) = self.job, self.opened, self.last(about)
         estimator, journal = job.estimator(self.progress), FolderJournal(job.work / PASSES, name)
-        with self.staging(outputs, name) as growing:
-            with keeping(journal):
-                made = opened.cluster(estimator, growing, job.start_cluster(), resume=name)
+        with self.staging(outputs, name) as staged:
+            with use_journal(journal):
+                made = opened.cluster(estimator, staged, job.start_cluster(), resume=name)
             n_after = opened.n_passes_after(outputs)
             metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
-            if growing.metrics is not None:
-                write_json(growing.metrics, metrics)
-            manifest = manifest_of(job, about, opened.rows, metrics, self.work.attempts(), outputs, growing)
+            if staged.metrics is not None:
+                write_json(staged.metrics, metrics)
+            manifest = manifest_of(job, about, opened.rows, metrics, self.work.attempts(), outputs, staged)
             manifest["summary"] = made.summary
-            if growing.manifest is not None:
-                write_json(growing.manifest, manifest)
+            if staged.manifest is not None:
+                write_json(staged.manifest, manifest)
             self.work.check(self.about())  # it may have changed while it was read
         return manifest
 

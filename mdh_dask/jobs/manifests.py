@@ -55,7 +55,7 @@ def manifest_of(
     metrics: Mapping[str, Any],
     attempts: Sequence[Mapping[str, Any]],
     outputs: JobOutputs,
-    growing: JobOutputs,
+    staged: JobOutputs,
 ) -> dict[str, Any]:
     """Return the manifest of a job: its input, software, and checksums of its staged outputs."""
     parameters = job.estimator().get_params(deep=False)
@@ -68,7 +68,7 @@ def manifest_of(
         **{key: value for key, value in metrics.items() if key in OF_MANIFEST.values()},
         **{key: metrics[key] for key in ("n_groups", "tiles", "compared")},
         "attempts": list(attempts),
-        "outputs": outputs_made(outputs, growing),
+        "outputs": outputs_made(outputs, staged),
         "finished": now(),
     }
 
@@ -84,10 +84,10 @@ def commit_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def outputs_made(outputs: JobOutputs, growing: JobOutputs) -> dict[str, dict[str, str]]:
+def outputs_made(outputs: JobOutputs, staged: JobOutputs) -> dict[str, dict[str, str]]:
     """Return the final path of every output but the manifest, and the checksum of what is staged for it."""
     return {
-        key: {"path": stored(path), "checksum": checksum_of(getattr(growing, key))}
+        key: {"path": stored(path), "checksum": checksum_of(getattr(staged, key))}
         for key, path in outputs.places().items()
         if key != "manifest"
     }
@@ -115,10 +115,10 @@ def write_night(
     `made` are the outputs at their final and at their staging paths; `damaged` says of scenes that could not be used
     what is wrong with each.
     """
-    metrics, (_, growing) = metrics_of_night(ledger, damaged), made
+    metrics, (_, staged) = metrics_of_night(ledger, damaged), made
     before = work.manifest(FINISHED)
-    if growing.metrics is not None:
-        write_json(growing.metrics, metrics)
+    if staged.metrics is not None:
+        write_json(staged.metrics, metrics)
     manifest = {
         "format": FORMAT,
         "job": {"path": str(job.path), "sha256": digest_of(job.path), **wanted_of(job)},
@@ -133,7 +133,7 @@ def write_night(
         "finished": now(),
         "summary": summary_of(metrics),
     }
-    if growing.report is not None:
+    if staged.report is not None:
         facts = {
             "Scenes": manifest["summary"],
             **{f"Left out: {name}": why for name, why in metrics["damaged"].items()},
@@ -144,14 +144,14 @@ def write_night(
             "Versions": versions(),
         }
         write_report(
-            growing.report, model[1].state_.tree, title=f"Night {metrics['night']} of {name_of(str(job.path))}",
+            staged.report, model[1].state_.tree, title=f"Night {metrics['night']} of {name_of(str(job.path))}",
             facts=facts, scenes=_table(ledger, damaged), sizes=_sizes(ledger, model[1]), overwrite=True,
             history=model[1].history_, merges=model[1].merges_,
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
     manifest["outputs"] = outputs_made(*made)
-    if growing.manifest is not None:
-        write_json(growing.manifest, manifest)
+    if staged.manifest is not None:
+        write_json(staged.manifest, manifest)
     return manifest
 
 
@@ -166,7 +166,7 @@ def _sizes(ledger: Ledger, model: Any) -> Sizes:
 
 def metrics_of_night(ledger: Ledger, damaged: Mapping[str, str]) -> dict[str, Any]:
     """Return the numbers of the night to tell of."""
-    night, current = ledger.told, ledger.current
+    night, current = ledger.reported_night, ledger.current
     assert current is not None
     done = ledger.of_night(night)
     labelled = {name: about for name, about in done.items() if about["outputs"]}
@@ -201,18 +201,18 @@ def metrics_of_night(ledger: Ledger, damaged: Mapping[str, str]) -> dict[str, An
 def summary_of(metrics: Mapping[str, Any]) -> str:
     """Return a line on a night."""
     labelled = full_count(metrics["n_labelled"], "scene")
-    told = [f"night {metrics['night']}: {labelled} labelled by version {metrics['model_version']}"]
+    sentences = [f"night {metrics['night']}: {labelled} labelled by version {metrics['model_version']}"]
     if metrics["refitted"]:
-        told.append(f"which was fitted now and has {full_count(metrics['n_clusters'], 'segment')}")
+        sentences.append(f"which was fitted now and has {full_count(metrics['n_clusters'], 'segment')}")
     if metrics["drifted"]:
-        told.append(f"{metrics['n_drifted']} with drift ({', '.join(metrics['drifted'][:5])})")
+        sentences.append(f"{metrics['n_drifted']} with drift ({', '.join(metrics['drifted'][:5])})")
     if metrics["n_not_compared"]:
-        told.append(f"{metrics['n_not_compared']} not compared, as the model has no tree")
+        sentences.append(f"{metrics['n_not_compared']} not compared, as the model has no tree")
     if metrics["n_scenes_without_data"]:
-        told.append(f"{metrics['n_scenes_without_data']} without data")
+        sentences.append(f"{metrics['n_scenes_without_data']} without data")
     if metrics["n_damaged"]:
-        told.append(f"{metrics['n_damaged']} could not be used ({', '.join([*metrics['damaged']][:5])})")
-    return ", ".join([*told, f"{full_count(metrics['n_scenes'], 'scene')} in all"])
+        sentences.append(f"{metrics['n_damaged']} could not be used ({', '.join([*metrics['damaged']][:5])})")
+    return ", ".join([*sentences, f"{full_count(metrics['n_scenes'], 'scene')} in all"])
 
 
 def _table(ledger: Ledger, damaged: Iterable[str]) -> SceneTable:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._errors import ContentsError
 from .._fields import JobError
-from .._journal import keeping, traced
+from .._journal import traced, use_journal
 from .._locations import stored
 from .._state import ComparedState
 from .._words import full_count
@@ -67,11 +67,11 @@ class ScheduledRun(Run):
 
     def nothing_to_do(self, anew: bool) -> str | None:
         """Return how many scenes are done if none is new; otherwise check the outputs and return None."""
-        told = self._load(anew)
-        if not self.new and not self.ledger.of_night() and not told and self.ledger.current is not None:
+        known = self._load(anew)
+        if not self.new and not self.ledger.of_night() and not known and self.ledger.current is not None:
             nights = full_count(self.ledger.night - 1, "night")
             return f"no new scene: {len(self.ledger.scenes)} done in {nights}, nothing to do"
-        self.damaged = Damaged(self._refused(anew), told)
+        self.damaged = Damaged(self._refused(anew), known)
         self.images = NightImages(self.opened, self.outputs, self.damaged, self.progress)
         return None
 
@@ -111,8 +111,8 @@ class ScheduledRun(Run):
                         self._label(name)
         outputs, name = self.last(about)
         about_model = (self._place(self._version()), self._model(self._version()))
-        with self.staging(outputs, name) as growing:
-            made = (outputs, growing)
+        with self.staging(outputs, name) as staged:
+            made = (outputs, staged)
             return write_night(self.job, self.ledger, self.work, made, about_model, where, self.damaged.why)
 
     def last(self, about: dict[str, Any]) -> tuple[JobOutputs, str]:
@@ -120,7 +120,7 @@ class ScheduledRun(Run):
         return self.outputs.of_night(), self._name("night", self.ledger.night)
 
     def end(self) -> None:
-        """End the night in the ledger, last: a run that is killed before is told by the next.
+        """End the night in the ledger, last: a run that is killed before is reported by the next.
 
         Raises a ContentsError if the new scenes of the night are all damaged.
         """
@@ -218,12 +218,12 @@ class ScheduledRun(Run):
             raise NoDataError(f"expected pixels with data in {self.opened.path}; got none in {len(begun)} scenes")
         outputs, name = self.outputs.of_model(version), self._name("model", version, begun)
         journal, estimator = FolderJournal(self.job.work / PASSES, name), self.job.estimator(self.progress)
-        with self._published(outputs, name, {"version": version, "scenes": begun}) as growing, keeping(journal):
+        with self._published(outputs, name, {"version": version, "scenes": begun}) as staged, use_journal(journal):
             fit_scenes(images, estimator, self.opened.options)
             if version > 1 and (before := self._model(version - 1)).n_features_in_ == estimator.n_features_in_:
                 features: Any = estimator.pixel_columns_
                 estimator = continued(estimator, before, rows_of(images.values(), features.features))
-            estimator.save(str(growing.model), overwrite=True)
+            estimator.save(str(staged.model), overwrite=True)
         return {
             "model": outputs.model, "made": now(),
             "n_rows": sum(image.order.n_rows - image.n_without for image in images.values()),
@@ -253,12 +253,12 @@ class ScheduledRun(Run):
             # By its checksum, as another version 1 may follow a restart.
             job, sieve = self._name(name, digest, checksum_of(self._place(version))), self.opened.options.sieve
             features = model.pixel_columns_.features
-            told = {"scene": name, "model": stored(self._place(version)), "model_version": version}
+            origin = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
             memory = telling_of_memory(all_rows(image, features), model)
-            with self._published(outputs, job, told) as growing, keeping(journal), memory:
-                seen = labelled(image, features, model, growing, self.progress, job, sieve=sieve, about=told)
-                describe(seen, image, model, growing, name)
+            with self._published(outputs, job, origin) as staged, use_journal(journal), memory:
+                seen = labelled(image, features, model, staged, self.progress, job, sieve=sieve, about=origin)
+                describe(seen, image, model, staged, name)
                 self.opened.check_unchanged(name)
             sizes = sizes_of(seen, model, outputs)
             found = {
@@ -293,13 +293,13 @@ class ScheduledRun(Run):
     @contextmanager
     def _published(self, outputs: JobOutputs, name: str, about: Mapping[str, Any]) -> Iterator[JobOutputs]:
         """Yield the outputs of a step at their staging paths, and publish them; a commit says what is `about` them."""
-        with self.staging(outputs, name) as growing:
+        with self.staging(outputs, name) as staged:
             try:
-                yield growing
+                yield staged
             except ValueError:  # of the data, with which nothing will go on
                 self.fence.check()
-                for staged in outputs.staged("", name).values():
-                    staged.give_up()
+                for one in outputs.staged("", name).values():
+                    one.give_up()
                 raise
         outputs.publish(self.fence.attempt.id, name, self.fence, about)
 

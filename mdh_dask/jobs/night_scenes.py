@@ -125,8 +125,8 @@ class Ledger:
         return found if found is not None and (found["digest"], found["version"]) == (digest, version) else None
 
     @property
-    def told(self) -> int:
-        """The night that files tell of: this one, or the one before as long as this one has done nothing."""
+    def reported_night(self) -> int:
+        """The night that files report: this one, or the one before as long as this one has done nothing."""
         return self.night if self.of_night() else max(self.night - 1, 1)
 
     def of_night(self, night: int | None = None) -> dict[str, dict[str, Any]]:
@@ -161,7 +161,7 @@ class Damaged:
     why: dict[str, str] = field(default_factory=dict)
     """What was wrong with each, by its name, without credentials of URLs."""
     known: Collection[str] = ()
-    """Names of those that the files of an earlier night tell of."""
+    """Names of those that the files of an earlier night name."""
 
     @contextmanager
     def noted(self, name: str) -> Iterator[None]:
@@ -189,24 +189,24 @@ class Damaged:
     def check(self) -> None:
         """Raise an error if there are damaged scenes."""
         if self.why:
-            raise ContentsError(self._told())
+            raise ContentsError(self._message())
 
     def end(self, n_done: int) -> None:
         """Warn of damaged scenes at the end of a night that has done `n_done` others.
 
-        Raises a ContentsError if it has done none, and the files of the night before do not tell of all of
+        Raises a ContentsError if it has done none, and the files of the night before do not name all of
         them.
         """
         if not n_done and not self.why.keys() <= {*self.known}:
             self.check()
         if self.why:
-            logger.warning("%s", self._told())
+            logger.warning("%s", self._message())
 
-    def _told(self) -> str:
-        told = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
+    def _message(self) -> str:
+        some = "; ".join(f"{name}: {why}" for name, why in [*self.why.items()][:NAMED])
         more = f"; and {len(self.why) - NAMED} more" if len(self.why) > NAMED else ""
         return (
-            f"{len(self.why)} of the scenes could not be used and got no labels tonight: {told}{more}. Later runs "
+            f"{len(self.why)} of the scenes could not be used and got no labels tonight: {some}{more}. Later runs "
             "try them again: replace them, or take them away"
         )
 

@@ -63,15 +63,15 @@ def notify(exit_code: Callable[[BaseException], int]) -> Iterator[Notified]:
 
     What goes wrong here is logged, and never hides how the job ended.
     """
-    told, code = Notified(), 0
+    notified, code = Notified(), 0
     try:
-        yield told
+        yield notified
     except BaseException as error:
         code = exit_code(error)
         raise
     finally:
         try:
-            _write(told.job, code)
+            _write(notified.job, code)
         except Exception as error:  # its text may hold the URL
             logger.warning("metrics were not written: %s", type(error).__name__)
 
@@ -85,8 +85,8 @@ def _write(job: "Job | None", code: int) -> None:
 
     job_file, earlier = redacted(str(job.path)), dict[str, float]()
     try:
-        told, whose = _told(path)
-        earlier = told if whose == job_file else {}
+        metrics, whose = _earlier_metrics(path)
+        earlier = metrics if whose == job_file else {}
     except Exception as error:  # of any kind, as the file may be anything
         logger.warning("%s: no metrics of an earlier run (%s), it is replaced", path, type(error).__name__)
     now = time.time()
@@ -103,13 +103,13 @@ def _write(job: "Job | None", code: int) -> None:
 def check_own(path: str, job: Path) -> None:
     """Raise a JobError if a file for the metrics of a job holds those of another job, which is still there."""
     whose = ""
-    with suppress(Exception):  # missing, damaged or not reached: that is told at the end of the run
-        whose = _told(path)[1]
+    with suppress(Exception):  # missing, damaged or not reached: that is reported at the end of the run
+        whose = _earlier_metrics(path)[1]
     if whose not in ("", redacted(str(job))) and Path(whose).exists():
         raise JobError(f"run.openmetrics: {path} holds the metrics of another job, {whose}: name another file")
 
 
-def _told(path: str) -> tuple[dict[str, float], str]:
+def _earlier_metrics(path: str) -> tuple[dict[str, float], str]:
     """Return the metrics in a file, and the job file of which they are; none if there is no file.
 
     A Pushgateway keeps what is not pushed again by itself.

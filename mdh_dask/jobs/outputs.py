@@ -72,7 +72,7 @@ class JobOutputs(Outputs):
             logger.info("%s in %s", key, place)
 
     @contextmanager
-    def growing(self, job: str, fence: Fence) -> Iterator[Self]:
+    def resumed(self, job: str, fence: Fence) -> Iterator[Self]:
         """Yield the outputs at their staging paths, where only the job itself writes and earlier attempts may have.
 
         What is staged there is removed if another attempt takes over, even one that no lock has kept from it.
@@ -80,7 +80,7 @@ class JobOutputs(Outputs):
         fence.check()
         staged = self.staged(fence.attempt.id, job)
         for one in staged.values():
-            one.take_over()
+            one.resume()
         places: dict[str, Any] = {key: str(one.path) for key, one in staged.items()}
         try:
             yield replace(self, **places, overwrite=True, own=(), final=tuple(self.places().items()))

@@ -40,7 +40,7 @@ class Staged:
         """Path at which the output is written."""
         return self.folder / self.final.name
 
-    def take_over(self) -> None:
+    def resume(self) -> None:
         """Rename the hidden folder of an earlier attempt, which can then no longer write to it, or create one."""
         earlier = self._earlier()
         if earlier:
@@ -116,7 +116,7 @@ class StagedUrl:
         parent, _, name = self.final.rstrip("/").rpartition("/")
         return f"{parent}/.{name}.job-{self.job[:16]}/{name}"
 
-    def take_over(self) -> None:
+    def resume(self) -> None:
         """Remove the staged objects of other jobs, which can then no longer finish."""
         self._remove(but=self.job[:16])
 
@@ -127,14 +127,14 @@ class StagedUrl:
         another attempt has begun since, or another job publishes to the same URL.
         """
         fence.check()
-        fs, growing = self._store(self.path)
-        if fs.exists(growing + self.completing):
+        fs, staged = self._store(self.path)
+        if fs.exists(staged + self.completing):
             claim = {"job": self.job, "attempt": fence.attempt.id}
             self._claim(replace, claim)
             self._clear()
             self._copy(claim, fence)
             self._commit(claim)
-            fs.rm_file(growing + self.completing)  # a partly removed output must not be published again
+            fs.rm_file(staged + self.completing)  # a partly removed output must not be published again
         self._remove()
 
     def give_up(self) -> None:
@@ -160,19 +160,19 @@ class StagedUrl:
             remove_below(fs, final)
 
     def _copy(self, claim: dict[str, str], fence: Fence) -> None:
-        fs, growing = self._store(self.path)
-        names = [name.removeprefix(growing) for name in fs.find(growing) if name != growing + self.completing]
+        fs, staged = self._store(self.path)
+        names = [name.removeprefix(staged) for name in fs.find(staged) if name != staged + self.completing]
         final = self._store(self.final)[1]
         for i in range(0, len(names), COPIES_AT_ONCE):
             fence.check()
             self._check(claim)
             some = names[i : i + COPIES_AT_ONCE]
-            fs.copy([growing + name for name in some], [final + name for name in some])
+            fs.copy([staged + name for name in some], [final + name for name in some])
 
     def _commit(self, claim: dict[str, str]) -> None:
-        fs, growing = self._store(self.path)
+        fs, staged = self._store(self.path)
         self._check(claim)
-        content = fs.cat_file(growing + self.completing)
+        content = fs.cat_file(staged + self.completing)
         try:
             fs.pipe_file(self._store(self.final)[1] + self.completing, content, mode="create")
         except FileExistsError as error:
@@ -227,9 +227,9 @@ class StagedFile(StagedUrl):
         """Do nothing, as the old file stays until the new one replaces it."""
 
     def _commit(self, claim: dict[str, str]) -> None:
-        fs, growing = self._store(self.path)
+        fs, staged = self._store(self.path)
         self._check(claim)
-        fs.cp_file(growing, self._store(self.final)[1])
+        fs.cp_file(staged, self._store(self.final)[1])
 
 
 def publish_nodes(nodes: Mapping[Staged | StagedUrl, bool], about: Mapping[str, Any], fence: Fence) -> None:

@@ -233,7 +233,7 @@ def non_normal_directions(white: Floats) -> Floats:
     Returns (k, k) float64: in no particular order.
     """
     directions = np.eye(white.shape[1])
-    for _ in range(30):  # normal directions turn for ever
+    for _ in range(30):  # Gaussian directions never converge
         bent = np.tanh(white @ directions.T)
         turned = bent.T @ white / len(white) - (1 - bent**2).mean(axis=0)[:, None] * directions
         left, _, right = np.linalg.svd(turned)

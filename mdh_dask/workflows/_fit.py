@@ -18,7 +18,7 @@ from ..chunks import Statistic, Together, announced, holds_compact, is_dask, mer
 from ..clusters.current import cluster_for, current_cluster
 from ..estimators.history import continued
 from ..estimators.models import load_model
-from ..estimators.profiles import Story, model_story, story_of, story_pass
+from ..estimators.profiles import ReportData, report_data, report_data_of, report_pass
 from ..estimators.tables import renamed
 from ..io import write_rows
 from ..io.commits import together
@@ -199,7 +199,7 @@ def fit_rows(
     check_confidence(estimator, outputs)
     started = perf_counter()
     rows = table.rows
-    story = counts = None
+    data = counts = None
     written, memory = together(input_of(name)), telling_of_memory(rows, estimator)
     with cluster_for(cluster, rows.nbytes) as where, written, memory:
         beside = beside.read()
@@ -222,9 +222,9 @@ def fit_rows(
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
         if outputs.report and outputs.labels:
-            story = _write_labels_and_profile(estimator, rows, outputs, resume, beside)
+            data = _write_labels_and_profile(estimator, rows, outputs, resume, beside)
         elif outputs.report:
-            story = model_story(estimator, rows, progress=announced("profiling", estimator.progress))
+            data = report_data(estimator, rows, progress=announced("profiling", estimator.progress))
         elif outputs.labels:
             counts = write_labels(
                 estimator, estimator.labels_, outputs, estimator.progress, resume, rows=rows, named=beside
@@ -240,13 +240,13 @@ def fit_rows(
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **weighted, **facts},
-            profiles=story and story.profiles, sample=story and (story.rows, story.labels),
+            profiles=data and data.profiles, sample=data and (data.rows, data.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
             history=estimator.history_, merges=estimator.merges_, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")
     summary = f"{n_clusters} of {full_count(len(rows), 'row')} in {seconds:.1f} s"
-    return FitResult(summary, counts if story is None else story.profiles.n_rows)
+    return FitResult(summary, counts if data is None else data.profiles.n_rows)
 
 
 def write_labels(
@@ -268,18 +268,18 @@ def write_labels(
         with label_table(place, outputs.overwrite, named.ids, named.id_name, named.id_type) as array:
             of_array = replace(outputs, labels=array)
             return write_labels(estimator, labels, of_array, progress, None, also, beside, chunk_rows, rows)
-    told = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
+    counted = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
     about, written = {"n_clusters": int(estimator.n_clusters_)}, labels
     if outputs.ids:
-        beside, told = (labels, *beside), BesideIds((told,))
+        beside, counted = (labels, *beside), BesideIds((counted,))
         written = renamed(labels, np.append(estimator.ids_, -1).astype(np.int32))
     if rows is not None and outputs.confidence:
         chunk_rows = chunk_rows or _rows_of_chunk(rows)
     # Of as many bytes as labels, so that both have the same chunks.
     sure = estimator._of_valid_rows(rows, "agreeing", "float32") if outputs.confidence else None
     value = write_rows(
-        written, place, overwrite=outputs.overwrite, also=told, beside=beside, chunk_rows=chunk_rows, attributes=about,
-        companions={outputs.confidence: sure} if outputs.confidence else None, resume=resume,
+        written, place, overwrite=outputs.overwrite, also=counted, beside=beside, chunk_rows=chunk_rows,
+        attributes=about, companions={outputs.confidence: sure} if outputs.confidence else None, resume=resume,
         progress=announced("writing labels", progress),
     )  # fmt: skip
     logger.info("labels written")
@@ -303,11 +303,12 @@ def check_confidence(estimator: Any, outputs: Outputs) -> None:
 
 def _write_labels_and_profile(
     estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None, named: RowsBeside
-) -> Story:
+) -> ReportData:
     """Write the labels of rows and profile the clusters, in one pass."""
     merged = merge_chunks(rows)
-    told = write_labels(
+    value = write_labels(
         estimator, estimator._labels_of_valid_rows(merged), outputs, estimator.progress, resume,
-        also=story_pass(estimator, rows), beside=(merged,), chunk_rows=_rows_of_chunk(merged), rows=merged, named=named,
+        also=report_pass(estimator, rows), beside=(merged,), chunk_rows=_rows_of_chunk(merged), rows=merged,
+        named=named,
     )  # fmt: skip
-    return story_of(estimator, told)
+    return report_data_of(estimator, value)

@@ -8,7 +8,7 @@ import pytest
 from helpers import noting_reads
 
 from mdh_dask import DivisiveClustering, PCATree, RandomProjectionTree
-from mdh_dask._journal import keeping
+from mdh_dask._journal import use_journal
 from mdh_dask.chunks import Pass, Statistic, Together, run, run_together, together
 from mdh_dask.growth.passes import FirstPass
 from mdh_dask.growth.sweeps import BranchPass
@@ -167,7 +167,7 @@ class TestTogether:
         found = []
         for _ in range(2):
             journal = FolderJournal(tmp_path, "job")
-            with keeping(journal):
+            with use_journal(journal):
                 results = run_together([plan_of(model, rows) for model in models[-2:]], rows).result
             found.append([grown.tree for grown in results])
         assert found[0] == found[1]

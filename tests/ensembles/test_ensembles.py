@@ -16,7 +16,7 @@ from mdh_dask import (
     RandomProjectionTree,
     consensus,
 )
-from mdh_dask._journal import keeping
+from mdh_dask._journal import use_journal
 from mdh_dask.estimators import consensus_members
 from mdh_dask.io.codec import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, normalized_mutual_information
@@ -134,7 +134,7 @@ class TestConsensusClustering:
             PCATree(),
             HierarchicalKernelMDH(starts="pca2", feature_map="quadratic"),
         ]
-        with keeping(FolderJournal(tmp_path, "job")):
+        with use_journal(FolderJournal(tmp_path, "job")):
             model = ConsensusClustering(estimator=turns, n_trees=4).fit(rows)
         assert [state.feature_map is not None for state in model.state_.trees] == [False, False, True, False]
         assert adjusted_rand_index(mixture[1], model.labels_) == 1

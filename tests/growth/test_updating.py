@@ -16,7 +16,7 @@ from mdh_dask import (
     RandomProjectionTree,
     load_model,
 )
-from mdh_dask._journal import keeping
+from mdh_dask._journal import use_journal
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.trees import branches_of, tree_of
@@ -256,7 +256,7 @@ class TestBatch:
         found = []
         for _ in range(2):
             journal = FolderJournal(tmp_path, "job")
-            with keeping(journal):
+            with use_journal(journal):
                 found.append(RandomProjectionTree(n_projections=50).fit(FIRST).partial_fit(SECOND).tree_)
         assert found[0] == found[1]
         assert [made.statistic for made in journal.passes] == ["FirstPass", "UpdatePass"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mdh_dask import __version__, load_model
-from mdh_dask._journal import keeping
+from mdh_dask._journal import use_journal
 from mdh_dask.io import codec
 from mdh_dask.io.codec import FolderJournal
 from mdh_dask.jobs.state import FINISHED, Work
@@ -90,7 +90,7 @@ def test_a_finished_job_is_known_whatever_version_runs_it_again(written):
 
 def test_a_journal_of_another_format_is_refused_with_the_remedy(tmp_path, monkeypatch):
     def work():
-        with keeping(FolderJournal(tmp_path, "job")):
+        with use_journal(FolderJournal(tmp_path, "job")):
             job_estimator().fit(job_rows())
 
     with monkeypatch.context() as patch:

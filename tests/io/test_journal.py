@@ -27,7 +27,7 @@ from mdh_dask import (
     PCATree,
     RandomProjectionTree,
 )
-from mdh_dask._journal import current_journal, keeping
+from mdh_dask._journal import current_journal, use_journal
 from mdh_dask._storable import STORABLE, storable
 from mdh_dask.chunks import Statistic, reduce_rows
 from mdh_dask.growth.passes import FirstPass
@@ -185,7 +185,7 @@ def threads():
 
 def fitted(estimator, folder, rows=None):
     journal = FolderJournal(folder, "job")
-    with keeping(journal):
+    with use_journal(journal):
         estimator.fit(BLOBS if rows is None else rows)
     assert current_journal() is None
     return estimator, journal.passes
@@ -247,7 +247,7 @@ class Rows(NamedTuple):
 def test_a_statistic_of_another_package_is_kept(value, tmp_path):
     before = Counting.asked
     for _ in range(2):
-        with keeping(FolderJournal(tmp_path, "job")):
+        with use_journal(FolderJournal(tmp_path, "job")):
             assert reduce_rows(Counting(value), np.zeros((3, 1))) == (3 if value == "a number" else Rows(3))
     assert Counting.asked == before + 1
 
@@ -262,7 +262,7 @@ def test_a_statistic_of_another_package_is_kept(value, tmp_path):
     ids=["value", "parameter", "class"],
 )
 def test_what_the_journal_cannot_hold_is_an_error(statistic, message, tmp_path):
-    with keeping(FolderJournal(tmp_path, "job")), pytest.raises(TypeError, match=message):
+    with use_journal(FolderJournal(tmp_path, "job")), pytest.raises(TypeError, match=message):
         reduce_rows(statistic, np.zeros((3, 1)))
 
 
@@ -280,7 +280,7 @@ def test_the_result_of_another_pass_is_not_replayed(other, tmp_path):
     rows = BLOBS
     for name, statistic, given_rows in [("job", FirstPass(0, 9), rows), other(rows)]:
         journal = FolderJournal(tmp_path, name)
-        with keeping(journal):
+        with use_journal(journal):
             reduce_rows(statistic, given_rows)
         assert [made.replayed for made in journal.passes] == [False]
 

@@ -139,7 +139,7 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
 
     def race(*args, **kwargs):
         patch.setattr(where, original)
-        patch.setattr(StagedUrl, "take_over", take_over)
+        patch.setattr(StagedUrl, "resume", resume)
         if changed:
             write_rows(ROWS[::-1].copy(), f"{url}/x.zarr", chunk_rows=225, overwrite=True)
         run_job(read_job(Path("job.toml")))
@@ -155,9 +155,9 @@ def test_of_two_attempts_the_one_that_began_last_publishes_and_nothing_is_mixed(
     from mdh_dask.workflows._fit import write_labels
 
     original = write_labels if moment == "labels" else getattr(StagedUrl, moment)
-    take_over = StagedUrl.take_over
+    resume = StagedUrl.resume
     with monkeypatch.context() as patch:
-        patch.setattr(StagedUrl, "take_over", lambda _: patch.setattr(where, race))
+        patch.setattr(StagedUrl, "resume", lambda _: patch.setattr(where, race))
         with pytest.raises(BlockingIOError, match=r"the job was taken over by attempt|is being published by another"):
             run_job(read_job(Path("job.toml")))
     assert {name: content for name, content in stored(url, fs).items() if "/." not in f"/{name}"} == second[0]

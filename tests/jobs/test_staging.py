@@ -28,7 +28,7 @@ def place(tmp_path):
 def grown(place, values, attempt="b"):
     """An output that is complete where it grows."""
     staged = Staged(place / "l.zarr", attempt)
-    staged.take_over()
+    staged.resume()
     write_rows(values, staged.path, overwrite=True)
     return staged
 
@@ -45,7 +45,7 @@ def test_an_array_that_was_half_created_or_half_removed_is_not_taken_over(place)
     earlier = grown(place, np.arange(3))
     (earlier.folder / ".0.tif.zarr/c").mkdir(parents=True)
     later = Staged(earlier.final, "c")
-    later.take_over()
+    later.resume()
     assert names(later.folder) == ["l.zarr"]
 
 
@@ -91,10 +91,10 @@ def test_other_jobs_leave_nothing_behind_a_url(tmp_path, fence):
     url = f"memory://{tmp_path.name}/l.zarr"
     first, second = (StagedUrl(url, job * 16) for job in "ab")
     write_rows(np.zeros(3), first.path)
-    second.take_over()
+    second.resume()
     assert not StagedUrl._store(first.path)[0].exists(first.path)
     write_rows(np.ones(3), second.path)
-    second.take_over()
+    second.resume()
     write_rows(np.zeros(9), url)
     with pytest.raises(FileExistsError, match=f"^{url} appeared while it was being written: move it elsewhere$"):
         second.publish(False, fence)
@@ -111,7 +111,7 @@ def test_a_name_with_the_marks_of_patterns_is_no_pattern(tmp_path):
     write_rows(np.zeros(3), other.path)
     own = StagedUrl(url, "b" * 16)
     write_rows(np.zeros(3), own.path)
-    StagedUrl(url, "c" * 16).take_over()
+    StagedUrl(url, "c" * 16).resume()
     fs = StagedUrl._store(url)[0]
     assert fs.exists(other.path)
     assert not fs.exists(own.path)

@@ -15,7 +15,7 @@ from strategies import LOOP_DTYPES, chunkings, row_sets, seeds
 
 from mdh_dask import RandomProjectionTree, cluster_profiles
 from mdh_dask._jit.sums import BASE, N_SLICES, add_slices, largest_deviations
-from mdh_dask._journal import keeping
+from mdh_dask._journal import use_journal
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.io.codec import FolderJournal
 from mdh_dask.summaries.moments import MomentPass
@@ -118,7 +118,7 @@ def test_moments_are_kept_for_jobs_that_are_resumed(tmp_path):
     rows, labels = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
     for replayed in (False, True):
         journal = FolderJournal(tmp_path, "job")
-        with keeping(journal):
+        with use_journal(journal):
             moments = reduce_rows(MomentPass(2, rows[0]), labels, rows)
         assert [made.replayed for made in journal.passes] == [replayed]
         assert_allclose(moments.mean[0], rows[::2].mean(axis=0))
