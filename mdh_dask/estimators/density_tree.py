@@ -40,8 +40,9 @@ MOST_SAMPLED = 20_000
 class DensityTree(InGroups):
     """Clusters of any shape, between which the rows are significantly sparser; finds the number of clusters.
 
-    The rows of a sample are divided into many cells, the communities of a graph of neighbours (with groups, the basins
-    of modes), and the cells are merged in the order of their contact. Two groups stay separate if balls around places
+    The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
+    in the order of their contact. In up to eight columns this is also done with basins of modes as cells, and what
+    shows more clusters counts (with groups, basins only). Two groups stay separate if balls around places
     on the cut between them hold significantly fewer rows than balls around the densest places of either, and a slab
     across the line between them fewer than slabs through either: the mean of both differences counts, in more than
     eight columns the larger. In four to eight columns rows are counted in the plane along which both groups differ and

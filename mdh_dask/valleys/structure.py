@@ -80,7 +80,7 @@ def structure_of(
 
     points (n_rows, n_columns) float64: in ascending order of the hashes.
     hashes (n_rows,) uint64: their bits divide the rows into halves.
-    level: probability of a false separation, shared among the merges, the radii and the slabs.
+    level: probability of a false separation, shared among the ways to draw cells, the merges, the radii and the slabs.
     bandwidth: returns how far single columns of few levels change a projection on a direction, shape (n_columns,). For
         more than `FEW_COLUMNS` columns, as the rows of fewer are displaced.
     in_groups: whether rows depend on each other, and the last bits of the hashes are their parts; see
@@ -93,30 +93,37 @@ def structure_of(
         return one_cell(n)
     points = spanned(points)
     many, graph = has_many_columns(points), neighbourhood(points)
-    cell = _cells(points, graph, many, in_groups)
-    n_cells = int(cell.max()) + 1
-    if n_cells == 1:
-        return one_cell(n)._replace(reach=graph.reach)
-    order = linkage(graph.dense, cell)
-    along = None if bandwidth is None else lambda direction: bandwidth(_placed(direction, varying))
-    # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
-    merged = merge_cells(
-        points, hashes, cell, n_cells, most_groups=1, fewest_groups=max(least_apart, 1), smooth=False,
-        bandwidth=along if many else None, in_groups=in_groups, slabs=many or not in_groups, order=order, level=level,
-    )  # fmt: skip
-    if len(merged.pairs) < n_cells - 1:
-        return one_cell(n)
-    return _settled(graph, _structure(cell, merged, order.contact, graph.reach))
+    # Columns of few levels are hidden in projections of many columns only.
+    along = (lambda direction: bandwidth(_placed(direction, varying))) if many and bandwidth is not None else None
+    partitions = _partitions(points, graph, many, in_groups)
+
+    def found(cell: Integers) -> Structure:
+        n_cells = int(cell.max()) + 1
+        if n_cells == 1:
+            return one_cell(n)._replace(reach=graph.reach)
+        order = linkage(graph.dense, cell)
+        # Communities end where few neighbours are shared, which is a better border than that of most neighbours.
+        merged = merge_cells(
+            points, hashes, cell, n_cells, most_groups=1, fewest_groups=max(least_apart, 1), smooth=False,
+            bandwidth=along, in_groups=in_groups, slabs=many or not in_groups, order=order,
+            level=level / len(partitions),
+        )  # fmt: skip
+        return _structure(cell, merged, order.contact, graph.reach) if len(merged.pairs) == n_cells - 1 else one_cell(n)
+
+    return _settled(graph, max(map(found, partitions), key=lambda structure: structure.n_apart))
 
 
-def _cells(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) -> Integers:
-    """Return the cell of each row: its community, or of dependent rows in few columns its basin.
+def _partitions(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) -> list[Integers]:
+    """Return the cell of each row by each way to draw cells, of which the one that shows most clusters counts.
 
-    Groups show valleys between large cells only, and the borders of communities cross dense places.
+    Communities have borders that cross dense places, so that some of them reach from one cluster into another. Basins
+    do not, but those of a thin curve end where it is sparse. In many columns, neighbours hardly tell where rows are
+    dense. Groups of dependent rows show valleys between large cells only.
     """
-    if many or not in_groups:
-        return communities(graph.shared, COARSE_RESOLUTION if many else RESOLUTION)
-    return basins_of(*smooth_neighbours(points))
+    if many:
+        return [communities(graph.shared, COARSE_RESOLUTION)]
+    basins = basins_of(*smooth_neighbours(points))
+    return [basins] if in_groups else [communities(graph.shared), basins]
 
 
 def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Structure:

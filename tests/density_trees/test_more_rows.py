@@ -1,4 +1,4 @@
-"""Density trees of more rows than their sample."""
+"""Density trees of thousands of rows, and of more rows than their sample."""
 
 import numpy as np
 import pytest
@@ -28,3 +28,9 @@ def test_levels_of_counts_are_no_clusters_of_the_rows_that_are_not_in_the_sample
     labels = rng.random(50_000) < 0.16
     rows = np.column_stack([rng.normal(size=50_000) + 5 * labels, rng.poisson(4, (50_000, 2))])
     assert adjusted_rand_score(DensityTree(random_state=seed).fit_predict(rows), labels) > 0.9
+
+
+def test_a_community_across_a_valley_hides_no_clusters():
+    labels = np.repeat([0, 1], [3360, 640])
+    rows = np.random.default_rng(2).normal(size=(4000, 4)) + 5 * np.column_stack([labels, np.zeros((4000, 3))])
+    assert adjusted_rand_score(DensityTree(random_state=0).fit_predict(rows), labels) > 0.9
