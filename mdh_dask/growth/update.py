@@ -149,9 +149,9 @@ class Updater(Examiner):
             assert branch.candidates is not None
             assert branch.decision is not None
             rng = generator(self.settings.seed, branch.node_id, 1)
-            counts, existing = self.counts[branch], branch.decision.threshold
-            followed = self.settings.selector.follow(counts, branch.candidates, existing, self.n_splits, rng)
-            branch.decision = followed.tested_as(branch.decision)
+            selector, earlier = self.settings.selector, branch.decision
+            followed = selector.follow(self.counts[branch], branch.candidates, earlier, self.n_splits, rng)
+            branch.decision = followed.tested_as(earlier)
             if not branch.decision.accepted:
                 return self._without_split(branch)
         for child, part in zip(branch.children, branch.sides()):

@@ -245,33 +245,36 @@ class SplitSelector:
         return anywhere._decision(whole, 0, self.min_rows, None, accepted=True)
 
     def follow(
-        self, counts: Counts, candidates: Histograms, existing: float, n_splits: int, rng: np.random.Generator
+        self, counts: Counts, candidates: Histograms, earlier: Decision, n_splits: int, rng: np.random.Generator
     ) -> Decision:
-        """Decide whether an existing split still holds after other rows were counted, and at which threshold.
+        """Decide whether an earlier split still holds after other rows were counted, and at which threshold.
 
         counts: the second half is the rows that are new.
         candidates: only the split's direction.
-        existing: threshold of the existing split.
         n_splits: number of splits of the tree, of any of which chance might fill the valley.
-        Returns an accepted decision if all rows, with none held out, have a valley there, or had none before. The
+        Returns an accepted decision if all rows, with none held out, still have a valley there, of any depth: the rows
+            that chose a split show it deeper than others do, and that it is shallow now is no evidence against it. The
             threshold does not move if it is as good as the best one; otherwise it moves within its valley, so that the
             branches under it remain. Where the new rows have no valley, one that they show nearby by themselves counts;
-            if they show none, the split is rejected if they fill the valley of the old ones, by more than chance would:
-            in any split of the tree if all rows show this one significantly, or else in this one.
+            if they show none, the split is rejected if they fill the valley of the old ones, by more than chance would
+            in any split of the tree. A split that was made without a valley stays where it is.
         """
         old, new, whole = (counts.along(candidates, half) for half in (0, 1, None))
-        k, threshold, moved, accepted = self._followed(whole, existing, self.min_rows, rng)
-        level = self.stop.level(n_splits if accepted else 1)
-        if self.rule.limits_depth:
-            had_none = old.counts.any() and old.depth[0, k] <= self.rule.min_relative_depth
-            accepted = bool(had_none or self.rule.admissible(whole, self.min_rows)[0, k])
-        if accepted and self.rule.at.limits_depth:
+        has_valley = self.rule.at.limits_depth
+        if has_valley and earlier.depth == 0:
+            k = whole.bin_of(earlier.threshold, 0)
+            accepted = bool(whole.leaves_rows(max(self.min_rows, 1))[0, k])
+            return self._split(accepted, 0, k, earlier.threshold, whole, False, self.min_rows)
+        k, threshold, moved, accepted = self._followed(whole, earlier.threshold, self.min_rows, rng)
+        if has_valley:
+            accepted = bool(self.rule.at_any_depth.admissible(whole, self.min_rows)[0, k])
+        if accepted and has_valley:
             least = self.min_rows * new.counts.sum() / max(whole.counts.sum(), 1)
             place, better, elsewhere, shown = self._followed(new, threshold, least, rng)
             if shown and elsewhere:
                 k, threshold, moved = place, better, True
             elif not shown and new.leaves_rows(max(least, 1))[0, k]:
-                accepted = not _filled(old, new, k, level)
+                accepted = not _filled(old, new, k, self.stop.level(n_splits))
         return self._split(accepted, 0, k, threshold, whole, moved, self.min_rows)
 
     def shows(self, histogram: Histograms, existing: float, rng: np.random.Generator) -> bool:

@@ -1,5 +1,8 @@
 """Trees that learn from batches of rows: as good as one fit to all of them, one pass a batch, and up to date."""
 
+from copy import deepcopy
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -17,12 +20,15 @@ from mdh_dask import (
     load_model,
 )
 from mdh_dask._journal import use_journal
-from mdh_dask.density.histograms import Histograms
+from mdh_dask.density.histograms import Histograms, no_extremes
 from mdh_dask.density.kde import BANDWIDTHS
 from mdh_dask.growth.trees import branches_of, tree_of
 from mdh_dask.io.codec import FolderJournal
 from mdh_dask.metrics import adjusted_rand_index, contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
+from mdh_dask.splits.choose import Counts, SplitSelector
+from mdh_dask.splits.rules import SplitRule
+from mdh_dask.splits.stopping import HoldOut
 from mdh_dask.splits.thresholds import THRESHOLD_RULES
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [7.0, 0.0, 0.0], [0.0, 8.0, 0.0], [8.0, 8.0, 0.0]])
@@ -168,6 +174,15 @@ class TestStream:
         assert model.n_clusters_ == 100
         assert model.partial_fit(night(2, *range(100), n=3000, centres=centres)[0]).n_clusters_ >= 95
 
+    def test_a_shallow_valley_outlives_batches_that_are_too_small_to_show_it(self):
+        rng = np.random.default_rng(0)
+
+        def near(n):
+            return rng.normal(size=(n, 1)) + rng.choice([0, 2.7], (n, 1))
+
+        model = RandomProjectionTree(n_projections=10, decay=0.03).fit(near(20_000))  # a batch has a third of the rows
+        assert [deepcopy(model).partial_fit(near(300)).n_clusters_ for _ in range(8)] == [2] * 8
+
     @pytest.mark.parametrize("draw", ["normal", "lognormal", "standard_exponential"])
     def test_nights_without_clusters_are_not_split(self, draw):
         model = RandomProjectionTree(n_projections=100)
@@ -273,6 +288,16 @@ class TestFollow:
         assert both.depth[0].argmax() in (11, 12)
         assert place.follow(both, 6.0) == 6
         assert place.follow(both, 8.0) == 6
+
+    def test_a_split_that_was_made_without_a_valley_keeps_its_place(self):
+        old, new = np.array([2, 9, 20, 60, 90, 70, 30, 9, 1]), np.array([1, 4, 9, 20, 60, 20, 5, 9, 1])
+        candidates, counts = self.histogram(*old), Counts(np.stack([old, new])[None], no_extremes(1, 2, 0))
+        selector = SplitSelector(SplitRule(min_relative_depth=0.1), HoldOut(), n_tests=1, n_root=500, min_rows=10)
+        made = selector.suggested(replace(candidates, suggested=np.array([4.0])))
+        assert made.depth == 0
+        for earlier, place in ((made, made.threshold), (replace(made, depth=0.2), None)):
+            followed = selector.follow(counts, candidates, earlier, 1, np.random.default_rng(0))
+            assert (followed.threshold if followed.accepted else None) == place
 
     def test_a_split_in_a_gap_stays_until_the_gap_is_narrower_than_a_bin(self):
         def with_extremes(*counts):
