@@ -62,9 +62,9 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     One pass over the batch. With every batch, the weight of all earlier rows is multiplied by `decay`; the tree
     holds their counts along its directions, but none of the rows. A split stays while old and new rows together have a
     valley there, however shallow, which the batch does not fill, and follows it. Without a split, the branch is grown
-    anew from a sample of the batch; if one side gets no more rows, the other replaces it, and if the batch is too small
-    to show most of the clusters below again, the side of fewer clusters joins the other. Clusters in which the batch
-    shows a valley are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
+    anew from a sample of the batch; if one side gets no more rows, the other replaces it, and if the batch shows fewer
+    clusters than one side had, the side of fewer clusters joins the other. Clusters in which the batch shows a valley
+    are split. A new split is based on the batch only, and is counted on all rows from the next batch on.
 
     The feature map and the hyperplanes turned by `refine` stay as `fit` found them. Clusters keep their labels
     while there are the same, and are numbered anew, the largest first, when some are added or removed. With

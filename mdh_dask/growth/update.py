@@ -1,7 +1,7 @@
 """The update of a finished tree by a batch of new rows, in one pass over them."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -41,10 +41,10 @@ def update(
     One pass. The new rows are added to the counts of the old ones, which the tree holds. A split stays while the sum
     has a valley there, unless the new rows fill it, and moves with its valley, or to one of the new rows nearby where
     they have none; see `mdh_dask.splits.choose.SplitSelector.follow`. A split that has gone is replaced by its other
-    side if one side has hardly any new rows; otherwise both sides are merged, or one side joins the clusters of the
-    other if the new rows alone do not show most of the splits below. Then leaves are split: along the stored
-    direction if the new rows confirm the valley that the old ones show, otherwise by a sample of the new rows, one half
-    of which tests the choice of the other.
+    side if one side has hardly any new rows; otherwise both sides are merged and the branch is grown anew, or one side
+    joins the clusters of the other if the new rows show fewer than this side has. Then leaves are split: along the
+    stored direction if the new rows confirm the valley that the old ones show, otherwise by a sample of the new rows,
+    one half of which tests the choice of the other.
 
     settings: the settings of growth, for the number of old and new rows together, with a separate seed.
     decay: weight of the old rows relative to the new ones.
@@ -94,13 +94,11 @@ class Updater(Examiner):
     counts: counts along the direction of each branch that has one, with the old rows as the first half and the new ones
         as the second.
     new_rows: number of new rows of each branch.
-    shown: whether the new rows alone show a split, as far as it was asked.
     """
 
     n_splits: int = 1
     counts: dict[Branch, Counts] = field(default_factory=dict)
     new_rows: dict[Branch, int] = field(default_factory=dict)
-    shown: dict[Branch, bool] = field(default_factory=dict)
     least_rows: ClassVar[int] = 100
 
     def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: SampleRows) -> Branch:
@@ -169,25 +167,15 @@ class Updater(Examiner):
             logger.info("a cluster of %s rows has vanished", int(small.n_rows))
             large.sample = branch.sample
             return self.settle(large)
-        if not self._shows_again(branch.children):
-            logger.info("%s rows join clusters that the new rows alone do not show", int(small.n_rows))
-            most = max(branch.children, key=lambda child: (len(list(child.walk())), child.n_rows))
-            most.sample = branch.sample
-            return self.settle(most)
+        most, branch.children, branch.state = max(branch.children, key=_leaves_and_rows), None, State.OPEN
+        if most.children:
+            self.examine_open(branch)
+            if _leaves_and_rows(branch)[0] < _leaves_and_rows(most)[0]:
+                logger.info("%s rows join clusters that the new rows alone do not show", int(small.n_rows))
+                most.sample = branch.sample
+                return self.settle(most)
         logger.info("two clusters of %s and %s rows are merged", int(small.n_rows), int(large.n_rows))
-        branch.state, branch.children = State.OPEN, None
         return branch
-
-    def _shows_again(self, branches: Iterable[Branch]) -> bool:
-        """Return whether the new rows alone show at least half of the splits of some branches."""
-        splits = [own for branch in branches for own in branch.walk() if own.children and own in self.counts]
-        for own in splits:
-            if own not in self.shown:
-                assert own.candidates is not None
-                assert own.decision is not None
-                new, rng = self.counts[own].along(own.candidates, half=1), generator(self.settings.seed, own.node_id, 3)
-                self.shown[own] = self.settings.selector.shows(new, own.decision.threshold, rng)
-        return 2 * sum(self.shown[own] for own in splits) >= len(splits)
 
     def split_sample(self, branch: Branch) -> None:
         """Split a leaf along its stored direction, or else by its sample of new rows."""
@@ -212,6 +200,11 @@ class Updater(Examiner):
             branch.part(counted=True)
             branch.state = State.SPLIT
         return branch.decision
+
+
+def _leaves_and_rows(branch: Branch) -> tuple[int, float]:
+    """Return the number of leaves below a branch, and of its rows."""
+    return sum(not own.children for own in branch.walk()), branch.n_rows
 
 
 def _extremes(old: Integers, new: Floats, candidates: Histograms) -> Floats:

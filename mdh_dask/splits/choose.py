@@ -277,10 +277,6 @@ class SplitSelector:
                 accepted = not _filled(old, new, k, self.stop.level(n_splits))
         return self._split(accepted, 0, k, threshold, whole, moved, self.min_rows)
 
-    def shows(self, histogram: Histograms, existing: float, rng: np.random.Generator) -> bool:
-        """Return whether rows, with none held out, show an existing split."""
-        return self._followed(histogram, existing, self.min_rows, rng)[3]
-
     def _followed(
         self, histogram: Histograms, existing: float, min_rows: float, rng: np.random.Generator
     ) -> tuple[int, float, bool, bool]:
