@@ -12,6 +12,7 @@ from .._sparse import RepeatedRows, SparseRows
 from .._state import Stored, checked_array
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, RowArray
+from .._words import full_count
 from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, select_rows
 from ..summaries.passes import CompleteRows, Missing, MissingPass
 
@@ -74,7 +75,15 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
             f"{column_in_words(int(categorical.argmax()), names)}: use missing='drop', or leave missing='error' with "
             "feature_map='gower', which compares the values that are there"
         )
-    found, learnt, n_passes = _read(estimator, rows, names)
+    found, learnt, n_passes = _read(estimator, rows)
+    if (empty := found.n_missing == rows.shape[0]).any():
+        column = column_in_words(int(empty.argmax()), names)
+        raise ValueError(f"expected values in every column; got none in {column}: leave it out")
+    if learnt.shape[0] < 2:
+        raise ValueError(
+            f"expected at least 2 rows without missing values for missing='drop'; got {learnt.shape[0]} of "
+            f"{rows.shape[0]}: use missing='mean', or feature_map='gower'"
+        )
     fill = np.where(found.whole, np.rint(found.mean), found.mean)
     values = MissingValues(found.n_missing, found.n_incomplete, fill)
     logger.info(
@@ -103,31 +112,28 @@ def _with_means(rows: RowArray, values: MissingValues) -> RowArray:
 
 
 def complete_rows(estimator: Any, rows: RowArray) -> tuple[RowArray, int]:
-    """Return the rows that the estimator does not leave out for missing values, and the passes for finding them."""
+    """Return the new rows that the estimator does not leave out for missing values, and the passes to find them."""
     if estimator.missing != "drop":
         return rows, 0
     _, learnt, n_passes = _read(estimator, rows)
+    if learnt.shape[0] == 0:
+        raise ValueError(
+            f"expected a row without missing values for missing='drop'; got none in "
+            f"{full_count(rows.shape[0], 'row')}: give rows that have all values, or fill in the missing ones first"
+        )
     return learnt, n_passes
 
 
-def _read(estimator: Any, rows: RowArray, names: Any = None) -> tuple[Missing, RowArray, int]:
+def _read(estimator: Any, rows: RowArray) -> tuple[Missing, RowArray, int]:
     """Return what is missing, the complete rows, and the passes over lazy rows."""
     merged = merge_chunks(rows)
     bar = estimator._bar("finding missing values")
     missing, n_passes = MissingPass(rows.shape[1]), int(is_dask(rows))
     wanted = (missing,) if estimator.missing == "mean" else (missing, CompleteRows())
     found, *in_blocks = reduce_rows(Together(wanted), merged, progress=bar)
-    if (empty := found.n_missing == rows.shape[0]).any():
-        column = column_in_words(int(empty.argmax()), names)
-        raise ValueError(f"expected values in every column; got none in {column}: leave it out")
     if not in_blocks:
         return found, merged, n_passes
     (of_blocks,) = in_blocks
-    if of_blocks.sum() < 2:
-        raise ValueError(
-            f"expected at least 2 rows without missing values for missing='drop'; got {int(of_blocks.sum())} of "
-            f"{rows.shape[0]}: use missing='mean', or feature_map='gower'"
-        )
     return found, select_rows(complete, merged, of_blocks.tolist()), n_passes
 
 

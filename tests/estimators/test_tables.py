@@ -379,6 +379,15 @@ class TestMissing:
         assert not drift(model, gappy).found
         assert model.partial_fit(gappy).n_clusters_ == 2
 
+    def test_one_row_is_a_batch_if_it_has_all_values(self, gappy):
+        complete = ~np.isnan(gappy).any(axis=1)
+        model = RandomProjectionTree(**QUICK, missing="drop").fit(gappy)
+        assert not drift(model, gappy[complete][:1]).found
+        for work in (model.partial_fit, lambda rows: drift(model, rows)):
+            with pytest.raises(ValueError, match="got none in 11 rows: give rows that have all values"):
+                work(gappy[~complete])
+        assert model.partial_fit(gappy[complete][:1]).n_batches_ == 2
+
     def test_soft_results_of_incomplete_rows_are_missing(self, gappy):
         shares = HyperplaneEnsemble(n_hyperplanes=3, missing="drop").fit(gappy).predict_proba(gappy)
         np.testing.assert_array_equal(np.isnan(shares).any(axis=1), np.isnan(gappy).any(axis=1))
