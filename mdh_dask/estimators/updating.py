@@ -49,7 +49,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     """Update the tree with a batch of new rows, and return the model; the first batch is fitted.
 
     `tree_` and `n_clusters_` are updated, `labels_` are those of the batch. A batch that `fit` would refuse, or of
-    other columns, leaves the model unchanged.
+    other columns, leaves the model unchanged, and so does an update that is interrupted.
 
     Parameters
     ----------
@@ -84,6 +84,12 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
     if not hasattr(model, "tree_"):
         return model.fit(X, y)
     refuse_groups(model)
+    model.__dict__ = _updated(copy(model), X).__dict__  # at once: an update that was interrupted can be repeated
+    return model
+
+
+def _updated(model: M, X: Any) -> M:
+    """Update a model by a batch, and return it."""
     model._check_parameters()
     read = model._read(X)
     n_batches, first = model.n_batches_ + 1, model._seed()

@@ -280,6 +280,18 @@ class TestBatch:
         assert model.tree_ is tree
         assert model.n_batches_ == 1
 
+    def test_an_update_that_was_interrupted_can_be_repeated(self, monkeypatch):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        model, other = (RandomProjectionTree(n_projections=50).fit(FIRST) for _ in range(2))
+        with monkeypatch.context() as patch:
+            patch.setattr(RandomProjectionTree, "_finish", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                model.partial_fit(SECOND)
+        assert model.partial_fit(SECOND).tree_ == other.partial_fit(SECOND).tree_
+        assert model.n_batches_ == other.n_batches_ == 2
+
     def test_a_journal_replays_the_pass(self, tmp_path):
         found = []
         for _ in range(2):
