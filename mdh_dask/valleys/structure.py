@@ -118,12 +118,16 @@ def _partitions(points: Floats, graph: Neighbourhood, many: bool, in_groups: boo
 
     Communities have borders that cross dense places, so that some of them reach from one cluster into another. Basins
     do not, but those of a thin curve end where it is sparse. In many columns, neighbours hardly tell where rows are
-    dense. Groups of dependent rows show valleys between large cells only.
+    dense. Groups of dependent rows show valleys between large cells only. Equal rows have one cell: the nearest rows of
+    each would be some of the others, and a thousand of them a hundred cells.
     """
     if many:
-        return [communities(graph.shared, COARSE_RESOLUTION)]
-    basins = basins_of(*smooth_neighbours(points))
-    return [basins] if in_groups else [communities(graph.shared), basins]
+        drawn = [communities(graph.shared, COARSE_RESOLUTION)]
+    else:
+        basins = basins_of(*smooth_neighbours(points))
+        drawn = [basins] if in_groups else [communities(graph.shared), basins]
+    _, first, place = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    return [np.unique(cell[first][place.ravel()], return_inverse=True)[1] for cell in drawn]
 
 
 def structure_of_crowd(points: Floats, hashes: Integers, level: float) -> Structure:

@@ -347,6 +347,13 @@ class TestDensityTree:
         assert by_votes > by_the_nearest + 0.01
         assert np.bincount(model.labels_).tolist() == state.sizes.tolist()
 
+    def test_equal_rows_have_one_cell(self):
+        rows = np.random.default_rng(0).normal(size=(600, 5))
+        rows[:300] = rows[0]
+        for in_groups in (False, True):
+            cell = structure_of(rows, helpers.hashes(600), 0.05, in_groups=in_groups, least_apart=600).cell
+            assert len(np.unique(cell[:300])) == 1
+
     def test_equal_rows_and_few_rows_are_one_cluster(self):
         for X in (np.ones((50, 2)), np.zeros((2, 3)), np.arange(20.0)[:, None]):
             assert DensityTree().fit(X).n_clusters_ == 1
