@@ -12,7 +12,7 @@ from .._levels import LevelFeatures, TwoValued
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, discrete_of, spread, with_drawn_scales
+from ..growth.discrete import Discrete, atom_in, discrete_of, spread, with_drawn_scales, without_copies
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
@@ -133,10 +133,11 @@ def cluster(
     n_rows, n_features = shape
     wanted = rows_in_memory(settings.sample_size, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
-    sample, (frame, discrete, points, structure, testable), least = yield from _seen(settings, shape, look)
+    sample, (shown, frame, discrete, points, structure, testable), least = yield from _seen(settings, shape, look)
     n_landmarks, again = max(settings.n_landmarks, least), None
     with one_blas_thread():
-        if testable and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows):
+        # Others than those that are shown may be copies of them, which test nothing.
+        if testable and shown is sample and n_rows >= ROWS_TO_TEST_AGAIN * len(sample.rows):
             structure, sides = with_basins(points, structure)
             again = places_of(points, sides[:, structure.cell], n_landmarks)
         chosen = points[:n_landmarks]
@@ -156,7 +157,7 @@ def cluster(
     least = max(settings.min_rows, 1)  # cells without landmarks or with rows outside only may be empty
     threshold = -np.inf if settings.exactly else structure.threshold
     clusters = clusters_of(structure.links, structure.evidence, rows, threshold, least, settings.most_clusters)
-    peaks = _peaks(sample, landmarks, structure.reach, n_cells)
+    peaks = _peaks(shown, landmarks, structure.reach, n_cells)
     return DensityModel(
         frame.centre, frame.scale, landmarks.points, cells, counts[0], np.array(outside),
         structure.links, structure.evidence, structure.core_rows, structure.cut_rows, clusters,
@@ -186,30 +187,40 @@ def _peaks(sample: Sample, landmarks: NearestCounts, reach: Floats, n_cells: int
 class _Sketch(NamedTuple):
     """What a sample shows."""
 
+    shown: Sample
+    """Its rows without copies."""
     frame: Standardiser
     discrete: Discrete
     points: Floats
-    """The jittered and standardised rows of the sample."""
+    """The same, jittered and standardised."""
     structure: Structure
     testable: bool
     """Whether other rows can test it again: balls hold few rows of many columns, and those of regions are counted."""
 
 
-def _near(sample: Sample, settings: DensitySettings) -> Sample:
-    return sample._replace(rows=clipped(sample.rows, settings.scale))
+def _different_rows(settings: DensitySettings, sample: Sample, n_rows: int) -> Sample:
+    """Return a sample without copies of rows: the nearest rows of a row, and those that test, would be its copies."""
+    if settings.parts_at is not None or settings.levels is not None:
+        return sample
+    different, _ = without_copies(sample, atom_in(sample, n_rows, settings.min_rows))
+    return different
 
 
 def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, _Sketch, int]]:
-    """Plan a sample in the order of its hashes, what it shows, and its least number of landmarks.
+    """Plan a sample in the order of its hashes, what its different rows show, and its least number of landmarks.
 
     If neighbourhoods look like those of many clusters, the sample has enough rows of each, and rows are counted in
     regions around two cells if most cells are clusters, or if this shows more of them than balls and slabs do, which
     know more of groups of many cells.
     """
 
+    def sketched(sample: Sample, crowded: bool = False, least_apart: int = 0) -> _Sketch:
+        shown = _different_rows(settings, sample, shape[0])
+        return _sketch(settings, look.columns, shown, crowded, least_apart)
+
     def usual(least_apart: int = 0) -> tuple[Sample, _Sketch, int]:
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-        return sample, _sketch(settings, look.columns, _near(sample, settings), least_apart=least_apart), 0
+        return sample, sketched(sample, least_apart=least_apart), 0
 
     if settings.parts_at is not None or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
         return usual()
@@ -218,31 +229,31 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
         logger.info("neighbourhoods look like those of many clusters: %s rows are drawn", n_rows)
         sample = yield from draw(settings.seed, rows_in_memory(n_rows, shape[1], len(sample.rows)), shape[0])
     sample = sample.take(np.argsort(sample.hashes, kind="stable"))
-    sketch = _sketch(settings, look.columns, _near(sample, settings), crowded=True)
+    sketch = sketched(sample, crowded=True)
     apart = sketch.structure.n_apart
     if 2 * apart <= len(sketch.structure.links) and (found := usual(apart))[1].structure.n_apart >= apart:
         return found
     return sample, sketch, crowd.n_landmarks
 
 
-def _sketch(
-    settings: DensitySettings, columns: Columns, sample: Sample, crowded: bool = False, least_apart: int = 0
-) -> _Sketch:
-    """Return what a sample shows, in few columns without those of two values, and with them if these show no clusters.
+def _sketch(settings: DensitySettings, columns: Columns, shown: Sample, crowded: bool, least_apart: int) -> _Sketch:
+    """Return what rows show, in few columns without those of two values, and with them if these show no clusters.
 
     Jittered two-valued columns hide clusters of the others.
     """
+    sample = shown._replace(rows=clipped(shown.rows, settings.scale))
     frame, raw = near_standardiser(sample.rows, settings.scale), sample.rows
 
     def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
         points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
         in_groups, level = settings.parts_at is not None, 1 - settings.quantile
         if crowded:
-            return _Sketch(frame, discrete, points, structure_of_crowd(points, sample.hashes, level), testable=False)
+            found = structure_of_crowd(points, sample.hashes, level)
+            return _Sketch(shown, frame, discrete, points, found, testable=False)
         structure = structure_of(points, sample.hashes, level, bandwidth, in_groups, least_apart)
         as_read = sample.rows is raw  # other rows, which are not drawn, would show levels
         testable = as_read and not in_groups and not has_many_columns(points) and len(structure.links) > 0
-        return _Sketch(frame, discrete, points, structure, testable)
+        return _Sketch(shown, frame, discrete, points, structure, testable)
 
     with one_blas_thread():
         many = np.count_nonzero(frame.scale) > FEW_COLUMNS

@@ -59,9 +59,13 @@ class TreeEstimator(GrownTree):
         depend on others of their group: Liang and Zeger, Biometrika 73, 1986.
 
         A fit with weights is that of the repeated rows to the last bit: ``fit(np.repeat(X, sample_weight, axis=0))``,
-        but for the row numbers of exemplars, and without their memory. It takes as long. A row of weight w is w
-        independent observations of the same values, of which either half of the rows that confirms a split gets some.
-        So weights that are no such counts would make chance valleys significant, and fractions are refused.
+        but for the row numbers of exemplars, and without their memory. It takes as long. Fractions are refused.
+
+        Rows that are equal as their values are rounded are independent observations. Others are copies, which would
+        confirm any valley if both halves of the rows had some: where more than a tenth of the sampled rows are copies,
+        splits are found and tested on one of each. But as many copies as a cluster has rows are a cluster by
+        themselves, and all count. Sizes are those of all rows. Features of a map, groups, methods without held-out
+        rows and ``sample_size=None`` count all copies.
 
         Examples
         --------

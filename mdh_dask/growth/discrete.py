@@ -7,6 +7,7 @@ jitter both.
 """
 
 from dataclasses import dataclass, field
+from math import sqrt
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -27,6 +28,9 @@ smoothed out by the bandwidth without hiding anything else."""
 
 ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
 """Number of sample rows that show the steps of columns, and whose values are checked."""
+
+FEW_COPIES = 0.9
+"""With at least this share of different rows in a sample, the others do not matter."""
 
 SMOOTHS_LEVELS = 0.5
 """Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
@@ -167,7 +171,7 @@ def without_ties(sample: Sample) -> Sample:
     Bounded scales are drawn, and other counts and ratings are spread evenly over their steps. Where many rows are
     equal, rounded values of any number are spread. Spread columns keep their means and standard deviations.
     """
-    sample, many_equal = _without_copies(sample)
+    sample, many_equal = without_copies(sample)
     sample = with_drawn_scales(sample)
     discrete = spread(sample, 2**24 if many_equal else MOST_VALUES)  # columns of more values are continuous
     if not discrete.jitter:
@@ -179,21 +183,42 @@ def without_ties(sample: Sample) -> Sample:
     return sample._replace(rows=rows)
 
 
-def _without_copies(sample: Sample) -> tuple[Sample, bool]:
+def atom_in(sample: Sample, n_rows: int, min_rows: float) -> float:
+    """Return how many equal sample rows are a cluster by themselves: as many as any cluster has, and as is usual."""
+    return max(min_rows, sqrt(n_rows)) * len(sample.rows) / n_rows
+
+
+def without_copies(sample: Sample, atom: float = np.inf) -> tuple[Sample, bool]:
     """Return a sample without copies of rows, and whether many of its rows are equal as they are rounded.
 
     Copies of a row say nothing more than the row: the first one is kept. Rounded rows are equal where there are many,
     so all of them count.
+
+    atom: as many equal rows are a cluster by themselves, and are all kept.
     """
-    _, first, times = np.unique(sample.rows, axis=0, return_index=True, return_counts=True)
-    if len(first) >= 0.9 * len(sample.rows):
+    if _certainly_different(sample.rows) >= FEW_COPIES * len(sample.rows):
+        return sample, False
+    _, first, place, times = np.unique(sample.rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    if len(first) >= FEW_COPIES * len(sample.rows):
         return sample, False
     repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows)
     pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
     # Rounding makes rows equal where other rows are only a step away. Rows that occur more than once are copies
     # if at least this share of them stay different when every two neighbouring values are joined.
-    copies = len(distinct(pairs_of_values)) >= 0.75 * len(repeated)
-    return (sample.take(np.sort(first)), False) if copies else (sample, True)
+    if len(distinct(pairs_of_values)) < 0.75 * len(repeated):
+        return sample, True
+    kept = times[place.ravel()] >= atom
+    kept[first] = True
+    return (sample if kept.all() else sample.take(np.flatnonzero(kept))), False
+
+
+def _certainly_different(rows: AnyArray) -> int:
+    """Return a number of rows that differ, in less time than sorting them takes: equal ones have the same sum."""
+    rng, sums = np.random.default_rng(0), np.zeros(len(rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for column in rows.T:  # a product may differ in the last bits for equal rows
+            sums += column * rng.normal()
+    return len(np.unique(sums))
 
 
 def with_drawn_scales(sample: Sample) -> Sample:

@@ -20,6 +20,7 @@ from ..tree.structure import Tree
 from .bounds import least_share, near_rows
 from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
 from .crowds import CROWD, crowd, crowd_left
+from .discrete import atom_in, without_copies
 from .examine import Examiner
 from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, Guides, LabelledPass
 from .merging import Merges
@@ -110,9 +111,11 @@ def grow_from(
 ) -> Plan[Grown]:
     """Plan the growth of a tree after its first pass; splits do not cut groups of labelled rows."""
     sample, standardise = first_sample(settings, shape, look)
+    settings, different = _of_different_rows(settings, sample, shape[0])
+    n_rows = shape[0] if different is sample else len(different.rows)
     examiner = Examiner(settings, standardise)
-    root = Branch(1, SampleRows.of_all(sample), shape[0], counted=True, groups=groups)
-    root, examiner = yield from crowd(root, shape, examiner)
+    root = Branch(1, SampleRows.of_all(different), n_rows, counted=True, groups=groups)
+    root, examiner = yield from crowd(root, (n_rows, shape[1]), examiner)
     yield from grow_branch(root, root, examiner)
     crowded = examiner.near and crowd_left(root, examiner)
     standardise = examiner.standardise
@@ -120,8 +123,27 @@ def grow_from(
     if crowded:
         logger.warning("%s found, but %s", full_count(tree.n_leaves, "cluster"), CROWD)
     if root.n_rows < shape[0]:
-        tree = yield from recounted(tree)
+        tree = yield from recounted(tree, sample if len(sample.rows) == shape[0] else None)
     return Grown(tree, standardise, sample, crowded=crowded)
+
+
+def _of_different_rows(settings: GrowthSettings, sample: Sample, n_rows: int) -> tuple[GrowthSettings, Sample]:
+    """Return a sample without copies of rows, and the settings to grow a tree on it as if it were all rows.
+
+    Copies in both halves of the rows would confirm any valley that one half chooses. Features are equal where levels
+    are, and groups of dependent rows are compared however many copies they have.
+    """
+    selector = settings.selector
+    by_sample = settings.sample_size is not None and selector.stop.holds_out
+    if not by_sample or settings.parts_at is not None or settings.levels is not None:
+        return settings, sample
+    different, _ = without_copies(sample, atom_in(sample, n_rows, selector.min_rows))
+    if different is sample:
+        return settings, sample
+    n = len(different.rows)
+    logger.info("copies of rows are left out: the tree grows on %s different ones", n)
+    least = max(round(selector.min_rows * n / n_rows), 1)
+    return replace(settings, selector=replace(selector, n_root=n, min_rows=least)), different
 
 
 def grow_by_labels(

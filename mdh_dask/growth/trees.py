@@ -155,16 +155,18 @@ def _decision(tree: Tree, node: int, histogram: Histograms) -> Decision:
     return replace(decision, p_value=p_value, n_tested=n_tested)
 
 
-def recount(tree: Tree) -> Plan[Tree]:
+def recount(tree: Tree, held: Sample | None = None) -> Plan[Tree]:
     """Plan the count of other rows in the nodes of a tree and in the bins of their histograms.
 
     One pass, which counts every row at all nodes on its way. The outermost bins also count the rows beyond.
 
+    held: all rows, if a sample holds them; then there is no pass.
     Returns a plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
         of the new rows; the relative depths and the deviations of the columns are unknown, and NaN.
     """
     axes = axes_of(tree)
-    counted: BranchCounts = yield Pass("counting", tree_pass(tree, axes))
+    statistic = tree_pass(tree, axes)
+    counted: BranchCounts = statistic.chunk(0, held.rows) if held is not None else (yield Pass("counting", statistic))
     along = counted.counts[:, :2].sum(axis=1)
     parts = [folded(row, n) for row, n in zip(along, axes.n_bins)]
     return replace(
@@ -176,9 +178,9 @@ def recount(tree: Tree) -> Plan[Tree]:
     )
 
 
-def recounted(tree: Tree) -> Plan[Tree]:
+def recounted(tree: Tree, held: Sample | None = None) -> Plan[Tree]:
     """Plan the count of the rows to which a tree belongs, whose relative depths and deviations stay."""
-    counted = yield from recount(tree)
+    counted = yield from recount(tree, held)
     return replace(counted, relative_depth=tree.relative_depth, deviations=tree.deviations)
 
 

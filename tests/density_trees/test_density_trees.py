@@ -347,6 +347,14 @@ class TestDensityTree:
         assert by_votes > by_the_nearest + 0.01
         assert np.bincount(model.labels_).tolist() == state.sizes.tolist()
 
+    def test_copies_of_rows_are_no_clusters_and_change_none(self):
+        rng = np.random.default_rng(0)
+        rows, centres = rng.normal(size=(300, 5)), 6 * np.eye(5)[np.arange(300) % 3]
+        for some, n_clusters in ((rows, 1), (rows + centres, 3)):
+            model = DensityTree(random_state=0).fit(np.repeat(some, 10, axis=0))
+            assert (model.n_clusters_, model.n_passes_) == (n_clusters, 1)
+            assert np.bincount(model.labels_).tolist() == [3000 // n_clusters] * n_clusters
+
     def test_equal_rows_have_one_cell(self):
         rows = np.random.default_rng(0).normal(size=(600, 5))
         rows[:300] = rows[0]

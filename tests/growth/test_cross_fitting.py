@@ -179,6 +179,6 @@ class TestWhoVotes:
         assert not asked
 
     def test_nobody_where_rows_are_many_or_the_sample_holds_some_of_them(self, asked):
-        RandomProjectionTree(n_projections=100).fit(np.tile(two_normals(FEW_ROWS // 2 + 1, 2, 8.0, 0), (2, 1)))
+        RandomProjectionTree(n_projections=100).fit(two_normals(FEW_ROWS + 1, 2, 8.0, 0))
         RandomProjectionTree(n_projections=10, sample_size=200).fit(two_normals(FEW_ROWS, 2, 0.0, 0))
         assert not asked

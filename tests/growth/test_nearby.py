@@ -178,10 +178,31 @@ def test_groups_with_too_few_rows_for_a_test_are_apart_and_rows_of_clouds_are_in
         assert (crowds.small_groups(rows, 64, rng)[0] > 0).mean() < crowds.SMALL / 2
 
 
-def test_copies_of_a_few_rows_are_no_clusters(looks):
-    rows = np.random.default_rng(0).normal(size=(5000, 10)).round(1)[np.arange(5000) // 10]
-    assert RandomProjectionTree(random_state=0).fit(rows).n_clusters_ == 1
-    assert looks == [False]
+@pytest.mark.parametrize("method", [RandomProjectionTree, HierarchicalMDH])
+def test_copies_of_a_few_rows_are_no_clusters(method, looks):
+    for seed in (1, 2):
+        rows = np.random.default_rng(seed).normal(size=(500, 10))
+        for some in (rows, rows.round(1)):
+            model = method(random_state=0).fit(np.repeat(some, 10, axis=0))
+            assert model.n_clusters_ == 1
+            assert model.tree_.n_rows.tolist() == [5000]
+            assert model.n_passes_ == 1
+    assert looks == [False] * 4
+
+
+@pytest.mark.parametrize("method", [RandomProjectionTree, HierarchicalMDH])
+def test_rows_with_as_many_copies_as_a_cluster_has_are_clusters(method):
+    rows = np.repeat(np.random.default_rng(0).normal(size=(5, 10)), 200, axis=0)
+    assert method(random_state=0).fit(rows).n_clusters_ == 5
+
+
+def test_clusters_of_copied_rows_are_those_of_the_rows():
+    rows, labels = many(3, 300, 5)
+    times = np.random.default_rng(0).integers(5, 16, len(rows))
+    model = RandomProjectionTree(random_state=0).fit(np.repeat(rows, times, axis=0))
+    assert model.n_clusters_ == 3
+    assert normalized_mutual_information(np.repeat(labels, times), model.labels_) > 0.95
+    assert sorted(np.bincount(model.labels_)) == sorted(model.tree_.n_rows[model.tree_.leaves])
 
 
 @pytest.fixture(scope="module")
