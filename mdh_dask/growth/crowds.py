@@ -50,9 +50,9 @@ BALL, MOST_IN_BALL = 1 / 40, 500
 ROWS_WITH_BALLS = round(MOST_IN_BALL / BALL)
 """Most rows among which balls are drawn."""
 
-CROWDED, N_BALLS, FIRST_BALLS = 2, 16, 3
-"""Number of balls that must show several clusters, and most balls. Of the rows of one cluster, the first in vain end
-the look, unless one of them shows several: not all balls of a crowd do. Of others, large clusters may hold most."""
+CROWDED, N_BALLS, N_IN_ONE = 2, 16, 3
+"""Number of balls that must show several clusters, and most balls: of the rows of one cluster two in vain end the look,
+of others a few large clusters may hold most."""
 
 MANY, MORE = 16, 5 / 4
 """Leaves of a tree among which large clusters may hide a crowd, and groups of cells for each that show it."""
@@ -202,22 +202,19 @@ def is_crowded(branch: Branch, n_sample: int, examiner: Examiner, rows: Floats |
     """
     rows = _distinct_rows(branch, examiner) if rows is None else rows
     rng = generator(*examiner.settings.stream_of(branch.node_id), BALLS)
-    first = N_BALLS if branch.children else FIRST_BALLS
-    return balls_are_crowded(rows, min(round(BALL * n_sample), MOST_IN_BALL), first, rng)
+    n_balls = N_BALLS if branch.children else N_IN_ONE
+    return balls_are_crowded(rows, min(round(BALL * n_sample), MOST_IN_BALL), n_balls, rng)
 
 
 @one_blas_thread()
-def balls_are_crowded(rows: Floats, n: int, first: int, rng: np.random.Generator) -> bool:
-    """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters.
-
-    first: number of balls after which the look ends if none shows any.
-    """
+def balls_are_crowded(rows: Floats, n: int, n_balls: int, rng: np.random.Generator) -> bool:
+    """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters."""
     rows = rows[:: -(-len(rows) // ROWS_WITH_BALLS)]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
-    for drawn, centre in enumerate(rng.permutation(len(rows))[:N_BALLS], 1):
+    for i, centre in enumerate(rng.permutation(len(rows))[:n_balls]):
         near = nearest(squared_distances(rows[[centre]], rows), n)[0]
         crowded += shows_clusters(rows[np.sort(near)])
-        if crowded == CROWDED or N_BALLS - drawn < CROWDED - crowded or (drawn >= first and not crowded):
+        if crowded == CROWDED or n_balls - i - 1 < CROWDED - crowded:
             break
     return crowded == CROWDED
 

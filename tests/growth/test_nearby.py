@@ -205,15 +205,6 @@ def test_clusters_of_copied_rows_are_those_of_the_rows():
     assert sorted(np.bincount(model.labels_)) == sorted(model.tree_.n_rows[model.tree_.leaves])
 
 
-@pytest.mark.parametrize(("shown", "crowded"), [([0, 1, 0, 0, 1], True), ([0, 0, 0], False), ([1] + [0] * 15, False)])
-def test_a_look_ends_when_the_first_balls_show_no_clusters_and_not_by_one_that_does(shown, crowded, monkeypatch):
-    left = iter(shown)
-    monkeypatch.setattr(crowds, "shows_clusters", lambda _: next(left))
-    rng = np.random.default_rng(0)
-    assert crowds.balls_are_crowded(rng.normal(size=(500, 2)), 10, crowds.FIRST_BALLS, rng) == crowded
-    assert not list(left)
-
-
 @pytest.fixture(scope="module")
 def packed():
     return many(200, 20_000, 8)
