@@ -71,7 +71,7 @@ def places_of(points: Floats, sides: Integers, n_landmarks: int) -> Places | Non
     sides (n_links, n_rows) int8: 0 and 1 for the rows of the two groups of each link, otherwise -1.
     """
     near = nearest_others(points, min(VOTES, len(points) - 1))[0]
-    landmarks, links, found, radii = Landmarks(spanned(points)), [], list[tuple[Floats, Floats, Integers]](), []
+    landmarks, links, found, radii = PeaksAndCuts(spanned(points)), [], list[tuple[Floats, Floats, Integers]](), []
     at = points[landmarks.places]
     for link, own in enumerate(sides):
         group = _smoothed(own, near)
@@ -82,8 +82,8 @@ def places_of(points: Floats, sides: Integers, n_landmarks: int) -> Places | Non
     return _listed(points[:n_landmarks], found, np.array(radii), np.array(links[::2])) if links else None
 
 
-class Landmarks:
-    """Landmarks among the rows of a sample, from which places are chosen.
+class PeaksAndCuts:
+    """The densest of the landmarks of a sample, and places between two groups of them.
 
     points (n_rows, n_columns) float64.
     """
@@ -135,7 +135,9 @@ def _smoothed(group: Integers, near: Integers) -> Integers:
     return group
 
 
-def _paths(at: Floats, landmarks: Landmarks, group: Integers, ends: Integers, radius: float) -> tuple[Floats, Integers]:
+def _paths(
+    at: Floats, landmarks: PeaksAndCuts, group: Integers, ends: Integers, radius: float
+) -> tuple[Floats, Integers]:
     """Return places on paths from group 0 to group 1, at most a ball's radius apart, and the path of each.
 
     Somewhere on any path, rows are as sparse as at the densest place between both groups, or sparser. A place on the

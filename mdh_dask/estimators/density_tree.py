@@ -42,12 +42,12 @@ class DensityTree(InGroups):
 
     The rows of a sample are divided into many cells, the communities of a graph of neighbours, and the cells are merged
     in the order of their contact. In up to eight columns this is also done with basins of modes as cells, and what
-    shows more clusters counts (with groups, basins only). Two groups stay separate if balls around places
-    on the cut between them hold significantly fewer rows than balls around the densest places of either, and a slab
-    across the line between them fewer than slabs through either: the mean of both differences counts, in more than
-    eight columns the larger. In four to eight columns rows are counted in the plane along which both groups differ and
-    extend most. One half of the rows chooses the places, lines and planes, the other half is counted. Finally, rows
-    move to the cluster to which they have most edges.
+    shows more clusters counts (with groups, basins only). Two groups stay separate if balls around places on the cut
+    between them hold significantly fewer rows than balls around the densest places of either, and a slab across the
+    line between them fewer than slabs through either: the mean of both differences counts, in more than eight columns
+    the larger. In four to eight columns rows are counted in the plane along which both groups differ and extend most.
+    One half of the rows chooses the places, lines and planes, the other half is counted. Finally, rows move to the
+    cluster to which they have most edges.
 
     Parameters
     ----------

@@ -107,8 +107,8 @@ def merge_cells(
         Largest number of groups: of those that evidence keeps apart, the ones with the least are joined at last, and
         groups that are not neighbours after all others.
     fewest_groups : int, default=1
-        Number of groups at which merging stops, whatever the evidence. If so few are left of cells in order, what is
-        between these is not counted, and they are not joined.
+        Number of groups at which merging stops, whatever the evidence. If merges in an order leave no more, the
+        evidence between these is not counted, and they are not joined.
     apart : collection of pairs of cells
         Cells that are joined at last only, or merged because one has no rows.
     smooth : bool, default=True

@@ -27,8 +27,8 @@ COARSE_RESOLUTION = 3.0
 """Resolution of the communities in many columns: their evidence needs larger cells."""
 
 USUAL_ROWS = 12_000
-"""Most rows for which `RESOLUTION` is. With 20,000, some clusters of a hundred rows would share a cell; with 8000, some
-would be several cells, which show fewer valleys where a tenth of the rows is noise."""
+"""Most rows that are divided at `RESOLUTION`. With 20,000, some clusters of a hundred rows in a crowd would share a
+cell."""
 
 DEPENDENT = 1e-6
 """Columns are dependent if rows spread by less than this across some direction, as a share of their largest spread,
