@@ -192,11 +192,17 @@ def row_combinations(rng: np.random.Generator, n_directions: int, rows: AnyArray
 def scatter_root(centred: AnyArray) -> AnyArray:
     """Return rows with the products of columns of some centred rows, as few as columns if these are not many.
 
-    Normal combinations of either have the same distribution, but those of few rows take fewer random numbers.
+    Normal combinations of either have the same distribution, but those of few rows take fewer random numbers. The rows
+    of the root are principal axes, so that the same numbers give the same directions in any order of the columns.
     """
     n, d = centred.shape
-    # With more columns, the root takes longer than the random numbers that it saves.
-    return np.asarray(np.linalg.qr(centred, mode="r")) if n >= 2 * d else centred
+    if n < 2 * d:  # the root takes longer than the random numbers that it saves
+        return centred
+    wide = centred.astype(np.float64)
+    squares, axes = np.linalg.eigh(wide.T @ wide)
+    skewed = ((wide @ axes) ** 3).sum(axis=0)  # largest entries of an axis may be equal, with other signs
+    lengths = np.sqrt(np.maximum(squares, 0)) * np.where(skewed < 0, -1.0, 1.0)
+    return np.ascontiguousarray((axes * lengths).T, dtype=centred.dtype)
 
 
 def some_rows(rng: np.random.Generator, rows: AnyArray) -> AnyArray:

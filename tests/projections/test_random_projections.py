@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mdh_dask._random import generator
 from mdh_dask.projections import RANDOM_PROJECTIONS
-from mdh_dask.projections.directions import achlioptas, columns_without_ties, uniform_sphere
+from mdh_dask.projections.directions import achlioptas, columns_without_ties, row_combinations, uniform_sphere
 
 FAMILIES = pytest.mark.parametrize("family", RANDOM_PROJECTIONS.values(), ids=RANDOM_PROJECTIONS)
 
@@ -73,3 +73,12 @@ def test_distinct_values_are_not_sorted(monkeypatch):
     rows[:, 1] = np.rint(rows[:, 1])
     assert columns_without_ties(rows).tolist() == [0, 2]
     assert shapes == [(5000, 1)]
+
+
+@pytest.mark.parametrize(("n", "d"), [(300, 2), (300, 9), (30, 40)])
+def test_combinations_of_rows_are_the_same_in_any_order_of_the_columns(n, d):
+    rows = np.random.default_rng(d).exponential(size=(n, d)) @ np.random.default_rng(n).normal(size=(d, d))
+    rows /= rows.std(axis=0)
+    order = np.random.default_rng(1).permutation(d)[::-1]
+    expected = row_combinations(rng(1), 50, rows)[:, order]
+    np.testing.assert_allclose(row_combinations(rng(1), 50, rows[:, order]), expected, rtol=1e-6, atol=1e-8)
