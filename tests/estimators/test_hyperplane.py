@@ -62,7 +62,7 @@ def test_more_rows_than_the_sample_take_two_passes_and_place_the_hyperplane_by_a
     rows = two_clouds(n=6000)
     model = MinimumDensityHyperplane(sample_size=500).fit(rows)
     assert model.n_passes_ == 2
-    assert model.tree_.n_rows.tolist() == [6000, *np.bincount(model.labels_)]
+    assert sorted(model.tree_.n_rows) == [*sorted(np.bincount(model.labels_)), 6000]
     assert 2990 < model.labels_.sum() < 3010
 
 

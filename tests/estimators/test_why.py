@@ -58,7 +58,8 @@ def test_clusters_that_the_user_united_are_not_said_to_have_failed_a_test(cloud,
     x = cloud[:, :2] + np.repeat([[0], [7], [20]], 200, axis=0)
     for model in (clone(estimator).fit(x).cut(2), clone(estimator).set_params(max_clusters=2).fit(x)):
         assert re.search(r"cut\(\)|max_clusters=2 allowed", model.why())
-        assert "and a split needs" not in model.why()
+        of_united, _, _ = model.why().partition("\ncluster 1")
+        assert "and a split needs" not in of_united
     assert not re.search("To try next|alone has a valley|do not confirm", clone(estimator).fit(x).cut(1).why())
 
 

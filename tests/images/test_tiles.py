@@ -175,7 +175,7 @@ def test_scenes_like_those_of_a_model_have_drifted_by_pixels_but_not_by_tiles(tm
         return open_image(stored(tmp_path, pixels, chunks, f"{number}.zarr"))
 
     tiled = tiled_rows([scene(number) for number in range(3)])
-    model = RandomProjectionTree().fit(tiled.rows, groups=tiled.tiles)
+    model = RandomProjectionTree(random_state=1).fit(tiled.rows, groups=tiled.tiles)  # a line that the shift moves
     found = []
     for image in (*map(scene, range(10, 16)), scene(16, shift=4)):
         rows = pixel_rows(image, Features())
