@@ -57,7 +57,8 @@ def neighbour_affinities(rows, landmarks, k, floor):
         return matrix
 
     degrees, own = weights(landmarks, radii).sum(axis=1), weights(rows, reach)
-    return own / np.sqrt(own.sum(axis=1, keepdims=True)) / np.sqrt(degrees)
+    of_rows = np.maximum(own.sum(axis=1, keepdims=True), 1e-300)  # the weights of a row far from all vanish
+    return own / np.sqrt(of_rows) / np.sqrt(degrees)
 
 
 def quadratic_map(rows):
