@@ -32,6 +32,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 from strategies import chunkings
 
 from mdh_dask import load_model
@@ -217,6 +218,15 @@ def test_the_order_of_columns_changes_no_cluster(name, order):
         )
     else:
         assert same_partition(model.labels_, fitted(name).labels_)
+
+
+@pytest.mark.parametrize("name", ["RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "DensityTree"])
+def test_the_order_of_columns_changes_no_label_where_clusters_overlap(name):
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(500, 3)) + 2.2 * rng.normal(size=(5, 3))[rng.integers(5, size=500)]
+    for rows in (near, load_wine().data):
+        labels, reversed_labels = (new(name).fit(np.ascontiguousarray(x)).labels_ for x in (rows, rows[:, ::-1]))
+        np.testing.assert_array_equal(labels, reversed_labels)
 
 
 # One model
