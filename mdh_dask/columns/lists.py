@@ -65,7 +65,6 @@ class Expanded:
 
     @property
     def column_names(self) -> list[Any]:
-        """Return the names of the columns."""
         return list(self.elements)
 
     def __len__(self) -> int:

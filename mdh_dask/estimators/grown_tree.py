@@ -103,7 +103,6 @@ class GrownTree(ClusterEstimator):
         return tree.numbered()
 
     def _count_labels(self) -> None:
-        """Set the number of labelled rows in each cluster, if some rows had labels."""
         self.known_labels_ = self.label_counts_ = None
         if self._guides is not None and self._target is not None:
             self.known_labels_ = self._target.named(self._guides.labels)

@@ -36,12 +36,10 @@ class MappedState(State):
 
     @property
     def takes_sparse(self) -> bool:
-        """Return whether the map takes sparse rows."""
         return self.feature_map is not None and self.feature_map.takes_sparse
 
     @property
     def missing(self) -> bool:
-        """Return whether the map accepts missing values."""
         return self.feature_map is not None and self.feature_map.missing
 
     def by_features(self, function: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
@@ -113,7 +111,6 @@ class TreeState(MappedState, ComparedState):
         return margins_of(tree)
 
     def prepared(self) -> Self:
-        """Return the state with its margins, which workers need not compute."""
         _ = self.margins
         return self
 
@@ -168,7 +165,6 @@ class CentroidState(MappedState):
         return self.counts
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row: the nearest centroid."""
         return self.by_features(self._nearest, rows)
 
     def _nearest(self, rows: AnyArray) -> Integers:

@@ -41,7 +41,6 @@ class Regions(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Return the number of regions."""
         return len(self.classes)
 
 

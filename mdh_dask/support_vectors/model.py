@@ -141,7 +141,6 @@ class Contours(State):
 
     @property
     def sizes(self) -> Integers | None:
-        """Return the number of rows in every cluster, if all were labelled."""
         return self.counts
 
     @property
