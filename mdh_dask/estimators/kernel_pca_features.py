@@ -10,12 +10,12 @@ from .._random import generator
 from .._state import FeatureMap
 from .._typing import Floats, Integers, RowArray
 from ..chunks import Pass, Plan, Together
-from ..columns.passes import TypedLook, TypedPass
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
+from ..summaries.passes import TypedLook, TypedPass
 from ..valleys.neighbours import distinct
 from .parameters import Interval, StrOptions, categorical_columns, check_first_look, check_typed_look, documented
 from .planned import FeatureTransformer

@@ -8,10 +8,10 @@ import numpy as np
 from .._random import generator
 from .._typing import AnyArray, RowArray
 from ..chunks import Pass, Plan, Together
-from ..columns.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from ..growth.passes import Sample, SamplePass, sample_limit
 from ..kernels.mixed_pca import MixedPCAMap, outputs_of
 from ..kernels.mixed_pca_fit import MixedPCAPass, Sums, bits_for, bound_of, maximised, start_from, turned, with_levels
+from ..summaries.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from .parameters import MOST_LEVELS, categorical_columns, check_levels, check_typed_look, documented
 from .planned import FeatureTransformer
 

@@ -22,10 +22,10 @@ from .._typing import Booleans, RowArray
 from .._words import full_count
 from ..chunks import is_dask, select_rows
 from ..columns import ColumnTypes
-from ..columns.passes import TypedLook
 from ..growth.passes import FirstLook
 from ..kernels.truncated_svd import SparseSample
 from ..projections.directions import Proposal, StandardDirections
+from ..summaries.passes import TypedLook
 from .missing import checked_finite, column_in_words
 
 __all__ = ["Interval", "InvalidParameterError", "StrOptions", "make_constraint", "validate_parameter_constraints"]

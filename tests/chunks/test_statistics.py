@@ -20,7 +20,6 @@ from mdh_dask._jit.rows import loop_ready
 from mdh_dask._levels import level_features
 from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.coding import Levels
-from mdh_dask.columns.passes import DistinctPass, TypedPass
 from mdh_dask.density_trees.passes import NearestCounts, RowsInBalls
 from mdh_dask.density_trees.plan import Places
 from mdh_dask.ensembles.votes import LabelVotes, TreeVotes, TuplePass
@@ -35,7 +34,7 @@ from mdh_dask.kernels.gower_map import CodeProducts, gower_code
 from mdh_dask.metrics import Contingency
 from mdh_dask.splits.dependence import N_PARTS
 from mdh_dask.summaries.moments import MomentPass
-from mdh_dask.summaries.passes import LevelPass, MissingPass, UnseenPass
+from mdh_dask.summaries.passes import DistinctPass, LevelPass, MissingPass, TypedPass, UnseenPass
 from mdh_dask.support_vectors.model import LandmarkCounts, LevelCounts
 from mdh_dask.tree.routing import leaves_of
 from mdh_dask.tree.structure import tree_from_nodes
