@@ -27,9 +27,9 @@ from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
 from ..images.features import WINDOW, needs_window
 from ..images.label_arrays import Label
+from ..images.labels import write_segments
 from ..images.overview import SegmentSummary
 from ..images.quantisation import Dequantise
-from ..images.regions import write_segments
 from ..images.rows import all_rows, counted
 from ..images.scenes import rows_of
 from ..images.stac import item_of

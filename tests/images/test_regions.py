@@ -24,8 +24,8 @@ from test_nodata import HOLES
 
 from mdh_dask.images import components, open_image, region_tables
 from mdh_dask.images.components import find_regions, sieved, write_regions
+from mdh_dask.images.labels import write_segments
 from mdh_dask.images.region_tables import Polygons
-from mdh_dask.images.regions import write_segments
 
 pytestmark = pytest.mark.filterwarnings("ignore:Dataset has no geotransform")
 
