@@ -18,7 +18,6 @@ from dask.utils import parse_bytes
 
 from .._errors import AddressError
 from .._log import format_others, is_json
-from .workers import check_encryption, disagreement, watching
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +115,8 @@ def this_process(scheduler: str) -> Iterator[str]:
 def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterator[str]:
     from distributed import Client
     from distributed.comm import get_address_host_port
+
+    from .plugins import check_encryption, disagreement, watching
 
     quieten()
     until = monotonic() + seconds

@@ -15,7 +15,6 @@ from .._errors import SettingError
 from .._fields import Field, JobError, flag, positive, whole
 from .._process import require
 from .current import is_memory, quieten
-from .workers import watching
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +110,8 @@ def memory(
 @contextmanager
 def _jobs(settings: dict[str, Any], logs: Path, minimum: int, maximum: int, tls: bool, timeout: float) -> Iterator[str]:
     from distributed import Client
+
+    from .plugins import watching
 
     if which("sbatch") is None:
         raise ImportError("expected the program sbatch, which is missing: run the job on a login node of the cluster")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from mdh_dask._locations import hiding_credentials, redacted, stored
 from mdh_dask._log import JsonLines, Lines
-from mdh_dask.clusters.workers import watching
+from mdh_dask.clusters.plugins import watching
 from mdh_dask.io import open_features
 from tests.helpers import serving
 
