@@ -4,7 +4,6 @@ import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -88,13 +87,14 @@ class ClusterEstimator(ClusterMixin, Mapped):
     pixel_columns_: PixelColumns | None = None
     """Columns of the image whose pixels are the rows; see `mdh_dask.images.PixelColumns`."""
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Raise an error that explains the missing parameter `n_clusters` of other libraries."""
-        known = signature(cls).parameters
-        if "n_clusters" in parameters and "n_clusters" not in known:
-            bound = "max_clusters= is the most that are kept" if "max_clusters" in known else "it is 2 at most"
-            raise TypeError(f"{cls.__name__}() has no parameter n_clusters: the number of clusters is found; {bound}")
-        return super().__new__(cls, *args, **parameters)
+    @classmethod
+    def _without(cls, name: str) -> str:
+        if name != "n_clusters":  # of other libraries
+            return super()._without(name)
+        bound = (
+            "max_clusters= is the most that are kept" if "max_clusters" in cls._get_param_names() else "it is 2 at most"
+        )
+        return f"has no parameter n_clusters: the number of clusters is found; {bound}"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster rows.
@@ -119,7 +119,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
         with one_bar(self.progress), traced(f"fit {type(self).__name__}") as note:
             read = self._read(X, fits=True)
             self._take_columns(read)
-            self._look_at_columns(read.array)
+            self._notes = notes_on(read.array, self.columns) if isinstance(read.array, np.ndarray) else None
+            if hasattr(self, "feature_names_in_"):
+                logger.info("%s", columns_in_words(self._notes, column_names(self), self.columns))
             self._take_target(y, read.array.shape[0])
             check_length(y, read.array.shape[0])
             rows, learnt, self.missing_values_, n_passes = without_missing(self, read)
@@ -143,13 +145,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
             finally:
                 self._ends, self._beside, self._seen = None, (), None
         return self
-
-    def _look_at_columns(self, rows: RowArray) -> None:
-        """Set notes on the columns of rows in memory, and log what named columns were taken for."""
-        in_memory = isinstance(rows, np.ndarray)
-        self._notes = notes_on(rows, self.columns) if in_memory else None
-        if hasattr(self, "feature_names_in_"):
-            logger.info("%s", columns_in_words(self._notes, column_names(self), self.columns))
 
     def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> RowArray:
         """Cluster rows and return their labels; see `fit`."""

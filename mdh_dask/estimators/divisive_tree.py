@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -128,13 +128,14 @@ class DivisiveTree(TreeEstimator):
     random_state: Any = 0
     progress: bool = False
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Raise an error for a parameter of `DivisiveClustering` alone, which says how to set it."""
-        own = cls._get_param_names()
-        for name in parameters:
-            if name not in own and (written := expert_setting(cls, name)):
-                raise TypeError(f"{cls.__name__}() has no parameter {name!r}: write {written}")
-        return super().__new__(cls, *args, **parameters)
+    @classmethod
+    def _without(cls, name: str) -> str:
+        from .divisive import DivisiveClustering  # a subclass
+
+        fixed = name in DivisiveClustering._get_param_names() or name in OPTIONS.get(str(cls.projection), {})
+        if not fixed or not hasattr(cls, "as_divisive"):
+            return super()._without(name)
+        return f"has no parameter {name!r}: write {cls.__name__}().as_divisive({name}=...)"
 
     def as_divisive(self, **changes: Any) -> "DivisiveClustering":
         """Return `DivisiveClustering` with the settings of this method, unfitted, to change those that it fixes.
@@ -277,11 +278,3 @@ class DivisiveTree(TreeEstimator):
                 "Register it, as mdh_dask.projections.PROJECTIONS['mine'] = function, and fit with projection='mine'."
             )
         return super()._saved_parameters()
-
-
-def expert_setting(cls: type[DivisiveTree], name: str) -> str:
-    """Return how to set what a method fixes, or an empty text for what `DivisiveClustering` does not know either."""
-    from .divisive import DivisiveClustering  # a subclass
-
-    known = name in DivisiveClustering._get_param_names() or name in OPTIONS.get(str(cls.projection), {})
-    return f"{cls.__name__}().as_divisive({name}=...)" if known and hasattr(cls, "as_divisive") else ""

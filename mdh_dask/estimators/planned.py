@@ -86,9 +86,15 @@ class Planned(BaseEstimator, ABC):
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
         for name in () if takes_any else parameters:
             if name not in known:
-                meant = nearest(name, known) or f"; its parameters are {', '.join(known)}"
-                raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}{meant}")
+                raise TypeError(f"{cls.__name__}() {cls._without(name)}")
         return super().__new__(cls)
+
+    @classmethod
+    def _without(cls, name: str) -> str:
+        """Return what the error says for a parameter that a class does not have."""
+        known = signature(cls).parameters
+        meant = nearest(name, known) or f"; its parameters are {', '.join(known)}"
+        return f"got an unexpected keyword argument {name!r}{meant}"
 
     @property
     def uses_types(self) -> bool:
