@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._typing import AnyArray, RowArray, cached_property
-from ..chunks import Pass, Plan, fit_chunks, map_rows, run
+from ..chunks import fit_chunks, map_rows, reduce_rows
 from ..growth.passes import sample_limit
 from ..metrics.contingency import check_labels
 from .consensus import SAMPLED_ROWS, Consensus, Elected, Found, find_consensus
@@ -140,29 +140,21 @@ def consensus(
             raise ValueError(
                 f"labels_1 and labels_{j} must label the same rows; got {len(checked[0])} and {len(own)} labels"
             )
+    found: Any
     if method == "linkage":
-        found: Any = run(_linkage(n_clusters), *checked).result
+        tuples: Tuples = reduce_rows(LabelTuples(MOST_TUPLES), *checked)
+        check_number_of_labels(sum(len(np.unique(own)) for own in tuples.words.T))
+        found = linkage_of(tuples, n_clusters)
     else:
-        found = run(_votes(len(checked[0]), n_clusters, n_init, random_state), *checked).result
+        votes: Votes = reduce_rows(LabelVotes(random_state, sample_limit(SAMPLED_ROWS, len(checked[0]))), *checked)
+        if without := [j for j, names in enumerate(votes.names, start=1) if len(names) == 0]:
+            raise ValueError(f"labels_{without[0]} has no label, as all its numbers are negative: leave it out")
+        found = find_consensus(votes, n_clusters=n_clusters, n_init=n_init, seed=random_state).consensus
     of_rows, confidence = (
         map_rows(partial(_of_votes, what), *checked, dtype=dtype, shared=found)
         for what, dtype in (("labels", "int32"), ("confidence", "float64"))
     )
     return ConsensusLabels(of_rows, confidence, found.n_clusters, found, tuple(checked))
-
-
-def _linkage(n_clusters: int | None) -> Plan[LabelLinkage]:
-    tuples: Tuples = yield Pass("counting tuples", LabelTuples(MOST_TUPLES))
-    check_number_of_labels(sum(len(np.unique(own)) for own in tuples.words.T))
-    return linkage_of(tuples, n_clusters)
-
-
-def _votes(n_rows: int, n_clusters: int | None, n_init: int, seed: int) -> Plan[Consensus]:
-    votes: Votes = yield Pass("counting votes", LabelVotes(seed, sample_limit(SAMPLED_ROWS, n_rows)))
-    for j, names in enumerate(votes.names, start=1):
-        if len(names) == 0:
-            raise ValueError(f"labels_{j} has no label, as all its numbers are negative: leave it out")
-    return find_consensus(votes, n_clusters=n_clusters, n_init=n_init, seed=seed).consensus
 
 
 def _of_votes(what: str, found: Elected, *labels: AnyArray) -> AnyArray:
