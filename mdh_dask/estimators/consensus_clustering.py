@@ -40,7 +40,7 @@ from .consensus_members import (
 )
 from .consensus_state import MOST_TREES, ConsensusState, MemberState
 from .density_tree import DensityTree
-from .explaining import best_failed, why_not
+from .explaining import strongest, why_not
 from .models import form_of
 from .parameters import Interval, StrOptions, documented
 from .states import TreeState
@@ -308,7 +308,7 @@ class ConsensusClustering(InGroups):
         grown = [(j, own) for j, own in enumerate(states) if isinstance(own, TreeState)]
         if not grown:
             return f"of {self.n_trees} trees, {told}"
-        j, state = max(grown, key=lambda each: _best_evidence(each[1].tree))
+        j, state = max(grown, key=lambda each: strongest(each[1].tree)[1])
         turns = turns_of(self.estimator)
         own: Any = clone(turns[j % len(turns)])
         own.tree_, own.feature_map_, own.n_groups_ = state.tree, None, self.n_groups_
@@ -317,7 +317,7 @@ class ConsensusClustering(InGroups):
             own.feature_map_ = own_map
         return (
             f"of {self.n_trees} trees, {told}; nearest to one more split is a branch of tree {j}, "
-            f"{why_not(own, best_failed(own))}"
+            f"{why_not(own, strongest(own.tree_)[0])}"
         )
 
     def report_pictures(self) -> dict[str, bytes]:
@@ -355,7 +355,3 @@ def _state_of(
 ) -> ConsensusState:
     found, linkage = (found_by(combined, counted), combined) if isinstance(combined, LabelLinkage) else (combined, None)
     return ConsensusState.of(trees, found, n_pieces or found.consensus.n_clusters, linkage)
-
-
-def _best_evidence(tree: Tree) -> float:
-    return max(np.nan_to_num([tree.evidence(int(leaf)) for leaf in tree.leaves], nan=-1.0))

@@ -12,6 +12,7 @@ from ..splits.dependence import N_PARTS
 from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.words import MOST_COLUMNS, clusters_in_words, named, remedies
 from ..tree.export import cluster_in_words, direction_text
+from ..tree.structure import Tree
 from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
 from .parameters import rows_of_share
 from .tables import column_names
@@ -118,7 +119,7 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     if tree.n_clusters == 1:
         hidden = HIDDEN if tree.n_rows[0] >= MANY_ROWS and not limit else ""
         hint = f"; {CROWD}" if model._crowded else LOOKED if looked_near(model) else hidden
-        return f"{said}: {why_not(model, best_failed(model))}{few_groups(model)}{hint}{next_steps(model)}"
+        return f"{said}: {why_not(model, strongest(tree)[0])}{few_groups(model)}{hint}{next_steps(model)}"
     if model._crowded:
         said += f", but {CROWD}"
     said += certainty(model)
@@ -241,11 +242,10 @@ def looked_near(model: Any) -> bool:
     return bool(model._near_rows() and alone and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
 
 
-def best_failed(model: Any) -> int:
-    """Return the leaf with the best valley that was not split, or the first one."""
-    leaves = model.tree_.leaves
-    evidence = [model.tree_.evidence(int(leaf)) for leaf in leaves]
-    return int(leaves[int(np.argmax(np.nan_to_num(evidence, nan=-1.0)))])
+def strongest(tree: Tree) -> tuple[int, float]:
+    """Return the leaf with the most evidence for a split, the first of several or without any, and this evidence."""
+    evidence = np.nan_to_num([tree.evidence(int(leaf)) for leaf in tree.leaves], nan=-1.0)
+    return int(tree.leaves[evidence.argmax()]), float(evidence.max())
 
 
 def why_not(model: Any, leaf: int) -> str:
