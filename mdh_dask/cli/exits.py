@@ -175,7 +175,9 @@ class Commands(click.Group):
             with signals_raised():
                 return super().invoke(ctx)
         except (click.ClickException, SettingError) as error:
-            wrong = _of_usage(error, self._invoked(ctx))
+            invoked = self._invoked(ctx)
+            wrong = click.UsageError(message_of(error, invoked)) if isinstance(error, SettingError) else error
+            wrong.message = printable(redacted(wrong.message), kept="\n")  # type: ignore[misc]
             if not is_json():
                 raise wrong from None
             logger.error("%s", wrong.format_message())
@@ -190,13 +192,6 @@ class Commands(click.Group):
     def _invoked(self, ctx: click.Context) -> click.Command | None:
         """Return the command that was invoked, or None if there is none of its name."""
         return self.get_command(ctx, ctx.invoked_subcommand) if ctx.invoked_subcommand else None
-
-
-def _of_usage(error: click.ClickException | SettingError, command: click.Command | None) -> click.ClickException:
-    """Return the error that click shows with the usage of a command."""
-    wrong = click.UsageError(message_of(error, command)) if isinstance(error, SettingError) else error
-    wrong.message = printable(redacted(wrong.message), kept="\n")  # type: ignore[misc]
-    return wrong
 
 
 @contextmanager

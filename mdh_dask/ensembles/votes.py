@@ -75,7 +75,9 @@ class TupleCounts(Statistic):
 
     def _kept(self, words: Integers, counts: Integers, rows: Integers, n_rows: int) -> Tuples:
         """Return each tuple once. The hash of a tuple omitted here is too large for the final sample."""
-        hashes = _hashes(words)
+        hashes = np.zeros(len(words), dtype=np.uint64)
+        for word in words.T:
+            hashes = hash_again(hashes ^ word, 1)
         order = np.lexsort((*words.T, hashes))
         words = words[order]
         first = np.flatnonzero(np.append(True, (words[1:] != words[:-1]).any(axis=1))[: len(words)])
@@ -128,13 +130,6 @@ def bits_of(words: Integers, n_hyperplanes: int) -> Booleans:
     """Return packed sides as booleans, shape (n_tuples, n_hyperplanes)."""
     j = np.arange(n_hyperplanes)
     return (words[:, j // 64] >> (j % 64).astype(np.uint64) & np.uint64(1)).astype(bool)
-
-
-def _hashes(words: Integers) -> Integers:
-    z = np.zeros(len(words), dtype=np.uint64)
-    for word in words.T:
-        z = hash_again(z ^ word, 1)
-    return z
 
 
 @storable

@@ -87,7 +87,10 @@ class GrownTree(ClusterEstimator):
         try:
             n_passes = self._learn_tree(rows, seed)
             self.tree_ = self._numbered(self.tree_)
-            self._count_labels()
+            self.known_labels_ = self.label_counts_ = None
+            if self._guides is not None and self._target is not None:
+                self.known_labels_ = self._target.named(self._guides.labels)
+                self.label_counts_ = self._guides.counts(self.tree_)
         finally:
             self._target = self._guides = None
         self.n_batches_ = 1
@@ -101,12 +104,6 @@ class GrownTree(ClusterEstimator):
     def _numbered(self, tree: Tree) -> Tree:
         """Return a tree with the numbers of clusters of this model."""
         return tree.numbered()
-
-    def _count_labels(self) -> None:
-        self.known_labels_ = self.label_counts_ = None
-        if self._guides is not None and self._target is not None:
-            self.known_labels_ = self._target.named(self._guides.labels)
-            self.label_counts_ = self._guides.counts(self.tree_)
 
     def _wanted_clusters(self) -> int | None:
         """Return `n_clusters`, which a single hyperplane does not have."""

@@ -52,13 +52,6 @@ def transformers() -> dict[str, type[FeatureTransformer]]:
     return {cls.__name__: cls for cls in known}
 
 
-def feature_map_named(name: str, **settings: Any) -> FeatureTransformer:
-    """Return an unfitted feature map with those settings that it accepts."""
-    cls: Any = FEATURE_MAPS.get(name, KernelPCAFeatures)
-    own = {key: value for key, value in settings.items() if key in cls._get_param_names()}
-    return cls(**own) if name in FEATURE_MAPS else cls(kernel=name, **own)
-
-
 class Mapped(RowValues):
     """Base of the estimators, with or without the parameter `feature_map`: None to cluster the rows themselves.
 
@@ -140,10 +133,12 @@ class Mapped(RowValues):
     def _new_feature_map(self, seed: int) -> FeatureTransformer | None:
         """Return the unfitted feature map from the estimator's parameters, or None."""
         given = MAP if self.feature_map is None and self._wide else self.feature_map
-        if isinstance(given, str):
-            own = {"scale": self.scale, "random_state": seed, "progress": self.progress}
-            return feature_map_named(given, **own, **self.map_settings)
-        return None if given is None else clone(given)
+        if not isinstance(given, str):
+            return None if given is None else clone(given)
+        cls: Any = FEATURE_MAPS.get(given, KernelPCAFeatures)
+        own = {"scale": self.scale, "random_state": seed, "progress": self.progress, **self.map_settings}
+        own = {name: value for name, value in own.items() if name in cls._get_param_names()}
+        return cls(**own) if given in FEATURE_MAPS else cls(kernel=given, **own)
 
     @property
     def takes_sparse(self) -> bool:

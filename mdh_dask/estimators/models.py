@@ -57,7 +57,11 @@ def _model_of(saved: Any) -> Any:
     if (types := optional(saved, "columns", ColumnTypes)) is not None and types.n_columns != n_columns:
         raise ValueError(f"expected the types of {n_columns} columns, got those of {types.n_columns}")
     model.pixel_columns_, model.columns = pixel_columns, types
-    model.missing_values_ = _missing_values(model, saved, n_columns)
+    if (missing := optional(saved, "missing_values", MissingValues)) is not None:
+        missing.check_columns(n_columns)
+    elif model.missing != "error":
+        raise ValueError(f"expected means for missing values with missing={model.missing!r}, got none")
+    model.missing_values_ = missing
     model._restore(saved)
     model._notes, model._repeats = optional(saved, "notes", ColumnNotes), optional(saved, "repeats", Repeats)
     if (history := optional(saved, "history", History)) is not None:
@@ -84,15 +88,6 @@ def _class_named(name: str) -> "type[ClusterEstimator]":
             "first, or install the version of mdh_dask that wrote it"
         )
     return known[name]
-
-
-def _missing_values(model: Any, saved: Mapping[str, Any], n_columns: int) -> Any:
-    if (values := optional(saved, "missing_values", MissingValues)) is not None:
-        values.check_columns(n_columns)
-        return values
-    if model.missing != "error":
-        raise ValueError(f"expected means for missing values with missing={model.missing!r}, got none")
-    return None
 
 
 def part(saved: Mapping[str, Any], key: str, kind: type) -> Any:

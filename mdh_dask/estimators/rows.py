@@ -125,10 +125,8 @@ def _opened(X: Any) -> Any:
             f"expected an array, a frame or a list of rows; got a value of type {type(X).__name__}: make one of it, "
             "for example with pandas.DataFrame or list"
         )
-    return _array_of_lists(X) if type(X) in (list, tuple) else X  # `TypedRows` is a tuple, too
-
-
-def _array_of_lists(X: Sequence[Any]) -> AnyArray:
+    if type(X) not in (list, tuple):  # `TypedRows` is a tuple, too
+        return X
     try:
         return np.asarray(X)
     except ValueError as error:  # NumPy's error does not say what the lists should be

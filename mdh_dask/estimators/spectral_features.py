@@ -240,7 +240,13 @@ class MultidimensionalScaling(KernelPCAFeatures):
         squares: Squares = "complement" if kernel.typed else "kernel"
         if isinstance(kernel, Precomputed):
             squares = "given"
-            _check_dissimilarities(kernel.gram(landmarks))
+            matrix = kernel.gram(landmarks)
+            to_itself = np.abs(np.diag(matrix))
+            if (matrix < 0).any() or (to_itself > 1e-6 * np.abs(matrix).max(initial=0.0)).any():
+                raise ValueError(
+                    f"expected dissimilarities of at least 0, and 0 of every row to itself; got {matrix.min():g} as "
+                    f"the least and {to_itself.max():g} of a row to itself. For similarities, choose a kernel."
+                )
         made, course = scaling_map(
             landmarks, kernel, squares, centre, scale, variance=self.variance, n_components=self.n_components,
             metric=self.metric, max_iter=self.max_iter, tol=self.tol,
@@ -249,12 +255,3 @@ class MultidimensionalScaling(KernelPCAFeatures):
         self.stress_ = self.stresses_[-1] if self.stresses_ else None
         self.n_iter_ = max(len(self.stresses_), 1)
         return made
-
-
-def _check_dissimilarities(matrix: Floats) -> None:
-    """Raise an error unless dissimilarities are non-negative, and zero of every row to itself."""
-    if (matrix < 0).any() or (np.abs(np.diag(matrix)) > 1e-6 * np.abs(matrix).max(initial=0.0)).any():
-        raise ValueError(
-            f"expected dissimilarities of at least 0, and 0 of every row to itself; got {matrix.min():g} as the least "
-            f"and {np.abs(np.diag(matrix)).max():g} of a row to itself. For similarities, choose a kernel."
-        )
