@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..projections import Projection
+from ..projections import Propose
 from .divisive_tree import DivisiveTree
 from .parameters import documented
 from .proposing import check_options
@@ -141,7 +141,7 @@ class DivisiveClustering(DivisiveTree):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"projection_params": [None, Mapping]}
 
-    projection: str | Projection = DivisiveTree.projection
+    projection: str | Propose = DivisiveTree.projection
     n_projections: int = DivisiveTree.n_projections
     criterion: str | Sequence[str] = DivisiveTree.criterion
     threshold_rule: str = DivisiveTree.threshold_rule

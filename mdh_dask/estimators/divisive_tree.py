@@ -13,8 +13,8 @@ from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH, Bandwidth, resolve_bandwidt
 from ..growth.branches import GrowthSettings
 from ..growth.nearby import LEAST_ROWS
 from ..growth.order import ORDERS
-from ..projections import FROM_ORIGIN, PROJECTIONS, WITH_COLUMNS
-from ..projections.directions import NO_COLUMNS, RANDOM_PROJECTIONS, Proposal
+from ..projections import PROJECTIONS, projection_of
+from ..projections.directions import NO_COLUMNS, Proposal
 from ..splits.choose import SplitSelector
 from ..splits.null import Search, shared_search
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
@@ -170,8 +170,7 @@ class DivisiveTree(TreeEstimator):
         The values of the columns in `coarse` were spread. Splits leave at least `min_rows` of the rows on each side.
         """
         if self.projection not in PROPOSERS:
-            propose = PROJECTIONS[self.projection] if isinstance(self.projection, str) else self.projection
-            return propose(rows, rng, self.n_projections)
+            return projection_of(self.projection)(rows, rng, self.n_projections)
         # A valley beyond doubt ends a pursuit, but it may be beyond `alpha`, or less deep than a split must be.
         ends = self.alpha is None and self.min_relative_depth <= CERTAIN_DEPTH
         branch = Branch(rows, rng, self.n_projections, coarse, min_rows, ends, self._rule(), self._bandwidth_rule())
@@ -223,7 +222,7 @@ class DivisiveTree(TreeEstimator):
                 f"expected one criterion with order={self.order!r} and stop_rule={self.stop_rule!r}, as ranks in "
                 "different branches cannot be compared; got several: choose one, or another order and stop_rule"
             )
-        if self.order == "eigenvalue" and self.projection not in FROM_ORIGIN:
+        if self.order == "eigenvalue" and not projection_of(self.projection).from_origin:
             raise ValueError(
                 f"expected projection='spectral' for order='eigenvalue', which is that of affinities; got "
                 f"{self.projection!r}: choose this projection, or another order"
@@ -237,7 +236,7 @@ class DivisiveTree(TreeEstimator):
         return stop.knowing(self._search())
 
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
-        named = self.projection if isinstance(self.projection, str) else None
+        projection = projection_of(self.projection)
         feature_map = getattr(self, "feature_map_", None)
         return GrowthSettings(
             levels=None if feature_map is None else feature_map.levels or NO_LEVELS,
@@ -257,17 +256,17 @@ class DivisiveTree(TreeEstimator):
             seed=seed,
             direction_seed=seed if self.fixed_directions else None,
             order=self.order,
-            from_origin=named in FROM_ORIGIN,
-            columns=named in WITH_COLUMNS and feature_map is None,
+            from_origin=projection.from_origin,
+            columns=projection.with_columns and feature_map is None,
             max_clusters=self._most_clusters(),
             n_clusters=self._wanted_clusters(),
-            family=named if named in RANDOM_PROJECTIONS else None,
+            family=self.projection if isinstance(self.projection, str) and projection.random else None,
             nearby=self._near_rows(),
         )
 
     def _near_rows(self) -> float:
         usual = self.threshold_rule == "relative_depth" and self.stop_rule == "hold-out" and self.alpha is None
-        if not usual or self.merge or self.max_levels is not None or self.projection in FROM_ORIGIN:
+        if not usual or self.merge or self.max_levels is not None or projection_of(self.projection).from_origin:
             return 0.0
         return LEAST_ROWS if self.min_cluster_size is None else np.inf
 

@@ -21,7 +21,7 @@ from ..growth.passes import Sample, rows_held, rows_in_memory
 from ..growth.refine import ROUNDS, refine
 from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
-from ..projections import Projection
+from ..projections import Propose
 from ..summaries.evidence import table_of_cells
 from ..summaries.words import MOST_COLUMNS, clusters_in_words, notes_on
 from ..tree.clusters import siblings_of
@@ -44,7 +44,7 @@ class GrownTree(ClusterEstimator):
     map_settings: ClassVar[dict[str, Any]] = {"numbers": True}
     uses_labels: ClassVar[Literal["never", "given", "always"]] = "given"
     # What methods fix; `DivisiveClustering` describes it, and has it as parameters.
-    projection: str | Projection = "row_combinations"
+    projection: str | Propose = "row_combinations"
     n_projections: int = 1000
     criterion: str | Sequence[str] = "relative_depth"
     threshold_rule: str = "relative_depth"

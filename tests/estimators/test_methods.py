@@ -29,7 +29,7 @@ from mdh_dask import (
 from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.estimators.parameters import rows_of_share
 from mdh_dask.estimators.registry import all_estimators, estimators
-from mdh_dask.projections import FROM_ORIGIN, PROJECTIONS
+from mdh_dask.projections import PROJECTIONS, projection_of
 from mdh_dask.simulate import gaussian_mixture
 
 FOR_FOUR = {
@@ -158,7 +158,7 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_every_projection_finds_separated_clusters(projection, rows):
     searched = rows[:, :3] if projection == "brute_force" else rows
-    features = "affinities" if projection in FROM_ORIGIN else None
+    features = "affinities" if projection_of(projection).from_origin else None
     model = DivisiveClustering(projection=projection, n_projections=60, feature_map=features).fit(searched)
     assert model.n_clusters_ == 4
 
