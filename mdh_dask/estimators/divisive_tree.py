@@ -11,8 +11,8 @@ from .._typing import AnyArray, Integers
 from ..chunks import Cache
 from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH, Bandwidth, resolve_bandwidth
 from ..growth.branches import GrowthSettings
-from ..growth.nearby import LEAST_ROWS
 from ..growth.order import ORDERS
+from ..growth.propose import LEAST_ROWS
 from ..projections import PROJECTIONS, projection_of
 from ..projections.directions import NO_COLUMNS, Proposal
 from ..splits.choose import SplitSelector

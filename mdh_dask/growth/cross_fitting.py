@@ -113,8 +113,7 @@ def _folds(
 ) -> dict[int, Fold | None]:
     """Return the split of each family that some of the rows choose, tested on the others; None without a split."""
     rows, scorer = rows_and_scorer(branch, rows, rows[choosing.rows], settings, standardise)
-    proposed = propose(settings, standardise, scorer.rows, scorer.min_rows, branch.groups, generator(*key))
-    proposal = scorer.best_of_families(proposed)
+    proposal = scorer.best_of_families(propose(settings, scorer, generator(*key)))
     if len(proposal) == 0:
         return {}
     candidates = candidates_for(rows, proposal, scorer, branch.n_rows)

@@ -15,10 +15,9 @@ from ..splits.dependence import parts_in
 from ..splits.stopping import VotingRule
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
-from .nearby import FEWEST_ROWS, shaves
 from .order import ORDERS
 from .passes import PILOT_ROWS, Sample
-from .propose import joined, propose
+from .propose import FEWEST_ROWS, propose, shaves
 from .scaling import Standardiser
 from .scoring import Scorer, candidates_for, rows_and_scorer
 from .sweeps import BranchPass
@@ -30,7 +29,7 @@ class Examiner:
     """Examines branches.
 
     standardise: shift and scale of the columns; directions are proposed for standardised rows.
-    near: whether the first splits are those that the neighbourhoods of rows propose; see `nearby`.
+    near: whether the first splits are those that the neighbourhoods of rows propose; see `shaves`.
     """
 
     settings: GrowthSettings
@@ -79,7 +78,7 @@ class Examiner:
     def _await_all_directions(self, branch: Branch) -> None:
         """Let every proposed direction be counted on all rows."""
         rows, scorer = self._look(branch, branch.sample.load().first(PILOT_ROWS))
-        proposal = self._propose(branch, scorer, generator(*self.settings.stream_of(branch.node_id)))
+        proposal = propose(self.settings, scorer, generator(*self.settings.stream_of(branch.node_id)))
         branch.state = State.WAITING if len(proposal) else State.LEAF
         if len(proposal):
             branch.candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
@@ -124,7 +123,7 @@ class Examiner:
         """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
         rows, scorer = self._look(branch, sample)
         rng = generator(*self.settings.stream_of(branch.node_id))
-        proposed = scorer.promising(self._propose(branch, scorer, rng))
+        proposed = scorer.promising(propose(self.settings, scorer, rng))
         proposal = scorer.best(proposed, self.settings.n_candidates)
         counted, admissible = whole if branch.complete else sample, len(proposal) > 0
         if admissible:
@@ -135,7 +134,7 @@ class Examiner:
             branch.part(counted=branch.complete)
         elif scorer.rule.limits_depth and (admissible or branch.decision is None):
             proposal = proposal if admissible else scorer.at_any_depth.best(proposed, 1)
-            proposal = joined(proposal, self._column(branch, rows, scorer))
+            proposal = proposal.joined(self._column(branch, rows, scorer))
             if len(proposal):
                 self._take_deepest(branch, *self._counted(branch, rows, scorer, proposal, counted))
         if branch.complete or not admissible:
@@ -237,9 +236,6 @@ class Examiner:
         if self.settings.selector.stop.holds_out:
             scoring = rows[is_choosing(branch, sample.hashes, self.settings.parts_at)]
         return rows_and_scorer(branch, rows, scoring, self.settings, self.standardise)
-
-    def _propose(self, branch: Branch, scorer: Scorer, rng: np.random.Generator) -> Proposal:
-        return propose(self.settings, self.standardise, scorer.rows, scorer.min_rows, branch.groups, rng)
 
     def _counted(
         self, branch: Branch, rows: AnyArray, scorer: Scorer, proposal: Proposal, sample: Sample

@@ -13,7 +13,7 @@ from .._levels import LevelFeatures
 from .._random import any_rows
 from .._typing import AnyArray, Floats
 from ..density.histograms import Histograms, no_extremes
-from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, Bandwidth, deepest_valleys
+from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, Bandwidth, Valleys, deepest_valleys
 from ..projections.directions import Proposal
 from ..projections.pca import centred_rows, scaled_components
 from ..splits.choose import least_among
@@ -21,7 +21,6 @@ from ..splits.rules import SplitRule
 from .bounds import least_share, near_rows, without_overflow
 from .branches import Branch, GrowthSettings
 from .labelled import Groups
-from .propose import joined
 from .scaling import Standardiser
 
 DIRECTIONS_AT_ONCE = 256
@@ -97,7 +96,7 @@ class Scorer:
 
     def best_of_families(self, proposal: Proposal) -> Proposal:
         """Return the direction of each family with the best score."""
-        return reduce(joined, (self.best(family, 1) for family in proposal.families()))
+        return reduce(Proposal.joined, (self.best(family, 1) for family in proposal.families()))
 
     def promising(self, proposal: Proposal) -> Proposal:
         """Return the directions with the best scores on some of the rows by rough bins.
@@ -147,15 +146,22 @@ class Scorer:
     def _depths(self, proposal: Proposal, bins_per_bandwidth: float, least: float) -> Floats:
         """Return the lower bound of the relative depth along each direction; none after a split beyond doubt."""
         depths = np.full(len(proposal), -np.inf)
-        # Without their mean, rows keep in float32 the digits in which they differ.
-        rows = (self.rows - self.rows.mean(axis=0)).astype(np.float32)
-        for part, projections, resolution in self.projected(proposal, rows):
-            counts, _, _ = sample_counts(projections, self.bandwidth, resolution, bins_per_bandwidth)
-            valleys = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1), share=self.share)
+        for part, _, _, valleys in self.valleys(proposal, bins_per_bandwidth):
             depths[part] = np.where(valleys.depth > least, valleys.lower, -np.inf)
             if depths[part].max() > max(CERTAIN_DEPTH, self.rule.min_relative_depth):
                 break
         return depths
+
+    def valleys(
+        self, proposal: Proposal, bins_per_bandwidth: float = BINS_PER_BANDWIDTH
+    ) -> Iterator[tuple[slice, AnyArray, Floats, Valleys]]:
+        """Yield some directions at a time, with projections on them, thresholds of their deepest valleys, and these."""
+        # Without their mean, rows keep in float32 the digits in which they differ.
+        rows = (self.rows - self.rows.mean(axis=0)).astype(np.float32)
+        for part, projections, resolution in self.projected(proposal, rows):
+            counts, origin, width = sample_counts(projections, self.bandwidth, resolution, bins_per_bandwidth)
+            valleys = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1), share=self.share)
+            yield part, projections, origin + width * (valleys.bins + 1), valleys
 
     def projected(self, proposal: Proposal, rows: AnyArray) -> Iterator[tuple[slice, AnyArray, Floats]]:
         """Yield some directions at a time, with the projections of rows on them and their least bandwidths."""

@@ -92,6 +92,17 @@ class Proposal:
         thresholds, family = (None if own is None else own[which] for own in (self.thresholds, self.family))
         return type(self)(self.directions[which], thresholds, family)
 
+    def joined(self, more: Self) -> Self:
+        """Return both proposals as one, with thresholds if both have some, and equal families together."""
+        directions = StandardDirections(np.concatenate([self.directions.vectors, more.directions.vectors]))
+        thresholds = family = None
+        if self.thresholds is not None and more.thresholds is not None:
+            thresholds = np.concatenate([self.thresholds, more.thresholds])
+        if self.family is not None or more.family is not None:
+            families = [np.zeros(len(one), dtype=int) if one.family is None else one.family for one in (self, more)]
+            family = np.concatenate(families)
+        return type(self)(directions, thresholds, family)
+
     def of_length_one(self) -> Self:
         """Return the same hyperplanes with unit directions."""
         length = self.directions.length

@@ -26,7 +26,6 @@ from mdh_dask.growth.cross_fitting import (
     shared_p_value,
     with_a_say,
 )
-from mdh_dask.growth.propose import joined
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.projections.directions import Proposal, StandardDirections
 
@@ -147,7 +146,7 @@ class TestFamilies:
     def test_of_proposals_stay_apart_when_these_are_joined(self):
         families = [np.eye(3)[:1], np.empty((0, 3)), np.eye(3)[1:]]
         proposal = checked_proposal(families, 3)
-        both = joined(Proposal(StandardDirections(np.ones((2, 3)))), proposal)
+        both = Proposal(StandardDirections(np.ones((2, 3)))).joined(proposal)
         assert [one.directions.vectors.tolist() for one in both.families()] == [
             [[1, 1, 1], [1, 1, 1], [1, 0, 0]],
             [[0, 1, 0], [0, 0, 1]],
