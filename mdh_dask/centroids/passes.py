@@ -81,8 +81,6 @@ class CentroidPass(Statistic):
 def far_bins(squares: Floats, unit: float) -> Integers:
     """Return the bins of squared distances: `FAR_STEPS` between a power of two and the next, in this unit.
 
-    Examples
-    --------
     >>> far_bins(np.array([0.0, 1.0, 1.04, 1.5, np.inf]), 1.0).tolist()
     [0, 512, 512, 520, 1023]
     """
@@ -129,8 +127,6 @@ class CentroidMargins(NamedTuple):
 def far_shares(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats, far: Integers, unit: float) -> Floats:
     """Return the share of the counted rows of the cluster of each raw row that are no nearer to its centroid.
 
-    Examples
-    --------
     >>> from mdh_dask.centroids.passes import N_FAR
     >>> far = np.zeros((1, N_FAR), dtype=np.int64)
     >>> far[0, far_bins(np.array([1.0, 9.0]), 1.0)] = 9, 1
@@ -154,8 +150,6 @@ def centroid_margins(rows: AnyArray, centre: Floats, scale: Floats, centroids: F
     the exponent 2 (J. Bezdek, Pattern recognition with fuzzy objective function algorithms, 1981): 0.5 where two
     centroids are equally near, and 1 at a centroid.
 
-    Examples
-    --------
     >>> centroids = np.array([[0.0], [4.0]])
     >>> centroid_margins(np.array([[0.0], [1.0], [2.0]]), np.zeros(1), np.ones(1), centroids)
     CentroidMargins(distances=array([2., 1., 0.]), shares=array([1. , 0.9, 0.5]))

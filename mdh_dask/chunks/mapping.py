@@ -79,8 +79,6 @@ def default_block_bytes(nbytes: int) -> int:
 
     Fewer blocks leave workers idle at the end of a pass; blocks below 4 MiB cost more than this saves.
 
-    Examples
-    --------
     >>> default_block_bytes(2**40), default_block_bytes(2**28), default_block_bytes(2**10)
     (33554432, 8388608, 4194304)
     """
@@ -196,8 +194,6 @@ def map_rows(
 def select_rows(function: Callable[[AnyArray], AnyArray], array: RowArray, n_rows: Sequence[int]) -> RowArray:
     """Return the rows that a function keeps of every block, whose numbers are known; lazy for Dask input.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> select_rows(lambda block: block[block[:, 0] > 1], np.array([[1], [2], [3]]), [2])
     array([[2],

@@ -56,8 +56,6 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_pass
     plan: see `Plan`.
     n_passes: earlier passes over the same rows; the numbers in the descriptions continue from it.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> class Largest(Statistic):
     ...     def chunk(self, start, *blocks):

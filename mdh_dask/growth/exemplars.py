@@ -81,8 +81,6 @@ def agreeing_shares(
 
     This is that of the cell for which the nearest points vote, each with the reciprocal of its squared distance.
 
-    Examples
-    --------
     >>> points, cluster = np.concatenate([np.zeros((8, 1)), np.ones((20, 1))]), np.repeat([0, 1], [8, 20])
     >>> agreeing_shares(np.array([[0.1], [0.9]]), np.zeros(1), np.ones(1), points, cluster, cluster)
     array([0.8, 1. ])

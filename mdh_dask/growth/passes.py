@@ -23,8 +23,6 @@ RESERVOIR_VALUES = 2**25
 def rows_in_memory(wanted: int, n_columns: int, least: int = 1) -> int:
     """Return the number of rows to sample: as many as wanted, fewer with many columns, but not fewer than the least.
 
-    Examples
-    --------
     >>> rows_in_memory(40_000, 50), rows_in_memory(40_000, 2000), rows_in_memory(40_000, 20_000, least=10_000)
     (40000, 16777, 10000)
     """

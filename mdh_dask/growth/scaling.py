@@ -108,8 +108,6 @@ class Standardiser:
 def fits_single(rows: AnyArray) -> bool:
     """Return whether float32 holds all digits of the rows, by their dtype or as they are integers.
 
-    Examples
-    --------
     >>> fits_single(np.array([[1.0, 2.0]])), fits_single(np.array([[1.0, 0.5]])), fits_single(np.array([[2**24 + 1]]))
     (True, False, False)
     """

@@ -84,8 +84,6 @@ class MixedPCAPass(Statistic):
 def bits_for(n_rows: int) -> int:
     """Return how many bits after the point sums of values up to `LARGEST` keep for a number of rows.
 
-    Examples
-    --------
     >>> bits_for(1000), bits_for(10**9)
     (33, 18)
     """

@@ -226,8 +226,6 @@ def single_columns(rows: AnyArray, coarse: Integers = NO_COLUMNS) -> AnyArray:
 
     Combinations of ten columns hardly show clusters that differ in one of them.
 
-    Examples
-    --------
     >>> rows = np.array([[0.5, 0.0], [0.1, 1.0], [0.2, 0.0], [0.3, 1.0]])
     >>> single_columns(rows)
     array([[1., 0.]])

@@ -131,8 +131,6 @@ def _certainly_round(rows: AnyArray, n_components: int) -> bool:
 def across_thin_directions(rng: np.random.Generator, n_directions: int, rows: AnyArray) -> Floats:
     """Return directions that are uniformly random for whitened rows, or no directions if no whitening is needed.
 
-    Examples
-    --------
     >>> rows = np.random.default_rng(0).normal(size=(500, 2)) * [10.0, 0.1]
     >>> V = across_thin_directions(np.random.default_rng(0), 1000, rows)
     >>> bool(abs(V[:, 1].std() / V[:, 0].std() - 100) < 10)

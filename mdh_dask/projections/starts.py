@@ -22,8 +22,6 @@ NEAR_ROWS = (4, 16)
 def seeds_for_covariance(n: int, n_columns: int) -> int:
     """Return how many of n rows to look at, so that those near them have a covariance, if the rows are enough for one.
 
-    Examples
-    --------
     >>> [seeds_for_covariance(2000, n_columns) for n_columns in (100, 384, 768, 5000)]
     [32, 52, 103, 32]
     """

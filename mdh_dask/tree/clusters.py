@@ -17,8 +17,6 @@ from .._typing import AnyArray, Booleans, Floats, Integers
 def largest_first(n_rows: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return the numbers of clusters by their numbers of rows: 0 for the largest, the first of equal ones.
 
-    Examples
-    --------
     >>> largest_first(np.array([5, 9, 5, 7]))
     array([2, 0, 3, 1])
     """
@@ -39,8 +37,6 @@ Quality = Callable[["Tree"], AnyArray]
 def renumbered(cluster: Integers) -> Integers:
     """Return clusters numbered by their first leaves.
 
-    Examples
-    --------
     >>> renumbered(np.array([-1, 2, -1, 0, 2]))
     array([-1,  0, -1,  1,  0], dtype=int32)
     """

@@ -113,8 +113,6 @@ def with_most_edges(graph: csr_array, cell: Integers, group: Integers) -> Intege
     cell (n_rows,) int: numbered from 0.
     group (n_cells,) int: numbered from 0.
 
-    Examples
-    --------
     >>> one, other = [0, 0, 1, 2, 3, 3, 4], [1, 2, 2, 3, 4, 5, 5]
     >>> half = csr_array((np.ones(7), (one, other)), shape=(6, 6))
     >>> with_most_edges(csr_array(half + half.T), np.array([0, 0, 0, 0, 1, 2]), np.array([0, 1, 1]))

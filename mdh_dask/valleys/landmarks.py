@@ -92,13 +92,8 @@ class Found(NamedTuple):
 class Landmarks:
     """The first distinct rows of each cell in one half of the rows, with their distances to those of the other half.
 
-    Parameters
-    ----------
-    half : Half
-    distances : Distances, optional
-        Those of the rows, which several halves share.
-    n_landmarks : int, default=LANDMARKS
-        Largest number of landmarks.
+    distances: those of the rows, which several halves share.
+    n_landmarks: largest number of landmarks.
     """
 
     def __init__(self, half: Half, distances: Distances | None = None, n_landmarks: int = LANDMARKS) -> None:
@@ -165,20 +160,11 @@ class Landmarks:
     def errors(self, group: Integers, pairs: Integers, cuts: Listed) -> tuple[Floats, Floats]:
         """Return by how many standard errors balls of each core hold more rows than those on the cut, and the rows.
 
-        Parameters
-        ----------
-        group : array of shape (n_cells,), int
-            Group of each cell.
-        pairs : array of shape (n_pairs, 2), int
-            The smaller group first.
-        cuts : Listed
-
-        Returns
-        -------
-        errors : array of shape (n_pairs, n_radii, 2)
-            NaN without a cut.
-        rows : array of shape (n_pairs, n_radii, 2, 2)
-            The rows in as many balls of the core as are on the cut, and those on the cut.
+        group (n_cells,) int: group of each cell.
+        pairs (n_pairs, 2) int: the smaller group first.
+        Returns errors (n_pairs, n_radii, 2): NaN without a cut.
+        Returns rows (n_pairs, n_radii, 2, 2): the rows in as many balls of the core as are on the cut, and those on the
+            cut.
         """
         sums = np.zeros((len(pairs), 2, len(self.starts) - 1, len(RADII), 5), dtype=np.int64)
         n_balls = np.ones((len(pairs), 2, 2), dtype=np.int64)
@@ -249,25 +235,13 @@ def links_of(
 def errors_in_balls(sums: Integers, n_core: Integers | int, n_cut: Integers | int) -> Floats:
     """Return by how many standard errors a ball of the core holds more rows than one on the cut.
 
-    Parameters
-    ----------
-    sums : array of shape (..., 5), int
-        Sums of `mdh_dask._jit.communities.rows_by_radius`.
-    n_core, n_cut : int or arrays
-        Numbers of balls.
-
-    Returns
-    -------
-    array of shape (...)
-
-    Notes
-    -----
     The standard error is that of equal densities: a cut without rows would seem certain of them. A row in several balls
     counts once for each, by which the variance of a sum exceeds that of a Poisson distribution; if a row is in balls of
     both, the difference is the more certain.
 
-    Examples
-    --------
+    sums (..., 5) int: sums of `mdh_dask._jit.communities.rows_by_radius`.
+    n_core, n_cut: numbers of balls.
+
     >>> errors_in_balls(np.array([[12, 4, 12, 0, 4]]), n_core=1, n_cut=1)
     array([2.])
     """

@@ -57,15 +57,9 @@ BLOCK = 2**22
 class Slabs:
     """Rows of one half, which choose lines, and of the other half, which are counted in slabs along them.
 
-    Parameters
-    ----------
-    half : Half
-    landmarks : Landmarks
-        Of this half.
-    normal : array of shape (n_rows,)
-        A random number of each row, normal with variance one.
-    axes : array of shape (n_all_columns, n_columns), optional
-        The columns of the rows as combinations of others, for which bandwidths are.
+    landmarks: of this half.
+    normal (n_rows,): a random number of each row, normal with variance one.
+    axes (n_all_columns, n_columns): the columns of the rows as combinations of others, for which bandwidths are.
     """
 
     def __init__(self, half: Half, landmarks: Landmarks, normal: Floats, axes: Floats | None = None) -> None:
@@ -87,23 +81,13 @@ class Slabs:
     ) -> tuple[Floats, Floats]:
         """Return by how many standard errors slabs through groups hold more rows than those between, and the rows.
 
-        Parameters
-        ----------
-        group : array of shape (n_cells,), int
-        pairs : array of shape (n_pairs, 2), int
-        cuts : Listed
-            Links of `landmarks`.
-        left_out : array of shape (n_pairs, n_cells), bool
-            Groups whose rows are not counted.
-        bandwidth : callable, optional
-            Returns how far rows are displaced at random along a direction of shape (n_columns,).
-
-        Returns
-        -------
-        errors : array of shape (n_pairs, n_lines * n_widths, 2 groups)
-            Zero without a line, NaN without a cut.
-        rows : array of shape (n_pairs, n_lines * n_widths, 2, 2)
-            The rows in the slab through the group, and in that between.
+        group (n_cells,) int.
+        pairs (n_pairs, 2) int.
+        cuts: links of `landmarks`.
+        left_out (n_pairs, n_cells) bool: groups whose rows are not counted.
+        bandwidth: returns how far rows are displaced at random along a direction of shape (n_columns,).
+        Returns errors (n_pairs, n_lines * n_widths, 2 groups): zero without a line, NaN without a cut.
+        Returns rows (n_pairs, n_lines * n_widths, 2, 2): the rows in the slab through the group, and in that between.
         """
         if not self.few_columns and self.combinations is None:
             return _no_evidence(cuts)
@@ -183,8 +167,6 @@ def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:
     Distances between them are Mahalanobis distances by the covariance within cells, in the span of the means of cells.
     The covariance is drawn to a multiple of the identity, as it is known from few rows. None if cells do not differ.
 
-    Notes
-    -----
     Source: Fisher's linear discriminants; Ledoit and Wolf, A well-conditioned estimator for large-dimensional
     covariance matrices (2004), for the share of the identity.
     """

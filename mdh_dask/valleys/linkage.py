@@ -26,15 +26,9 @@ def linkage(graph: csr_array, cell: Integers) -> Merges:
     strongly at their ends. The other is the weight of all edges of the groups, that of the lesser three times for once
     that of the greater: so small groups merge early, but the greatest does not take up the cells of all others in turn.
 
-    Parameters
-    ----------
-    graph : sparse array of shape (n, n)
-        Symmetric and connected.
-    cell : array of shape (n,), int
-        Cells, numbered from 0.
+    graph (n, n): symmetric and connected.
+    cell (n,) int: cells, numbered from 0.
 
-    Examples
-    --------
     >>> weights = csr_array(([3.0, 3.0, 1.0, 1.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
     >>> merges = linkage(weights, np.arange(3))
     >>> merges.kept, merges.gone

@@ -46,11 +46,8 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
 class Distances:
     """Squared distances between some of the rows and others.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns), float64
-    expected : int, default=0
-        About how many distances will be asked for. If they are more than all rows have, these are computed once.
+    rows (n_rows, n_columns) float64.
+    expected: about how many distances will be asked for. If they are more than all rows have, these are computed once.
     """
 
     def __init__(self, rows: Floats, expected: int = 0) -> None:
@@ -69,8 +66,6 @@ class Distances:
 def nearest(distances: Floats, k: int) -> Integers:
     """Return the columns of the `k` smallest values of each row in their order, the first among equal ones.
 
-    Examples
-    --------
     >>> nearest(np.array([[2.0, 1.0, 3.0, 1.0, 2.0]]), 3)
     array([[1, 3, 0]])
     """

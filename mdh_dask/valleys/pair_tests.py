@@ -79,22 +79,14 @@ class Counted(NamedTuple):
 class PairTests:
     """The tests of cells of rows, for as many ways to halve the rows as their number allows.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns), float64
-        In the order of their hashes.
-    hashes : array of shape (n_rows,), uint64
-        Their bits are the halves.
-    cell : array of shape (n_rows,), int
-        Rows of `ELSEWHERE` are in no group.
-    in_groups : bool, default=False
-        As for `mdh_dask.valleys.merging.merge_cells`.
-    slabs : bool, default=True
-        Whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many clouds.
-    halves : sequence of tuples of two bool arrays of shape (n_rows,), optional
-        As for `mdh_dask.valleys.merging.merge_cells`.
-    views : bool, default=False
-        Whether rows of four to eight columns are counted in a view of each pair.
+    rows (n_rows, n_columns) float64: in the order of their hashes.
+    hashes (n_rows,) uint64: their bits are the halves.
+    cell (n_rows,) int: rows of `ELSEWHERE` are in no group.
+    in_groups: as for `mdh_dask.valleys.merging.merge_cells`.
+    slabs: whether rows are also counted in slabs. In one column, balls are slabs, and both together split too many
+        clouds.
+    halves: as for `mdh_dask.valleys.merging.merge_cells`.
+    views: whether rows of four to eight columns are counted in a view of each pair.
     """
 
     def __init__(

@@ -23,12 +23,7 @@ NEAREST_GROUPS = 3
 
 
 class Regions:
-    """Rows of one half, which place groups, and of the other half, which are counted in regions around two of them.
-
-    Parameters
-    ----------
-    half : Half
-    """
+    """Rows of one half, which place groups, and of the other half, which are counted in regions around two of them."""
 
     def __init__(self, half: Half) -> None:
         self.rows, self.counted = half.rows, half.rows[half.counted]
