@@ -10,8 +10,7 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
 from ..splits.dependence import parts_in
-from .factors import Factors, factors_of
-from .known import Known, WithoutLevels
+from .known import Known, WithoutLevels, factors_of, without_levels_of
 from .lines import Bandwidth, has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
@@ -94,51 +93,28 @@ def merge_cells(
     and would be merged for good (``python -m tests.benchmarks dependence``). They need more evidence the more pairs of
     them meet.
 
-    Parameters
-    ----------
-    rows : array of shape (n_rows, n_columns), float64
-        Points whose distances are compared.
-    hashes : array of shape (n_rows,), uint64
-        Hashes of the rows: their order decides the landmarks, their bits the halves.
-    cell : array of shape (n_rows,), int
-        Cell of each row, from 0 to ``n_cells - 1``.
-    n_cells : int
-    most_groups : int, optional
-        Largest number of groups: of those that evidence keeps apart, the ones with the least are joined at last, and
-        groups that are not neighbours after all others.
-    fewest_groups : int, default=1
-        Number of groups at which merging stops, whatever the evidence. If merges in an order leave no more, the
-        evidence between these is not counted, and they are not joined.
-    apart : collection of pairs of cells
-        Cells that are joined at last only, or merged because one has no rows.
-    smooth : bool, default=True
-        Whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
-    bandwidth : callable, optional
-        Returns how far single columns change a projection on a direction, shape (n_columns,). For many columns only.
-    in_groups : bool, default=False
-        Whether rows depend on each other, and the last bits of the hashes are their parts, which are halved and
-        compared; see `mdh_dask.splits.dependence`.
-    slabs : bool, default=True
-        Whether rows are also counted in slabs along lines.
-    order : Merges, optional
-        The cells in the order of their contact.
-    level : float, default=0.05
-        Probability that a cloud without clusters is divided.
-    halves : sequence of tuples of two bool arrays of shape (n_rows,), optional
-        The rows that choose the places, and those that are counted, if others than these drew the cells; the mean of
-        the evidence counts.
-
-    Returns
-    -------
-    Merged
-
-    Notes
-    -----
     Source: peaks and bottlenecks of a neighbour graph as in Chazal, Guibas, Oudot and Skraba, Persistence-based
     clustering in Riemannian manifolds (2013), here with counts of rows that did not choose the peaks.
 
-    Examples
-    --------
+    rows (n_rows, n_columns) float64: points whose distances are compared.
+    hashes (n_rows,) uint64: their order decides the landmarks, their bits the halves.
+    cell (n_rows,) int: cell of each row, from 0 to ``n_cells - 1``.
+    most_groups: largest number of groups: of those that evidence keeps apart, the ones with the least are joined at
+        last, and groups that are not neighbours after all others.
+    fewest_groups: number of groups at which merging stops, whatever the evidence. If merges in an order leave no more,
+        the evidence between these is not counted, and they are not joined.
+    apart: cells that are joined at last only, or merged because one has no rows.
+    smooth: whether the borders of cells follow the majority of their neighbours, as those of leaves have to.
+    bandwidth: returns how far single columns change a projection on a direction, shape (n_columns,). For many columns
+        only.
+    in_groups: whether rows depend on each other, and the last bits of the hashes are their parts, which are halved and
+        compared; see `mdh_dask.splits.dependence`.
+    slabs: whether rows are also counted in slabs along lines.
+    order: the cells in the order of their contact.
+    level: probability that a cloud without clusters is divided.
+    halves: masks of the rows that choose the places, and of those that are counted, if others than these drew the
+        cells; the mean of the evidence counts.
+
     >>> rng = np.random.default_rng(0)
     >>> x = np.sort(np.concatenate([rng.normal(0, 1, 300), rng.normal(8, 1, 300)]))
     >>> hashes = rng.integers(2**64, size=600, dtype=np.uint64)
@@ -160,7 +136,7 @@ def merge_cells(
     views = order is not None and not in_groups
     tests = PairTests(rows, hashes, smoothed, in_groups, slabs, ranked, views=views)
     factors = None if bandwidth is not None else factors_of(rows, cell, n_cells)
-    without_levels = _without_levels(tests, bandwidth, factors)
+    without_levels = without_levels_of(tests, bandwidth, factors)
     every = bandwidth is not None or factors is not None  # levels of a category may be far from each other
     group = _swallowed(cell, smoothed, n_cells, tests.seen())
     lost = np.flatnonzero(group != np.arange(n_cells)).tolist()
@@ -197,18 +173,6 @@ def _swallowed(cell: Integers, smoothed: Integers, n_cells: int, seen: Integers)
         # A cell without rows in the sample joins its neighbour in the tree.
         group[lost] = seen[counts.argmax()] if counts.any() else seen[np.searchsorted(seen[1:], lost)]
     return group
-
-
-def _without_levels(tests: PairTests, bandwidth: Bandwidth | None, factors: Factors | None) -> WithoutLevels:
-    """Return the least evidence between two groups without the columns that may have levels, and with levels hidden."""
-
-    def evidence(group: Integers, pair: Pair) -> float:
-        columns = None if factors is None else factors.between(group, pair)
-        hides = bandwidth if factors is None else factors.bandwidth(group, pair)
-        found = np.inf if columns is None else tests.without(columns, group, pair)
-        return found if hides is None else min(found, tests.smoothed(hides, group, pair))
-
-    return evidence
 
 
 def _merged_in_order(

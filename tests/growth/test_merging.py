@@ -21,8 +21,7 @@ from mdh_dask.growth.passes import Sample
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.tree.routing import check_clusters
 from mdh_dask.valleys import merging
-from mdh_dask.valleys.factors import factors_of
-from mdh_dask.valleys.known import Known
+from mdh_dask.valleys.known import Known, factors_of
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import smoothed_cells
 from mdh_dask.valleys.pair_tests import PairTests
