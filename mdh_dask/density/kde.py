@@ -75,8 +75,7 @@ def relative_depth(density: AnyArray, floor: AnyArray | float = 0.0) -> Floats:
     gain = np.minimum(left, right[..., ::-1]) - density
     # An empty gap without a floor has a huge, but finite depth.
     least = np.finfo(float).tiny * np.maximum(gain, 1.0)
-    depth: Floats = gain / np.maximum(density + np.asarray(floor)[..., None], least)
-    return depth
+    return gain / np.maximum(density + np.asarray(floor)[..., None], least)
 
 
 def doubt_of(share: float) -> float:

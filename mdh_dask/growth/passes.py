@@ -201,8 +201,7 @@ def of_all_rows(verb: str, statistic: Statistic, sample: Sample, n_rows: int) ->
     """
     if len(sample.rows) == n_rows:
         return statistic.finalise(statistic.chunk(0, sample.rows, parts_in(sample.hashes)))
-    value = yield Pass(verb, statistic)
-    return value
+    return (yield Pass(verb, statistic))
 
 
 PILOT_ROWS = 1024

@@ -228,5 +228,4 @@ def _best(settings: GrowthSettings, rows: AnyArray, proposal: Proposal, standard
     selector, bandwidth = settings.selector, bandwidth_of(settings.bandwidth, rows)
     min_rows = selector.min_rows * (len(rows) / selector.n_root)
     kept = Scorer(rows, selector.rule, bandwidth, min_rows, standardise).best(proposal, 1)
-    best: Floats = (kept if len(kept) else proposal).directions.vectors[0]
-    return best
+    return (kept if len(kept) else proposal).directions.vectors[0]

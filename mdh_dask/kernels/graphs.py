@@ -322,8 +322,7 @@ class Connectivity(_Paths):
         steps = np.maximum(apart, np.maximum(core, core[:, None]))
         np.fill_diagonal(steps, 0.0)
         hierarchy = scipy.cluster.hierarchy
-        heights: Floats = squareform(hierarchy.cophenet(hierarchy.linkage(squareform(steps, checks=False), "single")))
-        return heights
+        return squareform(hierarchy.cophenet(hierarchy.linkage(squareform(steps, checks=False), "single")))
 
     def _over(self, step: Floats, core: Floats, lengths: Floats) -> Floats:
         return np.where(step > 0, np.maximum(np.maximum(step, core), lengths), lengths)

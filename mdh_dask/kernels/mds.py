@@ -168,8 +168,7 @@ def non_metric(dissimilarities: Floats, places: Floats, max_iter: int, tol: floa
 
 
 def _pairs(matrix: Floats) -> Floats:
-    upper: Floats = matrix[np.triu_indices(len(matrix), 1)]
-    return upper
+    return matrix[np.triu_indices(len(matrix), 1)]
 
 
 def _distances(places: Floats) -> Floats:

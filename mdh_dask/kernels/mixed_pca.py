@@ -165,8 +165,7 @@ class MixedPCAMap(FeatureMap):
 
     def _sums(self, outputs: Floats) -> Floats:
         """Return the sums of the log odds of every column, shape (n, n_features)."""
-        sums: Floats = (self._in_column @ outputs.T).T
-        return sums
+        return (self._in_column @ outputs.T).T
 
     def _softmax(self, fitted: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of all levels but the last, and the logs of the sums of each column."""
@@ -179,8 +178,7 @@ class MixedPCAMap(FeatureMap):
         return 2 * (outputs + self._sums(outputs)[:, self.column_of])
 
     def _log_density(self, errors: Floats) -> Floats:
-        density: Floats = -0.5 * (np.log(2 * np.pi * self.noise) + np.square(errors) / self.noise)
-        return density
+        return -0.5 * (np.log(2 * np.pi * self.noise) + np.square(errors) / self.noise)
 
     def blocks(self, rows: AnyArray, height: int = HEIGHT) -> Iterator[tuple[slice, Floats, Booleans]]:
         """Yield the rows that blocks of one height hold, and their observed values."""

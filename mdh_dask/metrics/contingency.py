@@ -112,8 +112,7 @@ def contingency_table(labels_true: RowArray, labels_pred: RowArray) -> Contingen
         raise ValueError(
             f"labels_true and labels_pred must label the same rows; got {len(true)} and {len(predicted)} labels"
         )
-    table: ContingencyTable = reduce_rows(Contingency(), true, predicted)
-    return table
+    return reduce_rows(Contingency(), true, predicted)
 
 
 def as_table(labels_true: Labelling, labels_pred: RowArray | None = None) -> ContingencyTable:

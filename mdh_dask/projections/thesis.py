@@ -99,8 +99,7 @@ class ConstrainedDensity:
     @cached_property
     def covariance(self) -> Floats:
         """Covariance of the features, which gives the standard deviation of projections without the rows."""
-        covariance: Floats = self.centred.T @ self.centred / len(self.centred)
-        return covariance
+        return self.centred.T @ self.centred / len(self.centred)
 
     def total(self, x: Floats) -> float:
         """Return the sum of the rows' kernels on the hyperplane: the density in heights of one row's kernel."""

@@ -168,8 +168,7 @@ def _shares_along(tree: "Tree", node: int) -> Floats:
     """Return the share of each column in the variance along the direction of a node, as if they were independent."""
     plane = tree.planes[node]
     moved = np.abs(plane) * np.where(np.isnan(tree.deviations[node]), 1.0, tree.deviations[node])
-    shares: Floats = moved**2 / max(float((moved**2).sum()), np.finfo(float).tiny)
-    return shares
+    return moved**2 / max(float((moved**2).sum()), np.finfo(float).tiny)
 
 
 def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int = N_TOP) -> list[str]:
