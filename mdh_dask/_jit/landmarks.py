@@ -94,10 +94,6 @@ def nearest_columns(squares, near):
         k_nearest(squares[i], near[i], distance)
 
 
-LEAST_SQUARE = 1e-300
-"""Rows at a point have no smaller squared distance to it, whose reciprocal would be infinite."""
-
-
 @jit
 def elected(near, distance, cell):
     """Return the place, among the nearest points, of the nearest one in the cell with the most votes.
@@ -109,7 +105,7 @@ def elected(near, distance, cell):
         votes = 0.0
         for j in range(near.shape[0]):
             if cell[near[j]] == cell[near[i]]:
-                votes += 1 / max(distance[j], LEAST_SQUARE)
+                votes += 1 / max(distance[j], 1e-300)  # a row at a point would have infinitely many
         if votes > most:
             first, most = i, votes
     return first

@@ -72,9 +72,6 @@ def smooth(weights, taps):
     return sums
 
 
-NEARLY_LOWEST = 0.003
-"""Valleys of the binned density within this share of its height above the lowest are compared exactly."""
-
 NOISE = 1e-12
 """Share of the height below which the binned density counts as zero: an empty gap is one flat valley."""
 
@@ -148,7 +145,8 @@ def lowest_valley(projections, labelled, bound, width, penalty):
     n = projections.shape[0]
     if labelled.shape[0]:
         tolerance = add_penalties(grid, height, n, labelled, bound, width, penalty)
-    found = valleys(grid, height, NOISE * top, NEARLY_LOWEST * top + tolerance)
+    # Valleys of the bins that are nearly as low as the lowest are compared exactly.
+    found = valleys(grid, height, NOISE * top, 0.003 * top + tolerance)
     best, threshold = np.inf, 0.0
     for i in range(found.shape[0]):
         low = max(found[i, 0] - bandwidth, -reach - penalty.eta)

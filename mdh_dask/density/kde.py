@@ -40,7 +40,7 @@ def kernel_density(counts: AnyArray, width: AnyArray, bandwidth: AnyArray) -> Fl
     counts = np.asarray(counts)
     n_bins = counts.shape[-1]
     width, bandwidth = np.asarray(width, dtype=np.float64), np.asarray(bandwidth, dtype=np.float64)
-    reach = int(np.ceil(6 * np.max(bandwidth / width, initial=0.0)))
+    reach = int(np.ceil(KERNEL_REACH * np.max(bandwidth / width, initial=0.0)))
     length = fft.next_fast_len(n_bins + reach, real=True)
     inner = np.zeros((*counts.shape[:-1], length))
     inner[..., 1 : n_bins - 1] = counts[..., 1:-1]

@@ -15,9 +15,8 @@ from ..projections import PROJECTIONS
 from ..projections.bipartition import spectral_direction
 from ..projections.directions import in_random_subspace, single_columns
 from ..projections.mdh import Starts, mdh_families
-from ..projections.pca import UNMIXED, leading_components
+from ..projections.pca import MOST_COMPONENTS, UNMIXED, leading_components
 from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
-from ..projections.starts import MOST_COMPONENTS
 from ..splits.null import search_score
 from ..splits.rules import CRITERIA, SplitRule
 from .parameters import Interval, StrOptions, validate_parameter_constraints

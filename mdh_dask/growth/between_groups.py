@@ -36,9 +36,6 @@ NEAR = (0.25, 0.5, 4.0)
 THRESHOLDS, AT_ONCE = 64, 2**22
 """Number of thresholds along a direction, and of counts of groups before thresholds that are held at once."""
 
-RIDGE = 1e-3
-"""Share of the mean variance that is added to a covariance, which few rows would make singular."""
-
 
 class Cuts(NamedTuple):
     """The best threshold along each of some directions."""
@@ -151,7 +148,8 @@ def _turned(cut: Cuts, rows: Floats, group: Integers) -> Floats:
 
 def _covariance(within: Floats) -> Floats:
     products = within.T @ within / len(within)
-    return products + (RIDGE * np.trace(products) / len(products) or 1.0) * np.eye(len(products))
+    ridge = 1e-3 * np.trace(products) / len(products) or 1.0  # few rows would make it singular
+    return products + ridge * np.eye(len(products))
 
 
 def cuts_along(directions: Floats, rows: Floats, group: Integers) -> Cuts:

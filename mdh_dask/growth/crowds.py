@@ -47,9 +47,6 @@ LEVEL = 0.001
 BALL, MOST_IN_BALL = 1 / 40, 500
 """Share of the rows in a ball, and most of them."""
 
-ROWS_WITH_BALLS = round(MOST_IN_BALL / BALL)
-"""Most rows among which balls are drawn."""
-
 CROWDED, N_BALLS, N_IN_ONE = 2, 16, 3
 """Number of balls that must show several clusters, and most balls: of the rows of one cluster two in vain end the look,
 of others a few large clusters may hold most."""
@@ -63,9 +60,6 @@ cluster in 2 to 384 columns it is at least .6, of 200 to 5000 clear clusters in 
 
 RESOLUTION = 1.0
 """Resolution of the communities: that of modularity, which hardly divides clear clusters."""
-
-ROUNDED = 1e-12
-"""Projections of different rows are farther apart than this, as a share of the largest."""
 
 NEAREST = 4, 64
 """First and last of the nearest rows whose distances show the number of dimensions."""
@@ -152,8 +146,8 @@ def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
     sample = branch.sample.load()
     rows = np.asarray(examiner.standardise(sample.rows), dtype=np.float64)
     direction = np.random.default_rng(0).normal(size=rows.shape[1])  # its projections are compared faster than rows
-    along = np.sort(rows @ direction)
-    if np.diff(along).min(initial=np.inf) > ROUNDED * np.abs(along).max(initial=0.0):
+    along = np.sort(rows @ direction)  # in which different rows are farther apart than rounding errors
+    if np.diff(along).min(initial=np.inf) > 1e-12 * np.abs(along).max(initial=0.0):
         return _rows_of(sample, examiner) if examiner.standardise.discrete.jitter else rows
     # A product may differ in the last bits for equal rows; these sums do not.
     which = np.sort(np.unique((rows * direction).sum(axis=1), return_index=True)[1])
@@ -209,7 +203,7 @@ def is_crowded(branch: Branch, n_sample: int, examiner: Examiner, rows: Floats |
 @one_blas_thread()
 def balls_are_crowded(rows: Floats, n: int, n_balls: int, rng: np.random.Generator) -> bool:
     """Return whether balls with `n` of some distinct rows, at most half of them, show several clusters."""
-    rows = rows[:: -(-len(rows) // ROWS_WITH_BALLS)]  # any more would make balls smaller, and take time
+    rows = rows[:: -(-len(rows) // round(MOST_IN_BALL / BALL))]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
     for i, centre in enumerate(rng.permutation(len(rows))[:n_balls]):
         near = nearest(squared_distances(rows[[centre]], rows), n)[0]

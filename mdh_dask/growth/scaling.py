@@ -21,18 +21,6 @@ MODERATE = 10
 """Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
 ``2^10`` or below ``2^-10``, as powers of densities would overflow and sums lose too many digits."""
 
-FIRST_ROWS = 16
-"""Number of rows that are checked for integers before all rows are."""
-
-LARGEST_INTEGER = 2**24
-"""Integers below this are exact in float32."""
-
-SINGLE = 2.0**100
-"""Rows are standardised in float32 only by factors between this and its inverse."""
-
-TRIMMED = 0.005
-"""Share of the rows at either end of a column whose values are clipped to the next before its scale is computed."""
-
 ROWS_TO_TRIM = 20
 """With fewer rows, none can be recognised as far from the others."""
 
@@ -61,7 +49,7 @@ class Standardiser:
         The same integers are standardised alike in any dtype.
         """
         factors = self.scale[self.scale > 0]
-        moderate = bool(((factors < SINGLE) & (factors > 1 / SINGLE)).all())
+        moderate = bool(((factors < 2.0**100) & (factors > 2.0**-100)).all())  # else float32 may overflow
         dtype = np.float32 if moderate and fits_single(rows) else np.float64
         standard: AnyArray = rows.astype(dtype)
         standard -= self.centre.astype(dtype)
@@ -113,11 +101,8 @@ def fits_single(rows: AnyArray) -> bool:
     """
     if np.can_cast(rows.dtype, np.float32):
         return True
-    # Most rows that are not integers show it at once.
-    return all(
-        bool(((np.rint(part) == part) & (part > -LARGEST_INTEGER) & (part < LARGEST_INTEGER)).all())
-        for part in (rows[:FIRST_ROWS], rows)
-    )
+    # Integers below 2^24 are exact in float32. Most rows that are not integers show it among the first.
+    return all(bool(((np.rint(part) == part) & (part > -(2**24)) & (part < 2**24)).all()) for part in (rows[:16], rows))
 
 
 def standardiser(
@@ -207,8 +192,9 @@ def _near_differences(points: Floats) -> tuple[Floats, Floats]:
 
 def _trimmed(rows: Floats, ordered: Floats) -> Floats:
     """Return rows with the values at either end of a column clipped to the next, by the ordered columns."""
+    # Half a percent at either end, none of few rows: no row of these can be recognised as far from the others.
     n = len(ordered)
-    trimmed = ceil(TRIMMED * n) if n >= ROWS_TO_TRIM else 0
+    trimmed = ceil(0.005 * n) if n >= ROWS_TO_TRIM else 0
     return rows.clip(ordered[trimmed], ordered[n - 1 - trimmed])
 
 

@@ -16,16 +16,13 @@ from ..density.histograms import Histograms, no_extremes
 from ..density.kde import BINS_PER_BANDWIDTH, CERTAIN_DEPTH, Bandwidth, Valleys, deepest_valleys
 from ..projections.directions import Proposal
 from ..projections.pca import centred_rows, scaled_components
+from ..projections.starts import DIRECTIONS_AT_ONCE, MAX_BINS
 from ..splits.choose import least_among
 from ..splits.rules import SplitRule
 from .bounds import least_share, near_rows, without_overflow
 from .branches import Branch, GrowthSettings
 from .labelled import Groups
 from .scaling import Standardiser
-
-DIRECTIONS_AT_ONCE = 256
-"""Directions scored together: few enough for their projections to fit the processor's cache, but enough that the Python
-code between the loops does not dominate and block other threads."""
 
 FIRST_ROUND_ROWS = 1000
 """Sample rows of a first round for all directions; only the best of them are scored on the whole sample."""
@@ -34,9 +31,6 @@ FIRST_ROUND_KEEPS = 64
 
 ROUGH_BINS = 2.5
 """Bins per bandwidth in the first round, which only discards directions."""
-
-MAX_BINS = 4096
-"""Most bins of a histogram, also for a branch with far outliers."""
 
 KERNEL_REACH = 4
 """Bandwidths of bins beyond the outermost rows, where their kernels end."""

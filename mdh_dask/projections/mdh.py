@@ -10,9 +10,9 @@ from .._random import any_rows
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH
 from .directions import NO_COLUMNS
-from .pca import centred_rows, is_thin, non_normal_directions, scaled_components, whitening_of
+from .pca import MOST_COMPONENTS, centred_rows, is_thin, non_normal_directions, scaled_components, whitening_of
 from .pursuit import MDHResult, growing_alphas, pursue
-from .starts import MOST_COMPONENTS, Start, starts_along, valley_starts
+from .starts import Start, starts_along, valley_starts
 from .thesis import constrained_hyperplane
 
 Starts = Literal["balanced", "valleys", "pca2", "random"]

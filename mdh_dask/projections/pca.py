@@ -84,7 +84,8 @@ THIN = 0.1
 """Rows are whitened if some principal component has less than this share of the largest standard deviation."""
 
 MOST_COMPONENTS, ROWS_FOR_A_COMPONENT = 50, 20
-"""With fewer rows for each component, whitening amplifies noise, as some direction separates any few rows."""
+"""Most principal components whose span is searched, as noise would separate a few rows in many columns anywhere. With
+fewer rows for each, whitening amplifies noise, too."""
 
 
 def whitening_of(rows: AnyArray, only_thin: bool = True) -> Floats | None:

@@ -13,9 +13,6 @@ from ..density.kde import BANDWIDTHS, Bandwidth, kernel_density, kernel_height, 
 from .pca import centred_rows, scaled_components
 from .starts import Start
 
-SMALLEST_ALPHA, ALPHA_STEPS = 0.01, 10
-"""First value of alpha, and number of equal steps in which it grows."""
-
 STEPS_BEFORE_LAST = 8
 """Steps of the descent for each value of alpha but the last. Values from 7 to 10 give the partitions of the paper's
 table 2; fewer steps, or a full descent while hyperplanes are held near the mean, lose that of banknote."""
@@ -151,8 +148,8 @@ class MDHResult:
 
 
 def growing_alphas(alpha_max: float) -> tuple[float, ...]:
-    """Return the values of alpha for a start without a known valley (JMLR 17(156), section 5.1.1)."""
-    return tuple(np.linspace(min(SMALLEST_ALPHA, alpha_max), alpha_max, ALPHA_STEPS + 1).tolist())
+    """Return the values of alpha for a start without a known valley: ten equal steps (JMLR 17(156), section 5.1.1)."""
+    return tuple(np.linspace(min(0.01, alpha_max), alpha_max, 11).tolist())
 
 
 def within(rows: AnyArray, result: MDHResult, alpha: float) -> bool:

@@ -12,10 +12,7 @@ from .._jit.histograms import bin_robustly
 from .._jit.rows import few_at_once
 from .._typing import AnyArray, Floats
 from ..density.indices import MinimumError
-from .pca import centred_rows, scaled_components
-
-MOST_COMPONENTS = 50
-"""With more columns, directions are searched in the span of this many principal components."""
+from .pca import MOST_COMPONENTS, centred_rows, scaled_components
 
 Score = Callable[[Floats], Floats]
 """Return non-negative scores, larger is better, of projections of shape (n_directions, n_rows)."""

@@ -55,17 +55,17 @@ def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats
     return np.concatenate([means, np.linalg.solve(spread, means.T).T])
 
 
-MOST_COMPONENTS = 50
-"""With more features, trees pursue hyperplanes in the span of this many principal components, as noise would separate a
-few rows in many features anywhere."""
-
 N_DRAWN = 1000
 """Number of random directions to examine."""
 
-ROWS_LOOKED_AT, MAX_BINS = 1000, 4096
+ROWS_LOOKED_AT = 1000
+
+MAX_BINS = 4096
+"""Most bins of a histogram, also for a branch with far outliers."""
 
 DIRECTIONS_AT_ONCE = 256
-"""Number of directions with histograms in memory at once."""
+"""Directions scored together: few enough for their projections to fit the processor's cache, but enough that the Python
+code between the loops does not dominate and block other threads."""
 
 MANY_COLUMNS, DEEP, MOST_DEEP = 50, 0.5, 0.1
 """Of more columns, none alone is a start if several, a larger share than the last, have valleys deeper than the second.

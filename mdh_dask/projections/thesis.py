@@ -9,15 +9,12 @@ from .._jit.valleys import kernel_pulls, kernel_sums
 from .._random import any_rows
 from .._typing import AnyArray, Floats, cached_property
 from ..density.kde import BANDWIDTHS, kernel_height
-from .pca import centred_rows, scaled_components
+from .pca import MOST_COMPONENTS, centred_rows, scaled_components
 from .pursuit import MDHResult, depth_at
 from .search import SearchSpace, unit
-from .starts import MOST_COMPONENTS
 
 MOST_ROWS = 2000
 """Most rows whose kurtosis is computed."""
-
-N_STARTS, MOST_STEPS = 3, 50
 
 
 def kurtosis_directions(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
@@ -67,10 +64,8 @@ def _extreme(z: Floats, rng: np.random.Generator, sign: float) -> Floats:
 
     # Rows far from the mean in all coordinates weigh the most; both ends of their scatter are starts, too.
     ends = np.linalg.eigh((z * np.square(z).sum(axis=1)[:, None]).T @ z)[1].T
-    starts = [ends[0], ends[-1], *rng.standard_normal((N_STARTS, z.shape[1]))]
-    runs = [
-        scipy.optimize.minimize(cost, v, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}) for v in starts
-    ]
+    starts = [ends[0], ends[-1], *rng.standard_normal((3, z.shape[1]))]
+    runs = [scipy.optimize.minimize(cost, v, jac=True, method="L-BFGS-B", options={"maxiter": 50}) for v in starts]
     best = min(runs, key=lambda run: float(run.fun))
     return np.asarray(best.x / np.linalg.norm(best.x))
 

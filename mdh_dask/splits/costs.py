@@ -14,13 +14,6 @@ from ..density.histograms import Histograms
 from ..density.indices import MinimumError, connectivity, cuts_of, two_means
 from .thresholds import THRESHOLD_RULES, ThresholdRule, deepest_between_means, descended
 
-SAME_ERROR = 0.05
-"""An existing threshold stays while J there exceeds its minimum by at most this share of the minimum's depth."""
-
-
-SAME_COST = 0.05
-"""An existing threshold stays while its cost exceeds the least one by at most this share."""
-
 
 class LeastCost(ThresholdRule):
     """The threshold of least cost of dividing the rows in two, be there a valley or not."""
@@ -42,9 +35,9 @@ class LeastCost(ThresholdRule):
         return 1 / (1 + self.cost(histograms))
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; `SAME_COST` bounds the excess of the cost."""
+        """See `ThresholdRule`; the cost may exceed the least one by a twentieth."""
         cost, here = self.cost(histogram)[0], histogram.bin_of(existing, 0)
-        return (here, existing) if cost[here] <= (1 + SAME_COST) * cost[k] else None
+        return (here, existing) if cost[here] <= 1.05 * cost[k] else None
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; descends from the earlier threshold."""
@@ -138,15 +131,13 @@ class MinimumErrorThreshold(LeastCost):
         return np.where(known, 1 + np.subtract(highest, criterion, where=known, out=np.zeros(known.shape)), 0.0)
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; `SAME_ERROR` bounds the excess of J."""
+        """See `ThresholdRule`; J may exceed its minimum by a twentieth of the depth of this."""
         errors, here = self.error.of(histogram.counts), histogram.bin_of(existing, 0)
         j = errors.criterion[0]
-        return (here, existing) if j[here] - j[k] <= SAME_ERROR * errors.depth[0, k] else None
+        return (here, existing) if j[here] - j[k] <= 0.05 * errors.depth[0, k] else None
 
 
-PLAIN, CORRECTED = MinimumError(), MinimumError(corrected=True)
-
-ERRORS = {"minimum_error": PLAIN, "minimum_error_corrected": CORRECTED}
+ERRORS = {"minimum_error": MinimumError(), "minimum_error_corrected": MinimumError(corrected=True)}
 """Names of the criteria and threshold rules based on J."""
 
 THRESHOLD_RULES |= {"two_means": TWO_MEANS, "normalised_cut": CUT}

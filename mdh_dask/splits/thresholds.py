@@ -16,9 +16,6 @@ from ..density.kde import lower_mode
 SAME_VALLEY = 0.05
 """An existing threshold stays while its density exceeds the valley's by at most this share of the lower mode."""
 
-SAME_MEAN = 0.05
-"""An existing threshold stays while it is at most this many standard deviations away from the mean."""
-
 
 class ThresholdRule(ABC):
     """Score the bins of each direction as thresholds of a split."""
@@ -150,8 +147,8 @@ class Mean(ThresholdRule):
         return 1 / (1 + away / histograms.width[:, None])
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
-        """See `ThresholdRule`; `SAME_MEAN` bounds the distance from the mean."""
-        near = abs(existing - histogram.mean[0]) <= SAME_MEAN * histogram.spread[1][0]
+        """See `ThresholdRule`; it may be a twentieth of a standard deviation from the mean."""
+        near = abs(existing - histogram.mean[0]) <= 0.05 * histogram.spread[1][0]
         return (histogram.bin_of(existing, 0), existing) if near else None
 
 

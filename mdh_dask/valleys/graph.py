@@ -14,12 +14,6 @@ from .neighbours import BLOCK, KEPT, nearest, squared_distances
 NEIGHBOURS = 10
 """Number of neighbours of a row."""
 
-MOST_COLUMNS_OF_TREE = 10
-"""With more columns, comparing all pairs of rows is faster than a search tree."""
-
-LEAST_DISTANCE = 0.05
-"""Least distance to the last neighbour as a share of the median one: that of duplicated rows would be zero."""
-
 RESOLUTION = 8.0
 """Resolution of the communities: with 4, cells of sparse clusters were larger than the clusters."""
 
@@ -27,9 +21,6 @@ ROUNDS = 50
 
 SMOOTH = 20
 """The density whose modes have basins is that of so many neighbours."""
-
-BRIDGE = 1e-6
-"""Weight of an edge between components of the graph as a share of the least other weight."""
 
 
 class Neighbourhood(NamedTuple):
@@ -47,7 +38,7 @@ def neighbourhood(points: Floats) -> Neighbourhood:
     """Return the graph of shared neighbours of at least three points."""
     n, (shared, distances) = len(points), shared_neighbours(points)
     typical = np.median(distances[distances > 0]) if (distances > 0).any() else 1.0
-    reach = np.maximum(distances / typical, LEAST_DISTANCE)
+    reach = np.maximum(distances / typical, 0.05)  # that of copies of a row would be zero
     edges = shared.tocoo()
     weights = edges.data / (reach[edges.row] * reach[edges.col])
     return Neighbourhood(shared, _ordered(csr_array((weights, (edges.row, edges.col)), shape=(n, n))), reach)
@@ -68,7 +59,7 @@ def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
     n, d = points.shape
     near = np.empty((n, k), dtype=np.int64)
     last = np.empty(n)
-    if d <= MOST_COLUMNS_OF_TREE:
+    if d <= 10:  # in more columns, comparing all pairs of rows is faster than a search tree
         distances, found = cKDTree(points).query(points, k=k + 1)
         # Among more than k + 1 equal points, a point may not be the nearest of itself.
         own = found == np.arange(n)[:, None]
@@ -163,7 +154,7 @@ def _ordered(graph: csr_array) -> csr_array:
 
 def _bridged(graph: csr_array, points: Floats) -> csr_array:
     """Return the graph with edges between its components, from each component to the nearest point outside."""
-    least = BRIDGE * float(graph.data.min()) if graph.nnz else 1.0
+    least = 1e-6 * float(graph.data.min()) if graph.nnz else 1.0  # weaker than any other edge
     while (found := connected_components(graph, directed=False))[0] > 1:
         component = found[1]
         largest = np.bincount(component).argmax()

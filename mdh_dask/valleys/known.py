@@ -17,9 +17,6 @@ WIDE = 0.25
 """Two groups may be levels of a category by which the rows vary so much along the line between them, as a share of the
 distance of their means: by half of that half the distance."""
 
-MOSTLY = 0.5
-"""Two groups may be combinations of levels if these account for so much of the squared distance of their means."""
-
 WithoutLevels = Callable[[Integers, Pair], float]
 
 
@@ -186,7 +183,7 @@ class Factors:
         """
         away, shares = self._differences(group, pair)
         squares = np.square(away)
-        if squares[self.gaps > 0].sum() < MOSTLY * squares.sum():
+        if squares[self.gaps > 0].sum() < squares.sum() / 2:
             return None
         return lambda direction: float(_variances(direction * self.gaps, shares, self.columns).max()) ** 0.5
 

@@ -44,12 +44,6 @@ FEW_COLUMNS = 8
 """In more columns, lines are drawn in the combinations of columns that tell cells apart. Lines through two curved
 groups in the plane leave them, and the limits against this know too little of many columns."""
 
-NEGLIGIBLE = 1e-10
-"""Combinations in which cells differ by a smaller share of their largest difference are rounding errors."""
-
-LEAST_SHRINKAGE = 1e-6
-"""With less, the covariance of rows of which some column is constant could not be inverted."""
-
 BLOCK = 2**22
 """Number of values of one kind that are held at once, such as directions of lines."""
 
@@ -174,7 +168,7 @@ def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:
     apart = (means - means.mean(axis=0)).T
     solved = _solved(within, apart)
     values, vectors = np.linalg.eigh(apart.T @ solved)
-    kept = values > NEGLIGIBLE * values[-1]
+    kept = values > 1e-10 * values[-1]  # less is rounding errors
     return solved @ (vectors[:, kept] / values[kept] ** 0.5) / unit if kept.any() else None
 
 
@@ -222,4 +216,5 @@ def _shrinkage(within: Floats, products: Floats) -> tuple[float, float]:
     fourth = np.square(np.einsum("ij,ij->i", within, within)).sum()
     chance = (float(fourth) / n - squares) / n
     spread = squares - d * mean**2
-    return mean, min(max(chance / spread, LEAST_SHRINKAGE), 1.0) if spread > 0 else 1.0
+    # With less, the covariance of rows of which some column is constant could not be inverted.
+    return mean, min(max(chance / spread, 1e-6), 1.0) if spread > 0 else 1.0

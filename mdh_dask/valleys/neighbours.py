@@ -8,23 +8,11 @@ from .._typing import Floats, Integers
 BLOCK = 512
 """Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
 
-ROUNDING = 16 * float(np.finfo(np.float64).eps)
-"""Largest rounding error of a squared distance, as a share of both squares."""
-
 TIES = 1e-5
 """Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
 
-MOST_AT_ONCE = 6000
-"""Most rows of which all squared distances are in memory, 144 MB."""
-
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""
-
-VOTES = 15
-
-OWN_VOTE = 1.5
-
-ROUNDS = 5
 
 KEPT = 0.5
 """Smallest share of its rows that a cell, or a group of cells, keeps if neighbours decide; else it keeps them all."""
@@ -35,11 +23,12 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
     out = np.empty((len(rows), len(places)), dtype=np.float32)
     squares = np.square(places).sum(axis=1)
     products = np.empty((min(BLOCK, len(rows)), len(places)))
+    rounding = 16 * float(np.finfo(np.float64).eps)  # largest error as a share of both squares
     for i in range(0, len(rows), BLOCK):
         block = rows[i : i + BLOCK]
         product = products[: len(block)]
         np.matmul(block, places.T, out=product)
-        squares_of_products(product, np.square(block).sum(axis=1), squares, ROUNDING, out[i : i + BLOCK])
+        squares_of_products(product, np.square(block).sum(axis=1), squares, rounding, out[i : i + BLOCK])
     return out
 
 
@@ -52,7 +41,8 @@ class Distances:
 
     def __init__(self, rows: Floats, expected: int = 0) -> None:
         self.rows, n = rows, len(rows)
-        self.every = squared_distances(rows, rows) if n <= MOST_AT_ONCE and n * n < expected else None
+        together = n <= 6000 and n * n < expected  # more would take more than 144 MB
+        self.every = squared_distances(rows, rows) if together else None
 
     def between(self, some: Integers, others: Integers) -> Floats:
         """Return the squared distances between rows of these indices, shape (n_some, n_others), float32."""
@@ -87,12 +77,12 @@ def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
     tight group beside them.
     """
     voters = rows[:VOTERS]
-    n_votes = min(VOTES, len(voters) - 1)
+    n_votes = min(15, len(voters) - 1)
     near = _nearest(voters, voters, n_votes, others=True)
     smoothed = cell[: len(voters)]
-    for _ in range(ROUNDS):
+    for _ in range(5):
         votes = _votes(smoothed[near], n_cells)
-        votes[np.arange(len(votes)), smoothed] += OWN_VOTE
+        votes[np.arange(len(votes)), smoothed] += 1.5  # the row's own
         smoothed = votes.argmax(axis=1)
     rest = _votes(smoothed[_nearest(rows[VOTERS:], voters, n_votes)], n_cells).argmax(axis=1)
     found = np.concatenate([smoothed, rest])

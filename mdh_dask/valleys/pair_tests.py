@@ -33,8 +33,6 @@ Values = tuple[float, float, float]
 LEVELS = 2
 """Key of the hashes of the rows' displacements, as others divide the rows into halves."""
 
-BITS_OF_HASH = 64
-
 HALVES = 1
 """Key of the hashes whose bits divide the rows, as values of few levels are spread by the bits of the hashes."""
 
@@ -233,7 +231,7 @@ def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:
     n_splits = max(min(ROWS_OF_SPLITS // len(hashes), MOST_SPLITS), 1)
     if parts is None:
         again = hash_again(hashes, HALVES)
-        every = (np.asarray((again >> np.uint64(number)) & np.uint64(1) == 0) for number in range(BITS_OF_HASH))
+        every = (np.asarray((again >> np.uint64(number)) & np.uint64(1) == 0) for number in range(64))
     else:
         every = (halves_of_parts(number)[parts] for number in range(N_PARTS - 1))
     # Of few rows or parts, all may be in one half.

@@ -18,9 +18,6 @@ from .neighbours import BLOCK, nearest, squared_distances
 WIDTHS = 1 / 3, 1 / 4
 """Widths of slabs through both groups and between them, as shares of the distance of the groups."""
 
-NEAREST_GROUPS = 3
-"""A region has rows of which one of its groups is among so many nearest ones."""
-
 
 class Regions:
     """Rows of one half, which place groups, and of the other half, which are counted in regions around two of them."""
@@ -57,8 +54,8 @@ class Regions:
                 yield none
 
     def _members(self, means: Floats, known: Integers) -> list[Integers]:
-        """Return the counted rows of which each group is among the nearest."""
-        rows, k = self.counted, min(NEAREST_GROUPS, len(known))
+        """Return the counted rows of which each group is among the three nearest ones."""
+        rows, k = self.counted, min(3, len(known))
         near = [nearest(squared_distances(rows[i : i + BLOCK], means[known]), k) for i in range(0, len(rows), BLOCK)]
         of_group, row = known[np.concatenate(near)].ravel(), np.repeat(np.arange(len(rows)), k)
         order = np.argsort(of_group, kind="stable")
