@@ -104,6 +104,16 @@ class FeatureMap(Stored):
         """Return the features of a block of rows, shape (n_rows, n_components), float32."""
 
     @property
+    def eigenvalues(self) -> Floats:
+        """Return the variances of the features, of maps that know those of all components."""
+        return self.spectrum[: self.n_components]
+
+    @property
+    def total_variance(self) -> float:
+        """Return the variance of all components together."""
+        return float(self.spectrum.sum())
+
+    @property
     def levels(self) -> LevelFeatures | None:
         """Return where the levels of single columns lie among the features, or None for columns of numbers."""
         return None

@@ -13,8 +13,7 @@ from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..kernels import Gower, Kernel, nystrom_map
 from ..kernels.gower import Missing, Shift
-from ..kernels.gower_map import CodeProducts, GowerMap, gower_code, gower_map
-from ..kernels.numbers import NumbersMap, with_numbers
+from ..kernels.gower_map import CodeProducts, GowerMap, NumbersMap, gower_code, gower_map, with_numbers
 from ..kernels.nystrom import NystromMap
 from ..summaries.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from .kernel_pca_features import KernelPCAFeatures

@@ -116,16 +116,6 @@ class NystromMap(FeatureMap):
         return self.projection.shape[1]
 
     @property
-    def eigenvalues(self) -> Floats:
-        """Variances of the features over the landmarks."""
-        return self.spectrum[: self.n_components]
-
-    @property
-    def total_variance(self) -> float:
-        """Variance of the landmarks in feature space."""
-        return float(self.spectrum.sum())
-
-    @property
     def raw_landmarks(self) -> Floats:
         """Return the landmarks as they were before they were standardised."""
         return self.landmarks / np.where(self.scale > 0, self.scale, 1.0) + self.centre
@@ -216,5 +206,4 @@ class BasedMap(FeatureMap):
 
     @property
     def total_variance(self) -> float:
-        """Sum of all positive variances of the landmarks."""
         return self.base.total_variance

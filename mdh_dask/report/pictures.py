@@ -167,7 +167,7 @@ class Spectrum:
 def spectrum_of(feature_map: FeatureMap) -> Spectrum:
     """Draw the variances of the leading components relative to the first, and their cumulative sum."""
     spectrum = feature_map.spectrum
-    n_kept = len(getattr(feature_map, "eigenvalues", spectrum[: feature_map.n_components]))
+    n_kept = len(feature_map.eigenvalues)
     n_all = max(n_kept, int(np.count_nonzero(spectrum > RANK_TOLERANCE * spectrum[0])))
     n_shown = min(n_all, max(LEAST_SHOWN, SHOWN * n_kept))
     shares = np.cumsum(spectrum) / (float(spectrum.sum()) or 1.0)
