@@ -13,57 +13,33 @@ To add a statistic, subclass `Statistic` as a frozen dataclass and add an instan
 ``tests/chunks/test_statistics.py``, which checks the law and chunk invariance for all of them.
 """
 
-from .mapping import (
-    Cache,
-    block_size,
-    default_block_bytes,
-    fit_chunks,
-    follow_chunks,
-    holds_compact,
-    is_dask,
-    kept,
-    known_chunks,
-    map_rows,
-    merge_chunks,
-    repeated_rows,
-    select_rows,
-    sparse_blocks,
-    under_own_names,
-    work_through,
-)
-from .plans import Announce, Outcome, Pass, Plan, run, run_together, together
-from .progress import Progress, announced, one_bar
-from .reduction import COMBINE_EVERY, Statistic, Together, reduce_rows
-
-__all__ = [
-    "COMBINE_EVERY",
-    "Announce",
-    "Cache",
-    "Outcome",
-    "Pass",
-    "Plan",
-    "Progress",
-    "Statistic",
-    "Together",
-    "announced",
-    "block_size",
-    "default_block_bytes",
-    "fit_chunks",
-    "follow_chunks",
-    "holds_compact",
-    "is_dask",
-    "kept",
-    "known_chunks",
-    "map_rows",
-    "merge_chunks",
-    "one_bar",
-    "reduce_rows",
-    "repeated_rows",
-    "run",
-    "run_together",
-    "select_rows",
-    "sparse_blocks",
-    "together",
-    "under_own_names",
-    "work_through",
-]
+from .mapping import Cache as Cache
+from .mapping import block_size as block_size
+from .mapping import default_block_bytes as default_block_bytes
+from .mapping import fit_chunks as fit_chunks
+from .mapping import follow_chunks as follow_chunks
+from .mapping import holds_compact as holds_compact
+from .mapping import is_dask as is_dask
+from .mapping import kept as kept
+from .mapping import known_chunks as known_chunks
+from .mapping import map_rows as map_rows
+from .mapping import merge_chunks as merge_chunks
+from .mapping import repeated_rows as repeated_rows
+from .mapping import select_rows as select_rows
+from .mapping import sparse_blocks as sparse_blocks
+from .mapping import under_own_names as under_own_names
+from .mapping import work_through as work_through
+from .plans import Announce as Announce
+from .plans import Outcome as Outcome
+from .plans import Pass as Pass
+from .plans import Plan as Plan
+from .plans import run as run
+from .plans import run_together as run_together
+from .plans import together as together
+from .progress import Progress as Progress
+from .progress import announced as announced
+from .progress import one_bar as one_bar
+from .reduction import COMBINE_EVERY as COMBINE_EVERY
+from .reduction import Statistic as Statistic
+from .reduction import Together as Together
+from .reduction import reduce_rows as reduce_rows
