@@ -138,6 +138,23 @@ def test_groups_do_not_depend_on_the_order_of_the_rows_on_a_shift_or_on_a_scale(
     assert permuted.evidence == scaled.evidence == expected.evidence
 
 
+CELLS = {
+    "squares": lambda rows: np.unique(np.floor(2 * rows), axis=0, return_inverse=True)[1].ravel(),
+    "k-means": lambda rows: KMeans(12, n_init=1, random_state=0).fit_predict(rows),
+    "nearest of some rows": lambda rows: np.square(rows[:, None] - rows[::40]).sum(axis=2).argmin(axis=1),
+}
+"""Sources of cells: functions from rows to the cell of each, as another package would add one."""
+
+
+@pytest.mark.parametrize("source", CELLS)
+def test_cells_of_any_source_are_merged_into_the_groups_of_the_density(source, moons):
+    rows, truth, _ = moons
+    cell = CELLS[source](rows)
+    merged = merged_cells(cell, cell.max() + 1, lambda rows: rows, Sample(rows, hashes(600), np.arange(600)))
+    assert cell.max() > 8
+    assert adjusted_rand_index(truth, merged.group[cell]) > 0.9
+
+
 @pytest.mark.slow
 def test_merging_goes_on_until_there_are_as_few_groups_as_wanted():
     rows, cell = stripes(2000, 2.0)
