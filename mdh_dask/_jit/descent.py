@@ -95,15 +95,13 @@ def start_descent(start: Floats) -> Descent:
 
 @jit
 def descend(centred, columns, alpha, max_steps, unit, penalty, work):
-    """Move ``work.x`` to a unit direction of lower index (Lewis and Overton 2013); return the best separators there
-    and at the start.
+    """Move ``work.x`` to a unit direction of lower index (Lewis and Overton 2013); return the best separator there.
 
     `unit` is a density that counts as large; it makes the tolerance independent of the scale of the rows. A
     separator is index, threshold and whether it has no penalty.
-    """  # noqa: D205
+    """
     x, gradient = work.x, work.gradient
     kept, value, best = 0, np.inf, (np.inf, 0.0, False)
-    first = best
     for taken in range(max_steps + 1):
         # The first step, of length zero, finds the value at the start. Written twice, the search would compile twice.
         if taken > 0:
@@ -111,8 +109,6 @@ def descend(centred, columns, alpha, max_steps, unit, penalty, work):
                 break
             quasi_newton_step(work, kept)
         share, separator = line_search(centred, columns, value, alpha, penalty, unit, work)
-        if taken == 0:
-            first = separator
         if share == 0.0:
             break
         kept = take_step(work, share, kept)
@@ -125,7 +121,7 @@ def descend(centred, columns, alpha, max_steps, unit, penalty, work):
     for j in range(x.shape[0]):
         x[j] /= length
         gradient[j] *= length  # which is less the longer the vector is
-    return best, first
+    return best
 
 
 @part

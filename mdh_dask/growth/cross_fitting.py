@@ -129,8 +129,7 @@ def _folds(
     folds: dict[int, Fold | None] = {}
     for i, family in enumerate(families.tolist()):
         one, rng = slice(i, i + 1), generator(*key, 1 + family)
-        own = counts._replace(counts=counts.counts[one], extremes=counts.extremes[one])
-        tested = settings.selector.tested(own, candidates[one], rng, len(sample.hashes) / branch.n_rows)
+        tested = settings.selector.tested(counts.of(one), candidates[one], rng, len(sample.hashes) / branch.n_rows)
         folds[family] = None if tested is None else Fold(tested[0], family, candidates[one], tested[1])
     return folds
 

@@ -80,7 +80,7 @@ class PenalisedDensity:
         unit: a density that counts as large; it makes the tolerance independent of the scale of the rows.
         """
         work = start_descent(start)
-        best, _ = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
+        best = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
         return work.x, Separator(best[0], best[1], best[2], work.gradient * unit)
 
     def density(self, direction: Floats, offset: float) -> float:
