@@ -25,7 +25,6 @@ def dip_of_counts(counts: AnyArray) -> Floats:
     Returns (...) float64: the dip of the distribution with the histogram as its density, from 0 (unimodal, or empty) to
         1/4. It does not depend on the bin width or the unit of the counts. It never exceeds the dip of the rows
         themselves, and falls short of it by at most the largest bin's share of the rows.
-    Raises ValueError if there is no bin, or a count is negative or not finite.
     """
     stack: Floats = np.asarray(counts, dtype=np.float64, order="C")
     if stack.ndim == 0 or stack.shape[-1] == 0:

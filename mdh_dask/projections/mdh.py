@@ -41,7 +41,6 @@ def minimum_density_hyperplanes(
     by limited-memory BFGS on the unit sphere. One evaluation of index and gradient costs O(n n_features). Source:
     Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, sections 4 and 5.1.1.
 
-    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
     starts: ``pca2``: the first two principal components, as in the paper. ``balanced``: these and the three directions
         with the deepest valleys among 1000 random combinations of rows and the single columns; hyperplanes are first
         held near the mean. ``valleys``: the components that show a valley, or else the first, and eight such
@@ -54,7 +53,6 @@ def minimum_density_hyperplanes(
     solver: with ``"sqp"``, sequential quadratic programming turns and moves a hyperplane from each start at once,
         within the last of its bounds: see `mdh_dask.projections.thesis`.
     coarse: columns of few values, so that none of them alone is a start.
-    Raises ValueError if a value is not finite.
     """
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse
@@ -142,7 +140,6 @@ def mdh_families(
     that chose them: so they are a family of their own. The same is true of the ends of pursuits where few rows have
     many columns: so the starts are a family apart from the ends.
 
-    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
     n_directions: most directions to return, the first of all families; None for all.
     min_rows: least number of rows on each side of a valley that ends the search; infinity to search on in any case.
     Returns three families, each (k, n_features) float64: unit directions. The first family: the ends of pursuits,

@@ -17,10 +17,8 @@ def principal_components(rows: AnyArray, n_components: int) -> Floats:
 
     Exact for up to `LARGEST_EXACT` rows or features; with more of both, to the accuracy of ARPACK from a fixed start.
 
-    rows (n, n_features): finite values; they need not be centred.
     Returns (k, n_features) float64: `n_components` directions, or as many as the dimensions spanned by the rows, but at
         least one. The entry with the largest absolute value is positive in each.
-    Raises ValueError if there are no rows or features, `n_components` is less than 1, or a value is not finite.
     """
     return scaled_components(centred_rows(rows), n_components)[0]
 
@@ -91,7 +89,6 @@ fewer rows for each, whitening amplifies noise, too."""
 def whitening_of(rows: AnyArray, only_thin: bool = True) -> Floats | None:
     """Return the linear map to rows of unit covariance, or None unless the rows are thin in some direction.
 
-    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
     only_thin: false to return the map of round rows, too.
     Returns (k, n_features) float64, or None: leading principal components, divided by the standard deviations along
         them: ``w @ whitening`` is the direction of the given rows that corresponds to a direction `w` of whitened rows.
@@ -167,12 +164,10 @@ def independent_components(rows: AnyArray, n_components: int) -> Floats:
     leading direction need not show a valley. Costs O(n k^4) operations. Source: Cardoso and Souloumiac, Blind
     beamforming for non-Gaussian signals (1993); Jacobi angles for simultaneous diagonalization (1996).
 
-    rows (n, n_features): finite values; they need not be centred.
     n_components: number of leading principal components to unmix, at least 1 and at most 20.
     Returns (k, n_features) float64: in descending order of the absolute excess kurtosis, `n_components` directions or
         as many as the dimensions spanned by the rows, but at least one. The projections of the rows are uncorrelated
         and have variance one, unless all rows are equal. The entry with the largest absolute value is positive in each.
-    Raises ValueError if there are no rows or features, `n_components` is less than 1, or a value is not finite.
     """
     centred = centred_rows(rows)
     components, sd = scaled_components(centred, min(n_components, 20))  # the cumulants grow with the fourth power

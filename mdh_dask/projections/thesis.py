@@ -165,7 +165,6 @@ def constrained_hyperplane(
     Pavlidis, Hofmeyr and Tasoulis, JMLR 17(156), 2016, eq. 9; thesis (Yates 2017), eq. 4.3. Algorithm 3 there starts
     from random directions and the threshold zero.
 
-    rows (n, n_features): finite values, in columns of comparable scale; at least one row.
     start (n_features,): direction of any positive length.
     offset: threshold of the first hyperplane, in standard deviations of the projections on `start` from their mean.
     bandwidth: standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along
@@ -173,7 +172,6 @@ def constrained_hyperplane(
     alpha: largest distance of the hyperplane from the mean of the projections, in standard deviations.
     max_iterations: most steps of the descent; a few tens suffice.
     Returns the hyperplane, with a relative depth of zero unless it is a local minimiser within the bound.
-    Raises ValueError if a value of the rows is not finite.
     """
     centred = centred_rows(rows)
     mean = np.asarray(rows)[0] - centred[0]
