@@ -88,27 +88,58 @@ def find_closest(apart, cell, one, other):
     cell (n_landmarks,) int.
     one, other (n_cells, n_cells) int: -1 before, a landmark of the first cell and one of the second after.
     """
+    least = np.empty(one.shape, apart.dtype)
     for i in range(apart.shape[0]):
         a = cell[i]
         for j in range(apart.shape[0]):
             b = cell[j]
-            if one[a, b] < 0 or apart[i, j] < apart[one[a, b], other[a, b]]:
-                one[a, b], other[a, b] = i, j
+            if one[a, b] < 0 or apart[i, j] < least[a, b]:
+                one[a, b], other[a, b], least[a, b] = i, j, apart[i, j]
+
+
+@jit
+def place_links(first, second, own, lists, numbers):
+    """Write the list of each link: that of the groups `own` of both landmarks.
+
+    lists (n_groups, n_groups) int: symmetric.
+    numbers (n_links,) int.
+    """
+    for e in range(first.shape[0]):
+        numbers[e] = lists[own[first[e]], own[second[e]]]
 
 
 @jit
 def kth_from_middle(one, other, between, k):
-    """Return the k-th smallest squared distance to the middle of two points from the distances to both."""
-    least = np.full(k, np.inf)
+    """Return the k-th smallest squared distance to the middle of two points from the distances to both.
+
+    Sums of both are compared block by block, as most blocks hold none of the smallest.
+    """
+    n, least = one.shape[0], np.full(k, np.inf, one.dtype)
+    for start in range(0, n, SUMS_AT_ONCE):
+        stop = min(start + SUMS_AT_ONCE, n)
+        if not any_sum_below(one[start:stop], other[start:stop], least[k - 1]):
+            continue
+        for x in range(start, stop):
+            both = one[x] + other[x]
+            if both < least[k - 1]:
+                at = k - 1
+                while at > 0 and least[at - 1] > both:
+                    least[at] = least[at - 1]
+                    at -= 1
+                least[at] = both
+    return least[k - 1] / 2 - between / 4
+
+
+SUMS_AT_ONCE = 64
+
+
+@jit
+def any_sum_below(one, other, bound):
+    """Return whether any sum of two values is below a bound; without branches, several are compared at once."""
+    n_below = np.int32(0)
     for x in range(one.shape[0]):
-        square = (one[x] + other[x]) / 2 - between / 4
-        if square < least[k - 1]:
-            at = k - 1
-            while at > 0 and least[at - 1] > square:
-                least[at] = least[at - 1]
-                at -= 1
-            least[at] = square
-    return least[k - 1]
+        n_below += np.int32(one[x] + other[x] < bound)
+    return n_below > 0
 
 
 @jit

@@ -22,6 +22,7 @@ from .._jit.pairs import (
     find_halfway,
     find_meeting,
     list_places,
+    place_links,
 )
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
@@ -138,9 +139,11 @@ class Landmarks:
 
     def cuts(self, group: Integers, pairs: Integers) -> Listed:
         """Return the links between the groups of each pair, the densest first."""
-        one, other = group[self.cell[self.marks.links.first]], group[self.cell[self.marks.links.second]]
-        numbers = np.minimum(one, other) * len(group) + np.maximum(one, other)
-        return listed(numbers, pairs[:, 0] * len(group) + pairs[:, 1])
+        links, lists = self.marks.links, np.full((len(group), len(group)), -1)
+        lists[pairs.T, pairs.T[::-1]] = np.arange(len(pairs))
+        numbers = np.empty(len(links.first), dtype=np.int64)
+        place_links(links.first, links.second, group[self.cell], lists, numbers)
+        return members_of(numbers, len(pairs))
 
     def touching(self, cuts: Listed) -> Booleans:
         """Return whether the groups of each pair have neighbouring landmarks, shape (n_pairs,)."""
@@ -172,7 +175,7 @@ class Landmarks:
         np.add.at(n_rows, group[: len(self.n_rows)], self.n_rows)
         members, limits = self.members(group), self.limits
         count_in_balls(self.to_counted, self.starts, self.marks, members, n_rows, cuts, pairs, limits, sums, n_balls)
-        n_core, n_cut = np.moveaxis(np.maximum(n_balls, 1)[..., None, :], -1, 0)  # (n_pairs, 2, 1) each
+        n_core, n_cut = np.split(np.maximum(n_balls, 1), 2, axis=-1)
         total = sums.sum(axis=2)
         core, cut = total[..., 0] * (n_cut / n_core), total[..., 1].astype(np.float64)
         errors = errors_in_balls(total, n_core, n_cut)
@@ -180,7 +183,7 @@ class Landmarks:
             of_parts = np.moveaxis(sums, 2, 0)
             errors = errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut, errors)
         errors[np.diff(cuts.start) == 0] = np.nan
-        return np.moveaxis(errors, 1, 2), np.moveaxis(np.stack([core, cut], axis=-1), 1, 2)
+        return errors.swapaxes(1, 2), np.stack([core, cut], axis=-1).swapaxes(1, 2)
 
 
 def limits_of(n_columns: int) -> Limits:
@@ -245,24 +248,13 @@ def errors_in_balls(sums: Integers, n_core: Integers | int, n_cut: Integers | in
     >>> errors_in_balls(np.array([[12, 4, 12, 0, 4]]), n_core=1, n_cut=1)
     array([2.])
     """
-    core, cut, core_squares, both, cut_squares = np.moveaxis(sums.astype(np.float64), -1, 0)
+    core, cut, core_squares, both, cut_squares = (sums[..., i].astype(np.float64) for i in range(5))
     of_ball = (core + cut) / (n_core + n_cut)
     repeated = core_squares / np.maximum(core, 1), np.maximum(cut_squares / np.maximum(cut, 1), 1)
     variance = of_ball * (repeated[0] / n_core + repeated[1] / n_cut) - 2 * both / (n_core * n_cut)
     # One row in one ball is the least difference.
     least = 1 / np.square(np.float64(n_core) * n_cut)
     return np.asarray((core / n_core - cut / n_cut) / np.sqrt(np.maximum(variance, least)))
-
-
-def listed(numbers: Integers, wanted: Integers) -> Listed:
-    """Return the places of each wanted number in ascending order."""
-    if len(wanted) == 1:
-        order = np.flatnonzero(numbers == wanted)
-        return Listed(order, np.array([0, len(order)]))
-    order = np.argsort(numbers, kind="stable")
-    first, last = (np.searchsorted(numbers[order], wanted, side=side) for side in ("left", "right"))
-    items = [order[a:b] for a, b in zip(first, last)]
-    return Listed(np.concatenate([order[:0], *items]), np.concatenate([[0], np.cumsum(last - first)]))
 
 
 def members_of(group: Integers, n_groups: int) -> Listed:
@@ -285,13 +277,15 @@ def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]
     n = len(apart)
     others = apart.copy()
     np.fill_diagonal(others, np.inf)
-    k = min(NEIGHBOURS, max(n - 1, 0))
-    first, second = np.repeat(np.arange(n), k), nearest(others, k).ravel()
-    own = np.unique(cell, return_inverse=True)[1]
-    n_cells = int(own.max(initial=-1)) + 1
-    closest = np.full((2, n_cells, n_cells), -1)
+    near = np.zeros((n, n), dtype=np.bool_)
+    np.put_along_axis(near, nearest(others, min(NEIGHBOURS, max(n - 1, 0))), True, axis=1)
+    cells, own = np.unique(cell, return_inverse=True)
+    closest = np.full((2, len(cells), len(cells)), -1)
     find_closest(apart, own, *closest)
-    found = [ends.min(axis=0) * n + ends.max(axis=0) for ends in (np.array([first, second]), closest.reshape(2, -1))]
-    pairs = np.unique(np.concatenate(found))
-    pairs = pairs[cell[pairs // n] != cell[pairs % n]]
-    return pairs // n, pairs % n, np.isin(pairs, found[0])
+    linked = near.copy()
+    linked[*closest] = True
+    linked |= linked.T
+    linked &= own[:, None] < own
+    ends = np.sort(np.divmod(np.flatnonzero(linked), n), axis=0)
+    first, second = ends[:, np.lexsort(ends[::-1])]
+    return first, second, near[first, second] | near[second, first]

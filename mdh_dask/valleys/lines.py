@@ -91,7 +91,8 @@ class Slabs:
             contacts = contacts @ self.combinations
         own = np.append(group, ELSEWHERE)[self.cell]
         members, of_counted = (members_of(cells, len(group)) for cells in (group[self.own], own))
-        of_others = np.pad(left_out, ((0, 0), (0, 1)))  # rows elsewhere are counted
+        of_others = np.zeros((len(pairs), len(group) + 1), dtype=np.bool_)  # rows elsewhere are counted
+        of_others[:, :-1] = left_out
         counts = []
         for i in range(0, max(len(pairs), 1), size):
             pair = pairs[i : i + size]
@@ -108,14 +109,13 @@ class Slabs:
 
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
         """Return the standard errors of counts of shape (n_pairs, n_lines * n_widths, n_parts, 3), and the rows."""
-        sides, between = counts[..., [0, 2]], counts[..., [1]]
-        errors = errors_in_slabs(counts.sum(axis=-2))
+        total = counts.sum(axis=-2)
+        errors = errors_in_slabs(total)
         if self.landmarks.by_parts:
-            of_parts = np.moveaxis((sides - between).astype(np.float64), -2, 0)
+            of_parts = np.moveaxis((counts[..., [0, 2]] - counts[..., [1]]).astype(np.float64), -2, 0)
             errors = errors_of_parts(of_parts, errors)
         errors[np.diff(cuts.start) == 0] = np.nan
-        rows = np.stack(np.broadcast_arrays(sides, between), axis=-1).sum(axis=2)
-        return errors, rows.astype(np.float64)
+        return errors, total[..., [[0, 1], [2, 1]]].astype(np.float64)
 
     def _widths(self, directions: Floats, bandwidth: Bandwidth | None) -> Floats:
         """Return the standard deviations of displacements along lines, shape (n_pairs, n_lines)."""

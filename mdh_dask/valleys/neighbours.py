@@ -66,7 +66,10 @@ def nearest(distances: Floats, k: int) -> Integers:
 
 def distinct(rows: Floats) -> Integers:
     """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+    _, value, n_rows = np.unique(rows[:, 0], return_inverse=True, return_counts=True)
+    first, tied = n_rows[value] == 1, np.flatnonzero(n_rows[value] > 1)
+    first[tied[np.unique(rows[tied], axis=0, return_index=True)[1]]] = True  # which takes long for many rows
+    return np.flatnonzero(first)
 
 
 def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:

@@ -130,7 +130,8 @@ def has_few_columns(rows: Floats) -> bool:
 def nearest_to(place: Floats, rows: Floats, which: Booleans) -> Integers:
     """Return those of some rows that are nearest to a place."""
     some = np.flatnonzero(which)
-    return some[np.argsort(np.square(rows[some] - place).sum(axis=1), kind="stable")[:NEAREST]]
+    away = rows[some] - place
+    return some[np.argsort(np.einsum("ij,ij->i", away, away), kind="stable")[:NEAREST]]
 
 
 def plane_through(one: Floats, other: Floats) -> Floats:
@@ -144,19 +145,23 @@ def plane_through(one: Floats, other: Floats) -> Floats:
            [0., 0.],
            [0., 1.]])
     """
-    apart, n_columns = other.mean(axis=0) - one.mean(axis=0), one.shape[1]
-    within = sum((rows - rows.mean(axis=0)).T @ (rows - rows.mean(axis=0)) / len(rows) for rows in (one, other))
+    means, n_columns = [rows.mean(axis=0) for rows in (one, other)], one.shape[1]
+    apart, middle = means[1] - means[0], (means[0] + means[1]) / 2
+    within = sum(_products(rows - mean) / len(rows) for rows, mean in zip((one, other), means))
     first = np.linalg.solve(within / 2 + np.eye(n_columns), apart)
     first /= max(float(np.sqrt(first @ first)), np.finfo(np.float64).tiny)
     across = np.eye(n_columns) - np.outer(first, first)
-    middle = (one.mean(axis=0) + other.mean(axis=0)) / 2
-    beside = sum((rows - middle).T @ (rows - middle) / len(rows) for rows in (one, other))
+    beside = sum(_products(rows - middle) / len(rows) for rows in (one, other))
     second = np.linalg.eigh(across @ beside @ across)[1][:, -1:]
     return np.column_stack([first, second][:n_columns])
 
 
+def _products(rows: Floats) -> Floats:
+    return np.asarray(rows.T @ rows)
+
+
 def near_rows(rows: Floats, view: Floats, chosen: Integers) -> Booleans:
     """Return which rows are as near to a view as most of the rows that have chosen it, and in it as near as any."""
-    away = np.square(view).sum(axis=1)
-    beside = np.maximum(np.square(rows).sum(axis=1) - away, 0)
+    away = np.einsum("ij,ij->i", view, view)
+    beside = np.maximum(np.einsum("ij,ij->i", rows, rows) - away, 0)
     return (away <= away[chosen].max()) & (beside <= np.quantile(beside[chosen], WITHIN))
