@@ -123,11 +123,11 @@ class Landmarks:
         links, order = links_of(to_choosing, apart, reach, RANKED_BY, first, second, meets)
         return Marks(apart, reach, reaches, np.array(RADII), links), near[order]
 
-    def meeting(self, group: Integers) -> Integers:
-        """Return the pairs of groups with neighbouring landmarks, the smaller group first, shape (n_links, 2)."""
+    @property
+    def neighbours(self) -> Integers:
+        """The pairs of cells with neighbouring landmarks, one for each of their links, shape (n_links, 2)."""
         links = self.marks.links
-        ends = np.sort(group[self.cell[np.stack([links.first, links.second])[:, self.near]]], axis=0)
-        return ends[:, ends[0] < ends[1]].T
+        return self.cell[np.column_stack([links.first, links.second])[self.near]]
 
     def spanning(self, group: Integers) -> Integers:
         """Return the pairs of groups in a least spanning tree by their closest landmarks, shape (n_groups - 1, 2)."""
@@ -144,11 +144,6 @@ class Landmarks:
         numbers = np.empty(len(links.first), dtype=np.int64)
         place_links(links.first, links.second, group[self.cell], lists, numbers)
         return members_of(numbers, len(pairs))
-
-    def touching(self, cuts: Listed) -> Booleans:
-        """Return whether the groups of each pair have neighbouring landmarks, shape (n_pairs,)."""
-        near = np.concatenate([[0], np.cumsum(self.near[cuts.items])])
-        return np.asarray(near[cuts.start[1:]] > near[cuts.start[:-1]])
 
     def contacts(self, cuts: Listed) -> Floats:
         """Return the densest place on the cut of each pair, NaN without a cut, shape (n_pairs, n_columns)."""

@@ -114,6 +114,7 @@ class PairTests:
             return Whole(half, distances, normal if self.slabs else None)
 
         self.splits, self.known = _seen_by(seen, ways, rows, cell, parts), dict[bytes, Values]()
+        self.neighbours = np.unique(np.concatenate([own.neighbours for own in self._landmarks()]), axis=0)
 
     def counted(self, group: Integers, pairs: Integers, left_out: Booleans | None = None) -> Counted:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
@@ -139,8 +140,8 @@ class PairTests:
 
     def _touching(self, group: Integers, pairs: Integers) -> Booleans:
         """Return which pairs have neighbouring landmarks in any half."""
-        of_halves = [landmarks.touching(landmarks.cuts(group, pairs)) for landmarks in self._landmarks()]
-        return np.asarray(np.any(of_halves, axis=0))
+        n = len(group)
+        return np.isin(pairs @ [n, 1], np.sort(group[self.neighbours], axis=1) @ [n, 1])
 
     def _counted(self, group: Integers, pairs: Integers, left_out: Booleans) -> Counted:
         """Return what the rows show of pairs, and count those of the same cells, without the same, only once."""
@@ -181,10 +182,10 @@ class PairTests:
 
         Groups of dependent rows are connected by further pairs, as rows of different donors may be far from each other.
         """
-        marks = self._landmarks()
-        links = [landmarks.meeting(group) for landmarks in marks]
+        ends = np.sort(group[self.neighbours], axis=1)
+        links = [ends[ends[:, 0] < ends[:, 1]]]
         if self.in_groups:
-            links += [landmarks.spanning(group) for landmarks in marks]
+            links += [landmarks.spanning(group) for landmarks in self._landmarks()]
         return np.unique(np.concatenate(links), axis=0)
 
     def _landmarks(self) -> list[Landmarks]:
