@@ -170,7 +170,8 @@ class Landmarks:
         np.add.at(n_rows, group[: len(self.n_rows)], self.n_rows)
         members, limits = self.members(group), self.limits
         count_in_balls(self.to_counted, self.starts, self.marks, members, n_rows, cuts, pairs, limits, sums, n_balls)
-        n_core, n_cut = np.split(np.maximum(n_balls, 1), 2, axis=-1)
+        n_balls = np.maximum(n_balls, 1)
+        n_core, n_cut = n_balls[..., :1], n_balls[..., 1:]
         total = sums.sum(axis=2)
         core, cut = total[..., 0] * (n_cut / n_core), total[..., 1].astype(np.float64)
         errors = errors_in_balls(total, n_core, n_cut)

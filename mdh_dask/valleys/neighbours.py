@@ -68,7 +68,8 @@ def distinct(rows: Floats) -> Integers:
     """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
     _, value, n_rows = np.unique(rows[:, 0], return_inverse=True, return_counts=True)
     first, tied = n_rows[value] == 1, np.flatnonzero(n_rows[value] > 1)
-    first[tied[np.unique(rows[tied], axis=0, return_index=True)[1]]] = True  # which takes long for many rows
+    if len(tied):  # of many rows, finding those that are equal in all columns takes long
+        first[tied[np.unique(rows[tied], axis=0, return_index=True)[1]]] = True
     return np.flatnonzero(first)
 
 

@@ -7,6 +7,7 @@ and a curve is still a curve.
 
 import numpy as np
 
+from .._jit.pairs import quantile_of
 from .._typing import Booleans, Floats, Integers
 from .landmarks import COLUMNS_OF_BALLS, ELSEWHERE, LANDMARKS, RADII, Found, Half, Landmarks
 from .lines import N_KINDS, WITHIN, Bandwidth, Slabs, has_many_columns, whitening
@@ -164,4 +165,4 @@ def near_rows(rows: Floats, view: Floats, chosen: Integers) -> Booleans:
     """Return which rows are as near to a view as most of the rows that have chosen it, and in it as near as any."""
     away = np.einsum("ij,ij->i", view, view)
     beside = np.maximum(np.einsum("ij,ij->i", rows, rows) - away, 0)
-    return (away <= away[chosen].max()) & (beside <= np.quantile(beside[chosen], WITHIN))
+    return (away <= away[chosen].max()) & (beside <= quantile_of(beside[chosen], WITHIN))

@@ -22,7 +22,7 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products, squares_to, take_block
-from mdh_dask._jit.pairs import find_closest, list_places, order_of, quantile_of
+from mdh_dask._jit.pairs import find_closest, kth_from_middle, list_places, order_of, quantile_of
 from mdh_dask._jit.rows import (
     add_multiple,
     certainly_distinct,
@@ -351,6 +351,13 @@ def test_closest_landmarks_of_two_cells_are_the_first_of_the_least_distances_eve
         for b in range(4):
             own = [(i, j) for i, j in pairs if (cell[i], cell[j]) == (a, b)]
             assert (one[a, b], other[a, b]) == min(own, key=lambda ends: apart[ends], default=(-1, -1))
+
+
+@given(seeds, st.integers(1, 200), st.integers(1, 4))
+def test_rows_nearest_to_the_middle_of_two_points_are_those_of_the_least_sums_in_any_block(seed, n, k):
+    one, other = np.random.default_rng(seed).integers(0, 50, (2, n)).astype(np.float32)
+    least = [*sorted((one + other).tolist()), *[np.inf] * k][k - 1]
+    assert kth_from_middle(one, other, np.float32(6), k) == least / 2 - 1.5
 
 
 def test_a_projection_that_overflows_to_nan_is_counted_in_the_first_bin():

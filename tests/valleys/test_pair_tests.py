@@ -37,7 +37,7 @@ from mdh_dask.valleys.lines import (
     members_of,
 )
 from mdh_dask.valleys.merging import merge_cells
-from mdh_dask.valleys.neighbours import Distances
+from mdh_dask.valleys.neighbours import Distances, distinct
 from mdh_dask.valleys.pair_tests import PairTests, pooled
 
 PAIR = np.array([[0, 1]])
@@ -50,6 +50,15 @@ def hashes(n, seed=0):
 
 def squares(one, other):
     return ((one[:, None] - other) ** 2).sum(axis=-1)
+
+
+@pytest.mark.parametrize("values", [1, 3, 1000])
+def test_distinct_rows_are_the_first_of_equal_ones(values):
+    rows = np.random.default_rng(values).integers(0, values, (200, 2)).astype(np.float64)
+    seen: dict[tuple[float, ...], int] = {}
+    for i, row in enumerate(rows.tolist()):
+        seen.setdefault(tuple(row), i)
+    assert distinct(rows).tolist() == [*seen.values()]
 
 
 class TestLinks:
@@ -84,6 +93,19 @@ class TestLinks:
             assert links.meets[e] == (squares(middle[None], places[others]).min() >= apart[i, j] / 4 * (1 - TIES))
         keys = list(zip(~links.meets, links.reach))
         assert keys == sorted(keys)
+
+    def test_those_of_each_pair_of_groups_are_listed_in_their_order(self):
+        rows, cell = np.random.default_rng(0).normal(size=(400, 2)), np.arange(400) % 5
+        landmarks, group = (
+            Landmarks(Half(rows, np.arange(0, 400, 2), np.arange(1, 400, 2), cell)),
+            np.array([0, 1, 1, 3, 0]),
+        )
+        links, pairs = landmarks.marks.links, np.array([[1, 3], [0, 3]])
+        ends = [{*own} for own in zip(group[landmarks.cell[links.first]], group[landmarks.cell[links.second]])]
+        cuts = landmarks.cuts(group, pairs)
+        for i, pair in enumerate(pairs.tolist()):
+            own = [e for e, found in enumerate(ends) if found == {*pair}]
+            assert cuts.items[cuts.start[i] : cuts.start[i + 1]].tolist() == own
 
     def test_equal_rows_change_no_distance_of_other_landmarks(self):
         rng = np.random.default_rng(0)
