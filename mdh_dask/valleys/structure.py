@@ -38,6 +38,28 @@ MOST_EVIDENCE = 1e6
 """That of groups that are no neighbours, as no file holds infinite numbers."""
 
 
+class Source(NamedTuple):
+    """A way to draw cells."""
+
+    cells: Callable[[Floats, Neighbourhood], Integers]
+    """Returns the cell of each of some points, whose neighbours are known, shape (n_points,)."""
+    many_columns: bool
+    """Whether points have more than `FEW_COLUMNS`."""
+    of_groups: bool = True
+    """Whether points may depend on each other in groups, which show valleys between large cells only."""
+
+
+SOURCES = {
+    "communities": Source(lambda _, graph: communities(graph.shared), many_columns=False, of_groups=False),
+    "basins": Source(lambda points, _: basins_of(*smooth_neighbours(points)), many_columns=False),
+    "large communities": Source(lambda _, graph: communities(graph.shared, COARSE_RESOLUTION), many_columns=True),
+}
+"""Sources of cells, of which the one whose cells show most clusters counts.
+
+Communities have borders that cross dense places, so that some of them reach from one cluster into another. Basins do
+not, but those of a thin curve end where it is sparse. In many columns, neighbours hardly tell where rows are dense."""
+
+
 class Structure(NamedTuple):
     """Cells of rows and a spanning tree of the cells, whose links are the merges in turn."""
 
@@ -114,19 +136,14 @@ def structure_of(
 
 
 def _partitions(points: Floats, graph: Neighbourhood, many: bool, in_groups: bool) -> list[Integers]:
-    """Return the cell of each row by each way to draw cells, of which the one that shows most clusters counts.
+    """Return the cell of each row by each source of cells for such rows.
 
-    Communities have borders that cross dense places, so that some of them reach from one cluster into another. Basins
-    do not, but those of a thin curve end where it is sparse. In many columns, neighbours hardly tell where rows are
-    dense. Groups of dependent rows show valleys between large cells only. Equal rows have one cell: the nearest rows of
-    each would be some of the others, and a thousand of them a hundred cells.
+    Equal rows have one cell: the nearest rows of each would be some of the others, and a thousand of them a hundred
+    cells.
     """
-    if many:
-        drawn = [communities(graph.shared, COARSE_RESOLUTION)]
-    else:
-        basins = basins_of(*smooth_neighbours(points))
-        drawn = [basins] if in_groups else [communities(graph.shared), basins]
+    sources = (own for own in SOURCES.values() if own.many_columns == many and (own.of_groups or not in_groups))
     _, first, place = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    drawn = (own.cells(points, graph) for own in sources)
     return [np.unique(cell[first][place.ravel()], return_inverse=True)[1] for cell in drawn]
 
 

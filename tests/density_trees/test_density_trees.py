@@ -31,11 +31,26 @@ from mdh_dask.tree.merges import clusters_of
 from mdh_dask.valleys.graph import basins_of, communities, nearest_others, neighbourhood, with_most_edges
 from mdh_dask.valleys.landmarks import errors_in_balls
 from mdh_dask.valleys.linkage import linkage
-from mdh_dask.valleys.structure import spanned, structure_of
+from mdh_dask.valleys.structure import SOURCES, Source, spanned, structure_of
 
 
 def rings(n, sd=0.1):
     return helpers.rings(n, (1.0, 2.0), sd)
+
+
+@pytest.mark.parametrize("n_columns", [2, 10])
+def test_cells_of_a_source_from_outside_become_clusters(n_columns, monkeypatch):
+    def nearest_of_some(points, _):
+        return np.square(points[:, None] - points[::40]).sum(axis=2).argmin(axis=1)
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(600, n_columns)) + np.repeat([0, 6], 300)[:, None]
+    for name in tuple(SOURCES):
+        monkeypatch.delitem(SOURCES, name)
+    monkeypatch.setitem(SOURCES, "nearest of some", Source(nearest_of_some, many_columns=n_columns > 8))
+    model = DensityTree().fit(rows)
+    assert adjusted_rand_index(np.repeat([0, 1], 300), model.labels_) > 0.98
+    assert len(model.merges_) >= 8  # of fifteen cells
 
 
 def random_graph(seed, n=15):
