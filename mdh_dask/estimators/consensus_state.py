@@ -14,7 +14,8 @@ from ..ensembles.votes import NO_LABEL, words_of_labels
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.passes import Sample
 from ..growth.scaling import robust_standardiser
-from .states import DensityState, TreeState
+from .density_state import DensityState
+from .states import TreeState
 
 MOST_TREES = 10_000
 

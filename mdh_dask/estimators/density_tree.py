@@ -24,12 +24,12 @@ from ..plotting.parts import png_of
 from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
 from ..tree.clusters import Level
 from .base import InGroups
+from .density_state import DensityState
 from .editing import check_fewer, without_clusters
 from .history import unite
 from .parameters import Interval, StrOptions, documented, rows_of_share
 from .planned import FeatureTransformer
 from .row_values import Absent
-from .states import DensityState
 from .tables import renamed
 
 MOST_SAMPLED = 20_000

@@ -1,4 +1,4 @@
-"""States of models of a tree, of centroids or of cells: no scikit-learn, as workers load them."""
+"""States of models of a tree or of centroids, with or without a feature map: no scikit-learn, as workers load them."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -12,8 +12,6 @@ from .._state import ComparedState, FeatureMap, State, checked_array
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..centroids.passes import N_FAR, CentroidMargins, centroid_margins, far_shares, nearest_centroids
 from ..chunks import Plan
-from ..density_trees import comparison
-from ..density_trees.model import DensityModel
 from ..growth.trees import recount
 from ..tree.routing import Margins, margins_of
 from ..tree.structure import Tree
@@ -205,44 +203,3 @@ class CentroidState(MappedState):
             raise ValueError(f"expected integers in the array far and a unit above 0, got {self.unit!r}")
         if not isinstance(self.inertia, float) or not 0 <= self.inertia < np.inf:
             raise ValueError(f"expected a number of at least 0 for inertia, got {self.inertia!r}")
-
-
-@dataclass(frozen=True)
-class DensityState(MappedState, ComparedState):
-    """A density tree and the map of the rows to its features."""
-
-    model: DensityModel
-    feature_map: FeatureMap | None = None
-
-    @property
-    def n_clusters(self) -> int:
-        return self.model.n_clusters
-
-    @property
-    def n_columns(self) -> int:
-        return self.model.n_features
-
-    @property
-    def sizes(self) -> Integers:
-        return self.model.sizes
-
-    def labels(self, rows: AnyArray) -> Integers:
-        return self.by_features(self.model.labels, rows)
-
-    def distances(self, rows: AnyArray) -> Floats:
-        """Return how far inside the density level each row is; see `DensityModel.excess`."""
-        return self.by_features(self.model.excess, rows)
-
-    def agreeing(self, rows: AnyArray) -> Floats:
-        """Return the share of the nearest landmarks that agree with the label of every row."""
-        return self.by_features(self.model.agreeing, rows)
-
-    @property
-    def compared(self) -> Tree:
-        return comparison.tree_of(self.model)
-
-    def recount(self) -> Plan[Tree]:
-        return comparison.recount(self.model)
-
-    def check(self) -> None:
-        self.model.check()
