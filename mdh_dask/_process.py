@@ -64,6 +64,7 @@ LEAST_PYTHON = {"icechunk": (3, 12)}
 
 
 def _missing(package: str, extra: str) -> str:
+    """Return the message for an optional package that is missing."""
     install, least = f'pip install "mdh_dask[{extra}]"', LEAST_PYTHON.get(extra, ())
     if sys.version_info >= least:
         return f"expected the package {package}; it is missing: {install}"

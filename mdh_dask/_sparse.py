@@ -56,6 +56,7 @@ class SparseRows(CompactRows):
 
     @property
     def nbytes(self) -> int:
+        """Bytes in memory."""
         return int(self.csr.data.nbytes + self.csr.indices.nbytes + self.csr.indptr.nbytes)
 
     def __getitem__(self, which: Any) -> "SparseRows":
@@ -67,6 +68,7 @@ class SparseRows(CompactRows):
         return SparseRows, self.shape, self.csr.data, self.csr.indices, self.csr.indptr
 
     def astype(self, dtype: npt.DTypeLike, **options: Any) -> "SparseRows":
+        """Return the rows with another dtype."""
         return SparseRows(self.csr.astype(dtype))
 
     def plain(self, sparse: bool) -> "AnyArray | SparseRows":
@@ -101,6 +103,7 @@ class RepeatedRows(CompactRows):
 
     @property
     def nbytes(self) -> int:
+        """Bytes in memory."""
         return int(self.rows.nbytes + self.ends.nbytes)
 
     def __getitem__(self, which: Any) -> Any:
@@ -119,6 +122,7 @@ class RepeatedRows(CompactRows):
         return RepeatedRows, self.rows, self.ends
 
     def astype(self, dtype: npt.DTypeLike, **options: Any) -> "RepeatedRows":
+        """Return the rows with another dtype."""
         return RepeatedRows(self.rows.astype(dtype), self.ends)
 
     def plain(self, sparse: bool) -> AnyArray | SparseRows:

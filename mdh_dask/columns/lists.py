@@ -65,6 +65,7 @@ class Expanded:
 
     @property
     def column_names(self) -> list[Any]:
+        """Return the names of the columns."""
         return list(self.elements)
 
     def __len__(self) -> int:

@@ -54,6 +54,7 @@ class ColumnTypes:
 
     @property
     def n_columns(self) -> int:
+        """Return the number of columns."""
         return len(self.kinds)
 
     def mask(self, kind: str) -> npt.NDArray[np.bool_]:

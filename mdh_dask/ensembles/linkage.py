@@ -123,6 +123,7 @@ class LabelLinkage(Elected):
 
     @property
     def n_clusters(self) -> int:
+        """Number of clusters."""
         return len(self.rows)
 
     def votes(self, labels: Sequence[AnyArray]) -> Floats:

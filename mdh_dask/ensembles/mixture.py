@@ -38,6 +38,7 @@ class Tally(NamedTuple):
 
     @property
     def n_variables(self) -> int:
+        """Return the number of variables."""
         return self.ones.shape[1] // 2
 
 
@@ -49,6 +50,7 @@ class Mixture(NamedTuple):
 
     @property
     def n_components(self) -> int:
+        """Number of components."""
         return len(self.log_weights)
 
     def log_joint(self, ones: Floats) -> Floats:
@@ -192,6 +194,7 @@ class HyperplaneMixture(State):
 
     @property
     def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were counted."""
         return self.n_rows if self.complete else None
 
     @property

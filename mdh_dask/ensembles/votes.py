@@ -226,6 +226,7 @@ class LeavesOfTrees:
         return all(isinstance(tree, Tree) for tree in self.trees)
 
     def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
+        """Return the labels of the trees' leaves."""
         return [tree.labels(blocks[0]) for tree in self.trees]
 
 

@@ -220,6 +220,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
         return {**super().__getstate__(), "_labelled": None}
 
     def _name_columns(self, names: Sequence[str] | None) -> None:
+        """Set the names of the columns of the fitted rows."""
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
@@ -260,12 +261,14 @@ class ClusterEstimator(ClusterMixin, Mapped):
         return f"{type(self).__name__} found no more"
 
     def _warn_of_fewer(self) -> None:
+        """Warn if there are fewer clusters than were asked for, and say why."""
         wanted = getattr(self, "n_clusters", None)
         if wanted is not None and self.n_clusters_ < wanted:
             said = f"found {self.n_clusters_} of n_clusters={wanted}: {self._why_fewer()}"
             warnings.warn(said, ConvergenceWarning, stacklevel=3)
 
     def _why_fewer(self) -> str:
+        """Return in words why there are fewer clusters than were asked for."""
         return self._reason()
 
     def report(self, path: str | Path, X: Any, *, title: str = "Clusters", overwrite: bool = False) -> Path | str:

@@ -159,6 +159,7 @@ class ConsensusClustering(InGroups):
     progress: bool = False
 
     def _members(self, seed: int) -> Members:
+        """Return the estimators of the trees, with their seeds."""
         return members_of(turns_of(self.estimator), self.n_trees, self.n_clusters, seed)
 
     @property

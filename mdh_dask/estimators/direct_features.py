@@ -157,6 +157,7 @@ class QuadraticMap(FeatureMap):
         return (products((rows - self.centre) * self.scale) * self.factor).astype(np.float32)
 
     def check(self) -> None:
+        """Raise a ValueError unless all arrays fit together and are finite."""
         d = np.size(self.centre)
         checked_array("centre", self.centre, (d,))
         checked_array("scale", self.scale, (d,), least=0.0)

@@ -55,6 +55,7 @@ class CountGroups(Statistic):
         return GroupSizes(*np.unique(names_of(blocks[0], start), return_counts=True))
 
     def combine(self, left: GroupSizes, right: GroupSizes) -> GroupSizes:
+        """Return the groups of two blocks."""
         names, place = np.unique(np.concatenate([left.names, right.names]), return_inverse=True)
         if len(names) > MOST_GROUPS:
             raise ValueError(

@@ -234,6 +234,7 @@ def name_clusters(model: Any, X: Any, texts: Any, n_words: int = 4, vectorizer: 
 
 
 def _names(texts: list[str], labels: Integers, n_clusters: int, n_words: int, vectorizer: Any) -> list[Name]:
+    """Return the names of clusters from texts with these labels."""
     from sklearn.feature_extraction.text import CountVectorizer  # few fits need them
     from sklearn.preprocessing import normalize
 

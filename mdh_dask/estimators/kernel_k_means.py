@@ -135,6 +135,7 @@ class KernelKMeans(ClusterEstimator):
         return own.transform(self._typed(rows))
 
     def _wanted(self) -> int | None:
+        """Return the number of clusters, or None to find it."""
         return self.n_clusters
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[CentroidState]:

@@ -144,6 +144,7 @@ class KernelPCAFeatures(FeatureTransformer):
             )
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
+        """Plan the choice of the landmarks and the map."""
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
         chosen = yield from self._chosen(seed, shape, wanted)
         return self._map_of(chosen.standardised[chosen.landmarks], chosen.kernel, chosen.centre, chosen.scale)
@@ -165,6 +166,7 @@ class KernelPCAFeatures(FeatureTransformer):
         return Chosen(standardised, chosen, kernel.among(self.landmarks_), centre, scale)
 
     def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
+        """Return the map of some landmarks."""
         return nystrom_map(landmarks, kernel, centre, scale, variance=self.variance, n_components=self.n_components)
 
     def _kernel(self) -> Kernel:

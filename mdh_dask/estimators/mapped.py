@@ -108,6 +108,7 @@ class Mapped(RowValues):
         """Set a fitted or loaded state."""
 
     def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
+        """Fit the feature map to rows."""
         self._keep_seen(feature_map._fit_beside(self._typed(rows), *self._seeing(rows, seed)))
 
     def _seeing(self, rows: RowArray, seed: int, array: int = 0) -> list[Plan[Sample]]:
@@ -162,6 +163,7 @@ class Mapped(RowValues):
         return new.uses_types
 
     def _typed(self, rows: RowArray) -> RowArray | TypedRows:
+        """Return rows with the types of their columns, for the feature map."""
         return rows if self.columns is None else TypedRows(rows, self.columns)
 
     def _clustered(self, rows: RowArray) -> RowArray:
@@ -205,6 +207,7 @@ class Mapped(RowValues):
 
     @property
     def _map(self) -> FeatureMap | None:
+        """The fitted map, if there is one."""
         return None if self.feature_map_ is None else self.feature_map_.map_
 
     @property

@@ -45,6 +45,7 @@ def _import_class(form: Any) -> None:
 
 
 def _model_of(saved: Any) -> Any:
+    """Return the saved model, or raise an error if it is invalid."""
     name = part(saved, "estimator", str)
     known = _class_named(name)
     state = part(saved, "state", known.state_type)

@@ -198,6 +198,7 @@ class Planned(BaseEstimator, ABC):
         return tags
 
     def _saved_parameters(self) -> dict[str, Any]:
+        """Return the parameters to save with the fitted value."""
         parameters = self.get_params(deep=False)
         kernel = None if self.kernel_parameter is None else parameters[self.kernel_parameter]
         if callable(kernel) and not isinstance(kernel, Kernel):
@@ -285,6 +286,7 @@ class FeatureTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Plan
         self.n_components_ = self._n_features_out = feature_map.n_components
 
     def _restore(self, feature_map: FeatureMap) -> None:
+        """Set the map of a saved model."""
         if type(feature_map) is not self._map_type():
             raise ValueError(f"expected a {self._map_type().__name__}, got a {type(feature_map).__name__}")
         self._adopt(feature_map)

@@ -53,6 +53,7 @@ class RowSpec:
 
     @property
     def fits(self) -> bool:
+        """Return whether the rows are those of `fit`."""
         return self.n_columns is None
 
     @property
@@ -62,6 +63,7 @@ class RowSpec:
 
     @property
     def least_rows(self) -> int:
+        """Return the least number of rows."""
         return 2 if self.fits else 1
 
 

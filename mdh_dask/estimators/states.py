@@ -36,10 +36,12 @@ class MappedState(State):
 
     @property
     def takes_sparse(self) -> bool:
+        """Return whether the map takes sparse rows."""
         return self.feature_map is not None and self.feature_map.takes_sparse
 
     @property
     def missing(self) -> bool:
+        """Return whether the map accepts missing values."""
         return self.feature_map is not None and self.feature_map.missing
 
     def by_features(self, function: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
@@ -111,6 +113,7 @@ class TreeState(MappedState, ComparedState):
         return margins_of(tree)
 
     def prepared(self) -> Self:
+        """Return the state with its margins, which workers need not compute."""
         _ = self.margins
         return self
 
@@ -165,6 +168,7 @@ class CentroidState(MappedState):
         return self.counts
 
     def labels(self, rows: AnyArray) -> Integers:
+        """Return the label of every row: the nearest centroid."""
         return self.by_features(self._nearest, rows)
 
     def _nearest(self, rows: AnyArray) -> Integers:

@@ -89,6 +89,7 @@ def partial_fit(model: M, X: Any, y: Any = None) -> M:
 
 
 def _updated(model: M, X: Any) -> M:
+    """Update a model by a batch, and return it."""
     model._check_parameters()
     read = model._read(X)
     n_batches, first = model.n_batches_ + 1, model._seed()

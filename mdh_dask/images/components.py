@@ -41,6 +41,7 @@ class Regions(NamedTuple):
 
     @property
     def n(self) -> int:
+        """Return the number of regions."""
         return len(self.classes)
 
 

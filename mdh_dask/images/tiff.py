@@ -49,6 +49,7 @@ class TiffArray:
 
     @property
     def ndim(self) -> int:
+        """Return the number of axes."""
         return len(self.shape)
 
     @hiding_credentials()

@@ -58,6 +58,7 @@ class OpenPixels(NamedTuple):
 
     @property
     def dtype(self) -> np.dtype:
+        """Return the dtype of pixels."""
         stored = np.dtype(self.source.dtype)
         return stored if self.quantisation is None else self.quantisation.dtype(stored)
 

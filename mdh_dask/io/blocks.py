@@ -185,6 +185,7 @@ class DamagedBlocks(Statistic):
     journalled = False
 
     def chunk(self, start: int, *blocks: AnyArray) -> list[tuple[int, int]]:
+        """Check the blocks with these numbers."""
         return [(b[0], b[0] + b[1]) for b in (self.blocks[int(i)] for i in blocks[0]) if not self._intact(b)]
 
     def _intact(self, block: Block) -> bool:

@@ -34,6 +34,7 @@ class NpyFile:
 
     @property
     def row_bytes(self) -> int:
+        """Bytes per row."""
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     @hiding_credentials()

@@ -40,14 +40,17 @@ class StoredArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Return the shape."""
         return self.array.shape
 
     @property
     def ndim(self) -> int:
+        """Return the number of axes."""
         return self.array.ndim
 
     @property
     def dtype(self) -> np.dtype:
+        """Return the dtype."""
         return np.dtype(self.array.dtype)
 
     @hiding_credentials()
@@ -68,6 +71,7 @@ class StoredArray:
         check_chunks(self.source, self.array.chunks, self.dtype, read)
 
     def _indices(self, where: Any) -> tuple[Any, ...]:
+        """Return the index of every axis."""
         given = where if isinstance(where, tuple) else (where,)
         return (*given, *[slice(None)] * (self.ndim - len(given)))
 

@@ -70,6 +70,7 @@ class SparseFile:
 
     @hiding_credentials()
     def rows(self) -> SparseRows:
+        """Return all rows."""
         return _HELD.read(self.version, self._read)
 
     def read(self, part: tuple[int, int]) -> SparseRows:

@@ -154,6 +154,7 @@ class LazyTable:
 
     @property
     def column_names(self) -> list[str]:
+        """Return the names of the columns."""
         return list(self.columns_there)
 
     def __getitem__(self, name: Any) -> LazyColumn:

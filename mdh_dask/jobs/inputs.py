@@ -87,6 +87,7 @@ class RowsInput(Input):
         return replace(need, held_bytes=held_bytes(self.path))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
+        """Fit the estimator and write the outputs."""
         beside = self.beside.open(self.path, len(self.rows))
         previous = None if self.previous is None else load_model(self.previous)
         return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, beside, previous)
@@ -123,6 +124,7 @@ class ImageInput(Input):
         return need.more((self.image.validity is not None) + (self.options.dependence is not None))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
+        """Segment the image and write the outputs."""
         return segment_image(self.image, estimator, self.options, outputs, cluster, resume=resume)
 
 
@@ -223,6 +225,7 @@ class ScenesInput(Input):
         return n_passes_after(self.options, outputs)
 
     def estimate(self, estimator: Any, outputs: Any) -> Estimate:
+        """Return the estimate for fitting a model to all scenes and labelling them."""
         need = estimate(self.rows, estimator, labels=True)
         need = need.on_pixels(self.options.sample is not None, False, self.n_passes_after(outputs))
         holes = any(image.validity is not None for image in self.all_images.values())

@@ -63,6 +63,7 @@ class Job:
         return Path(self.run["work"] or self.path.with_suffix(".work"))
 
     def estimator(self, progress: bool = False) -> ClusterEstimator:
+        """Return the estimator."""
         estimator = estimator_of(self.content.get("method", {}), progress)
         _, kinds = columns_and_kinds(self.input.get("columns"))
         return estimator.set_params(column_types=kinds) if kinds else estimator
@@ -82,6 +83,7 @@ class Job:
         return {key: path for key, path in given.items() if key != "previous" or path != self.output.get("model")}
 
     def open_input(self) -> Input:
+        """Open the input."""
         estimator = self.estimator()
         tiles = side_of_tiles(self.input.get("dependence"), estimator, self.input.get("coordinates"), by_default=True)
         given = {**self.input, "path": self.source, "typed": takes_types(estimator), "tiles": tiles}
@@ -91,6 +93,7 @@ class Job:
         return INPUTS[self.input["kind"]][0](given)
 
     def outputs(self, **options: Any) -> JobOutputs:
+        """Return the outputs."""
         made, ids = INPUTS[self.input["kind"]][1], bool(self.input.get("ids"))
         return made(**self.output, **options, ids=ids, of_image=self.input["kind"] != "rows")
 

@@ -240,6 +240,7 @@ class ScheduledRun(Run):
         return self.damaged.left(begun if goes_on else digests)  # type: ignore[arg-type]
 
     def _label(self, name: str) -> None:
+        """Label a scene by the latest model."""
         started, version, digest = perf_counter(), self._version(), self.opened.digest(name)
         about: dict[str, Any] = {"digest": digest, "version": version, "night": self.ledger.night}
         image, model, outputs = self._image(name, version), self._model(version), self.outputs.of_scene(name)

@@ -187,6 +187,7 @@ class Damaged:
                 reduce_rows(PixelCount(), pixel_rows(image), progress=announced(f"reading {name}", progress))
 
     def check(self) -> None:
+        """Raise an error if there are damaged scenes."""
         if self.why:
             raise ContentsError(self._message())
 

@@ -112,6 +112,7 @@ class SceneOutputs(JobOutputs):
         return replace(self, own=tuple(dict.fromkeys([*self.own, *places])))
 
     def of_scene(self, scene: str) -> JobOutputs:
+        """Return the outputs of a scene."""
         return self._only({key: place.replace("{scene}", scene) for key, place in self._given_per("scene")})
 
     def check_place(self, scene: str, image: Image) -> None:
@@ -120,6 +121,7 @@ class SceneOutputs(JobOutputs):
             place_of(image)
 
     def of_model(self, version: int) -> JobOutputs:
+        """Return the model of a version as an output."""
         return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_per("version")})
 
     def is_of_model(self, place: str) -> bool:
@@ -129,6 +131,7 @@ class SceneOutputs(JobOutputs):
         return any(re.fullmatch(versions, str(one)) for one in (pure, *pure.parents))
 
     def of_night(self) -> JobOutputs:
+        """Return the outputs of a night."""
         return self._only(dict(self._given_per("")))
 
     def _given_per(self, what: str) -> list[tuple[str, str]]:

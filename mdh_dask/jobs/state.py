@@ -105,6 +105,7 @@ class Work:
     folder: Path
 
     def has_begun(self) -> bool:
+        """Return whether the job has begun."""
         return (self.folder / JOB).exists()
 
     def begin(self, about: Mapping[str, Any], attempt: Attempt, replaces: Iterable[str], anew: bool) -> None:
@@ -114,6 +115,7 @@ class Work:
         self._write(JOB, {"format": FORMAT, "about": about, "attempts": attempts, "replaces": [*map(stored, replaces)]})
 
     def attempts(self) -> list[dict[str, Any]]:
+        """Return all attempts."""
         return self._read(JOB)["attempts"] if self.has_begun() else []
 
     def is_of_this_submission(self) -> bool:

@@ -64,6 +64,7 @@ def embedded_segments(segments: Segments, n_clusters: int) -> dict[str, Any]:
 
 
 def _embedded(caption: str, image: bytes | str | PathLike[str]) -> str:
+    """Return the image as a data URL."""
     content = image if isinstance(image, bytes) else Path(image).read_bytes()
     for first, media_type in MEDIA_TYPES.items():
         if content.startswith(first):
@@ -136,6 +137,7 @@ def _drawn(
 
 
 def _area(x: Floats, y: Floats) -> str:
+    """Return the path of the area under a curve."""
     return f"M{round(x[0])},{HEIGHT}L{_points(x, y)} {round(x[-1])},{HEIGHT}Z"
 
 
@@ -193,6 +195,7 @@ def spectrum_of(feature_map: FeatureMap) -> Spectrum:
 
 
 def _bars(heights: Floats, first: int, last: int) -> str:
+    """Return the path of neighbouring bars."""
     edges = np.repeat(np.arange(first, last + 1), 2) * WIDTH / len(heights)
     tops = np.concatenate([[0.0], np.repeat(heights[first:last], 2), [0.0]])
     return f"M{_points(edges, HEIGHT * (1 - tops))}Z"

@@ -82,6 +82,7 @@ class MomentPass(Statistic):
         return SlicedSums(np.bincount(labels, minlength=self.n_clusters), top, sums, n_missing)
 
     def combine(self, left: SlicedSums, right: SlicedSums) -> SlicedSums:
+        """Add the sums of the same slices."""
         top = np.maximum(left.top, right.top)
         sums = sum(_lowered(part.sums, top - part.top) for part in (left, right))
         return SlicedSums(left.n_rows + right.n_rows, top, np.asarray(sums), left.n_missing + right.n_missing)

@@ -31,6 +31,7 @@ class Table(ABC):
         return self.to_text()
 
     def _repr_html_(self) -> str:
+        """Return the tables in HTML."""
         return "".join(_html(columns, rows) for columns, rows in self._parts())
 
     @abstractmethod

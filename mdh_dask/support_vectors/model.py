@@ -141,6 +141,7 @@ class Contours(State):
 
     @property
     def sizes(self) -> Integers | None:
+        """Return the number of rows in every cluster, if all were labelled."""
         return self.counts
 
     @property

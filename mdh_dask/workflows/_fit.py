@@ -304,6 +304,7 @@ def check_confidence(estimator: Any, outputs: Outputs) -> None:
 def _write_labels_and_profile(
     estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None, named: RowsBeside
 ) -> ReportData:
+    """Write the labels of rows and profile the clusters, in one pass."""
     merged = merge_chunks(rows)
     value = write_labels(
         estimator, estimator._labels_of_valid_rows(merged), outputs, estimator.progress, resume,

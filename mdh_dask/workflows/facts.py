@@ -67,6 +67,7 @@ class Estimate:
         return BLOCKS_OF_A_THREAD * self.block_bytes + 2 * self.state_bytes
 
     def worker_bytes(self, threads: int) -> int:
+        """Return the memory of a worker with so many threads."""
         return WORKER_BYTES + self.held_bytes + threads * self.thread_bytes
 
     @property

@@ -67,6 +67,7 @@ class Outputs:
             self._check_place(name, path)
 
     def _check_place(self, name: str, path: str) -> None:
+        """Raise an error if an output cannot be written to its path or URL."""
         kind, replace = OUTPUTS[name], self.may_replace(path)
         if (node := revision_of(path)) is not None:
             check_node(node, name, kind.form != "file")
@@ -94,6 +95,7 @@ class Outputs:
         return any((self.labels, self.preview, self.report, self.connected, self.regions))
 
     def may_replace(self, path: str) -> bool:
+        """Return whether an output may replace what exists at its path or URL."""
         return self.overwrite
 
     def kept(self) -> str:
@@ -115,6 +117,7 @@ class Outputs:
 
 
 def _check_label_image(path: str, overwrite: bool) -> None:
+    """Raise an error if labels of an image cannot be written to a path or URL."""
     from ..images.label_arrays import LABEL_IMAGE
     from ..images.maps import is_map
 

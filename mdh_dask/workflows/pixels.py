@@ -86,6 +86,7 @@ class PixelOptions:
 
     @property
     def columns(self) -> Features:
+        """Return the columns of a pixel's row, before weighting."""
         window = self.window or (WINDOW if needs_window(self.features) else None)
         return Features(window, self.coordinates is not None, kinds=self.features)
 
@@ -293,6 +294,7 @@ def labelled(
 
 
 def _ids_of(label: Label, ids: Integers, rows: AnyArray) -> Integers:
+    """Return the ids of the clusters of a block of rows."""
     return np.take(ids.astype(np.int32), label(rows))
 
 

@@ -253,6 +253,7 @@ def check_groups(estimator: Any) -> None:
 
 
 def _texts(table: Any) -> Any:
+    """Return the only column of a table of Arrow."""
     return np.array(table.column(0).to_pylist(), dtype=object)[:, None]
 
 
