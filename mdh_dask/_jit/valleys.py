@@ -78,6 +78,9 @@ NOISE = 1e-12
 REACH_OF_BINS = 6.0
 """Rows farther beyond the bound than this many bandwidths are not binned."""
 
+ROUGHLY, FINELY = 1e-3, 1e-8
+"""Accuracy, in bandwidths, of a valley's location on the bins and on the rows; its density's error is the square."""
+
 
 class Penalty(NamedTuple):
     """Constants of the penalised density: of its kernel, of the penalty beyond the bound, and of that for labels.
@@ -145,13 +148,12 @@ def lowest_valley(projections, labelled, bound, width, penalty):
     # Valleys of the bins that are nearly as low as the lowest are compared exactly.
     found = valleys(grid, height, NOISE * top, 0.003 * top + tolerance)
     best, threshold = np.inf, 0.0
-    # The valley on the bins, to a thousandth of a bandwidth, brackets that of the rows.
     for i in range(found.shape[0]):
         low = max(found[i, 0] - bandwidth, -reach - penalty.eta)
         high = min(found[i, 2] + bandwidth, reach + penalty.eta)
         bracket = low, found[i, 1], high
-        bracket = low, descend_to_valley(centres, weights, n, labelled, bound, penalty, bracket, 1e-3)[1], high
-        value, location = descend_to_valley(projections, ones, n, labelled, bound, penalty, bracket, 1e-8)
+        bracket = low, descend_to_valley(centres, weights, n, labelled, bound, penalty, bracket, ROUGHLY)[1], high
+        value, location = descend_to_valley(projections, ones, n, labelled, bound, penalty, bracket, FINELY)
         if value < best:
             best, threshold = value, location
     return best, threshold

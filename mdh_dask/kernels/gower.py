@@ -19,6 +19,9 @@ Missing = Literal["pairs", "level"]
 
 Shift = Literal["constant", "clip"]
 
+FAR, NO_LEVEL = 3.0, -1.0
+"""Codes of missing values: more than one apart from all values within [0, 1], and equal to no level."""
+
 NEARLY_ALL = 0.95
 """Share of the rows whose levels are smoothed out where rows lack values: fewer rows are hardly a cluster."""
 
@@ -181,8 +184,7 @@ class Gower(Kernel):
     @property
     def _missing_codes(self) -> Floats:
         assert self.categorical is not None
-        # Equal to no level, and more than one apart from all values within [0, 1].
-        return np.where(self.categorical > 0, -1.0, 3.0)
+        return np.where(self.categorical > 0, NO_LEVEL, FAR)
 
     def _coded(self, rows: AnyArray) -> Floats:
         """Return values within [0, 1] and levels, shape (n_rows, n_features), float64; missing values stay NaN."""

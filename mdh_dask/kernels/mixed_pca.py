@@ -14,6 +14,9 @@ from .._typing import AnyArray, Booleans, Floats, Integers, cached_property
 from .levels import check_levels
 from .nystrom import HEIGHT, full_blocks
 
+SWEEPS, CLOSE = 60, 1e-6
+"""Most sweeps over the bounds of a row, and the change of its posterior mean at which they end."""
+
 
 class Posterior(NamedTuple):
     """The latent variables of a block of rows, given what is observed."""
@@ -119,7 +122,7 @@ class MixedPCAMap(FeatureMap):
         precision = np.eye(q) + (seen.astype(np.float64) @ own.reshape(len(own), q * q)).reshape(-1, q, q)
         covariances = np.linalg.inv(precision)
         means, moving = np.zeros((len(values), q)), np.ones(len(values), dtype=bool)
-        for _ in range(60):  # over the bounds of the rows
+        for _ in range(SWEEPS):
             fitted = means @ self.loadings.T + self.intercepts
             # The gradient at the fitted outputs; that of the bound with its centre there is the same.
             gradient = np.where(logit, values - self._softmax(fitted)[0], (values - fitted) / self.noise)
@@ -127,7 +130,7 @@ class MixedPCAMap(FeatureMap):
             step = np.matmul(covariances, rising[:, :, None])[:, :, 0]
             # Each row stops by itself, whatever other rows there are.
             means = means + np.where(moving[:, None], step, 0.0)
-            moving &= np.abs(step).max(axis=1) >= 1e-6
+            moving &= np.abs(step).max(axis=1) >= CLOSE
             if not moving.any():
                 break
         fitted = means @ self.loadings.T + self.intercepts

@@ -24,6 +24,9 @@ N_RANDOM = 10
 Solver = Literal["pursuit", "sqp"]
 """Names of the solvers; see `minimum_density_hyperplanes`."""
 
+N_BALANCED, N_VALLEYS = 3, 8
+"""Number of random starts to pursue besides the two components."""
+
 
 def minimum_density_hyperplanes(
     rows: AnyArray,
@@ -103,9 +106,9 @@ def searched_rows(
         places = [Start(_unit(v), growing_alphas(alpha_max)) for v in drawn]
     n_components = len(places)
     if sd[0] > 0 and starts == "valleys":
-        places += valley_starts(rng, centred, 8, coarse=coarse, min_rows=min_rows)
+        places += valley_starts(rng, centred, N_VALLEYS, coarse=coarse, min_rows=min_rows)
     elif sd[0] > 0 and starts == "balanced":
-        near = valley_starts(rng, centred, 3, within=alpha_max, coarse=coarse, min_rows=min_rows)
+        near = valley_starts(rng, centred, N_BALANCED, within=alpha_max, coarse=coarse, min_rows=min_rows)
         places += [Start(start.direction, growing_alphas(alpha_max)) for start in near]
     basis = None
     if in_span and sd[0] > 0:

@@ -89,6 +89,12 @@ def unit(directions: Floats) -> Floats:
 ELITE = 5
 """Number of best directions that survive a generation, and that start the local ascent."""
 
+PATIENCE, MOST_GENERATIONS = 10, 50
+"""Most generations without a better direction, and most generations in all."""
+
+FIRST_STEP, LAST_STEP = 0.1, 0.005
+"""First and last steps of a coordinate in the local ascent, which halves a step if no move is better."""
+
 
 @dataclass(frozen=True)
 class GeneticSearch:
@@ -111,7 +117,7 @@ class GeneticSearch:
         members, scores = _sorted(members, space.score(members, score))
         kept = min(ELITE, self.population - 1)
         stale = 0
-        for _ in range(50):  # generations
+        for _ in range(MOST_GENERATIONS):
             children = self._children(members, scores, rng, self.population - kept)
             best = scores[0]
             members, scores = _sorted(
@@ -119,7 +125,7 @@ class GeneticSearch:
                 np.concatenate([scores[:kept], space.score(children, score)]),
             )
             stale = stale + 1 if scores[0] <= best else 0
-            if stale == 10:  # generations without a better direction
+            if stale == PATIENCE:
                 break
         return members, scores
 
@@ -144,14 +150,14 @@ def ascend(space: SearchSpace, score: Score, directions: Floats, scores: Floats)
     ends, reached = [], []
     moves = np.concatenate([np.eye(space.n_dimensions), -np.eye(space.n_dimensions)])
     for v, best in zip(directions, scores, strict=True):
-        step = 0.1
+        step = FIRST_STEP
         for _ in range(100):
             around = unit(v + step * moves)
             found = space.score(around, score)
             k = int(found.argmax())
             if found[k] > best:
                 v, best = around[k], found[k]
-            elif (step := step / 2) < 0.005:
+            elif (step := step / 2) < LAST_STEP:
                 break
         ends.append(v)
         reached.append(best)

@@ -13,6 +13,10 @@ from .._typing import Booleans, Floats, Integers
 from .lines import Bandwidth
 from .pair_tests import Pair, PairTests, Values
 
+WIDE = 0.25
+"""Two groups may be levels of a category by which the rows vary so much along the line between them, as a share of the
+distance of their means: by half of that half the distance."""
+
 WithoutLevels = Callable[[Integers, Pair], float]
 
 
@@ -168,8 +172,7 @@ class Factors:
         that are rare in both groups hardly vary, and of many columns that differ, none varies by much.
         """
         away, shares = self._differences(group, pair)
-        # A quarter of the distance of the means: by half of that half the distance.
-        wide = _variances(away * self.gaps, shares, self.columns) > (0.25 * float(away @ away)) ** 2
+        wide = _variances(away * self.gaps, shares, self.columns) > (WIDE * float(away @ away)) ** 2
         return np.concatenate([own for own, far in zip(self.columns, wide) if far]) if wide.any() else None
 
     def bandwidth(self, group: Integers, pair: Pair) -> Bandwidth | None:
