@@ -16,6 +16,9 @@ from .search import SearchSpace, unit
 MOST_ROWS = 2000
 """Most rows whose kurtosis is computed."""
 
+N_STARTS, MOST_STEPS = 3, 50
+"""Random starts of the search for a direction of extreme kurtosis, and steps from each."""
+
 
 def kurtosis_directions(rows: AnyArray, rng: np.random.Generator, n_directions: int) -> Floats:
     """Return directions of the least and the largest kurtosis in turn, each pursued across those of its kind before.
@@ -64,8 +67,10 @@ def _extreme(z: Floats, rng: np.random.Generator, sign: float) -> Floats:
 
     # Rows far from the mean in all coordinates weigh the most; both ends of their scatter are starts, too.
     ends = np.linalg.eigh((z * np.square(z).sum(axis=1)[:, None]).T @ z)[1].T
-    starts = [ends[0], ends[-1], *rng.standard_normal((3, z.shape[1]))]
-    runs = [scipy.optimize.minimize(cost, v, jac=True, method="L-BFGS-B", options={"maxiter": 50}) for v in starts]
+    starts = [ends[0], ends[-1], *rng.standard_normal((N_STARTS, z.shape[1]))]
+    runs = [
+        scipy.optimize.minimize(cost, v, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}) for v in starts
+    ]
     best = min(runs, key=lambda run: float(run.fun))
     return np.asarray(best.x / np.linalg.norm(best.x))
 

@@ -14,6 +14,9 @@ TIES = 1e-5
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""
 
+VOTES, OWN_VOTE, ROUNDS = 15, 1.5, 5
+"""Neighbours that vote on the cell of a row, the weight of its own cell, and how often they vote."""
+
 KEPT = 0.5
 """Smallest share of its rows that a cell, or a group of cells, keeps if neighbours decide; else it keeps them all."""
 
@@ -81,12 +84,12 @@ def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
     tight group beside them.
     """
     voters = rows[:VOTERS]
-    n_votes = min(15, len(voters) - 1)
+    n_votes = min(VOTES, len(voters) - 1)
     near = _nearest(voters, voters, n_votes, others=True)
     smoothed = cell[: len(voters)]
-    for _ in range(5):
+    for _ in range(ROUNDS):
         votes = _votes(smoothed[near], n_cells)
-        votes[np.arange(len(votes)), smoothed] += 1.5  # the row's own
+        votes[np.arange(len(votes)), smoothed] += OWN_VOTE
         smoothed = votes.argmax(axis=1)
     rest = _votes(smoothed[_nearest(rows[VOTERS:], voters, n_votes)], n_cells).argmax(axis=1)
     found = np.concatenate([smoothed, rest])
