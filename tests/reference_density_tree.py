@@ -49,3 +49,25 @@ def rows_in_slabs(chosen, counted, width):
         for slab, at in enumerate((low, (low + high) / 2, high)):
             counts[slab] += away <= radius and abs(along - at) <= (high - low) * width / 2
     return counts
+
+
+def near_points(rows, points, cell, k):
+    """Of each row, the nearest point, the nearest one of the cell that the k nearest elect, and how far the last is."""
+    found = []
+    for squares, near in _nearest(rows, points, k):
+        votes = [sum(1 / max(squares[other], 1e-300) for other in near if cell[other] == cell[own]) for own in near]
+        found.append((near[0], near[votes.index(max(votes))], squares[near[-1]]))
+    return found
+
+
+def agreeing_shares(rows, points, cell, cluster):
+    """The share of the ten nearest points of each row that are in the cluster of the one that they elect."""
+    elected = [own for _, own, _ in near_points(rows, points, cell, 10)]
+    of_near = [cluster[near] for _, near in _nearest(rows, points, 10)]
+    return [np.mean(near == cluster[own]) for near, own in zip(of_near, elected)]
+
+
+def _nearest(rows, points, k):
+    for row in rows:
+        squares = ((row - points) ** 2).sum(axis=1)
+        yield squares, np.argsort(squares, kind="stable")[:k]

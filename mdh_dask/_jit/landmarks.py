@@ -111,29 +111,81 @@ def elected(near, distance, cell):
     return first
 
 
+CERTAIN = 1e-9
+"""Share by which bounds of distances may be wrong; rounding errors are smaller in up to a million columns."""
+
+AT_ONCE = 64
+"""Rows that are compared with a bundle of points while the processor holds these in its cache."""
+
+
 @jit
-def agreeing_points(rows, centre, scale, columns, cell, cluster, k, shares):
+def nearest_in_bundles(rows, centre, scale, bundles, near, distance):
+    """Write the nearest points of rows in the order of their squared distances, and these.
+
+    The first of points at equal distances come first. A row is compared with the bundle that may hold its nearest
+    point, then with all that may hold nearer points than are known. `bundles` are those of `mdh_dask.growth.nearest`.
+    """
+    bounds, squares = np.empty((rows.shape[0], bundles.radius.shape[0])), np.empty(bundles.size.max() + 1)
+    closest, d = np.empty(rows.shape[0], np.int64), rows.shape[1]
+    for i in range(rows.shape[0]):
+        squares_to(rows[i], centre, scale, bundles.middles, bounds[i])
+        for b in range(bounds.shape[1]):
+            bounds[i, b] = max(math.sqrt(bounds[i, b]) * (1 - CERTAIN) - bundles.radius[b] * (1 + CERTAIN), 0.0)
+        closest[i] = bounds[i].argmin()
+    distance[:] = np.inf
+    near[:] = bundles.point.shape[0]
+    for turn in range(2):
+        for b in range(bounds.shape[1]):
+            start, end = bundles.start[b], bundles.start[b + 1]
+            values = bundles.values[start * d : end * d].reshape(d, end - start)
+            for i in range(rows.shape[0]):
+                if (closest[i] == b) != (turn == 0) or bounds[i, b] ** 2 > distance[i, -1]:
+                    continue
+                squares_to(rows[i], centre, scale, values, squares[: end - start])
+                keep_nearest(squares, bundles.point[start:end], near[i], distance[i])
+
+
+@jit
+def keep_nearest(squares, points, near, distance):
+    """Keep the points at the least squared distances among those that are known and others."""
+    last = distance[-1]
+    for v in range(points.shape[0]):
+        if squares[v] > last:
+            continue
+        square, point, at = np.inf if np.isnan(squares[v]) else squares[v], points[v], near.shape[0]
+        while at > 0 and (square < distance[at - 1] or (square == distance[at - 1] and point < near[at - 1])):
+            if at < near.shape[0]:
+                distance[at], near[at] = distance[at - 1], near[at - 1]
+            at -= 1
+        if at < near.shape[0]:
+            distance[at], near[at] = square, point
+            last = distance[-1]
+
+
+@jit
+def agreeing_points(rows, centre, scale, bundles, cell, cluster, k, shares):
     """Write for every row which share of the `k` nearest points is in the cluster of the `elected` one."""
-    squares = np.empty(columns.shape[1])
-    near, distance = np.empty(k, np.int64), np.empty(k)
-    for i in range(rows.shape[0]):
-        squares_to(rows[i], centre, scale, columns, squares)
-        k_nearest(squares, near, distance)
-        chosen, own = cluster[near[elected(near, distance, cell)]], 0
-        for v in near:
-            own += cluster[v] == chosen
-        shares[i] = own / k
+    near, distance = np.empty((AT_ONCE, k), np.int64), np.empty((AT_ONCE, k))
+    for first in range(0, rows.shape[0], AT_ONCE):
+        some = rows[first : first + AT_ONCE]
+        nearest_in_bundles(some, centre, scale, bundles, near[: some.shape[0]], distance[: some.shape[0]])
+        for i in range(some.shape[0]):
+            chosen, own = cluster[near[i, elected(near[i], distance[i], cell)]], 0
+            for v in near[i]:
+                own += cluster[v] == chosen
+            shares[first + i] = own / k
 
 
 @jit
-def nearest_and_reach(rows, centre, scale, columns, cell, k, nearest, chosen, reach):
+def nearest_and_reach(rows, centre, scale, bundles, cell, k, found):
     """Write for every row the nearest point, the `elected` one, and the squared distance to the `k`-th nearest."""
-    squares = np.empty(columns.shape[1])
-    near, distance = np.empty(k, np.int64), np.empty(k)
-    for i in range(rows.shape[0]):
-        squares_to(rows[i], centre, scale, columns, squares)
-        k_nearest(squares, near, distance)
-        nearest[i], chosen[i], reach[i] = near[0], near[elected(near, distance, cell)], distance[k - 1]
+    near, distance = np.empty((AT_ONCE, k), np.int64), np.empty((AT_ONCE, k))
+    for first in range(0, rows.shape[0], AT_ONCE):
+        some = rows[first : first + AT_ONCE]
+        nearest_in_bundles(some, centre, scale, bundles, near[: some.shape[0]], distance[: some.shape[0]])
+        for i in range(some.shape[0]):
+            own = near[i, elected(near[i], distance[i], cell)]
+            found.nearest[first + i], found.own[first + i], found.reach[first + i] = near[i, 0], own, distance[i, -1]
 
 
 @jit

@@ -6,7 +6,8 @@ import numpy as np
 
 from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from ..growth.exemplars import Exemplars, agreeing_shares
+from ..growth.exemplars import Exemplars
+from ..growth.nearest import agreeing_shares
 from ..tree.clusters import Level
 from ..tree.merges import clusters_of
 from .passes import DOUBLINGS, NearestCounts

@@ -7,29 +7,15 @@ import numpy as np
 
 from .._jit.communities import rows_in_balls
 from .._jit.hashing import hash_rows
-from .._jit.landmarks import nearest_and_reach
-from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from ..growth.discrete import Discrete
-from ..growth.exemplars import VOTERS
+from ..growth.nearest import VOTERS, Near, near_points
 from .places import Places
 
 DOUBLINGS = 10
 """Distances of rows outside the density level are counted by their doublings."""
-
-
-class Near(NamedTuple):
-    """What the nearest landmarks of rows show; all have shape (n_rows,)."""
-
-    nearest: Integers
-    """The nearest landmark, the first among several."""
-    own: Integers
-    """The nearest landmark of the row's cell, for which the `VOTERS` nearest vote, each with the reciprocal of its
-    squared distance (Dudani 1976): in many columns, the nearest one alone is often in a cluster beside."""
-    reach: Floats
-    """How sparse rows are: the squared distance to the last of these."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +40,7 @@ class NearestCounts(Statistic):
 
     def near(self, rows: AnyArray) -> Near:
         """Return what the nearest landmarks of raw rows show."""
-        rows, near = loop_ready(rows), _no_rows_near(len(rows))
-        columns, k = np.ascontiguousarray(self.points.T), min(VOTERS, len(self.points))
-        nearest_and_reach(rows, self.centre, self.scale, columns, self.cells, k, *near)
-        return near
+        return near_points(rows, self.centre, self.scale, self.points, self.cells)
 
     def counted(self, near: Near) -> Integers:
         """Return the counts of rows with these nearest landmarks."""
@@ -113,11 +96,5 @@ class RowsInBalls(Statistic):
 def level_of(points: Floats, outliers: float) -> float:
     """Return the distance to the last of the `VOTERS` nearest other landmarks that a share of the landmarks exceeds."""
     n, d = points.shape
-    near, one_cell = _no_rows_near(n), np.zeros(n, dtype=np.int64)
-    columns = np.ascontiguousarray(points.T)
-    nearest_and_reach(points, np.zeros(d), np.ones(d), columns, one_cell, min(VOTERS + 1, n), *near)
-    return float(np.sqrt(np.quantile(near.reach, 1 - outliers, method="higher")))
-
-
-def _no_rows_near(n: int) -> Near:
-    return Near(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
+    reach = near_points(points, np.zeros(d), np.ones(d), points, np.zeros(n, dtype=np.int64), VOTERS + 1).reach
+    return float(np.sqrt(np.quantile(reach, 1 - outliers, method="higher")))

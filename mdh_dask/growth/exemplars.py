@@ -5,8 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.landmarks import agreeing_points
-from .._jit.rows import loop_ready
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers
 from .passes import Sample
@@ -68,24 +66,3 @@ def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int
                 apart = squares[:, None] + squares - 2 * (points[own] @ points[own].T)
                 best[label] = own[np.sqrt(np.maximum(apart, 0)).sum(axis=1).argmin()]
     return best
-
-
-VOTERS = 10
-"""Number of points near a row from which its density, its cell and the confidence in its label are estimated."""
-
-
-def agreeing_shares(
-    rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cell: Integers, cluster: Integers
-) -> Floats:
-    """Return the share of the `VOTERS` nearest points that are in the cluster of each raw row.
-
-    This is that of the cell for which the nearest points vote, each with the reciprocal of its squared distance.
-
-    >>> points, cluster = np.concatenate([np.zeros((8, 1)), np.ones((20, 1))]), np.repeat([0, 1], [8, 20])
-    >>> agreeing_shares(np.array([[0.1], [0.9]]), np.zeros(1), np.ones(1), points, cluster, cluster)
-    array([0.8, 1. ])
-    """
-    rows = loop_ready(rows)
-    shares, columns = np.empty(len(rows)), np.ascontiguousarray(points.T)
-    agreeing_points(rows, centre, scale, columns, cell, cluster, min(VOTERS, len(cluster)), shares)
-    return shares

@@ -11,7 +11,7 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from ..growth.discrete import Discrete
-from ..growth.exemplars import agreeing_shares
+from ..growth.nearest import agreeing_shares
 from ..growth.passes import hashes_of
 from ..tree.clusters import largest_first
 from .dual import SLACK, in_first_half

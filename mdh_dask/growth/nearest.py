@@ -1,0 +1,105 @@
+"""The points nearest to rows, which vote for the cell of each: points far from a row are left out in bundles."""
+
+from itertools import pairwise
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from .._blas import one_blas_thread
+from .._jit.landmarks import agreeing_points, nearest_and_reach
+from .._jit.rows import loop_ready
+from .._typing import AnyArray, Floats, Integers
+
+VOTERS = 10
+"""Number of points near a row from which its density, its cell and the confidence in its label are estimated."""
+
+ROUNDS = 3
+"""Rounds of k-means in which bundles are drawn. They decide how long it takes, not which points are nearest."""
+
+
+class Near(NamedTuple):
+    """What the nearest points of rows show; all have shape (n_rows,)."""
+
+    nearest: Integers
+    """The nearest point, the first among several."""
+    own: Integers
+    """The nearest point of the row's cell, for which the `VOTERS` nearest vote, each with the reciprocal of its squared
+    distance (Dudani 1976): in many columns, the nearest one alone is often in a cluster beside."""
+    reach: Floats
+    """How sparse rows are: the squared distance to the last of these."""
+
+
+class Bundles(NamedTuple):
+    """Points in bundles of near ones.
+
+    A row is at least as far from each point of a bundle as from its middle, less the radius. So most bundles hold none
+    of the points that are nearest to a row, and their points are not compared with it.
+    """
+
+    point: Integers
+    """Numbers of the points, one bundle after the other, with unused places at the end of each, shape (n_places,)."""
+    start: Integers
+    """First place of each bundle, and the number of places, shape (n_bundles + 1,)."""
+    size: Integers
+    """Number of points of each bundle, shape (n_bundles,)."""
+    values: Floats
+    """Coordinates, those of each bundle column by column, shape (n_places * n_columns,)."""
+    middles: Floats
+    """Shape (n_columns, n_bundles)."""
+    radius: Floats
+    """Largest distance of a bundle's points to its middle, shape (n_bundles,)."""
+
+
+def bundles_of(points: Floats, n_rows: int) -> Bundles:
+    """Return points, shape (n_points, n_columns), in bundles for so many rows, as drawing them takes time, too."""
+    middles = points[: max(isqrt(min(len(points), n_rows)), 1)]
+    with one_blas_thread():
+        for _ in range(ROUNDS):
+            own = _closest(points, middles)
+            middles = np.array([points[own == bundle].mean(axis=0) for bundle in np.unique(own)])
+        _, own, size = np.unique(_closest(points, middles), return_inverse=True, return_counts=True)
+    order, start = np.argsort(own, kind="stable"), np.append(0, np.cumsum(size))
+    values = [points[order[one:end]] for one, end in pairwise(start)]
+    middles = np.array([of_one.mean(axis=0) for of_one in values])
+    radius = np.zeros(len(size))
+    np.maximum.at(radius, own, np.linalg.norm(points - middles[own], axis=1))
+    by_column = np.concatenate([of_one.T.ravel() for of_one in values])
+    return Bundles(order, start, size, by_column, np.ascontiguousarray(middles.T), radius)
+
+
+def _closest(points: Floats, middles: Floats) -> Integers:
+    return np.asarray((np.square(middles).sum(axis=1) - 2 * (points @ middles.T)).argmin(axis=1))
+
+
+def near_points(rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cell: Integers, k: int = VOTERS) -> Near:
+    """Return what the `k` nearest points of raw rows show, which become ``(rows - centre) * scale``.
+
+    points (n_points, n_columns) float64.
+    cell (n_points,) int64: cell of each point.
+
+    >>> points, cell = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    >>> near_points(np.array([[1.9], [3.1]]), np.zeros(1), np.ones(1), points, cell, k=3).own
+    array([1, 2])
+    """
+    rows, n = loop_ready(rows), len(rows)
+    near = Near(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
+    nearest_and_reach(rows, centre, scale, bundles_of(points, n), cell, min(k, len(points)), near)
+    return near
+
+
+def agreeing_shares(
+    rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cell: Integers, cluster: Integers
+) -> Floats:
+    """Return the share of the `VOTERS` nearest points that are in the cluster of each raw row.
+
+    This is that of the cell for which the nearest points vote, each with the reciprocal of its squared distance.
+
+    >>> points, cluster = np.concatenate([np.zeros((8, 1)), np.ones((20, 1))]), np.repeat([0, 1], [8, 20])
+    >>> agreeing_shares(np.array([[0.1], [0.9]]), np.zeros(1), np.ones(1), points, cluster, cluster)
+    array([0.8, 1. ])
+    """
+    rows = loop_ready(rows)
+    shares, bundles = np.empty(len(rows)), bundles_of(points, len(rows))
+    agreeing_points(rows, centre, scale, bundles, cell, cluster, min(VOTERS, len(cluster)), shares)
+    return shares
