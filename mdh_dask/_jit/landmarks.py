@@ -125,7 +125,7 @@ def nearest_in_bundles(rows, centre, scale, bundles, near, distance):
     The first of points at equal distances come first. A row is compared with the bundle that may hold its nearest
     point, then with all that may hold nearer points than are known. `bundles` are those of `mdh_dask.growth.nearest`.
     """
-    bounds, squares = np.empty((rows.shape[0], bundles.radius.shape[0])), np.empty(bundles.size.max() + 1)
+    bounds, squares = np.empty((rows.shape[0], bundles.radius.shape[0])), np.empty(bundles.point.shape[0])
     closest, d = np.empty(rows.shape[0], np.int64), rows.shape[1]
     for i in range(rows.shape[0]):
         squares_to(rows[i], centre, scale, bundles.middles, bounds[i])

@@ -38,13 +38,11 @@ class Bundles(NamedTuple):
     """
 
     point: Integers
-    """Numbers of the points, one bundle after the other, with unused places at the end of each, shape (n_places,)."""
+    """Numbers of the points, one bundle after the other, shape (n_points,)."""
     start: Integers
-    """First place of each bundle, and the number of places, shape (n_bundles + 1,)."""
-    size: Integers
-    """Number of points of each bundle, shape (n_bundles,)."""
+    """Where each bundle begins, and the number of points, shape (n_bundles + 1,)."""
     values: Floats
-    """Coordinates, those of each bundle column by column, shape (n_places * n_columns,)."""
+    """Coordinates, those of each bundle column by column, shape (n_points * n_columns,)."""
     middles: Floats
     """Shape (n_columns, n_bundles)."""
     radius: Floats
@@ -65,7 +63,7 @@ def bundles_of(points: Floats, n_rows: int) -> Bundles:
     radius = np.zeros(len(size))
     np.maximum.at(radius, own, np.linalg.norm(points - middles[own], axis=1))
     by_column = np.concatenate([of_one.T.ravel() for of_one in values])
-    return Bundles(order, start, size, by_column, np.ascontiguousarray(middles.T), radius)
+    return Bundles(order, start, by_column, np.ascontiguousarray(middles.T), radius)
 
 
 def _closest(points: Floats, middles: Floats) -> Integers:
