@@ -102,6 +102,11 @@ def _whitener(rows: AnyArray) -> Floats:
     return axes[:, varying] / np.sqrt(variances[varying])
 
 
+def has_levels(levels: LevelFeatures | None) -> bool:
+    """Return whether rows are features that levels of single columns change."""
+    return levels is not None and len(levels.starts) > 0
+
+
 @storable
 class TwoValued(NamedTuple):
     """Columns of two values, which are codes: two levels of one column are not two clusters."""

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from .._blas import one_blas_thread
+from .._levels import upper_values
 from .._random import generator
 from ..growth.bounds import clipped
 from ..growth.crowds import (
@@ -45,7 +46,11 @@ class Crowd(NamedTuple):
 def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
     """Return what shows so many clusters that neighbourhoods of sample rows look like them, or None if they do not."""
     raw = clipped(sample.rows, scale)
-    rows = spanned(near_standardiser(raw, scale).exactly(raw[distinct(raw)]))
+    frame = near_standardiser(raw, scale).without(
+        upper_values(raw)[0]
+    )  # each of their combinations would look like a cluster
+    rows = frame.exactly(raw)
+    rows = spanned(rows[distinct(rows)])
     if len(rows) < FEWEST_ROWS:
         return None
     groups = groups_apart(rows, 0, generator(seed, GAPS))

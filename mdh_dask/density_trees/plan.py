@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._levels import LevelFeatures, TwoValued
+from .._levels import LevelFeatures, TwoValued, has_levels, upper_values
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
@@ -222,7 +222,9 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
         return sample, sketched(sample, least_apart=least_apart), 0
 
-    if settings.parts_at is not None or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
+    # Each combination of levels would look like a cluster of a crowd.
+    sought = settings.parts_at is None and not has_levels(settings.levels)
+    if not sought or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
         return usual()
     sample, n_rows = look.sample, min(crowd.rows, shape[0])
     if len(sample.rows) < n_rows:
@@ -261,7 +263,7 @@ def _sketch(settings: DensitySettings, columns: Columns, shown: Sample, crowded:
             return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
         sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
         if many:
-            return sketch(frame, spread(sample))
+            return sketch(frame.without(upper_values(sample.rows)[0]) if crowded else frame, spread(sample))
         # Each level would otherwise be a cluster, and each gap between many values a valley.
         discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)
         two = discrete.levels
@@ -281,7 +283,7 @@ def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats]
     Jitter along all of them would hide clusters. None without a map that knows levels: those of two-valued columns are
     hidden where two groups may differ by them.
     """
-    if levels is None or not len(levels.starts):
+    if not has_levels(levels):
         return None
     discrete = Discrete(levels=levels)
     return lambda direction: float(discrete.bandwidth_along((direction * scale)[None])[0])

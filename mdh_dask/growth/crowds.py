@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
+from .._levels import has_levels
 from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
@@ -82,18 +83,20 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
 
     Where these show clusters with fewer rows than a cluster needs, several clusters in the largest one found, or more
     than are found, all are sought in a sample with enough rows of each, as if it were all rows. Otherwise the root
-    is examined as usual.
+    is examined as usual. Each combination of levels would look like a cluster: two-valued columns are left out, and
+    features that levels change are not looked at.
     """
     settings, selector = examiner.settings, examiner.settings.selector
     alone = settings.order is None and settings.parts_at is None and root.groups is None
-    if not (settings.nearby and alone):
+    if not (settings.nearby and alone) or has_levels(settings.levels):
         return root, examiner
     examiner.examine_open(root)
+    usual, examiner = examiner, examiner.without_levels()
     rows = _distinct_rows(root, examiner)
     last = round(selector.min_rows * len(root.sample) / root.n_rows)
     groups = groups_apart(rows, last, generator(*settings.stream_of(root.node_id), GAPS))
     if groups is None and (len(rows) < FEWEST_ROWS or not shows_more(root, examiner, rows)):
-        return root, examiner
+        return root, usual
     sample = root.sample.load()
     wanted = 0 if groups is None else round(len(sample.rows) * ROWS_EACH / groups.rows)
     if not root.complete and wanted > len(sample.rows):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._levels import TwoValued
 from .._random import generator
 from .._typing import AnyArray, Floats
 from ..chunks import work_through
@@ -42,6 +43,16 @@ class Examiner:
     def extremes(self) -> bool:
         """Whether to find the smallest and the largest projection in every bin."""
         return self.settings.selector.rule.at.needs_extremes
+
+    def without_levels(self) -> "Examiner":
+        """Return an examiner without two-valued columns, if others vary: their combinations would look like clusters."""
+        discrete = self.standardise.discrete
+        if not isinstance(discrete.levels, TwoValued):
+            return self
+        others = self.standardise.without(discrete.levels.columns)
+        if not others.scale.any():
+            return self
+        return replace(self, standardise=replace(others, discrete=replace(discrete, levels=None)))
 
     def examine_open(self, root: Branch) -> set[Branch] | None:
         """Examine the open branches under a root and their new children.

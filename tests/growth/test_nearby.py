@@ -8,7 +8,7 @@ import pytest
 from helpers import at_night
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mdh_dask import HierarchicalMDH, RandomProjectionTree, load_model
+from mdh_dask import DensityTree, HierarchicalMDH, RandomProjectionTree, load_model
 from mdh_dask.chunks import run
 from mdh_dask.estimators.divisive_tree import DivisiveTree
 from mdh_dask.growth import between_groups, crowds, growth
@@ -188,6 +188,31 @@ def test_copies_of_a_few_rows_are_no_clusters(method, looks):
             assert model.tree_.n_rows.tolist() == [5000]
             assert model.n_passes_ == 1
     assert looks == [False] * 4
+
+
+def with_levels(n_rows=5000, seed=0):
+    """Two clusters in three columns of numbers, and the codes of three categories of five to eight levels."""
+    rng = np.random.default_rng(seed)
+    size = rng.gamma(2, 1, n_rows) + 6 * (rng.random(n_rows) < 0.4)
+    return size[:, None] + rng.normal(0, 0.2, (n_rows, 3)), rng.integers([5, 7, 8], size=(n_rows, 3))
+
+
+@pytest.mark.parametrize("method", [HierarchicalMDH, pytest.param(DensityTree, marks=pytest.mark.slow)])
+def test_combinations_of_levels_are_no_crowd(method):
+    numbers, codes = with_levels()
+    indicators = np.concatenate([codes == level for level in range(8)], axis=1)[:, np.r_[:20, 21, 23]]
+    assert method().fit(np.concatenate([numbers, indicators], axis=1)).n_clusters_ <= 2  # 243 with a look at them
+    mixed = method(feature_map="gower", column_types={"categorical": [3, 4, 5]})
+    assert mixed.fit(np.concatenate([numbers, codes], axis=1)).n_clusters_ <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [RandomProjectionTree, DensityTree])
+def test_a_crowd_is_found_beside_two_valued_columns(method, crowd):
+    rows, labels = crowd
+    flags = np.random.default_rng(1).integers(2, size=(len(rows), 5))
+    found = method().fit(np.concatenate([rows, flags], axis=1)).labels_
+    assert normalized_mutual_information(labels, np.asarray(found)) > 0.98
 
 
 @pytest.mark.parametrize("method", [RandomProjectionTree, HierarchicalMDH])
