@@ -45,7 +45,7 @@ class Examiner:
         return self.settings.selector.rule.at.needs_extremes
 
     def without_levels(self) -> "Examiner":
-        """Return an examiner without two-valued columns, if others vary: their combinations would look like clusters."""
+        """Return an examiner without two-valued columns, if others vary: combinations of them look like clusters."""
         discrete = self.standardise.discrete
         if not isinstance(discrete.levels, TwoValued):
             return self
