@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._levels import has_levels
 from .._words import depth_text, full_count, p_text, percent
 from ..growth.crowds import CROWD, FEWEST_ROWS
 from ..growth.passes import rows_held
@@ -239,7 +240,9 @@ def looked_near(model: Any) -> bool:
     tree = model.tree_
     held = 0 if model.sample_size is None else rows_held(model.sample_size, tree.n_features)
     alone = model.order is None and model.known_labels_ is None and model.n_groups_ is None
-    return bool(model._near_rows() and alone and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
+    map_ = getattr(model, "feature_map_", None)
+    sought = alone and (map_ is None or not has_levels(map_.levels))
+    return bool(model._near_rows() and sought and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
 
 
 def strongest(tree: Tree) -> tuple[int, float]:

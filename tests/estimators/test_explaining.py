@@ -127,6 +127,9 @@ class TestWhy:
         few, many = RandomProjectionTree().fit(rows[:3900]).why(), RandomProjectionTree().fit(rows[:4000]).why()
         assert "neighbourhoods" not in few
         assert many.splitlines()[0].endswith("lines through the neighbourhoods of rows were looked at, too")
+        rows[:, 2] = np.random.default_rng(1).integers(3, size=len(rows))
+        levels = {"feature_map": "gower", "column_types": {"categorical": [2]}}
+        assert "neighbourhoods of rows" not in RandomProjectionTree(**levels).fit(rows[:4000]).why()
         merged = RandomProjectionTree(merge=True).fit(rows).why().splitlines()[0]
         assert merged.endswith("would look like one along every line: DensityTree compares neighbourhoods")
 
