@@ -97,10 +97,10 @@ class DensityTree(InGroups):
     by more than an eighth. ``1 - quantile`` is the share of false ones among these.
     Clusters of fewer than about fifty rows are seldom significant.
     Where near rows look like hundreds of clusters, one more pass draws a larger sample, of which a quarter or half are
-    landmarks. Its cells in contact are compared along the line between them, in the convex region around both, where a
+    landmarks; two-valued columns are left out of this, and features of a map that levels change are not looked at. Its cells in contact are compared along the line between them, in the convex region around both, where a
     log-concave density has no valley. This counts if most cells are clusters then (``python -m tests.benchmarks
     many``). With more than eight columns, the cells are larger and are merged as the leaves of kernel trees; ``core``
-    and ``cut`` of `merges_` are then zero. The time of a pass is in proportion to `n_landmarks`. The `confidence` of a
+    and ``cut`` of `merges_` are then zero. The time of a pass grows with `n_landmarks`. The `confidence` of a
     row is the share of the ten nearest landmarks that are in its cluster. With `scale`, columns that tell clusters
     apart count for more than by their standard deviations, which include the distances between clusters; in two or
     three columns, near rows differ alike in all, and this changes little. Neighbourhoods are of all columns: beside
