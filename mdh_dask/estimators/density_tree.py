@@ -97,20 +97,20 @@ class DensityTree(InGroups):
     by more than an eighth. ``1 - quantile`` is the share of false ones among these.
     Clusters of fewer than about fifty rows are seldom significant.
     Where near rows look like hundreds of clusters, one more pass draws a larger sample, of which a quarter or half are
-    landmarks; two-valued columns are left out of this, and features of a map that levels change are not looked at. Its cells in contact are compared along the line between them, in the convex region around both, where a
-    log-concave density has no valley. This counts if most cells are clusters then (``python -m tests.benchmarks
-    many``). With more than eight columns, the cells are larger and are merged as the leaves of kernel trees; ``core``
-    and ``cut`` of `merges_` are then zero. The time of a pass grows with `n_landmarks`. The `confidence` of a
-    row is the share of the ten nearest landmarks that are in its cluster. With `scale`, columns that tell clusters
-    apart count for more than by their standard deviations, which include the distances between clusters; in two or
-    three columns, near rows differ alike in all, and this changes little. Neighbourhoods are of all columns: beside
-    five or more unrelated ones with long tails, take their logarithm, leave them out, or grow a tree, which looks along
-    single columns (``python -m tests.benchmarks power --kind tails``). Two values of one column, levels of one category
-    and rows that lack one value are no clusters: of up to eight columns, those of two values are left out, or rows are
-    displaced at random along them if the others show no clusters. Of more columns, a valley must remain without a
-    column or category that may make it, and where combinations of levels are smoothed out. Counts and ratings are
-    spread over their steps. A map of mixed columns says where levels lie, and a valley must remain where they are
-    smoothed out.
+    landmarks; two-valued columns are left out of this, and features of a map that levels change are not looked at. Its
+    cells in contact are compared along the line between them, in the convex region around both, where a log-concave
+    density has no valley. This counts if most cells are clusters then (``python -m tests.benchmarks many``). With more
+    than eight columns, the cells are larger and are merged as the leaves of kernel trees; ``core`` and ``cut`` of
+    `merges_` are then zero. The time of a pass grows with `n_landmarks`. The `confidence` of a row is the share of the
+    ten nearest landmarks that are in its cluster. With `scale`, columns that tell clusters apart count for more than by
+    their standard deviations, which include the distances between clusters; in two or three columns, near rows differ
+    alike in all, and this changes little. Neighbourhoods are of all columns: beside five or more unrelated ones with
+    long tails, take their logarithm, leave them out, or grow a tree, which looks along single columns (``python -m
+    tests.benchmarks power --kind tails``). Two values of one column, levels of one category and rows that lack one
+    value are no clusters: of up to eight columns, those of two values are left out, or rows are displaced at random
+    along them if the others show no clusters. Of more columns, a valley must remain without a column or category that
+    may make it, and where combinations of levels are smoothed out. Counts and ratings are spread over their steps. A
+    map of mixed columns says where levels lie, and a valley must remain where they are smoothed out.
 
     References
     ----------
