@@ -27,7 +27,7 @@ ROWS_OF_CELL = 400
 """Sample rows of a cell where clusters are not clearly apart, on average.
 
 Of 200, 300, 400 and 600, ``python -m tests.benchmarks many --clusters 200 --columns 8 --kind Zipf`` finds 140, 156, 160
-and 163 clusters; the time grows with their square."""
+and 163 clusters, and takes longer with each."""
 
 MOST_ROWS = 100_000
 """Most rows, as comparing all pairs of them takes time with the square of their number."""
@@ -46,10 +46,8 @@ class Crowd(NamedTuple):
 def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
     """Return what shows so many clusters that neighbourhoods of sample rows look like them, or None if they do not."""
     raw = clipped(sample.rows, scale)
-    frame = near_standardiser(raw, scale).without(
-        upper_values(raw)[0]
-    )  # each of their combinations would look like a cluster
-    rows = frame.exactly(raw)
+    two_valued = upper_values(raw)[0]  # each of their combinations would look like a cluster
+    rows = near_standardiser(raw, scale).without(two_valued).exactly(raw)
     rows = spanned(rows[distinct(rows)])
     if len(rows) < FEWEST_ROWS:
         return None

@@ -197,13 +197,15 @@ def with_levels(n_rows=5000, seed=0):
     return size[:, None] + rng.normal(0, 0.2, (n_rows, 3)), rng.integers([5, 7, 8], size=(n_rows, 3))
 
 
-@pytest.mark.parametrize("method", [HierarchicalMDH, pytest.param(DensityTree, marks=pytest.mark.slow)])
-def test_combinations_of_levels_are_no_crowd(method):
+@pytest.mark.parametrize(
+    ("method", "found"), [(HierarchicalMDH, [2]), pytest.param(DensityTree, [1, 2], marks=pytest.mark.slow)]
+)
+def test_combinations_of_levels_are_no_crowd(method, found):
     numbers, codes = with_levels()
-    indicators = np.concatenate([codes == level for level in range(8)], axis=1)[:, np.r_[:20, 21, 23]]
-    assert method().fit(np.concatenate([numbers, indicators], axis=1)).n_clusters_ <= 2  # 243 with a look at them
+    indicators = np.concatenate([codes == level for level in range(8)], axis=1)
+    assert method().fit(np.concatenate([numbers, indicators], axis=1)).n_clusters_ in found  # hundreds with a look
     mixed = method(feature_map="gower", column_types={"categorical": [3, 4, 5]})
-    assert mixed.fit(np.concatenate([numbers, codes], axis=1)).n_clusters_ <= 2
+    assert mixed.fit(np.concatenate([numbers, codes], axis=1)).n_clusters_ in found
 
 
 @pytest.mark.slow

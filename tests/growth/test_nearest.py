@@ -52,8 +52,8 @@ def test_every_point_is_in_one_bundle_within_its_radius(n_rows):
     assert len(bundles.radius) <= max(n_rows**0.5, 1)
 
 
-def test_rows_far_beyond_all_points_have_nearest_points_too():
+def test_the_first_point_is_nearest_to_rows_whose_squared_distances_overflow_or_are_all_equal():
     points = np.random.default_rng(0).normal(size=(100, 3))
     rows = np.array([[1e200, 0, 0], [-1e150, 1e150, 0], [1e8, 1e8, 1e8]])
     near = near_points(rows, np.zeros(3), np.ones(3), points, np.zeros(100, dtype=np.int64))
-    assert ((near.own >= 0) & (near.own < 100)).all()
+    assert near.nearest.tolist() == near.own.tolist() == [0, 0, points.sum(axis=1).argmax()]
