@@ -107,6 +107,17 @@ def has_levels(levels: LevelFeatures | None) -> bool:
     return levels is not None and len(levels.starts) > 0
 
 
+def changed_by_levels(rows: AnyArray, levels: LevelFeatures | None) -> Integers:
+    """Return the columns of rows that levels of single columns change: features of a map, or the two-valued ones.
+
+    >>> changed_by_levels(np.array([[0.0, 1.0, 0.0], [0.5, 1.0, 1.0], [1.5, 1.0, 1.0]]), None)
+    array([2])
+    """
+    if levels is None:
+        return upper_values(rows)[0]
+    return np.flatnonzero(has_levels(levels) & ~levels.of_numbers)
+
+
 @storable
 class TwoValued(NamedTuple):
     """Columns of two values, which are codes: two levels of one column are not two clusters."""

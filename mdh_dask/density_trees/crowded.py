@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from .._blas import one_blas_thread
-from .._levels import upper_values
+from .._levels import changed_by_levels
 from .._random import generator
 from ..growth.bounds import clipped
 from ..growth.crowds import (
@@ -46,8 +46,8 @@ class Crowd(NamedTuple):
 def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
     """Return what shows so many clusters that neighbourhoods of sample rows look like them, or None if they do not."""
     raw = clipped(sample.rows, scale)
-    two_valued = upper_values(raw)[0]  # each of their combinations would look like a cluster
-    rows = near_standardiser(raw, scale).without(two_valued).exactly(raw)
+    changed = changed_by_levels(raw, None)  # each combination of levels would look like a cluster
+    rows = near_standardiser(raw, scale).without(changed).exactly(raw)
     rows = spanned(rows[distinct(rows)])
     if len(rows) < FEWEST_ROWS:
         return None

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._levels import LevelFeatures, TwoValued, has_levels, upper_values
+from .._levels import LevelFeatures, changed_by_levels, has_levels
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, atom_in, discrete_of, spread, with_drawn_scales, without_copies
+from ..growth.discrete import Discrete, atom_in, discrete_of, spread, with_drawn_scales, with_uneven, without_copies
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
@@ -239,42 +239,42 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
 
 
 def _sketch(settings: DensitySettings, columns: Columns, shown: Sample, crowded: bool, least_apart: int) -> _Sketch:
-    """Return what rows show, in few columns without those of two values, and with them if these show no clusters.
+    """Return what rows show without the columns that levels change or with them, whichever are more clusters.
 
-    Jittered two-valued columns hide clusters of the others.
+    Neighbours in all columns are rows of equal levels, and jittered levels hide clusters of the other columns; but
+    levels may tell clusters apart, too. A crowd is looked for without them.
     """
-    sample = shown._replace(rows=clipped(shown.rows, settings.scale))
-    frame, raw = near_standardiser(sample.rows, settings.scale), sample.rows
+    raw = clipped(shown.rows, settings.scale)
+    frame = near_standardiser(raw, settings.scale)
+    numbers, levels = frame.without(changed_by_levels(raw, settings.levels)), settings.levels
+    looks = [(frame, levels)]
+    if numbers.scale.any() and (numbers.scale != frame.scale).any():
+        looks = [(numbers, None)] if crowded else [(numbers, None), (frame, levels)]
+    level = (1 - settings.quantile) / len(looks)
+    drawn = with_drawn_scales(shown._replace(rows=raw))  # the ends of correlated ratings would be clusters
 
-    def sketch(frame: Standardiser, discrete: Discrete, bandwidth: Callable[[Floats], float] | None = None) -> _Sketch:
-        points = frame.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
-        in_groups, level = settings.parts_at is not None, 1 - settings.quantile
+    def look(own: Standardiser, levels: LevelFeatures | None) -> _Sketch:
+        many, bandwidth, sample = np.count_nonzero(own.scale) > FEW_COLUMNS, None, drawn
+        if many and levels is not None:
+            sample, discrete, bandwidth = shown._replace(rows=raw), Discrete(), _bandwidth(levels, own.scale)
+        elif many:
+            discrete = spread(sample)
+        else:  # each level would otherwise be a cluster, and each gap between many values a valley
+            near = without_far_rows(columns, sample)[1]
+            discrete = with_uneven(discrete_of(near, levels, MOST_VALUES), near)
+            discrete = discrete if own is frame else replace(discrete, levels=None)
+        points = own.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
         if crowded:
             found = structure_of_crowd(points, sample.hashes, level)
-            return _Sketch(shown, frame, discrete, points, found, testable=False)
+            return _Sketch(shown, own, discrete, points, found, testable=False)
+        in_groups = settings.parts_at is not None
         structure = structure_of(points, sample.hashes, level, bandwidth, in_groups, least_apart)
         as_read = sample.rows is raw  # other rows, which are not drawn, would show levels
         testable = as_read and not in_groups and not has_many_columns(points) and len(structure.links) > 0
-        return _Sketch(shown, frame, discrete, points, structure, testable)
+        return _Sketch(shown, own, discrete, points, structure, testable)
 
     with one_blas_thread():
-        many = np.count_nonzero(frame.scale) > FEW_COLUMNS
-        if many and settings.levels is not None:
-            return sketch(frame, Discrete(), _bandwidth(settings.levels, frame.scale))
-        sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
-        if many:
-            return sketch(frame.without(upper_values(sample.rows)[0]) if crowded else frame, spread(sample))
-        # Each level would otherwise be a cluster, and each gap between many values a valley.
-        discrete = discrete_of(without_far_rows(columns, sample)[1], settings.levels, MOST_VALUES)
-        two = discrete.levels
-        others = frame.without(two.columns) if isinstance(two, TwoValued) else frame
-        if others is frame or not others.scale.any():
-            return sketch(frame, discrete)
-        found = sketch(others, replace(discrete, levels=None))
-        if found.structure.separates:
-            return found
-        jittered = sketch(frame, discrete)
-        return jittered if jittered.structure.separates else found
+        return max((look(*each) for each in looks), key=lambda sketch: sketch.structure.n_apart)
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:

@@ -107,10 +107,12 @@ class DensityTree(InGroups):
     alike in all, and this changes little. Neighbourhoods are of all columns: beside five or more unrelated ones with
     long tails, take their logarithm, leave them out, or grow a tree, which looks along single columns (``python -m
     tests.benchmarks power --kind tails``). Two values of one column, levels of one category and rows that lack one
-    value are no clusters: of up to eight columns, those of two values are left out, or rows are displaced at random
-    along them if the others show no clusters. Of more columns, a valley must remain without a column or category that
-    may make it, and where combinations of levels are smoothed out. Counts and ratings are spread over their steps. A
-    map of mixed columns says where levels lie, and a valley must remain where they are smoothed out.
+    value are no clusters. The rows are also looked at without two-valued columns, and on a map of mixed columns by
+    their numbers alone, as levels that are but noise would hide clusters; of both, what shows more clusters counts,
+    with half of ``1 - quantile`` each, and labels do not depend on columns that are left out. With the others, rows
+    are displaced at random along levels in up to eight columns; in more, a valley must remain without a column or
+    category that may make it, and where combinations of levels are smoothed out. Counts and ratings are spread over
+    their steps, and values at uneven distances, as of another unit, by normal numbers.
 
     References
     ----------
@@ -137,6 +139,7 @@ class DensityTree(InGroups):
         "unclassified": [StrOptions({"nearest", "leave"})],
     }
     state_type = DensityState
+    map_settings: ClassVar[dict[str, Any]] = {"numbers": True}
     score_samples = Absent("score_samples: rows outside the density level are those with boundary_distance(X) < 0")
 
     n_clusters: int | None = None

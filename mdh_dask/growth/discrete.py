@@ -6,7 +6,7 @@ that finely rounded columns or single levels change are smoothed enough to hide 
 jitter both.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
@@ -29,6 +29,13 @@ smoothed out by the bandwidth without hiding anything else."""
 ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
 """Number of sample rows that show the steps of columns, and whose values are checked."""
 
+SHARED, UNEVEN = 2, 1.5
+"""Rows for each value, and the usual distance to the farther neighbouring value in steps of the lattice that holds all,
+from which values are uneven, such as centimetres that were inches: gaps are left where values are spread over steps."""
+
+SMOOTHS_STEPS = 0.6
+"""The ripple of normal kernels with this bandwidth, in units of their distance, is ``2 exp(-2 pi^2 0.6^2)``: 0.2 %."""
+
 FEW_COPIES = 0.9
 """With at least this share of different rows in a sample, the others do not matter."""
 
@@ -47,11 +54,13 @@ class Discrete:
         it may be empty.
     levels: where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
         columns.
+    uneven: columns of uneven values that rows share, which are spread by normal numbers.
     """
 
     jitter: Jitter = NO_JITTER
     steps: Floats = field(default_factory=lambda: np.empty(0))
     levels: LevelFeatures | TwoValued | None = None
+    uneven: Jitter = NO_JITTER
 
     def jittered(self, rows: AnyArray, hashes: Integers) -> AnyArray:
         """Return raw rows with the values of coarsely rounded columns spread over their steps by the rows' hashes."""
@@ -62,7 +71,7 @@ class Discrete:
         return found
 
     def jittered_levels(self, rows: AnyArray, hashes: Integers) -> Floats:
-        """Return raw rows in float64, jittered as by `jittered`, and along the changes of levels by normal numbers.
+        """Return raw rows in float64, jittered as by `jittered`, and by normal numbers along levels and uneven columns.
 
         The axes of one column are about as long as the bandwidth that hides its levels; those of several add up.
         """
@@ -79,8 +88,7 @@ class Discrete:
         """
         least = np.zeros(len(directions))
         if self.steps.any():
-            # The ripple of a Gaussian kernel is ``2 exp(-2 pi^2 0.6^2)`` then, 0.2 %.
-            least = 0.6 * np.sqrt(directions**2 @ self.steps**2)
+            least = SMOOTHS_STEPS * np.sqrt(directions**2 @ self.steps**2)
         if self.levels is not None:
             least = np.maximum(least, SMOOTHS_LEVELS * self.levels.widths_along(directions))
         return least
@@ -92,11 +100,15 @@ class Discrete:
 
     @cached_property
     def _axes(self) -> list[tuple[Floats, int]]:
-        """Return the displacements of levels by one standard deviation, and their keys."""
+        """Return the displacements by one standard deviation, and their keys."""
+        columns, steps, uneven_keys = self.uneven
+        uneven: Floats = np.zeros((len(columns), int(columns.max(initial=-1)) + 1))
+        uneven[np.arange(len(columns)), columns] = SMOOTHS_STEPS * steps
+        found = [*zip(uneven, uneven_keys.tolist())]
         if self.levels is None:
-            return []
+            return found
         axes, keys = self.levels.axes()
-        return list(zip(SMOOTHS_LEVELS * axes, keys.tolist()))
+        return [*found, *zip(SMOOTHS_LEVELS * axes, keys.tolist())]
 
 
 def discrete_of(
@@ -109,6 +121,36 @@ def discrete_of(
     jitter, steps = jitter_of(sample, most_values)
     some = sample.first(ROWS_FOR_VALUES)
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
+
+
+def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
+    """Return what is known of columns, and which have uneven values: these are not jittered.
+
+    Values on a lattice of up to `MOST_VALUES` steps may be in groups, which are clusters.
+    """
+    some = sample.first(ROWS_FOR_VALUES)
+    columns, steps, _ = discrete.jitter
+    least = np.zeros(some.rows.shape[1])
+    least[columns] = np.where(_steps_in_range(some.rows[:, columns], steps) < MOST_VALUES, np.inf, steps)
+    spacing = np.array([_spacing(column) for column in some.rows.T.astype(np.float64)])
+    columns = np.flatnonzero(spacing > UNEVEN * least)
+    numbers = [np.unique(some.rows[:, j], return_inverse=True)[1].astype(np.uint64) for j in columns]
+    keys = [(some.hashes * (values + np.uint64(1))).sum(dtype=np.uint64) >> np.uint64(1) for values in numbers]
+    uneven = Jitter(columns, spacing[columns], np.array(keys, dtype=np.uint64))
+    jitter, kept = discrete.jitter, ~np.isin(discrete.jitter.columns, columns)
+    jitter = Jitter(jitter.columns[kept], jitter.steps[kept], jitter.keys[kept])
+    return replace(discrete, jitter=jitter, uneven=uneven)
+
+
+def _spacing(column: Floats) -> float:
+    """Return the median of the distances of rows to the farther neighbouring value, zero unless rows share values."""
+    values, counts = np.unique(column, return_counts=True)
+    if len(values) < FEWEST_VALUES or len(column) < SHARED * len(values):
+        return 0.0
+    gaps = np.diff(values)
+    farther = np.maximum(np.append(gaps[0], gaps), np.append(gaps, gaps[-1]))
+    order = np.argsort(farther, kind="stable")
+    return float(farther[order][np.searchsorted(np.cumsum(counts[order]), len(column) / 2)])
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:

@@ -177,6 +177,7 @@ CLOUDS: dict[str, dict[str, Draw]] = {
         "ratings": lambda rng, n, d: np.clip(np.rint(rng.normal(3, 1, (n, d))), 1, 5),
         "rounded, sd 1": lambda rng, n, d: np.rint(rng.normal(size=(n, d))),
         "rounded, sd 2": lambda rng, n, d: np.rint(rng.normal(0, 2, (n, d))),
+        "inches in centimetres": lambda rng, n, d: np.round(np.rint(rng.normal(67, 3, (n, d))) * 2.54, 1),
     },
     "discrete": {
         "geometric(0.4)": lambda rng, n, d: rng.geometric(0.4, (n, d)),

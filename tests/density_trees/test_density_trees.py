@@ -460,6 +460,55 @@ class TestFeatures:
         np.testing.assert_array_equal(loaded.exemplars_, model.exemplars_)
 
 
+class TestLevels:
+    """Numbers of two clusters beside categories, and numbers of uneven values."""
+
+    def table(self, n=600, kept=0.0):
+        """Rows, clusters, and three categories, whose level is that of the cluster in a share of the rows."""
+        rng = np.random.default_rng(0)
+        cluster = rng.integers(2, size=n)
+        numbers = rng.normal(size=(n, 3)) + 6 * cluster[:, None] * [1, 0, 0]
+        levels = np.stack([rng.integers(k, size=n) for k in (3, 4, 5)], axis=1)
+        return numbers, cluster, np.where(rng.random((n, 3)) < kept, cluster[:, None], levels)
+
+    def test_noise_of_categories_hides_no_clusters_of_numbers_from_a_map(self):
+        numbers, cluster, levels = self.table()
+        types = {"continuous": [0, 1, 2], "categorical": [3, 4, 5]}
+        model = DensityTree(feature_map="gower", column_types=types).fit(np.hstack([numbers, levels]))
+        assert adjusted_rand_score(cluster, model.labels_) > 0.95
+
+    @pytest.mark.parametrize("few", [False, True])
+    def test_noise_of_two_valued_columns_hides_no_clusters_of_numbers(self, few):
+        numbers, cluster, levels = self.table()
+        coded = levels[:, :2] > 1 if few else np.hstack([np.eye(5)[own] for own in levels.T])
+        model = DensityTree().fit(np.hstack([numbers, coded]))
+        assert adjusted_rand_score(cluster, model.labels_) > 0.95
+
+    def test_levels_that_change_together_are_clusters_beside_noise_of_numbers(self):
+        numbers, cluster, levels = self.table(kept=0.95)
+        numbers[:, 0] -= 6 * cluster
+        types = {"continuous": [0, 1, 2], "categorical": [3, 4, 5]}
+        model = DensityTree(feature_map="gower", column_types=types).fit(np.hstack([numbers, levels]))
+        assert adjusted_rand_score(cluster, model.labels_) > 0.6
+
+    @pytest.mark.parametrize("n_clusters", [1, 2])
+    def test_inches_and_pounds_in_other_units_are_no_clusters_by_themselves(self, n_clusters):
+        rng = np.random.default_rng(0)
+        cluster = rng.integers(n_clusters, size=3000)
+        people = rng.multivariate_normal([67, 160], [[9, 25], [25, 225]], size=3000) + cluster[:, None] * [20, 90]
+        model = DensityTree().fit(np.round(np.round(people) * [2.54, 0.4536], 1))
+        assert model.n_clusters_ == n_clusters
+        assert adjusted_rand_score(cluster, model.labels_) > 0.95
+
+    def test_predicted_labels_do_not_depend_on_levels_that_are_left_out(self):
+        numbers, _, levels = self.table()
+        rows = np.hstack([numbers, *(np.eye(5)[own] for own in levels.T)])
+        model = DensityTree().fit(rows)
+        others = rows.copy()
+        others[:, 3:] = others[::-1, 3:]
+        np.testing.assert_array_equal(model.predict(others), model.labels_)
+
+
 def pair(n, share=0.5, seed=0):
     """Rows of two clusters, of which the first has a share."""
     first = np.arange(n) < share * n
