@@ -198,12 +198,14 @@ class _Sketch(NamedTuple):
     """Whether other rows can test it again: balls hold few rows of many columns, and those of regions are counted."""
 
 
-def _different_rows(settings: DensitySettings, sample: Sample, n_rows: int) -> Sample:
-    """Return a sample without copies of rows: the nearest rows of a row, and those that test, would be its copies."""
-    if settings.parts_at is not None or settings.levels is not None:
+def _different_rows(settings: DensitySettings, sample: Sample, columns: Integers | None, n_rows: int) -> Sample:
+    """Return a sample without rows that are copies in columns, as near and testing rows of each would be its copies."""
+    if settings.parts_at is not None:
         return sample
-    different, _ = without_copies(sample, atom_in(sample, n_rows, settings.min_rows))
-    return different
+    rows = sample.rows if columns is None else sample.rows[:, columns]
+    places = sample._replace(rows=rows, numbers=np.arange(len(rows)))
+    kept = without_copies(places, atom_in(sample, n_rows, settings.min_rows))[0].numbers
+    return sample if len(kept) == len(rows) else sample.take(kept)
 
 
 def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, _Sketch, int]]:
@@ -215,8 +217,8 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     """
 
     def sketched(sample: Sample, crowded: bool = False, least_apart: int = 0) -> _Sketch:
-        shown = _different_rows(settings, sample, shape[0])
-        return _sketch(settings, look.columns, shown, crowded, least_apart)
+        shown = sample if settings.levels is not None else _different_rows(settings, sample, None, shape[0])
+        return _sketch(settings, look.columns, shown, crowded, least_apart, shape[0])
 
     def usual(least_apart: int = 0) -> tuple[Sample, _Sketch, int]:
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
@@ -238,43 +240,51 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     return sample, sketch, crowd.n_landmarks
 
 
-def _sketch(settings: DensitySettings, columns: Columns, shown: Sample, crowded: bool, least_apart: int) -> _Sketch:
+def _sketch(
+    settings: DensitySettings, columns: Columns, shown: Sample, crowded: bool, least_apart: int, n_rows: int
+) -> _Sketch:
     """Return what rows show without the columns that levels change or with them, whichever are more clusters.
 
     Neighbours in all columns are rows of equal levels, and jittered levels hide clusters of the other columns; but
-    levels may tell clusters apart, too. A crowd is looked for without them.
+    levels may tell clusters apart, too. A crowd is looked for without them. A single column is not looked at alone:
+    values that many rows share, such as round wages, would be clusters.
     """
     raw = clipped(shown.rows, settings.scale)
     frame = near_standardiser(raw, settings.scale)
     numbers, levels = frame.without(changed_by_levels(raw, settings.levels)), settings.levels
-    looks = [(frame, levels)]
-    if numbers.scale.any() and (numbers.scale != frame.scale).any():
-        looks = [(numbers, None)] if crowded else [(numbers, None), (frame, levels)]
+    looks = [(frame, levels, shown)]
+    if (numbers.scale != frame.scale).any() and (crowded or np.count_nonzero(numbers.scale) > 1):
+        different = _different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
+        looks = [(numbers, None, different), *looks][: 1 if crowded else 2]
     level = (1 - settings.quantile) / len(looks)
-    drawn = with_drawn_scales(shown._replace(rows=raw))  # the ends of correlated ratings would be clusters
 
-    def look(own: Standardiser, levels: LevelFeatures | None) -> _Sketch:
-        many, bandwidth, sample = np.count_nonzero(own.scale) > FEW_COLUMNS, None, drawn
+    def look(own: Standardiser, levels: LevelFeatures | None, seen: Sample) -> _Sketch:
+        raw = seen._replace(rows=clipped(seen.rows, settings.scale))
+        many, bandwidth, sample = np.count_nonzero(own.scale) > FEW_COLUMNS, None, raw
         if many and levels is not None:
-            sample, discrete, bandwidth = shown._replace(rows=raw), Discrete(), _bandwidth(levels, own.scale)
-        elif many:
-            discrete = spread(sample)
-        else:  # each level would otherwise be a cluster, and each gap between many values a valley
-            near = without_far_rows(columns, sample)[1]
-            discrete = with_uneven(discrete_of(near, levels, MOST_VALUES), near)
+            discrete, bandwidth = Discrete(), _bandwidth(levels, own.scale)
+        else:
+            sample = with_drawn_scales(raw)  # the ends of correlated ratings would be clusters
+            discrete = spread(sample) if many else _spread_or_levels(columns, sample, levels)
             discrete = discrete if own is frame else replace(discrete, levels=None)
         points = own.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
         if crowded:
             found = structure_of_crowd(points, sample.hashes, level)
-            return _Sketch(shown, own, discrete, points, found, testable=False)
+            return _Sketch(seen, own, discrete, points, found, testable=False)
         in_groups = settings.parts_at is not None
         structure = structure_of(points, sample.hashes, level, bandwidth, in_groups, least_apart)
-        as_read = sample.rows is raw  # other rows, which are not drawn, would show levels
+        as_read = sample.rows is raw.rows  # other rows, which are not drawn, would show levels
         testable = as_read and not in_groups and not has_many_columns(points) and len(structure.links) > 0
-        return _Sketch(shown, own, discrete, points, structure, testable)
+        return _Sketch(seen, own, discrete, points, structure, testable)
 
     with one_blas_thread():
         return max((look(*each) for each in looks), key=lambda sketch: sketch.structure.n_apart)
+
+
+def _spread_or_levels(columns: Columns, sample: Sample, levels: LevelFeatures | None) -> Discrete:
+    """Return what hides steps and levels of few columns: each would be a cluster, and gaps between values valleys."""
+    near = without_far_rows(columns, sample)[1]
+    return with_uneven(discrete_of(near, levels, MOST_VALUES), near)
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:

@@ -108,11 +108,11 @@ class DensityTree(InGroups):
     long tails, take their logarithm, leave them out, or grow a tree, which looks along single columns (``python -m
     tests.benchmarks power --kind tails``). Two values of one column, levels of one category and rows that lack one
     value are no clusters. The rows are also looked at without two-valued columns, and on a map of mixed columns by
-    their numbers alone, as levels that are but noise would hide clusters; of both, what shows more clusters counts,
-    with half of ``1 - quantile`` each, and labels do not depend on columns that are left out. With the others, rows
-    are displaced at random along levels in up to eight columns; in more, a valley must remain without a column or
-    category that may make it, and where combinations of levels are smoothed out. Counts and ratings are spread over
-    their steps, and values at uneven distances, as of another unit, by normal numbers.
+    their numbers alone (two at least), as levels that are but noise would hide clusters; of both, what shows more
+    clusters counts, with half of ``1 - quantile`` each, and labels do not depend on columns that are left out. With
+    the others, rows are displaced at random along levels in up to eight columns; in more, a valley must remain without
+    a column or category that may make it, and where combinations of levels are smoothed out. Counts and ratings are
+    spread over their steps, and values at uneven distances, as of another unit, by normal numbers.
 
     References
     ----------

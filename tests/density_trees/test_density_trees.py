@@ -500,6 +500,14 @@ class TestLevels:
         assert model.n_clusters_ == n_clusters
         assert adjusted_rand_score(cluster, model.labels_) > 0.95
 
+    def test_values_that_many_rows_share_are_no_clusters_beside_categories(self):
+        rng = np.random.default_rng(0)
+        wage = np.round(np.exp(rng.normal(2.5, 0.5, 6000)), 2)
+        wage = np.where(rng.random(6000) < 0.4, np.round(wage * 4) / 4, wage)  # told in quarters
+        rows = np.column_stack([wage, rng.integers(4, size=6000), rng.integers(3, size=6000)])
+        model = DensityTree(feature_map="gower", column_types={"continuous": [0], "categorical": [1, 2]}).fit(rows)
+        assert model.n_clusters_ == 1
+
     def test_predicted_labels_do_not_depend_on_levels_that_are_left_out(self):
         numbers, _, levels = self.table()
         rows = np.hstack([numbers, *(np.eye(5)[own] for own in levels.T)])
