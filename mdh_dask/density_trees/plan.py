@@ -199,7 +199,10 @@ class _Sketch(NamedTuple):
 
 
 def _different_rows(settings: DensitySettings, sample: Sample, columns: Integers | None, n_rows: int) -> Sample:
-    """Return a sample without rows that are copies in columns, as near and testing rows of each would be its copies."""
+    """Return a sample without copies of rows in some columns, all if None.
+
+    The nearest rows of a row, and those that test it, would be its copies.
+    """
     if settings.parts_at is not None:
         return sample
     rows = sample.rows if columns is None else sample.rows[:, columns]
@@ -246,27 +249,20 @@ def _sketch(
     """Return what rows show without the columns that levels change or with them, whichever are more clusters.
 
     Neighbours in all columns are rows of equal levels, and jittered levels hide clusters of the other columns; but
-    levels may tell clusters apart, too. A crowd is looked for without them. A single column is not looked at alone:
-    values that many rows share, such as round wages, would be clusters.
+    levels may tell clusters apart, too.
     """
-    raw = clipped(shown.rows, settings.scale)
-    frame = near_standardiser(raw, settings.scale)
-    numbers, levels = frame.without(changed_by_levels(raw, settings.levels)), settings.levels
-    looks = [(frame, levels, shown)]
-    if (numbers.scale != frame.scale).any() and (crowded or np.count_nonzero(numbers.scale) > 1):
-        different = _different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
-        looks = [(numbers, None, different), *looks][: 1 if crowded else 2]
+    looks = _looks(settings, shown, crowded, n_rows)
     level = (1 - settings.quantile) / len(looks)
 
-    def look(own: Standardiser, levels: LevelFeatures | None, seen: Sample) -> _Sketch:
-        raw = seen._replace(rows=clipped(seen.rows, settings.scale))
+    def look(own: Standardiser, whole: bool, seen: Sample) -> _Sketch:
+        raw, levels = seen._replace(rows=clipped(seen.rows, settings.scale)), settings.levels if whole else None
         many, bandwidth, sample = np.count_nonzero(own.scale) > FEW_COLUMNS, None, raw
         if many and levels is not None:
             discrete, bandwidth = Discrete(), _bandwidth(levels, own.scale)
         else:
             sample = with_drawn_scales(raw)  # the ends of correlated ratings would be clusters
             discrete = spread(sample) if many else _spread_or_levels(columns, sample, levels)
-            discrete = discrete if own is frame else replace(discrete, levels=None)
+            discrete = discrete if whole else replace(discrete, levels=None)
         points = own.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
         if crowded:
             found = structure_of_crowd(points, sample.hashes, level)
@@ -279,6 +275,24 @@ def _sketch(
 
     with one_blas_thread():
         return max((look(*each) for each in looks), key=lambda sketch: sketch.structure.n_apart)
+
+
+def _looks(
+    settings: DensitySettings, shown: Sample, crowded: bool, n_rows: int
+) -> list[tuple[Standardiser, bool, Sample]]:
+    """Return the standardisers of the columns to look at, whether these are all columns, and the rows.
+
+    The columns that levels do not change come first, and are the only ones for a crowd. Otherwise they are at least
+    two: in a single column, values that many rows share, such as round wages, would be clusters.
+    """
+    raw = clipped(shown.rows, settings.scale)
+    frame = near_standardiser(raw, settings.scale)
+    numbers = frame.without(changed_by_levels(raw, settings.levels))
+    every = [(frame, True, shown)]
+    if (numbers.scale == frame.scale).all() or np.count_nonzero(numbers.scale) < (1 if crowded else 2):
+        return every
+    of_numbers = numbers, False, _different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
+    return [of_numbers] if crowded else [of_numbers, *every]
 
 
 def _spread_or_levels(columns: Columns, sample: Sample, levels: LevelFeatures | None) -> Discrete:

@@ -107,12 +107,13 @@ class DensityTree(InGroups):
     alike in all, and this changes little. Neighbourhoods are of all columns: beside five or more unrelated ones with
     long tails, take their logarithm, leave them out, or grow a tree, which looks along single columns (``python -m
     tests.benchmarks power --kind tails``). Two values of one column, levels of one category and rows that lack one
-    value are no clusters. The rows are also looked at without two-valued columns, and on a map of mixed columns by
-    their numbers alone (two at least), as levels that are but noise would hide clusters; of both, what shows more
-    clusters counts, with half of ``1 - quantile`` each, and labels do not depend on columns that are left out. With
-    the others, rows are displaced at random along levels in up to eight columns; in more, a valley must remain without
-    a column or category that may make it, and where combinations of levels are smoothed out. Counts and ratings are
-    spread over their steps, and values at uneven distances, as of another unit, by normal numbers.
+    value are no clusters. If at least two columns are left, the rows are also looked at without two-valued columns,
+    or, on a map of mixed columns, by their numbers alone: levels that are noise would hide clusters. The look that
+    shows more clusters counts, and each gets half of ``1 - quantile``; labels do not depend on columns that are left
+    out. Where all columns count, rows of up to eight columns are displaced at random along levels; of more, a valley
+    must remain without a column or category that may make it, and where combinations of levels are smoothed out.
+    Counts and ratings are spread over their steps, and values at uneven distances, as of another unit, by normal
+    numbers.
 
     References
     ----------

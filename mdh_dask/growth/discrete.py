@@ -30,8 +30,9 @@ ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
 """Number of sample rows that show the steps of columns, and whose values are checked."""
 
 SHARED, UNEVEN = 2, 1.5
-"""Rows for each value, and the usual distance to the farther neighbouring value in steps of the lattice that holds all,
-from which values are uneven, such as centimetres that were inches: gaps are left where values are spread over steps."""
+"""Values are uneven if so many rows share one on average, and the usual distance to the farther of both neighbouring
+values exceeds so many steps of the lattice that holds them all: on a lattice without holes it is one step, otherwise at
+least two. Centimetres that were inches are uneven: spread over steps of a tenth, they would leave gaps."""
 
 SMOOTHS_STEPS = 0.6
 """The ripple of normal kernels with this bandwidth, in units of their distance, is ``2 exp(-2 pi^2 0.6^2)``: 0.2 %."""
@@ -124,7 +125,7 @@ def discrete_of(
 
 
 def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
-    """Return what is known of columns, and which have uneven values: these are not jittered.
+    """Return what is known of columns, and which have uneven values, which are not jittered.
 
     Values on a lattice of up to `MOST_VALUES` steps may be in groups, which are clusters.
     """
@@ -134,12 +135,17 @@ def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
     least[columns] = np.where(_steps_in_range(some.rows[:, columns], steps) < MOST_VALUES, np.inf, steps)
     spacing = np.array([_spacing(column) for column in some.rows.T.astype(np.float64)])
     columns = np.flatnonzero(spacing > UNEVEN * least)
-    numbers = [np.unique(some.rows[:, j], return_inverse=True)[1].astype(np.uint64) for j in columns]
-    keys = [(some.hashes * (values + np.uint64(1))).sum(dtype=np.uint64) >> np.uint64(1) for values in numbers]
+    numbers = [np.unique(some.rows[:, j], return_inverse=True)[1] for j in columns]
+    keys = [_key(some.hashes, values) >> np.uint64(1) for values in numbers]  # keys of axes are signed
     uneven = Jitter(columns, spacing[columns], np.array(keys, dtype=np.uint64))
     jitter, kept = discrete.jitter, ~np.isin(discrete.jitter.columns, columns)
     jitter = Jitter(jitter.columns[kept], jitter.steps[kept], jitter.keys[kept])
     return replace(discrete, jitter=jitter, uneven=uneven)
+
+
+def _key(hashes: Integers, numbers: Integers) -> np.uint64:
+    """Return the key of a column by the numbers of its values, whatever its place."""
+    return np.uint64((hashes * (numbers + 1).astype(np.uint64)).sum(dtype=np.uint64))
 
 
 def _spacing(column: Floats) -> float:
@@ -177,7 +183,7 @@ def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, F
         values = _numbered(sample.rows[:, j].astype(np.float64), float(steps[j]))
         if values is not None:
             columns.append(j)
-            keys.append((sample.hashes * (values + 1).astype(np.uint64)).sum(dtype=np.uint64))
+            keys.append(_key(sample.hashes, values))
     jitter = Jitter(np.array(columns, dtype=np.int64), steps[columns], np.array(keys, dtype=np.uint64))
     steps[n_steps < most_values] = 0.0
     steps[jitter.columns] = 0.0
