@@ -64,15 +64,20 @@ class Discrete:
     uneven: Jitter = NO_JITTER
 
     def jittered(self, rows: AnyArray, hashes: Integers) -> AnyArray:
-        """Return raw rows with the values of coarsely rounded columns spread over their steps by the rows' hashes."""
-        if not self.jitter:
+        """Return raw rows with values of columns spread by the rows' hashes.
+
+        Values of coarsely rounded columns are spread over their steps, uneven ones by normal numbers.
+        """
+        if not self.changes_columns:
             return rows
         found = rows.astype(np.float64)
         jitter_rows(found, hashes, self.jitter)
+        for j, step, key in zip(*self.uneven):
+            found[:, j] += normal_of(hash_again(hashes ^ key, 1)) * SMOOTHS_STEPS * step
         return found
 
     def jittered_levels(self, rows: AnyArray, hashes: Integers) -> Floats:
-        """Return raw rows in float64, jittered as by `jittered`, and by normal numbers along levels and uneven columns.
+        """Return raw rows in float64, jittered as by `jittered`, and by normal numbers along levels.
 
         The axes of one column are about as long as the bandwidth that hides its levels; those of several add up.
         """
@@ -95,21 +100,22 @@ class Discrete:
         return least
 
     @property
+    def changes_columns(self) -> bool:
+        """Whether `jittered` changes any row."""
+        return bool(self.jitter) or bool(self.uneven)
+
+    @property
     def changes_rows(self) -> bool:
         """Whether `jittered_levels` changes any row."""
-        return bool(self.jitter) or len(self._axes) > 0
+        return self.changes_columns or len(self._axes) > 0
 
     @cached_property
     def _axes(self) -> list[tuple[Floats, int]]:
-        """Return the displacements by one standard deviation, and their keys."""
-        columns, steps, uneven_keys = self.uneven
-        uneven: Floats = np.zeros((len(columns), int(columns.max(initial=-1)) + 1))
-        uneven[np.arange(len(columns)), columns] = SMOOTHS_STEPS * steps
-        found = [*zip(uneven, uneven_keys.tolist())]
+        """Return the displacements along levels by one standard deviation, and their keys."""
         if self.levels is None:
-            return found
+            return []
         axes, keys = self.levels.axes()
-        return [*found, *zip(SMOOTHS_LEVELS * axes, keys.tolist())]
+        return list(zip(SMOOTHS_LEVELS * axes, keys.tolist()))
 
 
 def discrete_of(
@@ -129,16 +135,16 @@ def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
 
     Values on a lattice of up to `MOST_VALUES` steps may be in groups, which are clusters.
     """
-    some = sample.first(ROWS_FOR_VALUES)
+    some = sample.first(ROWS_FOR_STEPS)
     columns, steps, _ = discrete.jitter
     least = np.zeros(some.rows.shape[1])
     least[columns] = np.where(_steps_in_range(some.rows[:, columns], steps) < MOST_VALUES, np.inf, steps)
     spacing = np.array([_spacing(column) for column in some.rows.T.astype(np.float64)])
     columns = np.flatnonzero(spacing > UNEVEN * least)
     numbers = [np.unique(some.rows[:, j], return_inverse=True)[1] for j in columns]
-    keys = [_key(some.hashes, values) >> np.uint64(1) for values in numbers]  # keys of axes are signed
+    keys = [_key(some.hashes, values) for values in numbers]
     uneven = Jitter(columns, spacing[columns], np.array(keys, dtype=np.uint64))
-    jitter, kept = discrete.jitter, ~np.isin(discrete.jitter.columns, columns)
+    kept, jitter = ~np.isin(discrete.jitter.columns, columns), discrete.jitter
     jitter = Jitter(jitter.columns[kept], jitter.steps[kept], jitter.keys[kept])
     return replace(discrete, jitter=jitter, uneven=uneven)
 
@@ -160,12 +166,13 @@ def _spacing(column: Floats) -> float:
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
-    """Return the jitter of columns of at most `most_values` evenly spaced values, where distances are compared.
+    """Return what spreads columns of few values where distances are compared.
 
-    Rows that are far from the others do not hide the steps.
+    These are columns of at most `most_values` evenly spaced values, and those of uneven values. Rows that are far from
+    the others do not hide them.
     """
     _, near = without_far_rows(columns_of(loop_ready(sample.rows)), sample)
-    return Discrete(jitter_of(near, most_values)[0])
+    return with_uneven(Discrete(jitter_of(near, most_values)[0]), near)
 
 
 def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, Floats]:
@@ -222,9 +229,10 @@ def without_ties(sample: Sample) -> Sample:
     sample, many_equal = without_copies(sample)
     sample = with_drawn_scales(sample)
     discrete = spread(sample, 2**24 if many_equal else MOST_VALUES)  # columns of more values are continuous
-    if not discrete.jitter:
+    if not discrete.changes_columns:
         return sample
-    rows, columns = discrete.jittered(sample.rows, sample.hashes), discrete.jitter.columns
+    rows = discrete.jittered(sample.rows, sample.hashes)
+    columns = np.union1d(discrete.jitter.columns, discrete.uneven.columns)
     found, mean = rows[:, columns], sample.rows[:, columns].mean(axis=0, dtype=np.float64)
     shrunk = sample.rows[:, columns].std(axis=0, dtype=np.float64) / found.std(axis=0)
     rows[:, columns] = mean + (found - mean) * shrunk
