@@ -27,6 +27,11 @@ def normal_of(hashes: Integers) -> Floats:
     return ndtri(((hashes >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52)
 
 
+def uniform_of(hashes: Integers) -> Floats:
+    """Return a random number on (0, 1) of each hash, shape (n_hashes,)."""
+    return ((hashes >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
 def any_rows(rows: AnyArray, most: int) -> AnyArray:
     """Return at most so many rows, in the original order: the same for the same number of rows.
 

@@ -12,7 +12,16 @@ from .._levels import LevelFeatures, changed_by_levels, has_levels
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import Discrete, atom_in, discrete_of, spread, with_drawn_scales, with_uneven, without_copies
+from ..growth.discrete import (
+    ROUNDED,
+    Discrete,
+    atom_in,
+    discrete_of,
+    spread,
+    with_drawn_scales,
+    with_uneven,
+    without_copies,
+)
 from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, near_standardiser
 from ..tree.merges import clusters_of
@@ -298,7 +307,7 @@ def _looks(
 def _spread_or_levels(columns: Columns, sample: Sample, levels: LevelFeatures | None) -> Discrete:
     """Return what hides steps and levels of few columns: each would be a cluster, and gaps between values valleys."""
     near = without_far_rows(columns, sample)[1]
-    return with_uneven(discrete_of(near, levels, MOST_VALUES), near)
+    return with_uneven(discrete_of(near, levels, ROUNDED), near)
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:

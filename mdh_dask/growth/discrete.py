@@ -15,27 +15,17 @@ from scipy.special import ndtr, ndtri
 from .._jit.hashing import NO_JITTER, Jitter, hash_again, jitter_rows
 from .._jit.rows import loop_ready
 from .._levels import LevelFeatures, TwoValued, two_valued
-from .._random import normal_of
+from .._random import normal_of, uniform_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
 from .bounds import without_far_rows
 from .passes import Sample, columns_of
+from .uneven import EVEN, FEWEST_VALUES, ROWS_FOR_STEPS, ROWS_FOR_VALUES, SMOOTHS_STEPS, Uneven, key_of, uneven_in
 
-FEWEST_VALUES, MOST_VALUES = 3, 20
-"""Fewest and most values of a coarsely rounded column. Two values are codes; the steps between more of them are
-smoothed out by the bandwidth without hiding anything else."""
-
-ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
-"""Number of sample rows that show the steps of columns, and whose values are checked."""
-
-SHARED, UNEVEN = 2, 1.5
-"""Values are uneven if so many rows share one on average, and the usual distance to the farther of both neighbouring
-values exceeds so many steps of the lattice that holds them all: on a lattice without holes it is one step, otherwise at
-least two. Centimetres that were inches are uneven: spread over steps of a tenth, they would leave gaps."""
-
-SMOOTHS_STEPS = 0.6
-"""The ripple of normal kernels with this bandwidth, in units of their distance, is ``2 exp(-2 pi^2 0.6^2)``: 0.2 %."""
+MOST_VALUES, ROUNDED = 20, 2**24
+"""Most values of a coarsely rounded column, and of any rounded column. The steps between more than the former are
+smoothed out by the bandwidth without hiding anything else; columns of more than the latter are continuous."""
 
 FEW_COPIES = 0.9
 """With at least this share of different rows in a sample, the others do not matter."""
@@ -51,29 +41,28 @@ class Discrete:
     """What is known of columns of few values.
 
     jitter: coarsely rounded columns, such as counts and ratings, whose values are spread evenly over their steps.
-    steps (n_features,): steps of finely rounded columns, such as one of 256 grey levels; zero for others. Without any,
-        it may be empty.
+    steps (n_features,): steps of finely rounded columns, such as one of 256 grey levels, and between round numbers;
+        zero for others. Without any, it may be empty.
     levels: where the levels of single columns lie, if the rows are features of mixed columns; otherwise the two-valued
         columns.
-    uneven: columns of uneven values that rows share, which are spread by normal numbers.
+    uneven: values that rows share unevenly.
     """
 
     jitter: Jitter = NO_JITTER
     steps: Floats = field(default_factory=lambda: np.empty(0))
     levels: LevelFeatures | TwoValued | None = None
-    uneven: Jitter = NO_JITTER
+    uneven: Uneven = EVEN
 
     def jittered(self, rows: AnyArray, hashes: Integers) -> AnyArray:
         """Return raw rows with values of columns spread by the rows' hashes.
 
-        Values of coarsely rounded columns are spread over their steps, uneven ones by normal numbers.
+        Values of coarsely rounded columns are spread over their steps, and uneven ones as `Uneven` says.
         """
         if not self.changes_columns:
             return rows
         found = rows.astype(np.float64)
         jitter_rows(found, hashes, self.jitter)
-        for j, step, key in zip(*self.uneven):
-            found[:, j] += normal_of(hash_again(hashes ^ key, 1)) * SMOOTHS_STEPS * step
+        self.uneven.spread(rows, found, hashes)
         return found
 
     def jittered_levels(self, rows: AnyArray, hashes: Integers) -> Floats:
@@ -126,6 +115,9 @@ def discrete_of(
     Columns of at most `most_values` evenly spaced values are jittered.
     """
     jitter, steps = jitter_of(sample, most_values)
+    jittered = np.isin(np.arange(len(steps)), jitter.columns)
+    columns, between, _ = uneven_in(sample, jittered).round_numbers
+    np.maximum.at(steps, columns, between)
     some = sample.first(ROWS_FOR_VALUES)
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
 
@@ -135,34 +127,11 @@ def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
 
     Values on a lattice of up to `MOST_VALUES` steps may be in groups, which are clusters.
     """
-    some = sample.first(ROWS_FOR_STEPS)
-    columns, steps, _ = discrete.jitter
-    least = np.zeros(some.rows.shape[1])
-    least[columns] = np.where(_steps_in_range(some.rows[:, columns], steps) < MOST_VALUES, np.inf, steps)
-    spacing = np.array([_spacing(column) for column in some.rows.T.astype(np.float64)])
-    columns = np.flatnonzero(spacing > UNEVEN * least)
-    numbers = [np.unique(some.rows[:, j], return_inverse=True)[1] for j in columns]
-    keys = [_key(some.hashes, values) for values in numbers]
-    uneven = Jitter(columns, spacing[columns], np.array(keys, dtype=np.uint64))
-    kept, jitter = ~np.isin(discrete.jitter.columns, columns), discrete.jitter
-    jitter = Jitter(jitter.columns[kept], jitter.steps[kept], jitter.keys[kept])
-    return replace(discrete, jitter=jitter, uneven=uneven)
-
-
-def _key(hashes: Integers, numbers: Integers) -> np.uint64:
-    """Return the key of a column by the numbers of its values, whatever its place."""
-    return np.uint64((hashes * (numbers + 1).astype(np.uint64)).sum(dtype=np.uint64))
-
-
-def _spacing(column: Floats) -> float:
-    """Return the median of the distances of rows to the farther neighbouring value, zero unless rows share values."""
-    values, counts = np.unique(column, return_counts=True)
-    if len(values) < FEWEST_VALUES or len(column) < SHARED * len(values):
-        return 0.0
-    gaps = np.diff(values)
-    farther = np.maximum(np.append(gaps[0], gaps), np.append(gaps, gaps[-1]))
-    order = np.argsort(farther, kind="stable")
-    return float(farther[order][np.searchsorted(np.cumsum(counts[order]), len(column) / 2)])
+    columns, steps, keys = discrete.jitter
+    few = columns[_steps_in_range(sample.rows[:, columns], steps) < MOST_VALUES]
+    uneven = uneven_in(sample, np.isin(np.arange(sample.rows.shape[1]), few))
+    kept = ~np.isin(columns, uneven.spacing.columns)
+    return replace(discrete, jitter=Jitter(columns[kept], steps[kept], keys[kept]), uneven=uneven)
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
@@ -175,7 +144,7 @@ def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
     return with_uneven(Discrete(jitter_of(near, most_values)[0]), near)
 
 
-def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, Floats]:
+def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
     """Return the columns of a few evenly spaced values, and the steps of those of more values, zero for others.
 
     Spread evenly over its steps, a coarse column has a density with the modes of its counts, and its variance grows
@@ -190,7 +159,7 @@ def jitter_of(sample: Sample, most_values: int = MOST_VALUES) -> tuple[Jitter, F
         values = _numbered(sample.rows[:, j].astype(np.float64), float(steps[j]))
         if values is not None:
             columns.append(j)
-            keys.append(_key(sample.hashes, values))
+            keys.append(key_of(sample.hashes, values))
     jitter = Jitter(np.array(columns, dtype=np.int64), steps[columns], np.array(keys, dtype=np.uint64))
     steps[n_steps < most_values] = 0.0
     steps[jitter.columns] = 0.0
@@ -228,7 +197,7 @@ def without_ties(sample: Sample) -> Sample:
     """
     sample, many_equal = without_copies(sample)
     sample = with_drawn_scales(sample)
-    discrete = spread(sample, 2**24 if many_equal else MOST_VALUES)  # columns of more values are continuous
+    discrete = spread(sample, ROUNDED if many_equal else MOST_VALUES)
     if not discrete.changes_columns:
         return sample
     rows = discrete.jittered(sample.rows, sample.hashes)
@@ -285,7 +254,7 @@ def with_drawn_scales(sample: Sample) -> Sample:
     as in Albert and Chib, Bayesian analysis of binary and polychotomous response data, JASA 88, 1993). No value leaves
     its step, except beyond the ends. A sample with fewer than two scales is returned as it is.
     """
-    jitter, _ = jitter_of(sample)
+    jitter, _ = jitter_of(sample, MOST_VALUES)
     scales = [i for i, j in enumerate(jitter.columns) if _is_scale(sample.rows[:, j], float(jitter.steps[i]))]
     if len(scales) < 2:
         return sample
@@ -324,7 +293,7 @@ def _drawn(values: Floats, hashes: Integers, scales: Jitter) -> Floats:
             weights = -precision[j] / precision[j, j]
             weights[j] = 0
             given = mean[j] + (drawn - mean) @ weights
-            at = _uniform(hash_again(hashes ^ scales.keys[j], sweep))
+            at = uniform_of(hash_again(hashes ^ scales.keys[j], sweep))
             drawn[:, j] = _between(given, precision[j, j] ** -0.5, low[:, j], high[:, j], at)
     return drawn
 
@@ -338,8 +307,3 @@ def _between(mean: Floats, deviation: float, low: Floats, high: Floats, at: Floa
     share = shares[0] + at * (shares[1] - shares[0])
     # Logarithms of smaller shares overflow.
     return np.clip(mean + sign * deviation * ndtri(np.maximum(share, 1e-12)), low, high)
-
-
-def _uniform(hashes: Integers) -> Floats:
-    """Return a number on (0, 1) for each hash."""
-    return ((hashes >> np.uint64(11)) + 0.5) * 2.0**-53

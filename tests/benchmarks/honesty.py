@@ -53,6 +53,12 @@ def _ball(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True) * rng.uniform(size=(n, 1)) ** (1 / d)
 
 
+def _amounts(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Return amounts of which four in ten are told in hundreds, and three in thousands."""
+    rows, told = rng.lognormal(7.5, 0.6, (n, d)), rng.random((n, d))
+    return np.where(told < 0.3, np.round(rows, -3), np.where(told < 0.7, np.round(rows, -2), np.round(rows)))
+
+
 def _banana(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     rows = rng.normal(size=(n, d))
     rows[:, 1] = rows[:, 0] ** 2 + 0.5 * rows[:, 1]
@@ -178,6 +184,7 @@ CLOUDS: dict[str, dict[str, Draw]] = {
         "rounded, sd 1": lambda rng, n, d: np.rint(rng.normal(size=(n, d))),
         "rounded, sd 2": lambda rng, n, d: np.rint(rng.normal(0, 2, (n, d))),
         "inches in centimetres": lambda rng, n, d: np.round(np.rint(rng.normal(67, 3, (n, d))) * 2.54, 1),
+        "amounts in hundreds": _amounts,
     },
     "discrete": {
         "geometric(0.4)": lambda rng, n, d: rng.geometric(0.4, (n, d)),

@@ -1,0 +1,184 @@
+"""Values that rows share unevenly: those of converted units, such as inches in centimetres, and round numbers.
+
+Between such values lie gaps, or numbers that fewer rows have. Neither is a valley.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._jit.hashing import NO_JITTER, Jitter, hash_again
+from .._random import normal_of, uniform_of
+from .._typing import AnyArray, Booleans, Floats, Integers
+from .passes import Sample
+
+FEWEST_VALUES = 3
+"""Fewest values of a lattice. Two values are codes."""
+
+ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
+"""Number of sample rows that show the steps of columns, and whose values are checked."""
+
+SHARED, UNEVEN = 4, 1.5
+"""Values are uneven if so many rows share one on average, and the usual distance to the farther of both neighbouring
+values, the median of all rows, exceeds so many steps of the lattice that holds them all, if there is one: on a lattice
+without holes it is one step, otherwise at least two. Centimetres that were inches are uneven: spread over steps of a
+tenth, they would leave gaps."""
+
+SMOOTHS_STEPS = 0.6
+"""The ripple of normal kernels with this bandwidth, in units of their distance, is ``2 exp(-2 pi^2 0.6^2)``: 0.2 %."""
+
+FEW_SHARED = 0.9
+"""With at least this share of different values among rows, a column has no round numbers."""
+
+ROUND, ERRORS = 2, 3.0
+"""A number is round if more than so many times as many rows have it as have either neighbouring value, by at least so
+many standard errors of the difference."""
+
+FOUND_ON_LATTICE, BETWEEN = 0.9, 0.25
+"""At least this share of the rows of round numbers have evenly spaced ones, and this share of the other rows between
+them lie in the middle halves of the gaps. Tight clusters around rounded values have few rows there."""
+
+
+MOST_COLUMNS = 100
+"""Of more columns, rows that share values of one differ enough in the others."""
+
+
+class Uneven(NamedTuple):
+    """How values of columns are spread."""
+
+    spacing: Jitter
+    """Columns of uneven values, all of which are spread by normal numbers."""
+    round_numbers: Jitter
+    """Columns with round numbers, which are spread evenly over their steps; more than one entry for round numbers of
+    several steps, the largest one last."""
+    places: Floats
+    """One of the round numbers of each entry."""
+    shares: Floats
+    """Shares of the rows with round numbers that are spread: as many as have been rounded."""
+
+    def __bool__(self) -> bool:
+        """Return whether any values are spread."""
+        return bool(self.spacing) or bool(self.round_numbers)
+
+    @property
+    def columns(self) -> Integers:
+        """The columns whose values are spread."""
+        return np.union1d(self.spacing.columns, self.round_numbers.columns)
+
+    def spread(self, rows: AnyArray, found: Floats, hashes: Integers) -> None:
+        """Add to `found` what spreads the values of raw rows by their hashes."""
+        for j, step, key in zip(*self.spacing):
+            found[:, j] += normal_of(hash_again(hashes ^ key, 1)) * SMOOTHS_STEPS * step
+        shift = {j: np.zeros(len(rows)) for j in self.round_numbers.columns.tolist()}
+        for j, step, key, place, share in zip(*self.round_numbers, self.places, self.shares):
+            chosen = _on_lattice(rows[:, j], step, place) & (uniform_of(hash_again(hashes ^ key, 2)) < share)
+            offset = uniform_of(hash_again(hashes ^ key, 3)) - 0.5
+            shift[int(j)] = np.where(chosen, step * offset, shift[int(j)])
+        for j, own in shift.items():
+            found[:, j] += own
+
+
+EVEN = Uneven(NO_JITTER, NO_JITTER, np.empty(0), np.empty(0))
+
+
+def uneven_in(sample: Sample, left_out: Booleans) -> Uneven:
+    """Return the columns of raw rows whose values are shared unevenly.
+
+    left_out (n_features,): columns in which no such values are sought.
+    """
+    some, more = sample.first(ROWS_FOR_STEPS), sample.first(ROWS_FOR_VALUES)
+    spaced, rounded, lattices = [], [], []
+    for j in np.flatnonzero(~left_out).tolist() if len(left_out) <= MOST_COLUMNS else ():
+        values, number, counts = np.unique(some.rows[:, j], return_inverse=True, return_counts=True)
+        if len(values) > FEW_SHARED * len(number):
+            continue
+        key = key_of(some.hashes, number)
+        if (spacing := _spacing(values.astype(np.float64), counts)) > 0:
+            spaced.append((j, spacing, key))
+        for lattice in round_numbers(more.rows[:, j].astype(np.float64)):
+            rounded.append((j, lattice.step, key))
+            lattices.append(lattice)
+    places, shares = np.array([(each.place, each.share) for each in lattices]).reshape(-1, 2).T
+    return Uneven(_jitter(spaced), _jitter(rounded), places, shares)
+
+
+def _jitter(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
+    columns, steps, keys = zip(*entries) if entries else ((), (), ())
+    return Jitter(np.array(columns, dtype=np.int64), np.array(steps, dtype=np.float64), np.array(keys, dtype=np.uint64))
+
+
+def key_of(hashes: Integers, numbers: Integers) -> np.uint64:
+    """Return the key of a column by the numbers of its values, whatever its place."""
+    return np.uint64((hashes * (numbers + 1).astype(np.uint64)).sum(dtype=np.uint64))
+
+
+def _spacing(values: Floats, counts: Integers) -> float:
+    """Return the usual distance to the farther neighbouring value if values are uneven, else zero."""
+    n_rows = counts.sum()
+    if len(values) < FEWEST_VALUES or n_rows < SHARED * len(values):
+        return 0.0
+    gaps = np.diff(values)
+    farther = np.maximum(np.append(gaps[0], gaps), np.append(gaps, gaps[-1]))
+    order = np.argsort(farther, kind="stable")
+    usual = float(farther[order][np.searchsorted(np.cumsum(counts[order]), n_rows / 2)])
+    least = float(gaps.min())
+    step = least if _on_lattice(values, least, values[0]).all() else 0.0
+    return usual if usual > UNEVEN * step else 0.0
+
+
+class Lattice(NamedTuple):
+    """Round numbers of a column."""
+
+    step: float
+    place: float
+    """One of them."""
+    share: float
+    """The share of their rows that has been rounded: others would have them as often as their neighbours."""
+
+
+def round_numbers(column: Floats) -> list[Lattice]:
+    """Return the round numbers of a column, in the order of their steps.
+
+    Round numbers are evenly spaced, and more rows have them than the numbers between them: hundreds among prices, fives
+    among ages. Thousands among hundreds are round again.
+
+    Examples
+    --------
+    >>> ages = np.repeat(np.arange(90.0), 8)
+    >>> round_numbers(np.concatenate([ages, ages // 5 * 5]))
+    [Lattice(step=5.0, place=0.0, share=0.83...)]
+    """
+    values, counts = np.unique(column, return_counts=True)
+    found: list[Lattice] = []
+    while (lattice := _round_among(values, counts)) is not None:
+        found.append(lattice)
+        chosen = _on_lattice(values, lattice.step, lattice.place)
+        values, counts = values[chosen], counts[chosen]
+    return found
+
+
+def _round_among(values: Floats, counts: Integers) -> Lattice | None:
+    """Return the values that occur more often than their neighbours, if evenly spaced and with others between them."""
+    before, after = np.append(0, counts[:-1]), np.append(counts[1:], 0)
+    beside = np.maximum(before, after)
+    often = (counts > ROUND * beside) & (counts - beside > ERRORS * np.sqrt(counts + beside))
+    if np.count_nonzero(often) < FEWEST_VALUES:
+        return None
+    step, place = float(np.median(np.diff(values[often]))), float(values[often][counts[often].argmax()])
+    chosen = _on_lattice(values, step, place)
+    on = often & chosen
+    if np.count_nonzero(on) < FEWEST_VALUES or counts[on].sum() < FOUND_ON_LATTICE * counts[often].sum():
+        return None
+    low, high = values[often][[0, -1]]
+    others = ~chosen & (values > low) & (values < high)
+    middle = others & (np.abs((values - place) / step % 1 - 0.5) <= 0.25)
+    if counts[middle].sum() < BETWEEN * counts[others].sum():
+        return None
+    return Lattice(step, place, 1 - float((before + after)[on].sum() / (2 * counts[on].sum())))
+
+
+def _on_lattice(values: AnyArray, step: float, place: float) -> Booleans:
+    """Return which values are so many steps from a place; single precision is enough."""
+    exact = (values.astype(np.float64) - place) / step
+    found: Booleans = np.abs(exact - np.rint(exact)) <= 1e-3
+    return found

@@ -1,0 +1,113 @@
+"""Values that rows share unevenly: converted units and round numbers."""
+
+import numpy as np
+import pytest
+from helpers import look_at
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH
+from mdh_dask._jit.hashing import hash_rows
+from mdh_dask.growth.discrete import discrete_of
+from mdh_dask.growth.uneven import MOST_COLUMNS, round_numbers, uneven_in
+from mdh_dask.metrics import adjusted_rand_index
+
+
+def ages(n, d=1, seed=0):
+    """Years, of which three in ten are told in fives."""
+    rng = np.random.default_rng(seed)
+    years = rng.gamma(4, 10, (n, d))
+    return np.where(rng.random((n, d)) < 0.3, np.round(years / 5) * 5, np.round(years))
+
+
+def incomes(n, d=1, seed=0):
+    """Amounts, of which four in ten are told in hundreds, and three in thousands."""
+    rng = np.random.default_rng(seed)
+    amounts, told = rng.lognormal(7.5, 0.6, (n, d)), rng.random((n, d))
+    return np.where(told < 0.3, np.round(amounts, -3), np.where(told < 0.7, np.round(amounts, -2), np.round(amounts)))
+
+
+def uneven(rows):
+    return uneven_in(look_at(rows).sample, np.zeros(rows.shape[1], dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "shares"),
+    [(ages(5000), [5], [0.3 / 0.44]), (incomes(5000), [100, 1000], [0.99, 0.3 / 0.34])],
+)
+def test_round_numbers_have_steps_and_shares_whatever_their_unit_and_origin(rows, steps, shares):
+    for unit, origin in ((1, 0), (2.54, 1000), (-0.5, 0.3)):
+        found = round_numbers(rows[:, 0] * unit + origin)
+        assert_allclose([lattice.step for lattice in found], np.array(steps) * abs(unit))
+        assert_allclose([lattice.share for lattice in found], shares, atol=0.06)
+        places = [(lattice.place - origin) / unit / step for lattice, step in zip(found, steps)]
+        assert_allclose(places, np.rint(places), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.random.default_rng(0).normal(size=5000),
+        np.random.default_rng(0).poisson(50, 5000),
+        np.random.default_rng(0).normal(size=5000).round(1),
+        np.repeat([0.0, 1.0], 2500),
+        np.zeros(5000),
+        np.zeros(0),
+        np.rint(np.random.default_rng(0).normal(np.repeat([0, 20, 40], 2000), 0.4)),
+        np.append(np.repeat([0.0, 70, 190], 1000), np.arange(190)),
+    ],
+    ids=["numbers", "counts", "tenths", "two values", "constant", "no rows", "tight clusters", "three heavy values"],
+)
+def test_other_columns_have_no_round_numbers(column):
+    assert round_numbers(np.asarray(column, dtype=np.float64)) == []
+
+
+def test_spread_round_numbers_are_as_frequent_as_those_between_them():
+    rows, found = ages(50_000), ages(50_000)
+    uneven(rows).spread(rows, found, hash_rows(0, 0, len(rows)))
+    for values, least, most in ((rows, 2, 9), (found, 0.9, 1.1)):
+        near = [np.count_nonzero(np.abs(values - 30 - k) < 0.5) for k in range(-2, 3)]
+        assert least <= near[2] / np.mean(near[:2] + near[3:]) <= most
+
+
+def test_what_is_spread_depends_on_rows_and_not_on_their_blocks_or_the_order_of_columns():
+    rows = np.hstack([incomes(3000), ages(3000), np.round(np.rint(ages(3000) * 0.2) * 2.54, 1)])
+    hashes, known = hash_rows(0, 0, len(rows)), uneven(rows)
+    assert_array_equal(known.columns, [0, 1, 2])
+    found = rows.copy()
+    known.spread(rows, found, hashes)
+    assert np.abs(found - rows).max(axis=0).round(-2).tolist() == [500, 0, 0]
+    for some in (slice(0, 700), slice(700, None)):
+        part = rows[some].copy()
+        known.spread(rows[some], part, hashes[some])
+        assert_array_equal(part, found[some])
+    again = rows[:, ::-1].copy()
+    uneven(again).spread(rows[:, ::-1], again, hashes)
+    assert_array_equal(again, found[:, ::-1])
+
+
+def test_densities_along_lines_are_smoothed_as_wide_as_round_numbers_need():
+    assert_allclose(discrete_of(look_at(incomes(5000)).sample).bandwidth_along(np.ones((1, 1))), 600)
+
+
+def test_uneven_values_are_not_sought_in_many_columns():
+    assert uneven(ages(500, MOST_COLUMNS))
+    assert not uneven(ages(500, MOST_COLUMNS + 1))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "cloud"), [(DensityTree, incomes), (DensityTree, ages), (HierarchicalKernelMDH, ages)]
+)
+def test_round_numbers_are_no_clusters(estimator, cloud):
+    assert estimator().fit(cloud(5000)).n_clusters_ == 1
+
+
+@pytest.mark.slow
+def test_round_numbers_of_many_rows_are_no_clusters():
+    assert HierarchicalMDH().fit(incomes(1_000_000)).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("estimator", [DensityTree, HierarchicalKernelMDH, HierarchicalMDH])
+def test_round_numbers_hide_no_clusters(estimator):
+    cluster = np.arange(4000) % 2
+    labels = estimator().fit_predict(ages(4000, 2) + 200 * cluster[:, None])
+    assert adjusted_rand_index(cluster, np.asarray(labels)) > 0.99
