@@ -227,6 +227,8 @@ def without_copies(sample: Sample, atom: float = np.inf) -> tuple[Sample, bool]:
     if len(first) >= FEW_COPIES * len(sample.rows):
         return sample, False
     repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows)
+    columns, steps, _ = uneven_in(sample, np.zeros(len(gaps), dtype=bool)).round_numbers
+    np.maximum.at(gaps, columns, steps)
     pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
     # Rounding makes rows equal where other rows are only a step away. Rows that occur more than once are copies
     # if at least this share of them stay different when every two neighbouring values are joined.
