@@ -9,6 +9,7 @@ import numpy as np
 
 from .._jit.hashing import NO_JITTER, Jitter, hash_again
 from .._random import normal_of, uniform_of
+from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .passes import Sample
 
@@ -38,11 +39,11 @@ FOUND_ON_LATTICE, BETWEEN = 0.9, 0.25
 """At least this share of the rows of round numbers have evenly spaced ones, and this share of the other rows between
 them lie in the middle halves of the gaps. Tight clusters around rounded values have few rows there."""
 
-
 MOST_COLUMNS = 100
 """Of more columns, rows that share values of one differ enough in the others."""
 
 
+@storable
 class Uneven(NamedTuple):
     """How values of columns are spread."""
 
