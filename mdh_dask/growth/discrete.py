@@ -123,13 +123,9 @@ def discrete_of(
 
 
 def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
-    """Return what is known of columns, and which have uneven values, which are not jittered.
-
-    Values on a lattice of up to `MOST_VALUES` steps may be in groups, which are clusters.
-    """
+    """Return what is known of columns, and which have uneven values, which are not jittered."""
+    uneven = uneven_in(sample, np.zeros(sample.rows.shape[1], dtype=bool))
     columns, steps, keys = discrete.jitter
-    few = columns[_steps_in_range(sample.rows[:, columns], steps) < MOST_VALUES]
-    uneven = uneven_in(sample, np.isin(np.arange(sample.rows.shape[1]), few))
     kept = ~np.isin(columns, uneven.spacing.columns)
     return replace(discrete, jitter=Jitter(columns[kept], steps[kept], keys[kept]), uneven=uneven)
 

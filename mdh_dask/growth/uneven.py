@@ -115,16 +115,19 @@ def key_of(hashes: Integers, numbers: Integers) -> np.uint64:
 
 def _spacing(values: Floats, counts: Integers) -> float:
     """Return the usual distance to the farther neighbouring value if values are uneven, else zero."""
-    n_rows = counts.sum()
-    if len(values) < FEWEST_VALUES or n_rows < SHARED * len(values):
+    if len(values) < FEWEST_VALUES or counts.sum() < SHARED * len(values):
         return 0.0
     gaps = np.diff(values)
-    farther = np.maximum(np.append(gaps[0], gaps), np.append(gaps, gaps[-1]))
-    order = np.argsort(farther, kind="stable")
-    usual = float(farther[order][np.searchsorted(np.cumsum(counts[order]), n_rows / 2)])
+    before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
     least = float(gaps.min())
     step = least if _on_lattice(values, least, values[0]).all() else 0.0
-    return usual if usual > UNEVEN * step else 0.0
+    uneven = _median(np.minimum(before, after), counts) > UNEVEN * step
+    return _median(np.maximum(before, after), counts) if uneven else 0.0
+
+
+def _median(values: Floats, counts: Integers) -> float:
+    order = np.argsort(values, kind="stable")
+    return float(values[order][np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2)])
 
 
 class Lattice(NamedTuple):
