@@ -112,8 +112,8 @@ class DensityTree(InGroups):
     shows more clusters counts, and each gets half of ``1 - quantile``; labels do not depend on columns that are left
     out. Where all columns count, rows of up to eight columns are displaced at random along levels; of more, a valley
     must remain without a column or category that may make it, and where combinations of levels are smoothed out.
-    Counts and ratings are spread over their steps, and values at uneven distances, as of another unit, by normal
-    numbers.
+    Counts, ratings and round numbers, such as ages told in fives, are spread over their steps, and values at uneven
+    distances, as of another unit, by normal numbers.
 
     References
     ----------

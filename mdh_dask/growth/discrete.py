@@ -115,16 +115,16 @@ def discrete_of(
     Columns of at most `most_values` evenly spaced values are jittered.
     """
     jitter, steps = jitter_of(sample, most_values)
-    jittered = np.isin(np.arange(len(steps)), jitter.columns)
-    columns, between, _ = uneven_in(sample, jittered).round_numbers
+    columns, between, _ = uneven_in(sample).rounded
     np.maximum.at(steps, columns, between)
+    steps[jitter.columns] = 0.0
     some = sample.first(ROWS_FOR_VALUES)
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
 
 
 def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
     """Return what is known of columns, and which have uneven values, which are not jittered."""
-    uneven = uneven_in(sample, np.zeros(sample.rows.shape[1], dtype=bool))
+    uneven = uneven_in(sample)
     columns, steps, keys = discrete.jitter
     kept = ~np.isin(columns, uneven.spacing.columns)
     return replace(discrete, jitter=Jitter(columns[kept], steps[kept], keys[kept]), uneven=uneven)
@@ -223,7 +223,7 @@ def without_copies(sample: Sample, atom: float = np.inf) -> tuple[Sample, bool]:
     if len(first) >= FEW_COPIES * len(sample.rows):
         return sample, False
     repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows)
-    columns, steps, _ = uneven_in(sample, np.zeros(len(gaps), dtype=bool)).round_numbers
+    columns, steps, _ = uneven_in(sample).rounded
     np.maximum.at(gaps, columns, steps)
     pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
     # Rounding makes rows equal where other rows are only a step away. Rows that occur more than once are copies

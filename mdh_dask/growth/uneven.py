@@ -20,27 +20,27 @@ ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
 """Number of sample rows that show the steps of columns, and whose values are checked."""
 
 SHARED, UNEVEN = 4, 1.5
-"""Values are uneven if so many rows share one on average, and the usual distance to the farther of both neighbouring
-values, the median of all rows, exceeds so many steps of the lattice that holds them all, if there is one: on a lattice
-without holes it is one step, otherwise at least two. Centimetres that were inches are uneven: spread over steps of a
-tenth, they would leave gaps."""
+"""Values are uneven if on average so many rows share one, and if the median distance of rows to the nearer neighbouring
+value exceeds so many steps of the lattice that holds all values, if there is one. On a lattice with few holes this
+distance is one step, as it is in groups of neighbouring values, which may be clusters. Centimetres that were inches are
+uneven: spread over steps of a tenth, they would leave gaps."""
 
 SMOOTHS_STEPS = 0.6
 """The ripple of normal kernels with this bandwidth, in units of their distance, is ``2 exp(-2 pi^2 0.6^2)``: 0.2 %."""
 
 FEW_SHARED = 0.9
-"""With at least this share of different values among rows, a column has no round numbers."""
+"""In columns with a larger share of different values, rows share too few."""
 
 ROUND, ERRORS = 2, 3.0
 """A number is round if more than so many times as many rows have it as have either neighbouring value, by at least so
 many standard errors of the difference."""
 
 FOUND_ON_LATTICE, BETWEEN = 0.9, 0.25
-"""At least this share of the rows of round numbers have evenly spaced ones, and this share of the other rows between
-them lie in the middle halves of the gaps. Tight clusters around rounded values have few rows there."""
+"""At least this share of the rows of round numbers have evenly spaced ones, and at least this share of the rows between
+them lie in the middle halves of the gaps. Tight clusters of rounded values have few rows there."""
 
 MOST_COLUMNS = 100
-"""Of more columns, rows that share values of one differ enough in the others."""
+"""In more columns, rows that share a value of one differ enough in the others."""
 
 
 @storable
@@ -49,7 +49,7 @@ class Uneven(NamedTuple):
 
     spacing: Jitter
     """Columns of uneven values, all of which are spread by normal numbers."""
-    round_numbers: Jitter
+    rounded: Jitter
     """Columns with round numbers, which are spread evenly over their steps; more than one entry for round numbers of
     several steps, the largest one last."""
     places: Floats
@@ -59,19 +59,19 @@ class Uneven(NamedTuple):
 
     def __bool__(self) -> bool:
         """Return whether any values are spread."""
-        return bool(self.spacing) or bool(self.round_numbers)
+        return bool(self.spacing) or bool(self.rounded)
 
     @property
     def columns(self) -> Integers:
         """The columns whose values are spread."""
-        return np.union1d(self.spacing.columns, self.round_numbers.columns)
+        return np.union1d(self.spacing.columns, self.rounded.columns)
 
     def spread(self, rows: AnyArray, found: Floats, hashes: Integers) -> None:
         """Add to `found` what spreads the values of raw rows by their hashes."""
         for j, step, key in zip(*self.spacing):
             found[:, j] += normal_of(hash_again(hashes ^ key, 1)) * SMOOTHS_STEPS * step
-        shift = {j: np.zeros(len(rows)) for j in self.round_numbers.columns.tolist()}
-        for j, step, key, place, share in zip(*self.round_numbers, self.places, self.shares):
+        shift = {j: np.zeros(len(rows)) for j in self.rounded.columns.tolist()}
+        for j, step, key, place, share in zip(*self.rounded, self.places, self.shares):
             chosen = _on_lattice(rows[:, j], step, place) & (uniform_of(hash_again(hashes ^ key, 2)) < share)
             offset = uniform_of(hash_again(hashes ^ key, 3)) - 0.5
             shift[int(j)] = np.where(chosen, step * offset, shift[int(j)])
@@ -82,25 +82,21 @@ class Uneven(NamedTuple):
 EVEN = Uneven(NO_JITTER, NO_JITTER, np.empty(0), np.empty(0))
 
 
-def uneven_in(sample: Sample, left_out: Booleans) -> Uneven:
-    """Return the columns of raw rows whose values are shared unevenly.
-
-    left_out (n_features,): columns in which no such values are sought.
-    """
+def uneven_in(sample: Sample) -> Uneven:
+    """Return which values of raw rows are shared unevenly."""
     some, more = sample.first(ROWS_FOR_STEPS), sample.first(ROWS_FOR_VALUES)
-    spaced, rounded, lattices = [], [], []
-    for j in np.flatnonzero(~left_out).tolist() if len(left_out) <= MOST_COLUMNS else ():
+    spaced, rounded = [], []
+    n_columns = some.rows.shape[1]
+    for j in range(n_columns) if n_columns <= MOST_COLUMNS else ():
         values, number, counts = np.unique(some.rows[:, j], return_inverse=True, return_counts=True)
         if len(values) > FEW_SHARED * len(number):
             continue
         key = key_of(some.hashes, number)
         if (spacing := _spacing(values.astype(np.float64), counts)) > 0:
             spaced.append((j, spacing, key))
-        for lattice in round_numbers(more.rows[:, j].astype(np.float64)):
-            rounded.append((j, lattice.step, key))
-            lattices.append(lattice)
-    places, shares = np.array([(each.place, each.share) for each in lattices]).reshape(-1, 2).T
-    return Uneven(_jitter(spaced), _jitter(rounded), places, shares)
+        rounded += [(j, key, lattice) for lattice in round_numbers(more.rows[:, j].astype(np.float64))]
+    places, shares = np.array([(lattice.place, lattice.share) for _, _, lattice in rounded]).reshape(-1, 2).T
+    return Uneven(_jitter(spaced), _jitter([(j, lattice.step, key) for j, key, lattice in rounded]), places, shares)
 
 
 def _jitter(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
@@ -137,7 +133,7 @@ class Lattice(NamedTuple):
     place: float
     """One of them."""
     share: float
-    """The share of their rows that has been rounded: others would have them as often as their neighbours."""
+    """The share of their rows that has been rounded: without these, they would be as frequent as their neighbours."""
 
 
 def round_numbers(column: Floats) -> list[Lattice]:
@@ -162,7 +158,7 @@ def round_numbers(column: Floats) -> list[Lattice]:
 
 
 def _round_among(values: Floats, counts: Integers) -> Lattice | None:
-    """Return the values that occur more often than their neighbours, if evenly spaced and with others between them."""
+    """Return values more frequent than their neighbours, if they are evenly spaced and others lie between them."""
     before, after = np.append(0, counts[:-1]), np.append(counts[1:], 0)
     beside = np.maximum(before, after)
     often = (counts > ROUND * beside) & (counts - beside > ERRORS * np.sqrt(counts + beside))
@@ -176,7 +172,7 @@ def _round_among(values: Floats, counts: Integers) -> Lattice | None:
     low, high = values[often][[0, -1]]
     others = ~chosen & (values > low) & (values < high)
     middle = others & (np.abs((values - place) / step % 1 - 0.5) <= 0.25)
-    if counts[middle].sum() < BETWEEN * counts[others].sum():
+    if counts[middle].sum() < max(BETWEEN * counts[others].sum(), 1):
         return None
     return Lattice(step, place, 1 - float((before + after)[on].sum() / (2 * counts[on].sum())))
 

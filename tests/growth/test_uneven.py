@@ -27,7 +27,7 @@ def incomes(n, d=1, seed=0):
 
 
 def uneven(rows):
-    return uneven_in(look_at(rows).sample, np.zeros(rows.shape[1], dtype=bool))
+    return uneven_in(look_at(rows).sample)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,33 @@ def test_what_is_spread_depends_on_rows_and_not_on_their_blocks_or_the_order_of_
     again = rows[:, ::-1].copy()
     uneven(again).spread(rows[:, ::-1], again, hashes)
     assert_array_equal(again, found[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("values", "spacing"),
+    [
+        (np.round(np.arange(50, 80) * 2.54, 1), 2.6),
+        ([64, *np.arange(64.5, 73), 73], 1),  # the ends are half a step off
+        ([0, 2, 4, 6, 11], 2),
+        (np.arange(100) / 10, 0),
+        (np.setdiff1d(np.arange(100), [7, 30, 31, 60]), 0),
+        ([1, 2, 3, 8, 9, 14, 15], 0),
+        ([0, 1], 0),
+        ([4], 0),
+    ],
+)
+def test_uneven_values_leave_gaps_on_their_lattice_or_have_none(values, spacing):
+    rows = np.repeat(np.array(values, dtype=np.float64), 20)[:, None]
+    assert_allclose(uneven(rows).spacing.steps, [spacing] if spacing else [], atol=1e-9)
+
+
+def test_values_that_rows_do_not_share_are_not_uneven():
+    assert not uneven(np.random.default_rng(0).normal(size=(1000, 3)))
+
+
+def test_heights_whose_ends_are_half_a_step_off_are_no_clusters():
+    rows = np.clip(np.floor(np.random.default_rng(0).normal(68.5, 2, (1000, 2))) + 0.5, 64, 73)
+    assert DensityTree().fit(rows).n_clusters_ == 1
 
 
 def test_densities_along_lines_are_smoothed_as_wide_as_round_numbers_need():
