@@ -30,6 +30,10 @@ smoothed out by the bandwidth without hiding anything else; columns of more than
 FEW_COPIES = 0.9
 """With at least this share of different rows in a sample, the others do not matter."""
 
+BETWEEN_STEPS = 0.1
+"""Share of the gaps between rounded values that may be smaller than a step: means that fill in missing values are
+not rounded."""
+
 SMOOTHS_LEVELS = 0.5
 """Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
 column are not two clusters, however many rows have either. Valleys remain where several columns change together."""
@@ -162,12 +166,16 @@ def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
     return jitter, steps
 
 
-def smallest_gaps(rows: AnyArray) -> Floats:
-    """Return the smallest difference between values of each column, zero for a constant one, shape (n_features,)."""
-    gaps = np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0)
-    gaps[gaps <= 0] = np.inf
-    smallest = gaps.min(axis=0, initial=np.inf)
-    return np.where(np.isfinite(smallest), smallest, 0.0)
+def smallest_gaps(rows: AnyArray, share: float = 0.0) -> Floats:
+    """Return the smallest difference between values of each column, zero for a constant one, shape (n_features,).
+
+    share: share of the differences that may be smaller.
+    """
+    gaps = np.sort(np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0), axis=0)
+    n_equal = np.count_nonzero(gaps <= 0, axis=0)
+    gaps = np.append(gaps, np.zeros((1, gaps.shape[1])), axis=0)  # of constant columns
+    at = np.minimum(n_equal + np.floor(share * (len(gaps) - 1 - n_equal)).astype(np.int64), len(gaps) - 1)
+    return np.asarray(gaps[at, np.arange(gaps.shape[1])])
 
 
 def _steps_in_range(rows: AnyArray, steps: Floats) -> Floats:
@@ -222,7 +230,7 @@ def without_copies(sample: Sample, atom: float = np.inf) -> tuple[Sample, bool]:
     _, first, place, times = np.unique(sample.rows, axis=0, return_index=True, return_inverse=True, return_counts=True)
     if len(first) >= FEW_COPIES * len(sample.rows):
         return sample, False
-    repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows)
+    repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows, BETWEEN_STEPS)
     columns, steps, _ = uneven_in(sample).rounded
     np.maximum.at(gaps, columns, steps)
     pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)

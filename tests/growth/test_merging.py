@@ -83,6 +83,7 @@ def test_copies_of_rows_are_left_out_but_not_rounded_rows_nor_answers():
         "copies": np.tile(rng.normal(size=(60, 3)), (10, 1)),
         "copies of measurements": np.tile(rng.normal(size=(60, 3)).round(1), (10, 1)),
         "rounded": np.rint(rng.normal(size=(600, 2))),
+        "rounded, a mean fills one in": np.append(rng.integers(18, 70, 599), 41.7)[:, None],
         "answers": rng.integers(0, 2, (600, 3)).astype(float),
     }
     for name, some in rows.items():
