@@ -13,7 +13,8 @@ from .._words import full_count
 from ..chunks import Pass, Plan, Together
 from ..kernels import Gower, Kernel, nystrom_map
 from ..kernels.gower import Missing, Shift
-from ..kernels.gower_map import CodeProducts, GowerMap, NumbersMap, gower_code, gower_map, with_numbers
+from ..kernels.gower_map import CodeProducts, GowerMap, gower_code, gower_map
+from ..kernels.numbers_map import NumbersMap, with_numbers
 from ..kernels.nystrom import NystromMap
 from ..summaries.passes import DistinctPass, DistinctValues, TypedLook, TypedPass
 from .kernel_pca_features import KernelPCAFeatures
@@ -60,8 +61,10 @@ class GowerFeatures(KernelPCAFeatures):
         Share of the landmarks' variance in the feature space that the components explain. With the thesis' 0.9, most
         tables have no direction along which a continuous column is straight.
     numbers : bool, default=False
-        Whether columns of numbers without missing values are features of their own, too, besides ``method="nystrom"``.
-        Trees with ``feature_map="gower"`` take them, so that they find what the numbers alone show.
+        Whether columns of numbers of which at most one value in five is missing are features of their own, too, besides
+        ``method="nystrom"``. Trees with ``feature_map="gower"`` take them, so that they find what the numbers alone
+        show. A missing value is that of one of the ten most similar landmarks that have it, unless more than one row in
+        a hundred lacks all of these columns: then only those without missing values are features.
     single_levels : bool, default=False
         Whether trees may take two levels, or two ends, of a single column for two clusters, as in the thesis. With very
         few columns clusters may differ in no more, but every column is then likely to be split.

@@ -123,7 +123,7 @@ class NystromMap(FeatureMap):
     @property
     def points(self) -> Callable[[AnyArray], Floats] | None:
         """Return the standardisation of rows if the kernel compares columns of numbers, as most do, otherwise None."""
-        return self._standardised if self.kernel.uses_columns and not self.kernel.typed else None
+        return self.standardised if self.kernel.uses_columns and not self.kernel.typed else None
 
     @property
     def levels(self) -> LevelFeatures | None:
@@ -133,7 +133,8 @@ class NystromMap(FeatureMap):
     def missing(self) -> bool:
         return self.kernel.typed
 
-    def _standardised(self, rows: AnyArray) -> Floats:
+    def standardised(self, rows: AnyArray) -> Floats:
+        """Return raw rows as the kernel takes them."""
         return (rows - self.centre) * self.scale
 
     def __call__(self, rows: AnyArray) -> Floats:

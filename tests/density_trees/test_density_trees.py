@@ -477,6 +477,16 @@ class TestLevels:
         model = DensityTree(feature_map="gower", column_types=types).fit(np.hstack([numbers, levels]))
         assert adjusted_rand_score(cluster, model.labels_) > 0.95
 
+    @pytest.mark.parametrize("share", [0.01, 0.1])
+    def test_missing_numbers_hide_no_clusters_of_numbers(self, share):
+        numbers, cluster, levels = self.table()
+        numbers[:, 1] += 4 * cluster
+        numbers[np.random.default_rng(1).random(numbers.shape) < share] = np.nan
+        types = {"continuous": [0, 1, 2], "categorical": [3, 4, 5]}
+        model = DensityTree(feature_map="gower", column_types=types).fit(np.hstack([numbers, levels]))
+        assert model.n_clusters_ == 2
+        assert adjusted_rand_score(cluster, model.labels_) > 0.9
+
     @pytest.mark.parametrize("few", [False, True])
     def test_noise_of_two_valued_columns_hides_no_clusters_of_numbers(self, few):
         numbers, cluster, levels = self.table()

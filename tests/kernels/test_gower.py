@@ -404,11 +404,32 @@ class TestNumbers:
         assert np.flatnonzero(made.levels.of_numbers).tolist() == [features.shape[1] - 2, features.shape[1] - 1]
         assert not GowerFeatures().fit(table[0]).map_.levels.of_numbers.any()
 
-    def test_few_values_and_missing_ones_are_no_features_of_their_own_and_new_gaps_are_in_the_middle(self, table):
-        rows = table[0].assign(grade=np.arange(900) % 9, gaps=np.where(np.arange(900) % 5, np.arange(900.0), np.nan))
+    def test_columns_of_few_values_or_few_rows_are_no_features_of_their_own(self, table):
+        turn = np.arange(900)
+        rows = table[0].assign(grade=turn % 9, gaps=np.where(turn % 3, turn / 2, np.nan))
         made = GowerFeatures(numbers=True).fit(rows)
         assert made.map_.columns.tolist() == [0, 1]
-        rows.loc[0, "size"] = np.nan
-        assert made.transform(rows)[0, -2] == 0
         with pytest.raises(ValueError, match="method='nystrom' with numbers=True; got 'explicit'"):
             GowerFeatures(numbers=True, method="explicit").fit(rows)
+
+    def test_missing_numbers_are_those_of_one_of_the_landmarks_that_are_most_alike(self, table):
+        complete, side = table
+        rows = complete.mask(np.random.default_rng(1).random(complete.shape) < [0.05, 0.05, 0, 0, 0])
+        made = GowerFeatures(numbers=True, n_landmarks=300).fit(rows)
+        lacks = (rows["size"].isna() & rows["weight"].notna()).to_numpy()
+        found = made.transform(rows)[lacks, -2] / made.map_.factors[0] + made.map_.middle[0]
+        landmarks = made.map_.base.raw_landmarks[:, :2]
+        known = landmarks[~np.isnan(landmarks).any(axis=1)]
+        for value, weight in zip(found, rows["weight"][lacks]):
+            donor = np.abs(known[:, 0] - value).argmin()
+            np.testing.assert_allclose(known[donor, 0], value, atol=1e-5)
+            assert np.argsort(np.argsort(np.abs(known[:, 1] - weight)))[donor] <= 10  # of equal ones, the last
+        assert np.corrcoef(found, complete["size"][lacks])[0, 1] > 0.9
+        alone = np.concatenate([made.transform(rows[k : k + 1]) for k in range(20)])
+        np.testing.assert_array_equal(made.transform(rows[:20]), alone)
+
+    @pytest.mark.parametrize("n_lacking", [0, 45])
+    def test_rows_without_any_number_fill_in_none(self, table, n_lacking):
+        rows = table[0].copy()
+        rows.iloc[:n_lacking, :2] = np.nan
+        assert GowerFeatures(numbers=True).fit(rows).map_.columns.tolist() == ([] if n_lacking else [0, 1])
