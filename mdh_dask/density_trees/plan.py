@@ -291,14 +291,13 @@ def _looks(
 ) -> list[tuple[Standardiser, bool, Sample]]:
     """Return the standardisers of the columns to look at, whether these are all columns, and the rows.
 
-    The columns that levels do not change come first, and are the only ones for a crowd. Otherwise they are at least
-    two: in a single column, values that many rows share, such as round wages, would be clusters.
+    The columns that levels do not change come first, and are the only ones for a crowd.
     """
     raw = clipped(shown.rows, settings.scale)
     frame = near_standardiser(raw, settings.scale)
     numbers = frame.without(changed_by_levels(raw, settings.levels))
     every = [(frame, True, shown)]
-    if (numbers.scale == frame.scale).all() or np.count_nonzero(numbers.scale) < (1 if crowded else 2):
+    if (numbers.scale == frame.scale).all() or not numbers.scale.any():
         return every
     of_numbers = numbers, False, _different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
     return [of_numbers] if crowded else [of_numbers, *every]

@@ -518,6 +518,17 @@ class TestLevels:
         model = DensityTree(feature_map="gower", column_types={"continuous": [0], "categorical": [1, 2]}).fit(rows)
         assert model.n_clusters_ == 1
 
+    @pytest.mark.parametrize("n_clusters", [1, 2])
+    def test_ages_beside_categories_are_clusters_only_if_there_is_a_gap_between_them(self, n_clusters):
+        rng = np.random.default_rng(0)
+        cluster = rng.integers(n_clusters, size=2700)
+        age = 18 + rng.binomial(30, 0.4, 2700) + 40.0 * cluster
+        age[:5] = np.nan
+        rows = np.column_stack([age, rng.integers(4, size=2700), rng.integers(3, size=2700)])
+        model = DensityTree(feature_map="gower", column_types={"continuous": [0], "categorical": [1, 2]}).fit(rows)
+        assert model.n_clusters_ == n_clusters
+        assert adjusted_rand_score(cluster[5:], model.labels_[5:]) > 0.95
+
     def test_predicted_labels_do_not_depend_on_levels_that_are_left_out(self):
         numbers, _, levels = self.table()
         rows = np.hstack([numbers, *(np.eye(5)[own] for own in levels.T)])
