@@ -47,8 +47,10 @@ class ClusterEstimator(ClusterMixin, Mapped):
     missing : {"error", "mean", "drop"}
         Rule for missing values (NaN). ``"error"``: they are refused, unless the method or its feature map has a use
         for them. ``"mean"``: the means of all other values of the column replace them, rounded if all values are whole
-        numbers, as another one would be a level of its own among codes and ratings. ``"drop"``: rows with missing
-        values are left out, and labelled -1. Either takes one more pass, and `missing_values_` counts them.
+        numbers, as another one would be a level of its own among codes and ratings. They lie between clusters, where
+        many such rows are clusters of their own: trees with ``feature_map="gower"`` fill in numbers of similar rows.
+        ``"drop"``: rows with missing values are left out, and labelled -1. Either takes one more pass, and
+        `missing_values_` counts them.
 
     Attributes
     ----------
