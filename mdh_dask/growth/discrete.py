@@ -169,13 +169,15 @@ def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
 def smallest_gaps(rows: AnyArray, share: float = 0.0) -> Floats:
     """Return the smallest difference between values of each column, zero for a constant one, shape (n_features,).
 
-    share: share of the differences that may be smaller.
+    share: share of the differences that may be smaller, of at least two rows.
     """
-    gaps = np.sort(np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0), axis=0)
-    n_equal = np.count_nonzero(gaps <= 0, axis=0)
-    gaps = np.append(gaps, np.zeros((1, gaps.shape[1])), axis=0)  # of constant columns
-    at = np.minimum(n_equal + np.floor(share * (len(gaps) - 1 - n_equal)).astype(np.int64), len(gaps) - 1)
-    return np.asarray(gaps[at, np.arange(gaps.shape[1])])
+    gaps = np.diff(np.sort(rows, axis=0).astype(np.float64), axis=0)
+    gaps[gaps <= 0] = np.inf
+    smallest = gaps.min(axis=0, initial=np.inf)
+    if share > 0:
+        at = np.floor(share * np.count_nonzero(np.isfinite(gaps), axis=0)).astype(np.int64)
+        smallest = np.sort(gaps, axis=0)[at, np.arange(gaps.shape[1])]
+    return np.where(np.isfinite(smallest), smallest, 0.0)
 
 
 def _steps_in_range(rows: AnyArray, steps: Floats) -> Floats:
