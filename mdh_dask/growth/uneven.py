@@ -146,7 +146,7 @@ def round_numbers(column: Floats) -> list[Lattice]:
     --------
     >>> ages = np.repeat(np.arange(90.0), 8)
     >>> round_numbers(np.concatenate([ages, ages // 5 * 5]))
-    [Lattice(step=5.0, place=0.0, share=0.83...)]
+    [Lattice(step=5.0, place=5.0, share=0.83...)]
     """
     values, counts = np.unique(column, return_counts=True)
     found: list[Lattice] = []
@@ -162,6 +162,7 @@ def _round_among(values: Floats, counts: Integers) -> Lattice | None:
     before, after = np.append(0, counts[:-1]), np.append(counts[1:], 0)
     beside = np.maximum(before, after)
     often = (counts > ROUND * beside) & (counts - beside > ERRORS * np.sqrt(counts + beside))
+    often[:1] = often[-1:] = False  # an end of the range may stand for all values beyond it
     if np.count_nonzero(often) < FEWEST_VALUES:
         return None
     step, place = float(np.median(np.diff(values[often]))), float(values[often][counts[often].argmax()])
