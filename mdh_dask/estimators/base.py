@@ -47,8 +47,9 @@ class ClusterEstimator(ClusterMixin, Mapped):
     missing : {"error", "mean", "drop"}
         Rule for missing values (NaN). ``"error"``: they are refused, unless the method or its feature map has a use
         for them. ``"mean"``: the means of all other values of the column replace them, rounded if all values are whole
-        numbers, as another one would be a level of its own among codes and ratings. They lie between clusters, where
-        many such rows are clusters of their own: trees with ``feature_map="gower"`` fill in numbers of similar rows.
+        numbers, as another one would be a level of its own among codes and ratings. Means lie between clusters, so that
+        many rows filled in may be clusters of their own; trees with ``feature_map="gower"`` fill in numbers of similar
+        rows instead.
         ``"drop"``: rows with missing values are left out, and labelled -1. Either takes one more pass, and
         `missing_values_` counts them.
 

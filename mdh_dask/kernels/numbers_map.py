@@ -8,7 +8,7 @@ from .._jit.hashing import hash_again
 from .._jit.rows import few_at_once
 from .._levels import LevelFeatures
 from .._state import checked_array
-from .._typing import AnyArray, Booleans, Floats, Integers
+from .._typing import AnyArray, Floats, Integers
 from .gower import Gower
 from .levels import FEW_VALUES
 from .nystrom import BasedMap, NystromMap
@@ -16,11 +16,11 @@ from .nystrom import BasedMap, NystromMap
 LEAST_PRESENT, WITH_ANY = 0.8, 0.99
 """Least share of landmarks with a value of a column of numbers, and of those with a value of any such column.
 
-With more missing values, rows that are filled in from another cluster are a third one. Rows without any number are as
-equal as their levels, so that each combination of levels would be a cluster of the values that fill it in."""
+With more missing values, rows that are filled in from another cluster may be a third one. Rows without any number are
+equal if their levels are, so that the rows of each combination of levels would be filled in with the same values."""
 
 DONORS = 10
-"""Number of landmarks of which one fills in a missing value. The rows of a single one would lie on a line."""
+"""Number of landmarks of which one fills in a missing value. Rows that a single one fills in would lie on a line."""
 
 NUMBERS_FIRST = 1000.0
 """Weight of columns of numbers among those that choose donors: levels, which may be noise, decide only without any."""
@@ -62,16 +62,15 @@ class NumbersMap(BasedMap):
 
     def __call__(self, rows: AnyArray) -> Floats:
         numbers = rows[:, self.columns].astype(np.float64)
-        absent = np.isnan(numbers)
-        incomplete = np.flatnonzero(absent.any(axis=1))
+        incomplete = np.flatnonzero(np.isnan(numbers).any(axis=1))
         for part in few_at_once(len(incomplete)):
             own = incomplete[part]
-            numbers[own] = self._filled(rows[own], numbers[own], absent[own])
+            numbers[own] = self._filled(rows[own])
         numbers = (numbers - self.middle) * self.factors
         return np.hstack([self.base(rows), numbers.astype(np.float32)])
 
-    def _filled(self, rows: AnyArray, numbers: Floats, absent: Booleans) -> Floats:
-        """Return numbers of rows with those of landmarks where they are absent, which depend on the own row only."""
+    def _filled(self, rows: AnyArray) -> Floats:
+        """Return the numbers of rows, with those of landmarks for missing ones; no row depends on the others."""
         kernel = self.base.kernel
         assert isinstance(kernel, Gower)
         assert kernel.shares is not None
@@ -80,14 +79,15 @@ class NumbersMap(BasedMap):
         # Landmarks that lack other columns are less like a row that has them.
         compared = replace(kernel, missing="level", shares=shares / shares.sum())
         unlike = -compared.matrix(self.base.standardised(rows), self.base.landmarks)
-        donated, chosen, found = self.base.raw_landmarks[:, self.columns], _hashed(rows), numbers.copy()
-        for j in np.flatnonzero(absent.any(axis=0)):
-            donors = np.flatnonzero(~np.isnan(donated[:, j]))
-            n, lacks = min(DONORS, len(donors)), absent[:, j]
-            near = np.argsort(unlike[lacks][:, donors], axis=1, kind="stable")[:, :n]
-            which = (chosen[lacks] % np.uint64(n)).astype(np.int64)
-            found[lacks, j] = donated[donors[near[np.arange(len(near)), which]], j]
-        return found
+        donated, bits = self.base.raw_landmarks[:, self.columns], _hashed(rows)
+        numbers = rows[:, self.columns].astype(np.float64)
+        for own, column in zip(numbers.T, donated.T):
+            lacks, donors = np.flatnonzero(np.isnan(own)), np.flatnonzero(~np.isnan(column))
+            n = min(DONORS, len(donors))
+            near = np.argsort(unlike[np.ix_(lacks, donors)], axis=1, kind="stable")[:, :n]
+            which = (bits[lacks] % np.uint64(n)).astype(np.int64)
+            own[lacks] = column[donors[near[np.arange(len(lacks)), which]]]
+        return numbers
 
     def facts(self) -> dict[str, str]:
         return self.base.facts() | {"Columns of numbers beside them": f"{len(self.columns):,}"}
