@@ -1,4 +1,4 @@
-"""The points nearest to rows, which vote for the cell of each: points far from a row are left out in bundles."""
+"""The points nearest to rows, which vote for the cell of each: points far from a row are ruled out in bundles."""
 
 from itertools import pairwise
 from math import isqrt
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.landmarks import agreeing_points, nearest_and_reach
+from .._jit.bundles import agreeing_points, nearest_and_reach
 from .._jit.rows import loop_ready
 from .._typing import AnyArray, Floats, Integers
 
@@ -42,7 +42,10 @@ class Bundles(NamedTuple):
     start: Integers
     """Where each bundle begins, and the number of points, shape (n_bundles + 1,)."""
     values: Floats
-    """Coordinates, those of each bundle column by column, shape (n_points * n_columns,)."""
+    """Coordinates in this order, shape (n_points, n_columns)."""
+    single: AnyArray
+    """The same less those of the bundle's middle, with the squared distance to it, in single precision; those of each
+    bundle column by column, shape (n_points * (n_columns + 1),)."""
     middles: Floats
     """Shape (n_columns, n_bundles)."""
     radius: Floats
@@ -58,12 +61,18 @@ def bundles_of(points: Floats, n_rows: int) -> Bundles:
             middles = np.array([points[own == bundle].mean(axis=0) for bundle in np.unique(own)])
         _, own, size = np.unique(_closest(points, middles), return_inverse=True, return_counts=True)
     order, start = np.argsort(own, kind="stable"), np.append(0, np.cumsum(size))
-    values = [points[order[one:end]] for one, end in pairwise(start)]
-    middles = np.array([of_one.mean(axis=0) for of_one in values])
+    values = points[order]
+    parts = [values[one:end] for one, end in pairwise(start)]
+    middles = np.array([part.mean(axis=0) for part in parts])
     radius = np.zeros(len(size))
     np.maximum.at(radius, own, np.linalg.norm(points - middles[own], axis=1))
-    by_column = np.concatenate([of_one.T.ravel() for of_one in values])
-    return Bundles(order, start, by_column, np.ascontiguousarray(middles.T), radius)
+    single = np.concatenate([_in_single_precision(part - middle) for part, middle in zip(parts, middles)])
+    return Bundles(order, start, values, single, np.ascontiguousarray(middles.T), radius)
+
+
+def _in_single_precision(away: Floats) -> AnyArray:
+    with np.errstate(over="ignore"):
+        return np.vstack([away.T, np.square(away).sum(axis=1)]).astype(np.float32).ravel()
 
 
 def _closest(points: Floats, middles: Floats) -> Integers:
@@ -82,7 +91,8 @@ def near_points(rows: AnyArray, centre: Floats, scale: Floats, points: Floats, c
     """
     rows, n = loop_ready(rows), len(rows)
     near = Near(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
-    nearest_and_reach(rows, centre, scale, bundles_of(points, n), cell, min(k, len(points)), near)
+    with one_blas_thread():
+        nearest_and_reach(rows, centre, scale, bundles_of(points, n), cell, min(k, len(points)), near)
     return near
 
 
@@ -99,5 +109,6 @@ def agreeing_shares(
     """
     rows = loop_ready(rows)
     shares, bundles = np.empty(len(rows)), bundles_of(points, len(rows))
-    agreeing_points(rows, centre, scale, bundles, cell, cluster, min(VOTERS, len(cluster)), shares)
+    with one_blas_thread():
+        agreeing_points(rows, centre, scale, bundles, cell, cluster, min(VOTERS, len(cluster)), shares)
     return shares
