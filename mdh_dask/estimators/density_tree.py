@@ -113,7 +113,7 @@ class DensityTree(InGroups):
     out. Where all columns count, rows of up to eight columns are displaced at random along levels; of more, a valley
     must remain without a column or category that may make it, and where combinations of levels are smoothed out.
     Counts, ratings and round numbers, such as ages told in fives, are spread over their steps, and values at uneven
-    distances, as of another unit, by normal numbers.
+    distances, such as the middles of brackets, over half of the gaps to their neighbours.
 
     References
     ----------

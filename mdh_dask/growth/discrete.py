@@ -119,9 +119,11 @@ def discrete_of(
     Columns of at most `most_values` evenly spaced values are jittered.
     """
     jitter, steps = jitter_of(sample, most_values)
-    columns, between, _ = uneven_in(sample).rounded
-    np.maximum.at(steps, columns, between)
+    uneven = uneven_in(sample)
+    np.maximum.at(steps, uneven.rounded.columns, uneven.rounded.steps)
+    jitter = _without(jitter, uneven.spacing.columns)
     steps[jitter.columns] = 0.0
+    np.maximum.at(steps, uneven.spacing.columns, uneven.spacing.steps)
     some = sample.first(ROWS_FOR_VALUES)
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
 
@@ -129,9 +131,12 @@ def discrete_of(
 def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
     """Return what is known of columns, and which have uneven values, which are not jittered."""
     uneven = uneven_in(sample)
-    columns, steps, keys = discrete.jitter
-    kept = ~np.isin(columns, uneven.spacing.columns)
-    return replace(discrete, jitter=Jitter(columns[kept], steps[kept], keys[kept]), uneven=uneven)
+    return replace(discrete, jitter=_without(discrete.jitter, uneven.spacing.columns), uneven=uneven)
+
+
+def _without(jitter: Jitter, columns: Integers) -> Jitter:
+    kept = ~np.isin(jitter.columns, columns)
+    return Jitter(jitter.columns[kept], jitter.steps[kept], jitter.keys[kept])
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:

@@ -1,14 +1,15 @@
-"""Values that rows share unevenly: those of converted units, such as inches in centimetres, and round numbers.
+"""Values that rows share unevenly: inches in centimetres, middles of brackets that widen, and round numbers.
 
 Between such values lie gaps, or numbers that fewer rows have. Neither is a valley.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from .._jit.hashing import NO_JITTER, Jitter, hash_again
-from .._random import normal_of, uniform_of
+from .._random import uniform_of
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from .passes import Sample
@@ -20,10 +21,15 @@ ROWS_FOR_STEPS, ROWS_FOR_VALUES = 2000, 10_000
 """Number of sample rows that show the steps of columns, and whose values are checked."""
 
 SHARED, UNEVEN = 4, 1.5
-"""Values are uneven if on average so many rows share one, and if the median distance of rows to the nearer neighbouring
-value exceeds so many steps of the lattice that holds all values, if there is one. On a lattice with few holes this
-distance is one step, as it is in groups of neighbouring values, which may be clusters. Centimetres that were inches are
-uneven: spread over steps of a tenth, they would leave gaps."""
+"""Values are uneven if on average so many rows share one, and if both the mean distance of values and the median
+distance of rows to the nearer neighbouring value exceed so many steps of the lattice that holds all values, if there
+is one. On a lattice with few holes the former is about one step, and in groups of neighbouring values, which may be
+clusters, the latter is. Centimetres that were inches are uneven: spread over steps of a tenth, they would leave gaps.
+"""
+
+MOST = 0.9
+"""At least this share of the rows have values that count as neighbours of others: the most frequent ones. Densities
+along lines are smoothed as wide as the gaps beside this share of the rows need; the others may lie between clusters."""
 
 SMOOTHS_STEPS = 0.6
 """The ripple of normal kernels with this bandwidth, in units of their distance, is ``2 exp(-2 pi^2 0.6^2)``: 0.2 %."""
@@ -48,7 +54,13 @@ class Uneven(NamedTuple):
     """How values of columns are spread."""
 
     spacing: Jitter
-    """Columns of uneven values, all of which are spread by normal numbers."""
+    """Columns of uneven values, and the distance to the farther neighbouring value that `MOST` do not exceed."""
+    values: Floats
+    """The values of these columns, one column after the other, shape (n_values,)."""
+    spans: Floats
+    """How far below and above each value rows that have it are spread, shape (n_values, 2)."""
+    start: Integers
+    """Where the values of each column begin, and their number, shape (n_columns + 1,)."""
     rounded: Jitter
     """Columns with round numbers, which are spread evenly over their steps; more than one entry for round numbers of
     several steps, the largest one last."""
@@ -68,8 +80,11 @@ class Uneven(NamedTuple):
 
     def spread(self, rows: AnyArray, found: Floats, hashes: Integers) -> None:
         """Add to `found` what spreads the values of raw rows by their hashes."""
-        for j, step, key in zip(*self.spacing):
-            found[:, j] += normal_of(hash_again(hashes ^ key, 1)) * SMOOTHS_STEPS * step
+        for j, key, (one, end) in zip(self.spacing.columns, self.spacing.keys, pairwise(self.start)):
+            values = self.values[one:end]
+            nearest = np.searchsorted((values[:-1] + values[1:]) / 2, rows[:, j])
+            below, above = self.spans[one:end][nearest].T
+            found[:, j] += uniform_of(hash_again(hashes ^ key, 1)) * (below + above) - below
         shift = {j: np.zeros(len(rows)) for j in self.rounded.columns.tolist()}
         for j, step, key, place, share in zip(*self.rounded, self.places, self.shares):
             chosen = _on_lattice(rows[:, j], step, place) & (uniform_of(hash_again(hashes ^ key, 2)) < share)
@@ -79,7 +94,9 @@ class Uneven(NamedTuple):
             found[:, j] += own
 
 
-EVEN = Uneven(NO_JITTER, NO_JITTER, np.empty(0), np.empty(0))
+EVEN = Uneven(
+    NO_JITTER, np.empty(0), np.empty((0, 2)), np.zeros(1, dtype=np.int64), NO_JITTER, np.empty(0), np.empty(0)
+)
 
 
 def uneven_in(sample: Sample) -> Uneven:
@@ -91,12 +108,22 @@ def uneven_in(sample: Sample) -> Uneven:
         values, number, counts = np.unique(some.rows[:, j], return_inverse=True, return_counts=True)
         if len(values) > FEW_SHARED * len(number):
             continue
-        key = key_of(some.hashes, number)
-        if (spacing := _spacing(values.astype(np.float64), counts)) > 0:
-            spaced.append((j, spacing, key))
-        rounded += [(j, key, lattice) for lattice in round_numbers(more.rows[:, j].astype(np.float64))]
+        key, values = key_of(some.hashes, number), values.astype(np.float64)
+        lattices = round_numbers(more.rows[:, j].astype(np.float64))
+        rounded += [(j, key, lattice) for lattice in lattices]
+        if not lattices and is_uneven(values, counts):
+            spaced.append((j, key, values, gaps_beside(values, counts), counts))
+    spacing = _jitter([(j, _quantile(gaps.max(axis=1), counts, MOST), key) for j, key, _, gaps, counts in spaced])
     places, shares = np.array([(lattice.place, lattice.share) for _, _, lattice in rounded]).reshape(-1, 2).T
-    return Uneven(_jitter(spaced), _jitter([(j, lattice.step, key) for j, key, lattice in rounded]), places, shares)
+    return Uneven(
+        spacing=spacing,
+        values=np.concatenate([np.empty(0), *(values for _, _, values, _, _ in spaced)]),
+        spans=np.concatenate([np.empty((0, 2)), *(gaps / 2 for _, _, _, gaps, _ in spaced)]),
+        start=np.cumsum([0, *(len(values) for _, _, values, _, _ in spaced)]),
+        rounded=_jitter([(j, lattice.step, key) for j, key, lattice in rounded]),
+        places=places,
+        shares=shares,
+    )
 
 
 def _jitter(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
@@ -109,21 +136,40 @@ def key_of(hashes: Integers, numbers: Integers) -> np.uint64:
     return np.uint64((hashes * (numbers + 1).astype(np.uint64)).sum(dtype=np.uint64))
 
 
-def _spacing(values: Floats, counts: Integers) -> float:
-    """Return the usual distance to the farther neighbouring value if values are uneven, else zero."""
+def is_uneven(values: Floats, counts: Integers) -> bool:
+    """Return whether values, in ascending order, lie unevenly, and enough rows share them."""
     if len(values) < FEWEST_VALUES or counts.sum() < SHARED * len(values):
-        return 0.0
-    gaps = np.diff(values)
-    before, after = np.append(gaps[0], gaps), np.append(gaps, gaps[-1])
-    least = float(gaps.min())
+        return False
+    distances, nearer = np.diff(values), gaps_beside(values, counts).min(axis=1)
+    least = float(distances.min())
     step = least if _on_lattice(values, least, values[0]).all() else 0.0
-    uneven = _median(np.minimum(before, after), counts) > UNEVEN * step
-    return _median(np.maximum(before, after), counts) if uneven else 0.0
+    return min(float(distances.mean()), _quantile(nearer, counts, 0.5)) > UNEVEN * step
 
 
-def _median(values: Floats, counts: Integers) -> float:
+def _quantile(values: Floats, counts: Integers, share: float) -> float:
     order = np.argsort(values, kind="stable")
-    return float(values[order][np.searchsorted(np.cumsum(counts[order]), counts.sum() / 2)])
+    return float(values[order][np.searchsorted(np.cumsum(counts[order]), share * counts.sum())])
+
+
+def gaps_beside(values: Floats, counts: Integers) -> Floats:
+    """Return the distance of each value to its neighbours below and above, at the ends to the only one.
+
+    Values that only a few rows have are no neighbours, but those at the ends. All distances are zero if fewer than
+    `FEWEST_VALUES` are left.
+
+    >>> gaps_beside(np.array([9.0, 16, 25, 26, 35]), np.array([40, 40, 40, 2, 40])).tolist()
+    [[7.0, 7.0], [7.0, 9.0], [9.0, 10.0], [1.0, 9.0], [10.0, 10.0]]
+    """
+    ascending = np.sort(counts)
+    least = ascending[np.searchsorted(np.cumsum(ascending), (1 - MOST) * counts.sum(), side="right")]
+    frequent = values[counts >= least]
+    frequent = values[(counts >= least) | (values < frequent[0]) | (values > frequent[-1])]
+    if len(frequent) < FEWEST_VALUES:
+        return np.zeros((len(values), 2))
+    below, above = np.searchsorted(frequent, values) - 1, np.searchsorted(frequent, values, side="right")
+    to_low, to_high = values - frequent[np.maximum(below, 0)], frequent[np.minimum(above, len(frequent) - 1)] - values
+    to_low = np.where(below < 0, to_high, to_low)
+    return np.stack([to_low, np.where(above == len(frequent), to_low, to_high)], axis=1)
 
 
 class Lattice(NamedTuple):

@@ -53,6 +53,12 @@ def _ball(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True) * rng.uniform(size=(n, 1)) ** (1 / d)
 
 
+def _brackets(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Incomes in thousands, told by the middles of brackets that widen."""
+    middles = np.array([3, 9, 16, 25, 35, 45, 60, 85, 120])
+    return middles[np.digitize(rng.lognormal(3.2, 0.7, (n, d)), [6, 12, 20, 30, 40, 50, 70, 100])].astype(float)
+
+
 def _amounts(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     """Return amounts of which four in ten are told in hundreds, and three in thousands."""
     rows, told = rng.lognormal(7.5, 0.6, (n, d)), rng.random((n, d))
@@ -185,6 +191,7 @@ CLOUDS: dict[str, dict[str, Draw]] = {
         "rounded, sd 2": lambda rng, n, d: np.rint(rng.normal(0, 2, (n, d))),
         "inches in centimetres": lambda rng, n, d: np.round(np.rint(rng.normal(67, 3, (n, d))) * 2.54, 1),
         "amounts in hundreds": _amounts,
+        "incomes in brackets": _brackets,
     },
     "discrete": {
         "geometric(0.4)": lambda rng, n, d: rng.geometric(0.4, (n, d)),

@@ -117,7 +117,7 @@ def test_pairs_measurements_and_values_off_the_steps_are_no_coarse_lattices():
     n = 2000
     rows = np.column_stack(
         [
-            rng.choice([0, 1, 2, 5], n, p=[0.4, 0.1, 0.1, 0.4]),
+            rng.choice([0, 1, 2, 5], n, p=[0.3, 0.2, 0.2, 0.3]),
             rng.integers(0, 2, n),
             rng.normal(100, 20, n).round(),
             rng.normal(size=n),

@@ -26,6 +26,13 @@ def incomes(n, d=1, seed=0):
     return np.where(told < 0.3, np.round(amounts, -3), np.where(told < 0.7, np.round(amounts, -2), np.round(amounts)))
 
 
+def brackets(n, d=1, seed=0):
+    """Incomes in thousands, told by the middles of brackets that widen."""
+    middles = np.array([3.0, 9, 16, 25, 35, 45, 60, 85, 120])
+    incomes = np.random.default_rng(seed).lognormal(3.2, 0.7, (n, d))
+    return middles[np.digitize(incomes, [6, 12, 20, 30, 40, 50, 70, 100])]
+
+
 def uneven(rows):
     return uneven_in(look_at(rows).sample)
 
@@ -91,7 +98,7 @@ def test_what_is_spread_depends_on_rows_and_not_on_their_blocks_or_the_order_of_
     [
         (np.round(np.arange(50, 80) * 2.54, 1), 2.6),
         ([64, *np.arange(64.5, 73), 73], 1),  # the ends are half a step off
-        ([0, 2, 4, 6, 11], 2),
+        ([0, 2, 4, 6, 11], 5),
         (np.arange(100) / 10, 0),
         (np.setdiff1d(np.arange(100), [7, 30, 31, 60]), 0),
         ([1, 2, 3, 8, 9, 14, 15], 0),
@@ -102,6 +109,20 @@ def test_what_is_spread_depends_on_rows_and_not_on_their_blocks_or_the_order_of_
 def test_uneven_values_leave_gaps_on_their_lattice_or_have_none(values, spacing):
     rows = np.repeat(np.array(values, dtype=np.float64), 20)[:, None]
     assert_allclose(uneven(rows).spacing.steps, [spacing] if spacing else [], atol=1e-9)
+
+
+def test_ratings_are_not_uneven_because_few_rows_have_one_of_them():
+    assert not uneven(np.repeat([0.0, 1, 2, 3], [600, 50, 200, 150])[:, None]).spacing
+
+
+def test_uneven_values_are_spread_over_half_of_the_gaps_to_frequent_neighbours():
+    rows = np.repeat([3.0, 9, 16, 17, 25, 35], [300, 300, 300, 10, 300, 300])[:, None]
+    found = rows.copy()
+    uneven(rows).spread(rows, found, hash_rows(0, 0, len(rows)))
+    for value, low, high in ((3, 0, 6), (9, 6, 12.5), (16, 12.5, 20.5), (17, 16.5, 21), (25, 20.5, 30), (35, 30, 40)):
+        own = found[rows == value]
+        assert_allclose([own.min(), own.max()], [low, high], atol=0.1 * (high - low))
+        assert low <= own.min() < own.max() <= high
 
 
 def test_values_that_rows_do_not_share_are_not_uneven():
@@ -115,6 +136,10 @@ def test_heights_whose_ends_are_half_a_step_off_are_no_clusters():
 
 def test_densities_along_lines_are_smoothed_as_wide_as_round_numbers_need():
     assert_allclose(discrete_of(look_at(incomes(5000)).sample).bandwidth_along(np.ones((1, 1))), 600)
+
+
+def test_densities_along_lines_are_smoothed_as_wide_as_most_gaps_between_uneven_values():
+    assert_allclose(discrete_of(look_at(brackets(5000)).sample).bandwidth_along(np.ones((1, 1))), 0.6 * 25)
 
 
 def test_uneven_values_are_not_sought_in_many_columns():
@@ -139,3 +164,18 @@ def test_round_numbers_hide_no_clusters(estimator):
     cluster = np.arange(4000) % 2
     labels = estimator().fit_predict(ages(4000, 2) + 200 * cluster[:, None])
     assert adjusted_rand_index(cluster, np.asarray(labels)) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_columns"),
+    [(HierarchicalMDH, 1), (HierarchicalMDH, 3), (DensityTree, 1), (HierarchicalKernelMDH, 1)],
+)
+def test_middles_of_brackets_are_no_clusters(estimator, n_columns):
+    assert estimator().fit(brackets(5000, n_columns)).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("estimator", [HierarchicalMDH, DensityTree, HierarchicalKernelMDH])
+def test_clusters_of_uneven_values_are_found(estimator):
+    inches = np.rint(np.random.default_rng(0).normal(np.repeat([67, 79], 1000), 2))
+    labels = estimator().fit_predict(np.round(2.54 * inches, 1)[:, None])
+    assert adjusted_rand_index(np.repeat([0, 1], 1000), labels) > 0.95
