@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .._numba import jit
-from .landmarks import squares_to
+from .landmarks import k_nearest, squares_to
 
 CERTAIN = 1e-9
 """Share by which bounds of distances may be wrong; rounding errors are smaller in up to a million columns."""
@@ -94,26 +94,14 @@ def limit_of_products(to_middle, radius, last, products, k, d):
     terms = 2.0 * math.sqrt(to_middle) * radius + radius * radius
     if not terms < 1e37:  # sums of larger numbers may overflow
         return np.float32(np.inf)
+    # Each of the d + 1 factors and sums is rounded, and numbers under 1e-38 are zero.
     errors = (d + 8) * SINGLE * terms + CERTAIN * (to_middle + terms) + d * 1e-36
     limit = last - to_middle
     if limit == np.inf and products.shape[0] > k:
-        limit = kth_least(products, k) + errors
+        least = np.empty(k, products.dtype)
+        k_nearest(products, np.empty(k, np.int64), least)
+        limit = least[k - 1] + errors
     return np.float32(limit + errors + 2 * SINGLE * abs(limit))
-
-
-@jit
-def kth_least(values, k):
-    """Return the `k`-th least of some values, which are at least as many."""
-    least, last = np.full(k, np.inf, values.dtype), np.float32(np.inf)
-    for value in values:
-        if value < last:
-            at = k - 1
-            while at > 0 and value < least[at - 1]:
-                least[at] = least[at - 1]
-                at -= 1
-            least[at] = value
-            last = least[k - 1]
-    return least[k - 1]
 
 
 @jit

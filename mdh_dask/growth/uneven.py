@@ -54,11 +54,11 @@ class Uneven(NamedTuple):
     """How values of columns are spread."""
 
     spacing: Jitter
-    """Columns of uneven values, and the distance to the farther neighbouring value that `MOST` do not exceed."""
+    """Columns of uneven values, and a distance that `MOST` rows do not exceed to their farther neighbouring value."""
     values: Floats
     """The values of these columns, one column after the other, shape (n_values,)."""
     spans: Floats
-    """How far below and above each value rows that have it are spread, shape (n_values, 2)."""
+    """How far rows with each value are spread below and above it, shape (n_values, 2)."""
     start: Integers
     """Where the values of each column begin, and their number, shape (n_columns + 1,)."""
     rounded: Jitter

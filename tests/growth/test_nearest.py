@@ -19,7 +19,7 @@ def points_and_rows(seed, kind):
     points, rows = (middles[rng.integers(5, size=n)] + rng.normal(size=(n, d)) for n in (n_points, n_rows))
     if kind == "tied":
         points, rows = points.round(), rows.round()
-    if kind == "far":  # single precision tells few of these points apart
+    if kind == "far":
         points, rows = (1e6 * middles[:1] + 1e-3 * values for values in (points, rows))
     if kind == "tiny":
         points, rows = 1e-25 * points, 1e-25 * rows
@@ -35,6 +35,17 @@ def test_nearest_points_in_bundles_are_those_of_all_distances(seed, kind, k):
     assert near.nearest.tolist() == [nearest for nearest, _, _ in expected]
     assert near.own.tolist() == [own for _, own, _ in expected]
     np.testing.assert_allclose(near.reach, [reach for _, _, reach in expected], rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("distance", [1e-3, 1.0, 1e6])
+def test_distances_that_single_precision_does_not_tell_apart_are_in_their_order(distance):
+    rng = np.random.default_rng(0)
+    away = rng.normal(size=(2000, 5))
+    points = away / np.linalg.norm(away, axis=1, keepdims=True) * distance * (1 + 1e-8 * rng.random((2000, 1)))
+    near = near_points(np.zeros((1000, 5)), np.zeros(5), np.ones(5), points, np.zeros(2000, dtype=np.int64))
+    squares = np.square(points).sum(axis=1)
+    assert (near.nearest == squares.argmin()).all()
+    np.testing.assert_allclose(near.reach, np.sort(squares)[9], rtol=1e-14)
 
 
 @given(seeds, st.sampled_from(["normal", "tied"]))

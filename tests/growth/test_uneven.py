@@ -10,6 +10,7 @@ from mdh_dask._jit.hashing import hash_rows
 from mdh_dask.growth.discrete import discrete_of
 from mdh_dask.growth.uneven import MOST_COLUMNS, round_numbers, uneven_in
 from mdh_dask.metrics import adjusted_rand_index
+from tests.benchmarks.honesty import CLOUDS
 
 
 def ages(n, d=1, seed=0):
@@ -19,18 +20,14 @@ def ages(n, d=1, seed=0):
     return np.where(rng.random((n, d)) < 0.3, np.round(years / 5) * 5, np.round(years))
 
 
-def incomes(n, d=1, seed=0):
+def incomes(n, d=1):
     """Amounts, of which four in ten are told in hundreds, and three in thousands."""
-    rng = np.random.default_rng(seed)
-    amounts, told = rng.lognormal(7.5, 0.6, (n, d)), rng.random((n, d))
-    return np.where(told < 0.3, np.round(amounts, -3), np.where(told < 0.7, np.round(amounts, -2), np.round(amounts)))
+    return CLOUDS["integers"]["amounts in hundreds"](np.random.default_rng(0), n, d)
 
 
-def brackets(n, d=1, seed=0):
+def brackets(n, d=1):
     """Incomes in thousands, told by the middles of brackets that widen."""
-    middles = np.array([3.0, 9, 16, 25, 35, 45, 60, 85, 120])
-    incomes = np.random.default_rng(seed).lognormal(3.2, 0.7, (n, d))
-    return middles[np.digitize(incomes, [6, 12, 20, 30, 40, 50, 70, 100])]
+    return CLOUDS["integers"]["incomes in brackets"](np.random.default_rng(0), n, d)
 
 
 def uneven(rows):
