@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from mdh_dask._loop_cache import base_folder
 
 settings.register_profile(
-    "default", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    "default", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 # The same examples every time: more of them find nothing new the next time.
 settings.register_profile(

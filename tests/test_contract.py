@@ -55,8 +55,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:found .* of n_clusters")
 def small_blocks():
     """Let blocks be the chunks of the rows: neighbours are merged up to megabytes, which would be all rows here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCK_BYTES", 1)
-        patch.setattr("mdh_dask.chunks.mapping.LEAST_BLOCKS", 10**9)
+        patch.setattr("mdh_dask.chunks.mapping._merged", lambda chunks, most: list(chunks))
         yield
 
 
