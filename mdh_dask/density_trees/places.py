@@ -128,10 +128,12 @@ class PeaksAndCuts:
 
 def _smoothed(group: Integers, near: Integers) -> Integers:
     """Return groups 0 and 1 of rows after some rounds in which each row joins most of its neighbours of both."""
+    inside, group = np.flatnonzero(group >= 0), group.copy()
+    near = near[inside]
     for _ in range(ROUNDS):
         of_near = group[near]
         votes = (of_near == 0).sum(axis=1) - (of_near == 1).sum(axis=1)
-        group = np.where(group < 0, group, np.where(votes > 0, 0, np.where(votes < 0, 1, group)))
+        group[inside] = np.where(votes > 0, 0, np.where(votes < 0, 1, group[inside]))
     return group
 
 
