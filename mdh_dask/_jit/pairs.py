@@ -130,6 +130,23 @@ def kth_from_middle(one, other, between, k):
     return least[k - 1] / 2 - between / 4
 
 
+@jit
+def any_in_ball_between(one, other, between, ties):
+    """Return whether any point is nearer to the middle of two others than these, by the distances to both.
+
+    In most balls between points that are far from each other, the first block of points has one.
+    """
+    n, quarter = one.shape[0], between / 4
+    least, farthest = quarter * (1 - ties), 2 * (2 * quarter + ties * quarter)
+    for start in range(0, n, SUMS_AT_ONCE):
+        stop = min(start + SUMS_AT_ONCE, n)
+        if any_sum_below(one[start:stop], other[start:stop], farthest):
+            for x in range(start, stop):
+                if (one[x] + other[x]) / 2 - quarter < least:
+                    return True
+    return False
+
+
 SUMS_AT_ONCE = 64
 
 
@@ -153,8 +170,7 @@ def find_meeting(apart, first, second, ties, meets):
     """
     for e in range(first.shape[0]):
         a, b = first[e], second[e]
-        nearest = kth_from_middle(apart[a], apart[b], apart[a, b], np.int64(1))  # 1 alone would have a loop of its own
-        meets[e] = nearest >= apart[a, b] / 4 * (1 - ties)
+        meets[e] = not any_in_ball_between(apart[a], apart[b], apart[a, b], ties)
 
 
 @jit

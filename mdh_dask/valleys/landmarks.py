@@ -218,10 +218,13 @@ def links_of(
 ) -> tuple[Links, Integers]:
     """Return the links of pairs of landmarks, those that meet and the densest first, and this order.
 
-    The place of a link is the sparsest of both landmarks and their middle.
+    The place of a link is the sparsest of both landmarks and their middle. Other landmarks are near the middle of links
+    that do not meet: how dense rows are there says nothing, so their length counts. Most links are such.
     """
-    halfway, k = np.empty(len(first)), min(ranked_by, to_rows.shape[1] - 1)
-    find_halfway(to_rows, apart, first, second, k, halfway)
+    halfway, k = apart[first, second].astype(np.float64) / 4, min(ranked_by, to_rows.shape[1] - 1)
+    found = np.empty(np.count_nonzero(meets))
+    find_halfway(to_rows, apart, first[meets], second[meets], k, found)
+    halfway[meets] = found
     candidates = np.stack([reach[first], halfway.astype(np.float32), reach[second]])
     sparsest, reaches = candidates.argmax(axis=0), candidates.max(axis=0).astype(np.float64)
     ends = np.stack([np.where(sparsest == 2, second, first), np.where(sparsest == 0, first, second)])
@@ -270,18 +273,20 @@ def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]
     The smaller landmark of each pair is first; the third array says which pairs are neighbours. The closest landmarks
     of two cells are a cut in those halves of the rows in which the cells have no neighbours.
     """
-    n = len(apart)
-    others = apart.copy()
+    n, others = len(apart), apart.copy()
     np.fill_diagonal(others, np.inf)
-    near = np.zeros((n, n), dtype=np.bool_)
-    np.put_along_axis(near, nearest(others, min(NEIGHBOURS, max(n - 1, 0))), True, axis=1)
+    near = nearest(others, min(NEIGHBOURS, max(n - 1, 0)))
     cells, own = np.unique(cell, return_inverse=True)
     closest = np.full((2, len(cells), len(cells)), -1)
     find_closest(apart, own, *closest)
-    linked = near.copy()
-    linked[*closest] = True
-    linked |= linked.T
-    linked &= own[:, None] < own
-    ends = np.sort(np.divmod(np.flatnonzero(linked), n), axis=0)
-    first, second = ends[:, np.lexsort(ends[::-1])]
-    return first, second, near[first, second] | near[second, first]
+    of_near, of_closest = (
+        _in_different_cells(own, *ends) for ends in ((np.repeat(np.arange(n), near.shape[1]), near.ravel()), closest)
+    )
+    numbers = np.union1d(of_near, of_closest)
+    return numbers // n, numbers % n, np.isin(numbers, of_near)
+
+
+def _in_different_cells(cell: Integers, first: Integers, second: Integers) -> Integers:
+    """Return the numbers of pairs of landmarks in different cells, whichever of both is first."""
+    ends = np.stack([first, second])[:, cell[first] != cell[second]]
+    return np.asarray(ends.min(axis=0) * len(cell) + ends.max(axis=0))

@@ -22,7 +22,7 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products, squares_to, take_block
-from mdh_dask._jit.pairs import find_closest, kth_from_middle, list_places, order_of, quantile_of
+from mdh_dask._jit.pairs import any_in_ball_between, find_closest, kth_from_middle, list_places, order_of, quantile_of
 from mdh_dask._jit.rows import (
     add_multiple,
     certainly_distinct,
@@ -364,3 +364,11 @@ def test_a_projection_that_overflows_to_nan_is_counted_in_the_first_bin():
     counts = np.zeros((1, 4), dtype=np.int64)
     bin_projections(np.array([[np.nan, 2.5, np.inf]]), np.zeros(1), np.ones(1), counts)
     assert counts.tolist() == [[1, 0, 1, 1]]
+
+
+@given(seeds, st.integers(1, 200), st.sampled_from([0.0, 1e-5]))
+def test_a_point_in_the_ball_between_two_others_is_found_in_any_block(seed, n, ties):
+    one, other = np.random.default_rng(seed).integers(0, 50, (2, n)).astype(np.float32)
+    between = np.float32(np.sort(one + other)[:3].mean())  # the nearest points are inside, or just outside
+    inside = (one.astype(float) + other) / 2 - between / 4 < between / 4 * (1 - ties)
+    assert any_in_ball_between(one, other, between, ties) == inside.any()

@@ -84,13 +84,14 @@ class TestLinks:
             return np.sort(((choosing - place) ** 2).sum(axis=1))[RANKED_BY - (not is_row)]
 
         for e, (i, j) in enumerate(found):
-            middle = (places[i] + places[j]) / 2
-            at = [(reach(places[i], True), (i, i)), (reach(middle, False), (i, j)), (reach(places[j], True), (j, j))]
+            middle, others = (places[i] + places[j]) / 2, np.delete(np.arange(len(places)), [i, j])
+            assert links.meets[e] == (squares(middle[None], places[others]).min() >= apart[i, j] / 4 * (1 - TIES))
+            halfway = reach(middle, False) if links.meets[e] else apart[i, j] / 4
+            at = [(reach(places[i], True), (i, i)), (halfway, (i, j)), (reach(places[j], True), (j, j))]
             sparsest = max(at, key=lambda of: np.float32(of[0]))
             assert_allclose(links.reach[e], sparsest[0], rtol=1e-5)
             assert links.ends[:, e].tolist() == list(sparsest[1])
-            others = np.delete(np.arange(len(places)), [i, j])
-            assert links.meets[e] == (squares(middle[None], places[others]).min() >= apart[i, j] / 4 * (1 - TIES))
+        assert 0 < np.count_nonzero(links.meets) < len(found)
         keys = list(zip(~links.meets, links.reach))
         assert keys == sorted(keys)
 
