@@ -14,7 +14,7 @@ from .known import Known, WithoutLevels, factors_of, without_levels_of
 from .lines import Bandwidth, has_many_columns
 from .linkage import Merges, closest
 from .neighbours import smoothed_cells
-from .pair_tests import Halves, Pair, PairTests, Values
+from .pair_tests import PROMISING, Halves, Pair, PairTests, Values
 
 LEVEL = 0.05
 """Probability that a cloud without clusters is divided."""
@@ -192,7 +192,7 @@ def _merged_in_order(
         # In its order, a merge is tested between the two groups in closest contact.
         first, second = sorted(group[[*closest(order.contact, members[kept], members[gone])]].tolist())
         if first != second:
-            evidence, core, cut = tests.counted(group, np.array([[first, second]])).values(0)
+            evidence, core, cut = tests.counted(group, np.array([[first, second]]), promising=PROMISING).values(0)
             if evidence >= enough:
                 evidence = min(evidence, without_levels(group, (first, second)))
             if evidence < enough:

@@ -38,7 +38,7 @@ from mdh_dask.valleys.lines import (
 )
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import Distances, distinct
-from mdh_dask.valleys.pair_tests import PairTests, pooled
+from mdh_dask.valleys.pair_tests import PROMISING, PairTests, pooled
 
 PAIR = np.array([[0, 1]])
 TWO = np.arange(2)
@@ -382,6 +382,20 @@ def test_all_pairs_at_once_show_what_each_shows_alone(n_columns):
         united = PairTests(rows, hashes(200), np.array([0, 1, 2, 2])[labels])
         found = tests.counted(np.array([0, 1, 2, 2]), np.array([[0, 1]]))
         assert_allclose(found.evidence, united.counted(np.arange(3), np.array([[0, 1]])).evidence)
+
+
+def test_all_halvings_compare_only_groups_of_which_the_first_shows_some_evidence():
+    rng, cell = np.random.default_rng(1), np.arange(400) % 40 // 4
+    rows = rng.normal(size=(400, 2)) + 2 * rng.normal(size=(10, 2))[cell]
+    tests, every, nobody = PairTests(rows, hashes(400), cell), np.arange(10), np.zeros((45, 10), dtype=bool)
+    pairs = np.stack(np.triu_indices(10, 1), axis=1)
+    found = [[half.found(every, pairs, nobody) for half in split] for split in tests.splits]
+    first, whole = (pair_tests._combined(some, tests.shared, len(RADII)) for some in (found[:1], found))
+    promising = first.evidence >= PROMISING
+    counted = tests._by_halvings(every, pairs, nobody, PROMISING)
+    for values, of_first, of_all in zip(counted, first, whole):
+        assert_array_equal(values, np.where(promising, of_all, of_first))
+    assert len(pairs) / 4 < np.count_nonzero(promising) < 3 * len(pairs) / 4
 
 
 def test_the_rows_of_a_pair_are_counted_once_until_its_groups_or_those_left_out_change(monkeypatch):
