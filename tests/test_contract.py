@@ -43,10 +43,10 @@ PASSES = (10_000, 100)
 """Sizes of the sample: it holds all rows, or some, so that further passes count the others."""
 
 OF_EACH_KIND = (
-    "RandomProjectionTree", "HierarchicalKernelMDH", "ConsensusClustering", "HyperplaneEnsemble", "DensityTree",
-    "SupportVectorClustering", "KernelKMeans", "SemiSupervisedMDH", "KernelPCAFeatures", "GowerFeatures",
+    "HierarchicalMDH", "RandomProjectionTree", "HierarchicalKernelMDH", "ConsensusClustering", "HyperplaneEnsemble",
+    "DensityTree", "SupportVectorClustering", "KernelKMeans", "SemiSupervisedMDH", "KernelPCAFeatures", "GowerFeatures",
 )  # fmt: skip
-"""Classes whose passes differ from those of each other."""
+"""The default, and classes whose passes differ from those of each other. Tests of the others are slow ones."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:found .* of n_clusters")
 
@@ -61,9 +61,10 @@ def small_blocks():
 
 def every(names, but=()):
     """Test all of these classes, of which some are expected to fail, each for its reason."""
-    failing = dict(but)
-    marks = {name: pytest.mark.xfail(strict=True, reason=reason) for name, reason in failing.items()}
-    return pytest.mark.parametrize("name", [pytest.param(n, marks=marks[n]) if n in marks else n for n in names])
+    marks = {name: [] if name in OF_EACH_KIND else [pytest.mark.slow] for name in names}
+    for name, reason in dict(but).items():
+        marks[name].append(pytest.mark.xfail(strict=True, reason=reason))
+    return pytest.mark.parametrize("name", [pytest.param(name, marks=marks[name]) for name in names])
 
 
 def some(*strategies):

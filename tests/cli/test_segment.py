@@ -125,6 +125,7 @@ def test_windows_and_coordinates_are_columns_and_weights_count(here):
     assert agreement[0] > 0.95 > 0.1 > agreement[1]
 
 
+@pytest.mark.slow
 def test_a_preview_alone_is_an_output_and_is_replaced_only_if_asked(here):
     segment = ("../in/beach.png", "--preview", "p.png", *QUICK)
     assert run(*segment).exit_code == 0

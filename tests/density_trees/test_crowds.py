@@ -51,6 +51,7 @@ def test_clusters_of_ten_sample_rows_are_sought_among_more_in_any_chunks():
     assert (np.asarray(lazy.labels_) == np.asarray(model.labels_)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [2, 8])
 def test_regions_divide_no_cloud(n_columns):
     rng = np.random.default_rng(1)
@@ -105,6 +106,7 @@ def test_a_third_cell_between_two_is_not_counted():
     assert found.cut_rows[0] < 20  # but a hundred rows of the third cell in either half are between the two
 
 
+@pytest.mark.slow
 def test_no_row_of_other_cells_is_counted_in_many_columns_where_all_are_about_as_near():
     rng = np.random.default_rng(0)
     cell = np.repeat(np.arange(300), 20)

@@ -351,6 +351,7 @@ class TestDensityTree:
         assert (labels != cluster[squares.argmin(axis=1)]).any()
         assert min(shares) < 0.7
 
+    @pytest.mark.slow
     def test_votes_find_the_cluster_of_rows_among_unrelated_columns(self):
         rng = np.random.default_rng(0)
         labels = rng.permutation(np.arange(3000) < 700)
@@ -487,6 +488,7 @@ class TestLevels:
         assert model.n_clusters_ == 2
         assert adjusted_rand_score(cluster, model.labels_) > 0.9
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("few", [False, True])
     def test_noise_of_two_valued_columns_hides_no_clusters_of_numbers(self, few):
         numbers, cluster, levels = self.table()
@@ -501,6 +503,7 @@ class TestLevels:
         model = DensityTree(feature_map="gower", column_types=types).fit(np.hstack([numbers, levels]))
         assert adjusted_rand_score(cluster, model.labels_) > 0.6
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_clusters", [1, 2])
     def test_inches_and_pounds_in_other_units_are_no_clusters_by_themselves(self, n_clusters):
         rng = np.random.default_rng(0)
@@ -510,6 +513,7 @@ class TestLevels:
         assert model.n_clusters_ == n_clusters
         assert adjusted_rand_score(cluster, model.labels_) > 0.95
 
+    @pytest.mark.slow
     def test_values_that_many_rows_share_are_no_clusters_beside_categories(self):
         rng = np.random.default_rng(0)
         wage = np.round(np.exp(rng.normal(2.5, 0.5, 6000)), 2)
@@ -518,6 +522,7 @@ class TestLevels:
         model = DensityTree(feature_map="gower", column_types={"continuous": [0], "categorical": [1, 2]}).fit(rows)
         assert model.n_clusters_ == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_clusters", [1, 2])
     def test_ages_beside_categories_are_clusters_only_if_there_is_a_gap_between_them(self, n_clusters):
         rng = np.random.default_rng(0)

@@ -30,6 +30,7 @@ def test_levels_of_counts_are_no_clusters_of_the_rows_that_are_not_in_the_sample
     assert adjusted_rand_score(DensityTree(random_state=seed).fit_predict(rows), labels) > 0.9
 
 
+@pytest.mark.slow
 def test_a_community_across_a_valley_hides_no_clusters():
     labels = np.repeat([0, 1], [3360, 640])
     rows = np.random.default_rng(2).normal(size=(4000, 4)) + 5 * np.column_stack([labels, np.zeros((4000, 3))])

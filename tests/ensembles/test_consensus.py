@@ -273,7 +273,7 @@ class TestLinkage:
 
     @given(seeds)
     def test_the_information_shared_is_normalised_by_the_mean_of_the_entropies(self, seed):
-        _, labels = noisy(seed, 60, 3, 4, noise=0.3)
+        _, labels = noisy(seed, 15, 3, 4, noise=0.3)
         tally, _ = tally_of(reduce_rows(LabelTuples(2**16), *labels))
         counts = tally.counts()
         shared = information_shared(counts, tally.starts, joined := join(counts, 4))

@@ -301,6 +301,7 @@ class TestRepeats:
         model.report(tmp_path / "r.html", rows)
         assert "Parts of the rows" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
+    @pytest.mark.slow
     def test_halves_are_the_same_in_any_form_of_the_rows(self, rows, tmp_path):
         frame = pd.DataFrame(rows, columns=["a", "b"])
         stored = zarr.create_array(tmp_path / "x.zarr", data=rows, chunks=(200, 2))

@@ -56,6 +56,7 @@ def test_donors_are_no_clusters_unless_rows_are_taken_for_independent(tree):
     assert (with_groups > 1).sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
 def test_groups_of_one_class_each_vote_by_a_sample_of_their_rows(tree):
     groups, rng = np.repeat(np.arange(180), 100), np.random.default_rng(1)
@@ -118,6 +119,7 @@ def test_contours_and_hyperplanes_do_not_take_donors_for_clusters_and_find_those
     assert normalized_mutual_info_score(label, model.labels_) > 0.85
 
 
+@pytest.mark.slow
 def test_labels_depend_on_which_rows_are_together_and_not_on_names_chunks_or_types():
     X, groups, _ = clusters(1, n_groups=40)
     expected = RandomProjectionTree(sample_size=500).fit(X, groups=groups).labels_

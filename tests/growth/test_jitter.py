@@ -55,6 +55,7 @@ def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, metho
         assert METHODS[method].fit(rows).n_clusters_ == 1, seed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [HierarchicalMDH, HierarchicalKernelMDH, DensityTree])
 def test_counts_of_many_columns_with_a_common_rate_are_one_cluster(method):
     rng = np.random.default_rng(1)

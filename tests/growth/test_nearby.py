@@ -84,6 +84,7 @@ def test_many_clusters_are_found_in_noise_which_fills_the_valleys_of_all_lines()
     assert normalized_mutual_information(labels, model.labels_[:6000]) > 0.95
 
 
+@pytest.mark.slow
 def test_small_clusters_beside_large_ones_are_found(looks):
     rng = np.random.default_rng(0)
     shares = 1 / np.arange(1, 121)
@@ -139,6 +140,7 @@ def test_tens_of_clusters_that_are_all_found_warn_of_no_others(caplog):
     assert "more clusters" not in caplog.text
 
 
+@pytest.mark.slow
 def test_users_who_say_how_large_clusters_are_get_no_smaller_ones(crowd):
     model = RandomProjectionTree(min_cluster_size=400, random_state=0).fit(crowd[0])
     assert model.tree_.n_rows[model.tree_.leaves].min() >= 400
@@ -237,6 +239,7 @@ def packed():
     return many(200, 20_000, 8)
 
 
+@pytest.mark.slow
 def test_clusters_that_nothing_separates_are_no_silent_single_one(packed, caplog, monkeypatch, tmp_path):
     monkeypatch.setattr(crowds, "divide_crowd", lambda *_: False)
     model = RandomProjectionTree(random_state=0).fit(packed[0])

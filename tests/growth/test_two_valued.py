@@ -24,12 +24,14 @@ def found_in(rows):
     return two_valued(sample.rows, sample.hashes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, MinimumDensityHyperplane, DensityTree])
 def test_independent_categories_are_one_cluster(method):
     for seed in range(2):
         assert method(random_state=seed).fit(answers(600, seed)).n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, HierarchicalKernelMDH, DensityTree])
 def test_answers_that_one_trait_explains_are_one_cluster(method):
     rng = np.random.default_rng(0)

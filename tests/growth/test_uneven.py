@@ -144,6 +144,7 @@ def test_uneven_values_are_not_sought_in_many_columns():
     assert not uneven(ages(500, MOST_COLUMNS + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "cloud"), [(DensityTree, incomes), (DensityTree, ages), (HierarchicalKernelMDH, ages)]
 )
@@ -156,6 +157,7 @@ def test_round_numbers_of_many_rows_are_no_clusters():
     assert HierarchicalMDH().fit(incomes(1_000_000)).n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [DensityTree, HierarchicalKernelMDH, HierarchicalMDH])
 def test_round_numbers_hide_no_clusters(estimator):
     cluster = np.arange(4000) % 2
@@ -163,6 +165,7 @@ def test_round_numbers_hide_no_clusters(estimator):
     assert adjusted_rand_index(cluster, np.asarray(labels)) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "n_columns"),
     [(HierarchicalMDH, 1), (HierarchicalMDH, 3), (DensityTree, 1), (HierarchicalKernelMDH, 1)],

@@ -168,6 +168,7 @@ class TestStream:
         model.partial_fit(rows)
         assert normalized_mutual_information(of, model.labels_) > before - 0.02
 
+    @pytest.mark.slow
     def test_a_batch_too_small_to_show_a_hundred_clusters_again_leaves_nearly_all(self):
         centres = crowded(100, 32)
         model = RandomProjectionTree().fit(night(1, *range(100), n=12_000, centres=centres)[0])

@@ -195,6 +195,7 @@ def test_two_jobs_that_publish_to_one_place_do_not_mix(bucket, tmp_path, monkeyp
     assert verify_rows(f"{url}/l.zarr") == []
 
 
+@pytest.mark.slow
 def test_a_model_is_saved_to_a_repository_at_a_url(bucket):
     pytest.importorskip("icechunk")
     model = RandomProjectionTree(n_projections=20).fit(ROWS)
