@@ -13,7 +13,7 @@ from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, shared_neighbours
-from ..valleys.neighbours import BLOCK, nearest, squared_distances
+from ..valleys.neighbours import distances_in_blocks, nearest, squared_distances
 from .between_groups import divide_crowd, structure_within
 from .branches import Branch, SampleRows
 from .examine import Examiner
@@ -181,13 +181,12 @@ def _within(rows: Floats, radius: float) -> Integers:
 
     Only rows that are nearest to the same one of some places are compared, as clusters have more than a few there.
     """
-    places, rows_at_once = rows[::ROWS_OF_PLACE], range(0, len(rows), BLOCK)
-    place = np.concatenate([squared_distances(rows[i : i + BLOCK], places).argmin(axis=1) for i in rows_at_once])
+    of_blocks = distances_in_blocks(rows, rows[::ROWS_OF_PLACE])
+    place = np.concatenate([squares.argmin(axis=1) for _, squares in of_blocks])
     near = np.zeros(len(rows), dtype=np.bool_)
     for own in np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place))[:-1]):
-        for i in range(0, len(own), BLOCK):
-            squares = squared_distances(rows[own[i : i + BLOCK]], rows[own])
-            near[own[i : i + BLOCK]] = np.count_nonzero(squares <= radius**2, axis=1) > 1  # itself
+        for i, squares in distances_in_blocks(rows[own], rows[own]):
+            near[own[i : i + len(squares)]] = np.count_nonzero(squares <= radius**2, axis=1) > 1  # itself
     return np.flatnonzero(near)
 
 

@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from .._jit.communities import move_nodes
 from .._typing import Floats, Integers
-from .neighbours import BLOCK, KEPT, nearest, squared_distances
+from .neighbours import KEPT, distances_in_blocks, nearest
 
 NEIGHBOURS = 10
 """Number of neighbours of a row."""
@@ -65,11 +65,11 @@ def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
         own = found == np.arange(n)[:, None]
         own[~own.any(axis=1), -1] = True
         return found[~own].reshape(n, k), distances[:, -1]
-    for i in range(0, n, BLOCK):
-        squares = squared_distances(points[i : i + BLOCK], points)
-        squares[np.arange(len(squares)), np.arange(i, i + len(squares))] = np.inf
-        near[i : i + BLOCK] = nearest(squares, k)
-        last[i : i + BLOCK] = np.sqrt(np.take_along_axis(squares, near[i : i + BLOCK, -1:], axis=1)[:, 0])
+    for i, squares in distances_in_blocks(points, points):
+        block = slice(i, i + len(squares))
+        squares[np.arange(len(squares)), np.arange(n)[block]] = np.inf
+        near[block] = nearest(squares, k)
+        last[block] = np.sqrt(np.take_along_axis(squares, near[block, -1:], axis=1)[:, 0])
     return near, last
 
 
@@ -169,8 +169,7 @@ def _way_out(points: Floats, inside: Integers) -> tuple[int, int]:
     """Return a point inside and the nearest point outside."""
     ours, others = np.flatnonzero(inside), np.flatnonzero(~inside)
     best = (np.inf, 0, 0)
-    for i in range(0, len(ours), BLOCK):
-        squares = squared_distances(points[ours[i : i + BLOCK]], points[others])
+    for i, squares in distances_in_blocks(points[ours], points[others]):
         a, b = np.unravel_index(squares.argmin(), squares.shape)
         best = min(best, (float(squares[a, b]), int(ours[i + a]), int(others[b])))
     return best[1], best[2]

@@ -1,5 +1,7 @@
 """Squared distances of points in blocks of fixed height, the nearest of them, and their votes on cells."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from .._jit.landmarks import nearest_columns, squares_of_products, take_block
@@ -24,15 +26,27 @@ KEPT = 0.5
 def squared_distances(rows: Floats, places: Floats) -> Floats:
     """Return the squared distances, shape (n_rows, n_places), float32; rounding errors of zero become zero."""
     out = np.empty((len(rows), len(places)), dtype=np.float32)
-    squares = np.square(places).sum(axis=1)
-    products = np.empty((min(BLOCK, len(rows)), len(places)))
+    for _ in distances_in_blocks(rows, places, out):
+        pass
+    return out
+
+
+def distances_in_blocks(rows: Floats, places: Floats, out: Floats | None = None) -> Iterator[tuple[int, Floats]]:
+    """Yield the first row of each block, and its squared distances, which the next block overwrites without `out`.
+
+    Fresh memory for each block would take longer than what is computed.
+    """
+    height, squares = min(BLOCK, len(rows)), np.square(places).sum(axis=1)
+    products = np.empty((height, len(places)))
+    own = np.empty((height if out is None else 0, len(places)), dtype=np.float32)
     rounding = 16 * float(np.finfo(np.float64).eps)  # largest error as a share of both squares
     for i in range(0, len(rows), BLOCK):
         block = rows[i : i + BLOCK]
         product = products[: len(block)]
+        found = own[: len(block)] if out is None else out[i : i + BLOCK]
         np.matmul(block, places.T, out=product)
-        squares_of_products(product, np.square(block).sum(axis=1), squares, rounding, out[i : i + BLOCK])
-    return out
+        squares_of_products(product, np.square(block).sum(axis=1), squares, rounding, found)
+        yield i, found
 
 
 class Distances:
@@ -100,8 +114,7 @@ def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
 
 def _nearest(rows: Floats, places: Floats, k: int, others: bool = False) -> Integers:
     near = np.empty((len(rows), k), dtype=np.int64)
-    for i in range(0, len(rows), BLOCK):
-        distances = squared_distances(rows[i : i + BLOCK], places)
+    for i, distances in distances_in_blocks(rows, places):
         if others:
             distances[np.arange(len(distances)), np.arange(i, i + len(distances))] = np.inf
         near[i : i + BLOCK] = nearest(distances, k)
