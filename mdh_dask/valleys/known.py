@@ -17,14 +17,14 @@ WIDE = 0.25
 """Two groups may be levels of a category by which the rows vary so much along the line between them, as a share of the
 distance of their means: by half of that half the distance."""
 
-WithoutLevels = Callable[[Integers, Pair], float]
+WithoutLevels = Callable[[Integers, Pair, float], float]
 
 
 class Known:
     """What is known of the pairs of groups that may be merged.
 
     without_levels: returns the evidence between two groups if levels of single columns are none, infinite where they do
-        not count.
+        not count, and what is promising.
     group (n_cells,) int: group of each cell, which merges change.
     pairs (n_pairs, 2) int.
     apart: their groups are kept apart whatever the evidence.
@@ -113,7 +113,7 @@ class Known:
                 return (first, second), (float(evidence[order[0]]), core, cut)
             i = unknown[0]
             first, second = self.pairs[i].tolist()
-            self.most[i] = self.without_levels(self.group, (first, second))
+            self.most[i] = self.without_levels(self.group, (first, second), -np.inf)
             if np.isinf(counted.evidence[i]) and np.isfinite(self.most[i]):
                 # These groups are no neighbours, so their rows were not counted; without levels, they may be merged.
                 counted.core_rows[i], counted.cut_rows[i] = self.tests.rows_between(self.group, (first, second))
@@ -218,12 +218,17 @@ def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors | None:
 
 
 def without_levels_of(tests: PairTests, bandwidth: Bandwidth | None, factors: Factors | None) -> WithoutLevels:
-    """Return the least evidence between two groups without the columns that may have levels, and with levels hidden."""
+    """Return the least evidence between two groups without the columns that may have levels, and with levels hidden.
 
-    def evidence(group: Integers, pair: Pair) -> float:
+    Once it is less than promising, it is not sought further.
+    """
+
+    def evidence(group: Integers, pair: Pair, promising: float) -> float:
         columns = None if factors is None else factors.between(group, pair)
         hides = bandwidth if factors is None else factors.bandwidth(group, pair)
-        found = np.inf if columns is None else tests.without(columns, group, pair)
-        return found if hides is None else min(found, tests.smoothed(hides, group, pair))
+        found = np.inf if hides is None else tests.smoothed(hides, group, pair)
+        if columns is None or found < promising:
+            return found
+        return min(found, tests.without(columns, group, pair, promising))
 
     return evidence

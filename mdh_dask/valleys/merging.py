@@ -194,7 +194,7 @@ def _merged_in_order(
         if first != second:
             evidence, core, cut = tests.counted(group, np.array([[first, second]]), promising=PROMISING).values(0)
             if evidence >= enough:
-                evidence = min(evidence, without_levels(group, (first, second)))
+                evidence = min(evidence, without_levels(group, (first, second), PROMISING))
             if evidence < enough:
                 merged[first, second] = evidence, core, cut
                 group[group == second] = first

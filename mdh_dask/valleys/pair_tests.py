@@ -91,6 +91,7 @@ class PairTests:
         clouds.
     halves: as for `mdh_dask.valleys.merging.merge_cells`.
     views: whether rows of four to eight columns are counted in a view of each pair.
+    most_splits: largest number of ways to halve the rows.
     """
 
     def __init__(
@@ -102,13 +103,14 @@ class PairTests:
         slabs: bool = True,
         halves: Sequence[Halves] = (),
         views: bool = False,
+        most_splits: int = MOST_SPLITS,
     ) -> None:
         self.halves, self.shared = halves, 1.0 if halves else SHARED_EVIDENCE
         self.rows, self.hashes, self.cell, self.in_groups = rows, hashes, cell, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
         self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
-        ways = [[one] for one in halves] if halves else [*_splits(hashes, parts)]
+        ways = [[one] for one in halves] if halves else [*_splits(hashes, parts, most_splits)]
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         distances = Distances(rows, n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways)))
         self.views = views and need_views(rows)
@@ -182,15 +184,19 @@ class PairTests:
                 every[more] = some
         return counted
 
-    def without(self, columns: Integers, group: Integers, pair: Pair) -> float:
-        """Return the evidence of a pair without some columns."""
+    def without(self, columns: Integers, group: Integers, pair: Pair, promising: float = -np.inf) -> float:
+        """Return the evidence of a pair without some columns, by the first halving only if less than promising."""
         rows = np.delete(self.rows, columns, axis=1)
         if not np.ptp(rows, axis=0).any():
             return np.inf
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
-        cell, options = sides[self.cell], {"in_groups": self.in_groups, "views": self.views}
-        tests = PairTests(rows, self.hashes, cell, halves=self.halves, **options)
-        return float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
+        cell, (in_groups, halves, views) = sides[self.cell], (self.in_groups, self.halves, self.views)
+        for most_splits in (1, MOST_SPLITS) if np.isfinite(promising) else (MOST_SPLITS,):
+            tests = PairTests(rows, self.hashes, cell, in_groups, True, halves, views, most_splits)
+            evidence = float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
+            if evidence < promising:
+                break
+        return evidence
 
     def smoothed(self, bandwidth: Bandwidth, group: Integers, pair: Pair) -> float:
         """Return the evidence of a pair in slabs where a bandwidth hides the levels of columns, zero without a cut."""
@@ -254,9 +260,9 @@ def _combined(found: Sequence[Sequence[Found]], shared: float, n_balls: int) -> 
     return Counted(evidence, in_core, in_cut)
 
 
-def _splits(hashes: Integers, parts: Integers | None) -> Iterator[list[Halves]]:
+def _splits(hashes: Integers, parts: Integers | None, most: int = MOST_SPLITS) -> Iterator[list[Halves]]:
     """Return ways to halve rows, or the parts of dependent rows: either half chooses, and the other is counted."""
-    n_splits = max(min(ROWS_OF_SPLITS // len(hashes), MOST_SPLITS), 1)
+    n_splits = max(min(ROWS_OF_SPLITS // len(hashes), most), 1)
     if parts is None:
         again = hash_again(hashes, HALVES)
         every = (np.asarray((again >> np.uint64(number)) & np.uint64(1) == 0) for number in range(64))

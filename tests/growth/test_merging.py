@@ -24,7 +24,7 @@ from mdh_dask.valleys import merging
 from mdh_dask.valleys.known import Known, factors_of
 from mdh_dask.valleys.merging import merge_cells
 from mdh_dask.valleys.neighbours import smoothed_cells
-from mdh_dask.valleys.pair_tests import PairTests
+from mdh_dask.valleys.pair_tests import PROMISING, PairTests
 
 CLOUDS = {
     "normal": lambda rng: rng.normal(size=(300, 2)),
@@ -166,7 +166,7 @@ def test_groups_that_are_all_apart_are_merged_with_the_least_evidence_first():
     rng, group = np.random.default_rng(0), np.arange(5)
     rows = np.concatenate([rng.normal(centre, 1, 200) for centre in (0, 4.5, 10, 16, 20.8)])[:, None]
     tests = PairTests(rows, hashes(1000), np.repeat(group, 200))
-    known = Known(tests, lambda group, pair: np.inf, group, tests.meeting(group), (), 2.0)
+    known = Known(tests, lambda group, pair, promising: np.inf, group, tests.meeting(group), (), 2.0)
     while len(known.pairs):
         pair, values = known.weakest()
         assert values[0] == known.counted.evidence.min() > 2
@@ -296,9 +296,9 @@ def test_indicators_of_a_category_are_found_whatever_their_order():
 def test_groups_are_compared_without_a_category_only_where_merging_would_end(monkeypatch):
     compared = []
 
-    def without(tests, columns, group, pair):
+    def without(tests, columns, group, pair, promising):
         compared.append(pair)
-        return without_columns(tests, columns, group, pair)
+        return without_columns(tests, columns, group, pair, promising)
 
     without_columns = PairTests.without
     monkeypatch.setattr(PairTests, "without", without)
@@ -312,7 +312,7 @@ def test_groups_are_compared_without_a_category_only_where_merging_would_end(mon
 
 def test_evidence_without_a_category_orders_later_merges_too(monkeypatch):
     found = {(0, 1): 5.0, (2, 3): 6.0}
-    monkeypatch.setattr(PairTests, "without", lambda tests, columns, group, pair: found.get(pair, 7.0))
+    monkeypatch.setattr(PairTests, "without", lambda tests, columns, group, pair, promising: found.get(pair, 7.0))
     monkeypatch.setattr(PairTests, "smoothed", lambda tests, bandwidth, group, pair: np.inf)
     level = np.arange(400) % 4
     rows = np.column_stack([99 * np.eye(4)[level], np.random.default_rng(0).normal(size=(400, 2))])
@@ -443,3 +443,16 @@ def test_groups_without_a_column_are_compared_where_rows_of_others_equal_theirs(
     group = np.repeat([2, 0, 1], 200)
     rows = np.column_stack([group, np.random.default_rng(0).integers(0, 2, (600, 3))]).astype(float)
     assert PairTests(rows, np.sort(hashes(600)), group).without(np.array([0]), np.arange(3), (0, 1)) < 3
+
+
+@pytest.mark.parametrize("gap", [0.0, 3.0])
+def test_without_a_column_only_promising_groups_are_compared_by_all_halvings(gap):
+    cell, rng = np.arange(600) % 2, np.random.default_rng(0)
+    rows = np.column_stack([cell, rng.normal(size=(600, 2)) + gap * cell[:, None]])
+    tests, pair = PairTests(rows, np.sort(hashes(600)), cell), (np.array([0]), np.arange(2), (0, 1))
+    first = PairTests(rows[:, 1:], tests.hashes, cell, most_splits=1).counted(pair[1], np.array([[0, 1]])).evidence[0]
+    assert len(tests.splits) > 1
+    assert (first >= PROMISING) == (gap > 0)
+    by_all = tests.without(*pair)
+    assert tests.without(*pair, promising=PROMISING) == (by_all if gap else first)
+    assert by_all != first
