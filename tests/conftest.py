@@ -17,9 +17,7 @@ settings.register_profile(
     "default", deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 # The same examples every time: more of them find nothing new the next time.
-settings.register_profile(
-    "ci", settings.get_profile("default"), max_examples=20, derandomize=True, database=None, print_blob=True
-)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
 
 

@@ -134,10 +134,10 @@ def kth_from_middle(one, other, between, k):
 def any_in_ball_between(one, other, between, ties):
     """Return whether any point is nearer to the middle of two others than these, by the distances to both.
 
-    In most balls between points that are far from each other, the first block of points has one.
+    If they are far apart, one of the first points usually is.
     """
     n, quarter = one.shape[0], between / 4
-    least, farthest = quarter * (1 - ties), 2 * (2 * quarter + ties * quarter)
+    least, farthest = quarter * (1 - ties), between * (1 + ties)  # a little more than sums of points inside
     for start in range(0, n, SUMS_AT_ONCE):
         stop = min(start + SUMS_AT_ONCE, n)
         if any_sum_below(one[start:stop], other[start:stop], farthest):
@@ -170,7 +170,7 @@ def find_meeting(apart, first, second, ties, meets):
     """
     for e in range(first.shape[0]):
         a, b = first[e], second[e]
-        meets[e] = not any_in_ball_between(apart[a], apart[b], apart[a, b], ties)
+        meets[e] = apart[a, b] < np.inf and not any_in_ball_between(apart[a], apart[b], apart[a, b], ties)
 
 
 @jit

@@ -67,7 +67,7 @@ def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
         return found[~own].reshape(n, k), distances[:, -1]
     for i, squares in distances_in_blocks(points, points):
         block = slice(i, i + len(squares))
-        squares[np.arange(len(squares)), np.arange(n)[block]] = np.inf
+        np.fill_diagonal(squares[:, i:], np.inf)
         near[block] = nearest(squares, k)
         last[block] = np.sqrt(np.take_along_axis(squares, near[block, -1:], axis=1)[:, 0])
     return near, last

@@ -24,7 +24,7 @@ class Known:
     """What is known of the pairs of groups that may be merged.
 
     without_levels: returns the evidence between two groups if levels of single columns are none, infinite where they do
-        not count, and what is promising.
+        not count; its last argument is that of `PairTests.without`.
     group (n_cells,) int: group of each cell, which merges change.
     pairs (n_pairs, 2) int.
     apart: their groups are kept apart whatever the evidence.
@@ -220,7 +220,7 @@ def factors_of(rows: Floats, cell: Integers, n_cells: int) -> Factors | None:
 def without_levels_of(tests: PairTests, bandwidth: Bandwidth | None, factors: Factors | None) -> WithoutLevels:
     """Return the least evidence between two groups without the columns that may have levels, and with levels hidden.
 
-    Once it is less than promising, it is not sought further.
+    Once either is less than `promising`, no further halvings are compared.
     """
 
     def evidence(group: Integers, pair: Pair, promising: float) -> float:

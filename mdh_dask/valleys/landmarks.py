@@ -219,7 +219,7 @@ def links_of(
     """Return the links of pairs of landmarks, those that meet and the densest first, and this order.
 
     The place of a link is the sparsest of both landmarks and their middle. Other landmarks are near the middle of links
-    that do not meet: how dense rows are there says nothing, so their length counts. Most links are such.
+    that do not meet: how dense rows are there says nothing, so their length counts.
     """
     halfway, k = apart[first, second].astype(np.float64) / 4, min(ranked_by, to_rows.shape[1] - 1)
     found = np.empty(np.count_nonzero(meets))

@@ -34,7 +34,7 @@ def squared_distances(rows: Floats, places: Floats) -> Floats:
 def distances_in_blocks(rows: Floats, places: Floats, out: Floats | None = None) -> Iterator[tuple[int, Floats]]:
     """Yield the first row of each block, and its squared distances, which the next block overwrites without `out`.
 
-    Fresh memory for each block would take longer than what is computed.
+    Blocks share their memory, as it takes time to get more.
     """
     height, squares = min(BLOCK, len(rows)), np.square(places).sum(axis=1)
     products = np.empty((height, len(places)))
@@ -116,7 +116,7 @@ def _nearest(rows: Floats, places: Floats, k: int, others: bool = False) -> Inte
     near = np.empty((len(rows), k), dtype=np.int64)
     for i, distances in distances_in_blocks(rows, places):
         if others:
-            distances[np.arange(len(distances)), np.arange(i, i + len(distances))] = np.inf
+            np.fill_diagonal(distances[:, i:], np.inf)
         near[i : i + BLOCK] = nearest(distances, k)
     return near
 

@@ -48,11 +48,10 @@ SHARED_EVIDENCE = 0.5
 """Correlation of the evidence of several halvings of the same rows: the mean of several is
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
-
 PROMISING = 0.5
-"""Groups with less evidence by the first halving are not compared by the others, which take most of the time, if only a
-valley matters. By the correlation above, three more make up the two standard errors that clusters need at least for one
-such pair in 200."""
+"""Groups with less evidence by the first halving are merged without the others, which take most of the time, where merges
+have an order. With that correlation, three more halvings would raise it to two standard errors, the least that clusters
+need, for one such pair in 200."""
 
 
 class Counted(NamedTuple):
@@ -130,7 +129,7 @@ class PairTests:
         """Return what the rows show of pairs of groups, shape (n_pairs, 2), the smaller group of each first.
 
         Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells). Pairs with less evidence
-        than what is promising are compared by the first halving only: they are merged, in whatever order.
+        than `promising` are compared by the first halving only.
         """
         nothing, met = np.inf, self._touching(group, pairs)
         if self.in_groups:  # groups of dependent rows are no neighbours without being clusters
@@ -146,9 +145,7 @@ class PairTests:
 
     def rows_between(self, group: Integers, pair: Pair) -> tuple[float, float]:
         """Return the rows in the core and on the cut of a pair, also of groups that are no neighbours."""
-        _, core, cut = self._counted(
-            group, np.array([pair]), np.zeros((1, len(group)), dtype=np.bool_), -np.inf
-        ).values(0)
+        _, core, cut = self._counted(group, np.array([pair]), np.zeros((1, len(group)), dtype=np.bool_)).values(0)
         return core, cut
 
     def _touching(self, group: Integers, pairs: Integers) -> Booleans:
@@ -156,7 +153,7 @@ class PairTests:
         n = len(group)
         return np.isin(pairs @ [n, 1], np.sort(group[self.neighbours], axis=1) @ [n, 1])
 
-    def _counted(self, group: Integers, pairs: Integers, left_out: Booleans, promising: float) -> Counted:
+    def _counted(self, group: Integers, pairs: Integers, left_out: Booleans, promising: float = -np.inf) -> Counted:
         """Return what the rows show of pairs, and count those of the same cells, without the same, only once."""
         of_first, of_second = (group == side for side in pairs.T[..., None])
         roles = np.select([of_first, of_second, left_out[:, group]], [np.int8(1), np.int8(2), np.int8(3)], np.int8(0))
@@ -185,13 +182,14 @@ class PairTests:
         return counted
 
     def without(self, columns: Integers, group: Integers, pair: Pair, promising: float = -np.inf) -> float:
-        """Return the evidence of a pair without some columns, by the first halving only if less than promising."""
+        """Return the evidence of a pair without some columns, by the first halving only if less than `promising`."""
         rows = np.delete(self.rows, columns, axis=1)
         if not np.ptp(rows, axis=0).any():
             return np.inf
         sides = np.where(group == pair[0], 0, np.where(group == pair[1], 1, ELSEWHERE))
         cell, (in_groups, halves, views) = sides[self.cell], (self.in_groups, self.halves, self.views)
-        for most_splits in (1, MOST_SPLITS) if np.isfinite(promising) else (MOST_SPLITS,):
+        n_splits = len(self.splits)
+        for most_splits in sorted({n_splits if promising == -np.inf else 1, n_splits}):
             tests = PairTests(rows, self.hashes, cell, in_groups, True, halves, views, most_splits)
             evidence = float(tests.counted(np.arange(2), np.array([[0, 1]])).evidence[0])
             if evidence < promising:

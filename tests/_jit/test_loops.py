@@ -22,7 +22,15 @@ from mdh_dask._jit.branches import (
 from mdh_dask._jit.hashing import hash_again, hash_rows, jitter_rows, jitter_tile, offset_within
 from mdh_dask._jit.histograms import bin_extremes, bin_projections, projection_ranges
 from mdh_dask._jit.landmarks import nearest_columns, squares_of_products, squares_to, take_block
-from mdh_dask._jit.pairs import any_in_ball_between, find_closest, kth_from_middle, list_places, order_of, quantile_of
+from mdh_dask._jit.pairs import (
+    any_in_ball_between,
+    find_closest,
+    find_meeting,
+    kth_from_middle,
+    list_places,
+    order_of,
+    quantile_of,
+)
 from mdh_dask._jit.rows import (
     add_multiple,
     certainly_distinct,
@@ -372,3 +380,9 @@ def test_a_point_in_the_ball_between_two_others_is_found_in_any_block(seed, n, t
     between = np.float32(np.sort(one + other)[:3].mean())  # the nearest points are inside, or just outside
     inside = (one.astype(float) + other) / 2 - between / 4 < between / 4 * (1 - ties)
     assert any_in_ball_between(one, other, between, ties) == inside.any()
+
+
+def test_landmarks_at_an_infinite_distance_do_not_meet():
+    apart, meets = np.array([[0, np.inf], [np.inf, 0]], dtype=np.float32), np.ones(1, dtype=bool)
+    find_meeting(apart, np.array([0]), np.array([1]), 1e-5, meets)
+    assert not meets[0]

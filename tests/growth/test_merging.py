@@ -449,10 +449,10 @@ def test_groups_without_a_column_are_compared_where_rows_of_others_equal_theirs(
 def test_without_a_column_only_promising_groups_are_compared_by_all_halvings(gap):
     cell, rng = np.arange(600) % 2, np.random.default_rng(0)
     rows = np.column_stack([cell, rng.normal(size=(600, 2)) + gap * cell[:, None]])
-    tests, pair = PairTests(rows, np.sort(hashes(600)), cell), (np.array([0]), np.arange(2), (0, 1))
-    first = PairTests(rows[:, 1:], tests.hashes, cell, most_splits=1).counted(pair[1], np.array([[0, 1]])).evidence[0]
+    tests, asked = PairTests(rows, np.sort(hashes(600)), cell), (np.array([0]), np.arange(2), (0, 1))
+    first = PairTests(rows[:, 1:], tests.hashes, cell, most_splits=1).counted(asked[1], np.array([[0, 1]])).evidence[0]
     assert len(tests.splits) > 1
     assert (first >= PROMISING) == (gap > 0)
-    by_all = tests.without(*pair)
-    assert tests.without(*pair, promising=PROMISING) == (by_all if gap else first)
+    by_all = tests.without(*asked)
+    assert tests.without(*asked, promising=PROMISING) == (by_all if gap else first)
     assert by_all != first
