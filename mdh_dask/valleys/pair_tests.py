@@ -49,9 +49,9 @@ SHARED_EVIDENCE = 0.5
 steadier than one, but much less so than that of independent ones. ``python -m tests.benchmarks honesty`` checks it."""
 
 PROMISING = 0.5
-"""Groups with less evidence by the first halving are merged without the others, which take most of the time, where merges
-have an order. With that correlation, three more halvings would raise it to two standard errors, the least that clusters
-need, for one such pair in 200."""
+"""Where merges have an order, groups with less evidence by the first halving are merged without the others, which take
+most of the time. With that correlation, three more halvings would raise it to two standard errors, the least that
+clusters need, for one such pair in 200."""
 
 
 class Counted(NamedTuple):
