@@ -333,7 +333,7 @@ class TestPursuit:
         whole = np.concatenate(tree._directions(rows, rng()))
         few = np.concatenate(tree.set_params(n_projections=1)._directions(rows, rng()))
         assert len(whole) > 1
-        np.testing.assert_array_equal(few, whole[:1])
+        np.testing.assert_allclose(few, whole[:1], rtol=1e-12)  # products with fewer columns may round differently
 
     def test_directions_come_by_falling_depth_and_as_many_as_wanted(self):
         rows = made_rows(2, 300, 5)
