@@ -63,9 +63,9 @@ class ConsensusClustering(InGroups):
     Parameters
     ----------
     estimator : estimator of a tree, `DensityTree`, list of these, or None, default=None
-        Estimator of the trees, each with its own `random_state`; several take turns. None means
-        three of `HierarchicalMDH`, three of `HierarchicalKernelMDH`, and a `DensityTree`, in turns.
-    n_trees : int, default=7
+        Estimator of the trees, each with its own `random_state`; several take turns. None means `HierarchicalMDH`,
+        `HierarchicalKernelMDH` and `DensityTree`.
+    n_trees : int, default=9
         Number of trees, at least 2.
     n_clusters : int or None, default=None
         Number of clusters, also in each tree that can have a number. With votes, the most clusters. None for at most as
@@ -148,7 +148,7 @@ class ConsensusClustering(InGroups):
     feature_map_ = None  # every tree has its own
 
     estimator: Member | Sequence[Member] | None = None
-    n_trees: int = 7
+    n_trees: int = 9
     n_clusters: int | None = None
     n_init: int = 10
     combine: str = "linkage"

@@ -20,10 +20,8 @@ Member = TreeEstimator | DensityTree
 Members = Sequence[tuple[Member, int]]
 """Estimators of the trees, with their seeds."""
 
-OF_HYPERPLANES = HierarchicalMDH(), HierarchicalKernelMDH()
-
-USUAL: tuple[Member, ...] = (*OF_HYPERPLANES, DensityTree(), *OF_HYPERPLANES * 2)
-"""The estimators of the trees. Of different seeds, those of a `DensityTree` differ least, so there is one."""
+USUAL: tuple[Member, ...] = HierarchicalMDH(), HierarchicalKernelMDH(), DensityTree()
+"""The estimators of the trees, which take turns."""
 
 SAMPLE_SIZE = 10_000
 """The `sample_size` of trees of hyperplanes, whose first sample the others share."""
