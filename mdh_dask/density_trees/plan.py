@@ -2,37 +2,23 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._levels import LevelFeatures, changed_by_levels, has_levels
+from .._levels import has_levels
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
-from ..growth.bounds import clipped, without_far_rows
-from ..growth.discrete import (
-    ROUNDED,
-    Discrete,
-    atom_in,
-    discrete_of,
-    spread,
-    with_drawn_scales,
-    with_uneven,
-    without_copies,
-)
-from ..growth.passes import Columns, FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
-from ..growth.scaling import Standardiser, near_standardiser
+from ..growth.passes import FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
 from ..tree.merges import clusters_of
-from ..valleys.lines import FEW_COLUMNS, has_many_columns
 from ..valleys.regions import least_of_discoveries
-from ..valleys.structure import Structure, structure_of, structure_of_crowd
+from ..valleys.structure import Structure
 from .basins import with_basins
 from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
 from .passes import NearestCounts, Recount, RowsInBalls, level_of
 from .places import AT_PEAK, RADII, Places, places_of
+from .sketch import DensitySettings, Sketch, different_rows, sketch_of
 
 OF_PEAK, OF_PATH = 8, 9
 """Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the
@@ -95,35 +81,8 @@ def _weaker_side(errors: Floats, counts: Integers) -> tuple[Floats, Floats, Floa
 
 logger = logging.getLogger(__name__)
 
-MOST_VALUES = 10_000
-"""More values are hardly ever equal, so that their steps do not matter."""
-
 ROWS_TO_TEST_AGAIN = 2
 """With at least so many rows for each row of the sample, the rows that are not in it test the clusters again."""
-
-
-@dataclass(frozen=True)
-class DensitySettings:
-    """The settings of a density tree; see `mdh_dask.DensityTree`.
-
-    `min_rows` is the least number of rows in a cluster, `most_clusters` the largest number of clusters, or None.
-    `outliers` is the share of rows outside the density level, which `leaves_outside` says are in no cluster. `levels`
-    are those of the map whose features the rows are, None if they are columns. `parts_at` is the index of the array
-    with the part of every row, None for independent rows.
-    """
-
-    sample_size: int
-    n_landmarks: int
-    scale: bool
-    quantile: float
-    min_rows: int
-    most_clusters: int | None
-    exactly: bool
-    outliers: float
-    leaves_outside: bool
-    seed: int
-    levels: LevelFeatures | None = None
-    parts_at: int | None = None
 
 
 def cluster(
@@ -193,34 +152,7 @@ def _peaks(sample: Sample, landmarks: NearestCounts, reach: Floats, n_cells: int
     return peaks, numbers, reaches
 
 
-class _Sketch(NamedTuple):
-    """What a sample shows."""
-
-    shown: Sample
-    """Its rows without copies."""
-    frame: Standardiser
-    discrete: Discrete
-    points: Floats
-    """The same, jittered and standardised."""
-    structure: Structure
-    testable: bool
-    """Whether other rows can test it again: balls hold few rows of many columns, and those of regions are counted."""
-
-
-def _different_rows(settings: DensitySettings, sample: Sample, columns: Integers | None, n_rows: int) -> Sample:
-    """Return a sample without copies of rows in some columns, all if None.
-
-    The nearest rows of a row, and those that test it, would be its copies.
-    """
-    if settings.parts_at is not None:
-        return sample
-    rows = sample.rows if columns is None else sample.rows[:, columns]
-    places = sample._replace(rows=rows, numbers=np.arange(len(rows)))
-    kept = without_copies(places, atom_in(sample, n_rows, settings.min_rows))[0].numbers
-    return sample if len(kept) == len(rows) else sample.take(kept)
-
-
-def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, _Sketch, int]]:
+def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, Sketch, int]]:
     """Plan a sample in the order of its hashes, what its different rows show, and its least number of landmarks.
 
     If neighbourhoods look like those of many clusters, the sample has enough rows of each, and rows are counted in
@@ -228,11 +160,11 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     know more of groups of many cells.
     """
 
-    def sketched(sample: Sample, crowded: bool = False, least_apart: int = 0) -> _Sketch:
-        shown = sample if settings.levels is not None else _different_rows(settings, sample, None, shape[0])
-        return _sketch(settings, look.columns, shown, crowded, least_apart, shape[0])
+    def sketched(sample: Sample, crowded: bool = False, least_apart: int = 0) -> Sketch:
+        shown = sample if settings.levels is not None else different_rows(settings, sample, None, shape[0])
+        return sketch_of(settings, look.columns, shown, crowded, least_apart, shape[0])
 
-    def usual(least_apart: int = 0) -> tuple[Sample, _Sketch, int]:
+    def usual(least_apart: int = 0) -> tuple[Sample, Sketch, int]:
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
         return sample, sketched(sample, least_apart=least_apart), 0
 
@@ -250,72 +182,3 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     if 2 * apart <= len(sketch.structure.links) and (found := usual(apart))[1].structure.n_apart >= apart:
         return found
     return sample, sketch, crowd.n_landmarks
-
-
-def _sketch(
-    settings: DensitySettings, columns: Columns, shown: Sample, crowded: bool, least_apart: int, n_rows: int
-) -> _Sketch:
-    """Return what rows show without the columns that levels change or with them, whichever are more clusters.
-
-    Neighbours in all columns are rows of equal levels, and jittered levels hide clusters of the other columns; but
-    levels may tell clusters apart, too.
-    """
-    looks = _looks(settings, shown, crowded, n_rows)
-    level = (1 - settings.quantile) / len(looks)
-
-    def look(own: Standardiser, whole: bool, seen: Sample) -> _Sketch:
-        raw, levels = seen._replace(rows=clipped(seen.rows, settings.scale)), settings.levels if whole else None
-        many, bandwidth, sample = np.count_nonzero(own.scale) > FEW_COLUMNS, None, raw
-        if many and levels is not None:
-            discrete, bandwidth = Discrete(), _bandwidth(levels, own.scale)
-        else:
-            sample = with_drawn_scales(raw)  # the ends of correlated ratings would be clusters
-            discrete = spread(sample) if many else _spread_or_levels(columns, sample, levels)
-            discrete = discrete if whole else replace(discrete, levels=None)
-        points = own.exactly(discrete.jittered_levels(sample.rows, sample.hashes))
-        if crowded:
-            found = structure_of_crowd(points, sample.hashes, level)
-            return _Sketch(seen, own, discrete, points, found, testable=False)
-        in_groups = settings.parts_at is not None
-        structure = structure_of(points, sample.hashes, level, bandwidth, in_groups, least_apart)
-        as_read = sample.rows is raw.rows  # other rows, which are not drawn, would show levels
-        testable = as_read and not in_groups and not has_many_columns(points) and len(structure.links) > 0
-        return _Sketch(seen, own, discrete, points, structure, testable)
-
-    with one_blas_thread():
-        return max((look(*each) for each in looks), key=lambda sketch: sketch.structure.n_apart)
-
-
-def _looks(
-    settings: DensitySettings, shown: Sample, crowded: bool, n_rows: int
-) -> list[tuple[Standardiser, bool, Sample]]:
-    """Return the standardisers of the columns to look at, whether these are all columns, and the rows.
-
-    The columns that levels do not change come first, and are the only ones for a crowd.
-    """
-    raw = clipped(shown.rows, settings.scale)
-    frame = near_standardiser(raw, settings.scale)
-    numbers = frame.without(changed_by_levels(raw, settings.levels))
-    every = [(frame, True, shown)]
-    if (numbers.scale == frame.scale).all() or not numbers.scale.any():
-        return every
-    of_numbers = numbers, False, _different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
-    return [of_numbers] if crowded else [of_numbers, *every]
-
-
-def _spread_or_levels(columns: Columns, sample: Sample, levels: LevelFeatures | None) -> Discrete:
-    """Return what hides steps and levels of few columns: each would be a cluster, and gaps between values valleys."""
-    near = without_far_rows(columns, sample)[1]
-    return with_uneven(discrete_of(near, levels, ROUNDED), near)
-
-
-def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
-    """Return how far the levels of a map of many columns smooth directions of standardised features.
-
-    Jitter along all of them would hide clusters. None without a map that knows levels: those of two-valued columns are
-    hidden where two groups may differ by them.
-    """
-    if not has_levels(levels):
-        return None
-    discrete = Discrete(levels=levels)
-    return lambda direction: float(discrete.bandwidth_along((direction * scale)[None])[0])

@@ -85,6 +85,13 @@ class Structure(NamedTuple):
         return int(np.count_nonzero(self.evidence >= self.threshold))
 
     @property
+    def groups(self) -> Integers:
+        """Return the cluster of each cell, numbered from 0, shape (n_cells,)."""
+        joined, n_cells = self.links[self.evidence < self.threshold], len(self.links) + 1
+        within = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_cells, n_cells))
+        return connected_components(within, directed=False)[1]
+
+    @property
     def separates(self) -> bool:
         """Return whether there are clusters."""
         return self.n_apart > 0
@@ -197,10 +204,7 @@ def _structure(cell: Integers, merged: Merged, contact: Floats, reach: Floats) -
 
 def _settled(graph: Neighbourhood, structure: Structure) -> Structure:
     """Return the structure with rows in the clusters to which they have most edges."""
-    joined, n_cells = structure.links[structure.evidence < structure.threshold], len(structure.links) + 1
-    within = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_cells, n_cells))
-    _, group = connected_components(within, directed=False)
-    return structure._replace(cell=with_most_edges(graph.shared, structure.cell, group))
+    return structure._replace(cell=with_most_edges(graph.shared, structure.cell, structure.groups))
 
 
 def spanned(points: Floats) -> Floats:

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from trees import random_tree
 
 from mdh_dask import DensityTree, DivisiveClustering, HierarchicalKernelMDH, RandomProjectionTree, drift, load_model
-from mdh_dask.density_trees import plan
+from mdh_dask.density_trees import sketch
 from mdh_dask.growth.discrete import without_ties
 from mdh_dask.growth.merging import merged_cells
 from mdh_dask.growth.passes import Sample
@@ -203,7 +203,7 @@ def test_cells_of_a_lattice_are_merged_though_the_nearest_rows_are_equal():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "step"), [(plan, "structure_of"), (merging, "smoothed_cells")])
+@pytest.mark.parametrize(("module", "step"), [(sketch, "structure_of"), (merging, "smoothed_cells")])
 def test_cells_are_found_and_merged_with_one_thread_of_blas(module, step, monkeypatch):
     found, of_step = [], getattr(module, step)
 

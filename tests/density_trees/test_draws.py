@@ -1,0 +1,67 @@
+"""Draws of few rows: the clusters that most of them show."""
+
+import numpy as np
+import pytest
+
+from mdh_dask import DensityTree
+from mdh_dask.density_trees import sketch
+from mdh_dask.density_trees.sketch import Sketch, _most_agreed
+from mdh_dask.valleys.structure import one_cell
+
+
+def sketch_with(labels):
+    """Return the sketch of rows whose clusters are single cells."""
+    cell = np.array(labels)
+    n_links = cell.max()
+    structure = one_cell(len(cell))._replace(
+        cell=cell, links=np.array([(0, i) for i in range(1, n_links + 1)]).reshape(-1, 2),
+        evidence=np.full(n_links, 3.0), threshold=2.0,
+    )  # fmt: skip
+    return Sketch(None, None, None, None, structure, False)
+
+
+def chosen(n_rows, *draws):
+    """Return the labels of the chosen draw, and the number of draws."""
+    asked = []
+
+    def drawn(draw):
+        asked.append(draw)
+        return sketch_with(draws[draw])
+
+    return _most_agreed(drawn, n_rows).structure.cell.tolist(), len(asked)
+
+
+ONE, TWO, OTHER = [0] * 8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0, 1]
+HALF, THIRD = [0, 0, 1, 1, 2, 2, 2, 2], [0, 0, 0, 0, 1, 1, 2, 2]
+
+
+def test_the_clusters_of_most_draws_count_and_end_the_draws():
+    assert chosen(700, ONE, TWO, TWO, ONE, TWO, TWO, ONE) == (TWO, 6)
+    assert chosen(700, TWO, TWO, TWO, TWO) == (TWO, 4)
+    assert chosen(1500, ONE, TWO, ONE) == (ONE, 3)
+
+
+def test_clusters_between_those_of_other_draws_count_where_no_two_draws_agree():
+    assert chosen(1500, HALF, TWO, THIRD) == (TWO, 3)
+
+
+def test_of_equal_agreement_the_draw_with_more_clusters_counts():
+    assert chosen(1500, ONE, TWO, OTHER)[0] == TWO
+
+
+def test_more_rows_are_drawn_once():
+    assert chosen(2000, TWO) == (TWO, 1)
+
+
+@pytest.mark.slow
+def test_the_clusters_of_few_rows_depend_less_on_the_seed_than_those_of_one_draw(monkeypatch):
+    rng = np.random.default_rng(3)
+    clouds = [rng.normal(size=(200, 2)) + np.repeat([[0, 0], [4, 0]], 100, axis=0) for _ in range(5)]
+
+    def changes():
+        found = [[DensityTree(random_state=seed).fit(X).n_clusters_ for seed in range(6)] for X in clouds]
+        return sum(np.var(of_cloud) for of_cloud in found)
+
+    of_several = changes()
+    monkeypatch.setattr(sketch, "ROWS_OF_DRAWS", 0)
+    assert of_several < changes() / 2
