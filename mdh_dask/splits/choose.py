@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import sqrt
-from statistics import NormalDist
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.special import ndtri
 
 from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
@@ -325,7 +325,7 @@ def _filled(old: Histograms, new: Histograms, k: int, level: float) -> bool:
     (here, mode), (_, before) = _rows_at(new, k), _rows_at(old, k)
     # The square roots of rows under a kernel have the variance 1/4. The share is of the old rows, which are few, too.
     excess, variance = np.sqrt(here) - np.sqrt(mode * share), (1 + share) * (before + mode) / 4
-    return bool(np.sqrt(before) * excess > NormalDist().inv_cdf(1 - level) * np.sqrt(variance))
+    return bool(np.sqrt(before) * excess > ndtri(1 - level) * np.sqrt(variance))
 
 
 def _rows_at(histogram: Histograms, k: int) -> tuple[float, float]:

@@ -1,11 +1,10 @@
 """The evidence for every split and merge of a model as a table, with p-values adjusted over the tree."""
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_structured
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import ROUGHNESS
@@ -29,7 +28,7 @@ MERGES_DTYPE = np.dtype(
 )  # fmt: skip
 """Columns of the merges of a model: pairs of cells with the evidence of a valley between their groups."""
 
-REACH = NormalDist().inv_cdf(0.975) / 8**0.5
+REACH = ndtri(0.975) / 8**0.5
 """By how much the square roots of the rows at the mode and in the valley may be wrong, each with the variance 1/4, for
 their difference to be so by the usual 1.96 standard errors."""
 
@@ -96,7 +95,7 @@ def p_values_of_merges(evidence: Floats, threshold: float, level: float) -> Floa
     """
     if not len(evidence):
         return np.empty(0)
-    needed = NormalDist().inv_cdf(1 - level / (len(evidence) * KINDS))
+    needed = ndtri(1 - level / (len(evidence) * KINDS))
     return np.asarray(np.minimum(KINDS * ndtr(-np.clip(evidence * needed / threshold, 0, 7.0)), 1.0))
 
 

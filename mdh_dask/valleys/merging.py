@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from itertools import combinations
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
@@ -145,7 +145,7 @@ def merge_cells(
     if order is not None:
         enough = evidence_needed(rows, level, n_cells - 1, tests.views)
     if order is None or in_groups:
-        enough = max(enough, NormalDist().inv_cdf(1 - level / (KINDS * max(len(tests.meeting(group)), 2))))
+        enough = max(enough, ndtri(1 - level / (KINDS * max(len(tests.meeting(group)), 2))))
     if order is not None and not in_groups:
         merged |= _merged_in_order(tests, without_levels, group, order, enough, fewest_groups)
         if len(np.unique(group)) <= fewest_groups:
@@ -161,7 +161,7 @@ def evidence_needed(rows: Floats, level: float, n_merges: int, views: bool) -> f
     """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
     bounds = IN_MANY_COLUMNS if has_many_columns(rows) else IN_VIEWS if views else IN_FEW_COLUMNS
     needed = np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), *bounds)
-    usual, wanted = (NormalDist().inv_cdf(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
+    usual, wanted = (ndtri(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))
 
 

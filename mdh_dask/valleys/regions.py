@@ -6,9 +6,9 @@ count the few near it: this shows valleys between hundreds of clusters of tens o
 """
 
 from collections.abc import Iterator
-from statistics import NormalDist
 
 import numpy as np
+from scipy.special import ndtri
 
 from .._typing import Floats, Integers
 from .landmarks import ELSEWHERE, Found, Half
@@ -87,6 +87,6 @@ def least_of_discoveries(errors: Floats, level: float, n_kinds: int) -> float:
     Source: Y. Benjamini and Y. Hochberg, Controlling the false discovery rate, 1995.
     """
     n = max(len(errors), 1)
-    least = [NormalDist().inv_cdf(1 - level * rank / (n * n_kinds)) for rank in range(1, n + 1)]
+    least = ndtri(1 - level * np.arange(1, n + 1) / (n * n_kinds))
     reached = np.flatnonzero(-np.sort(-errors) >= least[: len(errors)])
-    return least[reached[-1] if len(reached) else 0]
+    return float(least[reached[-1] if len(reached) else 0])
