@@ -111,7 +111,6 @@ def sketch_of(
     """
     looks = _looks(settings, shown, crowded, n_rows)
     level = (1 - settings.quantile) / len(looks)
-
     in_groups = settings.parts_at is not None
 
     def seen(look: _Look) -> Sketch:

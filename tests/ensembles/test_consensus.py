@@ -299,7 +299,7 @@ class TestLinkage:
             one, other = (consensus(*own, method="linkage").labels for own in (labels, renamed))
             np.testing.assert_array_equal(one, other)
 
-    def test_what_less_than_a_quarter_of_the_clusterings_divide_is_one_cluster(self):
+    def test_what_less_than_a_fifth_of_the_clusterings_divide_is_one_cluster(self):
         one, two = np.zeros(100, dtype=int), np.repeat([0, 1], 50)
         assert consensus(one, one, one, one, one, one, two, method="linkage").n_clusters == 1
         assert consensus(one, one, one, one, one, two, two, method="linkage").n_clusters == 2
