@@ -20,11 +20,11 @@ MOST_LINKED = 2048
 """Tuples with the most rows, which are joined; the time is in proportion to the square of their number."""
 
 
-LEAST_SHARE = 1 / 5
-"""Least share of the clusterings that must have several labels. A test that finds no cluster is no evidence that there
-is none. If a share s of tests, however dependent, rejects at the level p, this happens by chance with a probability of
-p / s at most (Rueger 1978): for two of nine trees, .225 at worst, and ``python -m tests.benchmarks honesty``
-counts far less."""
+TOO_FEW = 1 / 5
+"""Share of the clusterings that is too few to show clusters, if no more have several labels. A test that finds no
+cluster is no evidence that there is none. If a share s of tests, however dependent, rejects at the level p, this
+happens by chance with a probability of p / s at most (Rueger 1978): for two of nine trees, .225 at worst, and ``python
+-m tests.benchmarks honesty --method ConsensusClustering`` counts far less."""
 
 
 class Tally(NamedTuple):
@@ -99,7 +99,7 @@ def agreed_groups(tally: Tally, n_clusters: int | None = None) -> Integers:
     """
     counts, n_labels = tally.counts(), np.diff(tally.starts)
     joined = join(counts, len(n_labels))
-    if n_clusters is None and (n_labels > 1).mean() < LEAST_SHARE:
+    if n_clusters is None and (n_labels > 1).mean() <= TOO_FEW:
         n_clusters = 1
     most = int(n_labels.max()) if n_clusters is None else n_clusters
     n_merges = max(len(tally.rows) - most, 0)

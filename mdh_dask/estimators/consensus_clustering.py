@@ -57,7 +57,7 @@ class ConsensusClustering(InGroups):
     Trees with different directions and features miss different clusters, and disagree where the borders are uncertain.
     Rows are as similar as the share of the trees in which they are in the same leaf. Average linkage joins them, and of
     all partitions on the way the one is taken that shares the most information with the trees that found clusters, if
-    at least a fifth did: that a tree finds none is no evidence against them. Long thin curves are cut into pieces, as
+    more than a fifth did: that a tree finds none is no evidence against them. Long thin curves are cut into pieces, as
     hyperplanes cut them; see `DensityTree`, and `merge`.
 
     Parameters

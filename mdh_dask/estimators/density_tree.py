@@ -50,7 +50,7 @@ class DensityTree(InGroups):
     One half of the rows chooses the places, lines and planes, the other half is counted. Finally, rows move to the
     cluster to which they have most edges. With fewer than about 1700 rows, this is repeated with other halves and
     another order of the rows until most results are alike, at most seven times, and the one counts that shares most
-    information with the others: otherwise, clusters at the edge of significance would depend on `random_state`.
+    information with the others. Clusters at the edge of significance depend less on `random_state` then.
 
     Parameters
     ----------

@@ -299,10 +299,11 @@ class TestLinkage:
             one, other = (consensus(*own, method="linkage").labels for own in (labels, renamed))
             np.testing.assert_array_equal(one, other)
 
-    def test_what_less_than_a_fifth_of_the_clusterings_divide_is_one_cluster(self):
+    def test_what_a_fifth_of_the_clusterings_divide_is_one_cluster_and_what_more_of_them_divide_is_not(self):
         one, two = np.zeros(100, dtype=int), np.repeat([0, 1], 50)
         assert consensus(one, one, one, one, one, one, two, method="linkage").n_clusters == 1
-        assert consensus(one, one, one, one, one, two, two, method="linkage").n_clusters == 2
+        assert consensus(one, one, one, one, two, method="linkage").n_clusters == 1
+        assert consensus(*[one] * 7, two, two, method="linkage").n_clusters == 2
 
     def test_a_cluster_that_most_of_the_others_do_not_divide_is_one(self):
         two, three = np.repeat([0, 1], 60), np.repeat([0, 1, 2], 40)
