@@ -12,9 +12,7 @@ from .._locations import redacted
 from .._typing import cached_property
 from .._words import full_count
 from ..chunks import holds_compact
-from ..estimators.models import load_model
 from ..images import Image
-from ..images.bands import with_bands
 from ..images.rows import all_rows
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
 from ..images.stac import SceneFile
@@ -23,8 +21,8 @@ from ..io import codec
 from ..io.inputs import Table, TypedTable
 from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
-from ..workflows._fit import Cluster, FitResult, fit_rows
-from ..workflows.facts import Estimate, estimate
+from ..workflows._fit import FitResult, fit_rows
+from ..workflows.facts import Cluster, Estimate, estimate
 from ..workflows.pixels import PixelOptions, n_passes_after, segment_image
 from ..workflows.reading import Reading
 from ..workflows.row_files import StoredBeside
@@ -88,18 +86,42 @@ class RowsInput(Input):
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""
-        beside = self.beside.open(self.path, len(self.rows))
-        previous = None if self.previous is None else load_model(self.previous)
-        return fit_rows(self.path, self.table, estimator, outputs, cluster, resume, beside, previous)
+        return fit_rows(self.path, self.table, estimator, outputs, cluster, self.beside, self.previous, resume)
+
+
+class PixelsInput(Input):
+    """The pixels of one image or of several as an input."""
+
+    options: PixelOptions
+
+    @property
+    @abstractmethod
+    def all_images(self) -> Mapping[str, Image]:
+        """Return the open images by their names."""
+
+    def n_passes_after(self, outputs: JobOutputs) -> int:
+        return n_passes_after(self.options, outputs)
+
+    def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
+        """Return the estimate for fitting a model to all images and labelling them."""
+        need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
+        by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
+        need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
+        holes = any(image.validity is not None for image in self.all_images.values())
+        return need.more(holes + (self.options.dependence is not None))
 
 
 @dataclass(frozen=True)
-class ImageInput(Input):
+class ImageInput(PixelsInput):
     """The pixels of an image as an input."""
 
     path: str
     image: Image
     options: PixelOptions
+
+    @property
+    def all_images(self) -> dict[str, Image]:
+        return {self.path: self.image}
 
     @cached_property
     def rows(self) -> da.Array:
@@ -113,15 +135,6 @@ class ImageInput(Input):
         height, width, bands = self.image.shape
         pixels = f"{width:,} x {height:,} pixels of {bands} {self.image.dtype} bands"
         return f"{self.image.kind}, {pixels}, rows of {self.rows.shape[1]} {self.rows.dtype} columns"
-
-    def n_passes_after(self, outputs: JobOutputs) -> int:
-        return n_passes_after(self.options, outputs)
-
-    def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
-        need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
-        by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
-        need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
-        return need.more((self.image.validity is not None) + (self.options.dependence is not None))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Segment the image and write the outputs."""
@@ -149,44 +162,35 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     return RowsInput(path, table, beside, given.get("previous"))
 
 
-def reading_of(given: Mapping[str, Any]) -> Reading:
-    """Return how images are opened, but for a mask, from the values of ``[input]``."""
+def options_of(given: Mapping[str, Any], mask: str | None = None) -> PixelOptions:
+    """Return how images are opened, and which of their columns and pixels are clustered, from ``[input]``."""
     nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
-    return Reading(
-        given["missing_chunks"],
-        axes=given["axes"],
-        index=given["index"] or {},
-        nodata=nodata,
-        dequantise=given["dequantise"],
-        reproject=given["reproject"],
-    )
-
-
-def options_of(given: Mapping[str, Any]) -> PixelOptions:
-    """Return which columns and pixels of images are clustered, from the values of ``[input]``."""
+    reading = Reading(
+        given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=mask,
+        dequantise=given["dequantise"], reproject=given["reproject"],
+    )  # fmt: skip
     bands = None if given["bands"] is None else tuple(given["bands"])
     return PixelOptions(
-        given["window"], given.get("coordinates"), given["sample"], reading_of(given).nodata, tuple(given["features"]),
-        given["sieve"], bands, given["tiles"], given["dequantise"],
+        given["window"], given.get("coordinates"), given["sample"], tuple(given["features"]), given["sieve"], bands,
+        given["tiles"], reading,
     )  # fmt: skip
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:
     """Open an image from the values of ``[input]``."""
-    options, reading = options_of(given), replace(reading_of(given), mask=given["mask"])
-    opened = ImageInput(given["path"], with_bands(reading.image(given["path"]), options.bands), options)
+    options = options_of(given, given["mask"])
+    opened = ImageInput(given["path"], options.open(given["path"]), options)
     _ = opened.rows  # raises the error for a window that does not fit
     return opened
 
 
 @dataclass(frozen=True)
-class ScenesInput(Input):
+class ScenesInput(PixelsInput):
     """Scenes as an input."""
 
     path: str
     """How the scenes were given, for messages."""
     scenes: Mapping[str, Scene]
-    reading: Reading
     options: PixelOptions
     digests: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -203,7 +207,7 @@ class ScenesInput(Input):
 
     def image(self, name: str) -> Image:
         """Open a scene; see `open_scene` for the errors, and `Features.check` for those of its columns."""
-        image = open_scene(self.scenes[name], self.reading.image, self.options.bands)
+        image = open_scene(self.scenes[name], self.options.reading.image, self.options.bands)
         self.options.columns.check_image(image)
         return image
 
@@ -221,23 +225,13 @@ class ScenesInput(Input):
         scenes = full_count(len(self.scenes), "scene")
         return f"{scenes}, {len(rows):,} pixels of {bands}, rows of {rows.shape[1]} columns"
 
-    def n_passes_after(self, outputs: Any) -> int:
-        return n_passes_after(self.options, outputs)
-
-    def estimate(self, estimator: Any, outputs: Any) -> Estimate:
-        """Return the estimate for fitting a model to all scenes and labelling them."""
-        need = estimate(self.rows, estimator, labels=True)
-        need = need.on_pixels(self.options.sample is not None, False, self.n_passes_after(outputs))
-        holes = any(image.validity is not None for image in self.all_images.values())
-        return need.more(holes + (self.options.dependence is not None))
-
 
 def open_scenes_input(given: Mapping[str, Any]) -> ScenesInput:
     """Find the scenes that the values of ``[input]`` name; they are opened later."""
     options = options_of(given)
     found = find_scenes(given["path"], options.bands, given["mask"])
     shown = given["path"] if isinstance(given["path"], str) else f"{len(found)} scenes"
-    return ScenesInput(shown, {scene.name: scene for scene in found}, reading_of(given), options)
+    return ScenesInput(shown, {scene.name: scene for scene in found}, options)
 
 
 def _digest(scene: Scene) -> str:

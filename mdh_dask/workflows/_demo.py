@@ -6,13 +6,14 @@ from pathlib import Path
 import dask
 
 from .._process import require
-from ..clusters.current import current_cluster
 from ..estimators import HierarchicalKernelMDH, HierarchicalMDH
-from ..images import open_image
+from ..images import Image, open_image
 from ..io.inputs import Table
-from ._fit import Cluster, fit_rows
+from ._fit import FitResult, fit_rows
+from .facts import Cluster
 from .outputs import Outputs, check_folder
 from .pixels import PixelOptions, segment_image
+from .row_files import StoredBeside
 
 SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}
 """Photographs in scikit-learn and their photographers (Creative Commons, CC BY 2.0)."""
@@ -78,42 +79,42 @@ def demo(
     ['labels.zarr', 'model.zarr', 'report.html', 'segmented.png']
     """
     require("jinja2", "demo")
+    if not table:
+        require("PIL", "demo")
     folder = Path(folder or FOLDER + "-table" * table)
-    if table:
-        return _table_demo(folder, overwrite, progress, cluster)
-    require("PIL", "demo")
     check_demo_folder(folder, overwrite)
-    photograph = open_image(path_of(image))
+    photograph = None if table else open_image(path_of(image))
     folder.mkdir(exist_ok=True)
-    labels, model, report, preview = (
-        str(folder / name) for name in ("labels.zarr", "model.zarr", "report.html", "segmented.png")
-    )
-    outputs = Outputs(labels, model, report, overwrite, preview=preview, of_image=True)
-    outputs.check(photograph.path)
-    credit = f"{image} by {SAMPLE_IMAGES[image]} (CC BY 2.0, from scikit-learn)" if image in SAMPLE_IMAGES else ""
-    with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
-        estimator = HierarchicalMDH(scale=False, progress=progress)  # all columns have the unit of lightness
-        options = TESTED if credit else SEEN
-        found = segment_image(photograph, estimator, options, outputs, cluster or current_cluster(), name=credit)
+    labels, model, report = (str(folder / name) for name in ("labels.zarr", "model.zarr", "report.html"))
+    outputs = Outputs(labels, model, report, overwrite)
+    if photograph is None:
+        found = _wines(outputs, progress, cluster)
+    else:
+        outputs = replace(outputs, preview=str(folder / "segmented.png"), of_image=True)
+        found = _segments(image, photograph, outputs, progress, cluster)
     return f"{found.summary}: open {Path(report).resolve()}"
 
 
-def _table_demo(folder: Path, overwrite: bool, progress: bool, cluster: Cluster | None) -> str:
+def _segments(name: str, photograph: Image, outputs: Outputs, progress: bool, cluster: Cluster | None) -> FitResult:
+    """Segment a photograph; those of scikit-learn are tested on tiles."""
+    outputs.check(photograph.path)
+    credit = f"{name} by {SAMPLE_IMAGES[name]} (CC BY 2.0, from scikit-learn)" if name in SAMPLE_IMAGES else ""
+    with dask.config.set({"mdh-dask.block-size": photograph.order.n_rows * photograph.shape[2] // BLOCKS}):
+        estimator = HierarchicalMDH(scale=False, progress=progress)  # all columns have the unit of lightness
+        options = TESTED if credit else SEEN
+        return segment_image(photograph, estimator, options, outputs, cluster, name=credit)
+
+
+def _wines(outputs: Outputs, progress: bool, cluster: Cluster | None) -> FitResult:
     """Cluster wines; that they are of three kinds is found."""
     import dask.array as da
     from sklearn.datasets import load_wine
 
-    check_demo_folder(folder, overwrite)
-    folder.mkdir(exist_ok=True)
+    outputs.check()
     wines = load_wine()
     rows = Table(da.from_array(wines.data, chunks=wines.data.shape), tuple(wines.feature_names))
-    labels, model, report = (str(folder / name) for name in ("labels.zarr", "model.zarr", "report.html"))
-    outputs = Outputs(labels, model, report, overwrite)
-    outputs.check()
     estimator = HierarchicalKernelMDH(progress=progress)
-    name = "178 wines (UCI, from scikit-learn)"
-    found = fit_rows(name, rows, estimator, outputs, cluster or current_cluster())
-    return f"{found.summary}: open {Path(report).resolve()}"
+    return fit_rows("178 wines (UCI, from scikit-learn)", rows, estimator, outputs, cluster, StoredBeside())
 
 
 def path_of(image: str) -> str:

@@ -2,12 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import dask.array as da
 import numpy as np
 
 from .._errors import SettingError
@@ -15,21 +13,19 @@ from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, holds_compact, is_dask, merge_chunks
-from ..clusters.current import cluster_for, current_cluster
 from ..estimators.history import continued
 from ..estimators.models import load_model
-from ..estimators.profiles import ReportData, report_data, report_data_of, report_pass
+from ..estimators.profiles import report_data, report_data_of, report_pass
 from ..estimators.tables import renamed
 from ..io import write_rows
-from ..io.commits import together
 from ..io.inputs import Table, TypedTable
 from ..io.parquet import is_label_table, label_table
 from ..report import write_report
 from ..summaries.words import columns_in_words
-from .facts import facts_of, input_of, telling_of_memory
+from .facts import Cluster, computing, facts_of
 from .outputs import Outputs
 from .reading import MissingChunks, Reading, takes_types
-from .row_files import NOTHING_BESIDE, RowsBeside, StoredBeside, check_ids
+from .row_files import RowsBeside, StoredBeside, check_ids
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +49,6 @@ class BesideIds(Together):
 
     def chunk(self, start: int, *blocks: AnyArray) -> tuple[Any, ...]:
         return super().chunk(start, *blocks[1:])
-
-
-Cluster = AbstractContextManager[str]
-"""A context that makes a cluster the current one; its value describes the cluster."""
 
 
 class FitLine(str):
@@ -175,11 +167,8 @@ def fit(
     stored.check(estimator)
     check_ids(id_column, labels)
     outputs.check(features, *(path for path in (known_labels, previous) if path))
-    before = None if previous is None else load_model(previous)
     table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
-    beside, cluster = stored.open(features, len(table.rows)), cluster or current_cluster()
-    made = fit_rows(features, table, estimator, outputs, cluster, beside=beside, previous=before)
-    return made.line(outputs)
+    return fit_rows(features, table, estimator, outputs, cluster, stored, previous).line(outputs)
 
 
 def fit_rows(
@@ -187,25 +176,25 @@ def fit_rows(
     table: Table | TypedTable,
     estimator: Any,
     outputs: Outputs,
-    cluster: Cluster,
+    cluster: Cluster | None,
+    stored: StoredBeside,
+    previous: str | None = None,
     resume: str | None = None,
-    beside: RowsBeside = NOTHING_BESIDE,
-    previous: Any = None,
 ) -> FitResult:
-    """Fit an estimator to lazy rows and write the outputs; `name` names the rows in the report.
+    """Fit an estimator to lazy rows, of which `name` is the path, and write the outputs.
 
     With `resume`, writing continues where an interrupted call with the same text stopped.
     """
+    before = None if previous is None else load_model(previous)
+    beside = stored.open(name, len(table.rows))
     check_confidence(estimator, outputs)
     started = perf_counter()
-    rows = table.rows
     data = counts = None
-    written, memory = together(input_of(name)), telling_of_memory(rows, estimator)
-    with cluster_for(cluster, rows.nbytes) as where, written, memory:
+    with computing(cluster, table.rows, estimator, name) as where:
         beside = beside.read()
-        estimator.fit(table.source, beside.labels, **beside.for_fit())
-        if previous is not None:
-            estimator._history = continued(estimator, previous, table.source).history_
+        estimator.fit(table.source, **beside.for_fit())
+        if before is not None:
+            estimator._history = continued(estimator, before, table.source).history_
             logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
         estimator._name_columns(table.names)
         if table.names is not None and estimator._notes is not None and any(map(len, estimator._notes)):
@@ -222,24 +211,25 @@ def fit_rows(
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
         if outputs.report and outputs.labels:
-            data = _write_labels_and_profile(estimator, rows, outputs, resume, beside)
+            profile = report_pass(estimator, rows)
+            value = write_labels(
+                estimator, merge_chunks(rows), outputs, estimator.progress, beside, resume, profile=profile
+            )
+            data = report_data_of(estimator, value)
         elif outputs.report:
             data = report_data(estimator, rows, progress=announced("profiling", estimator.progress))
         elif outputs.labels:
-            counts = write_labels(
-                estimator, estimator.labels_, outputs, estimator.progress, resume, rows=rows, named=beside
-            )
+            counts = write_labels(estimator, rows, outputs, estimator.progress, beside, resume)
     seconds = perf_counter() - started
     if outputs.report:
         shape = f"{rows.shape[0]:,} rows of {rows.shape[1]} {rows.dtype} features"
-        weighted = {} if beside.weights is None else {"Weights": beside.weights.describe()}
-        n_after = 1 + (previous is not None) + (beside.texts is not None)  # for ids, and for names
+        n_after = 1 + (before is not None) + (beside.texts is not None)  # for ids, and for names
         facts = facts_of(
             estimator, where, seconds, pass_bytes=None if holds_compact(rows) else rows.nbytes, n_after=n_after
         )
         write_report(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
-            facts={"Input": f"{name}, {shape}", **weighted, **facts},
+            facts={"Input": f"{name}, {shape}", **beside.facts(), **facts},
             profiles=data and data.profiles, sample=data and (data.rows, data.labels),
             feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
             history=estimator.history_, merges=estimator.merges_, overwrite=outputs.overwrite,
@@ -251,35 +241,37 @@ def fit_rows(
 
 def write_labels(
     estimator: Any,
-    labels: da.Array,
+    rows: RowArray,
     outputs: Outputs,
     progress: bool,
+    beside: RowsBeside,
     resume: str | None = None,
-    also: Statistic | None = None,
-    beside: tuple[RowArray, ...] = (),
-    chunk_rows: int | None = None,
-    rows: RowArray | None = None,
-    named: RowsBeside = NOTHING_BESIDE,
+    profile: Statistic | None = None,
 ) -> Any:
-    """Write lazy labels, and confidence, in one pass; return the value of a statistic, by default rows per label."""
+    """Write the labels of rows, and confidence, in one pass.
+
+    Return the value of `profile`, a statistic of labels and rows, or without it the number of rows with each label.
+    """
     place, noise = outputs.labels, int(estimator.noise)
     assert place is not None
     if is_label_table(place):
-        with label_table(place, outputs.overwrite, named.ids, named.id_name, named.id_type) as array:
-            of_array = replace(outputs, labels=array)
-            return write_labels(estimator, labels, of_array, progress, None, also, beside, chunk_rows, rows)
-    counted = also or RowsPerLabel(estimator.n_clusters_ + noise, -noise)
-    about, written = {"n_clusters": int(estimator.n_clusters_)}, labels
+        with label_table(place, outputs.overwrite, beside.ids, beside.id_name, beside.id_type) as array:
+            return write_labels(estimator, rows, replace(outputs, labels=array), progress, beside, profile=profile)
+    written = labels = estimator._labels_of_valid_rows(rows)
+    counted: Statistic = RowsPerLabel(estimator.n_clusters_ + noise, -noise) if profile is None else profile
+    counts_of = () if profile is None else (rows,)
     if outputs.ids:
-        beside, counted = (labels, *beside), BesideIds((counted,))
+        counts_of, counted = (labels, *counts_of), BesideIds((counted,))
         written = renamed(labels, np.append(estimator.ids_, -1).astype(np.int32))
-    if rows is not None and outputs.confidence:
-        chunk_rows = chunk_rows or _rows_of_chunk(rows)
-    # Of as many bytes as labels, so that both have the same chunks.
-    sure = estimator._of_valid_rows(rows, "agreeing", "float32") if outputs.confidence else None
+    companions, chunk_rows = None, None
+    if outputs.confidence:
+        # Of as many bytes as labels, so that both have the same chunks.
+        companions = {outputs.confidence: estimator._of_valid_rows(rows, "agreeing", "float32")}
+    if outputs.confidence or profile is not None:
+        chunk_rows = _rows_of_chunk(rows)
     value = write_rows(
-        written, place, overwrite=outputs.overwrite, also=counted, beside=beside, chunk_rows=chunk_rows,
-        attributes=about, companions={outputs.confidence: sure} if outputs.confidence else None, resume=resume,
+        written, place, overwrite=outputs.overwrite, also=counted, beside=counts_of, chunk_rows=chunk_rows,
+        attributes={"n_clusters": int(estimator.n_clusters_)}, companions=companions, resume=resume,
         progress=announced("writing labels", progress),
     )  # fmt: skip
     logger.info("labels written")
@@ -299,16 +291,3 @@ def check_confidence(estimator: Any, outputs: Outputs) -> None:
     """Raise an error if an estimator knows no confidence, but it is to be written."""
     if outputs.confidence is not None and not hasattr(estimator, "confidence"):
         raise SettingError(f"expected a method with confidence; {type(estimator).__name__} has none: leave it out")
-
-
-def _write_labels_and_profile(
-    estimator: Any, rows: da.Array, outputs: Outputs, resume: str | None, named: RowsBeside
-) -> ReportData:
-    """Write the labels of rows and profile the clusters, in one pass."""
-    merged = merge_chunks(rows)
-    value = write_labels(
-        estimator, estimator._labels_of_valid_rows(merged), outputs, estimator.progress, resume,
-        also=report_pass(estimator, rows), beside=(merged,), chunk_rows=_rows_of_chunk(merged), rows=merged,
-        named=named,
-    )  # fmt: skip
-    return report_data_of(estimator, value)

@@ -20,13 +20,12 @@ from ..estimators.drift import with_unseen_levels
 from ..estimators.models import load_model
 from ..images.rows import all_rows
 from ..images.validity import Nodata
-from ..io.commits import together
 from ..io.openmetrics import as_openmetrics, is_gateway, write_metrics
 from ..io.staging import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
-from ._fit import Cluster, check_confidence, write_labels
-from .facts import input_of, telling_of_memory
+from ._fit import check_confidence, write_labels
+from .facts import Cluster, computing, telling_of_memory
 from .outputs import Outputs, Taken, check_writable
 from .pixels import describe, labelled
 from .reading import (
@@ -117,7 +116,6 @@ def predict(
     '200 rows in 1 of 2 clusters'
     """
     estimator = load_model(model)
-    cluster = cluster or current_cluster()
     if estimator.pixel_columns_ is None:
         if preview is not None:
             raise SettingError(f"{model} was fitted to rows, and not to an image: leave out preview=...")
@@ -128,17 +126,27 @@ def predict(
         stored = StoredBeside(missing_chunks=missing_chunks, id_column=id_column)
         own = _columns_of_model(estimator, features, columns, stored)
         reading = Reading(missing_chunks, own, axes, index or {}, nodata, mask)
-        return _rows(estimator, model, features, reading, outputs, progress, cluster, stored)
+        rows = rows_for_model(estimator, model, features, reading)
+        beside = stored.open(features, len(rows))
+        with computing(cluster, rows, estimator, features):
+            counts = write_labels(estimator, rows, outputs, progress, beside)
+        return f"{full_count(len(rows), 'row')} in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
     if ids or id_column is not None:
         raise SettingError(
             f"{model} was fitted to an image, whose labels are written: leave out ids=True and id_column=..."
         )
     if confidence is not None:
         raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
-    pictures = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)
-    pictures.check(features, model, *([mask] if mask else []))
+    outputs = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)
+    outputs.check(features, model, *([mask] if mask else []))
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
-    return _image(estimator, model, features, reading, pictures, progress, cluster)
+    image, of_pixels = image_for_model(estimator, model, features, reading)
+    with computing(cluster, all_rows(image, of_pixels), estimator, features):
+        seen = labelled(image, of_pixels, estimator, outputs, progress)
+    describe(seen, image, estimator, outputs)
+    without = f", {seen.n_without} without data" if seen.n_without else ""
+    pixels = f"{image.shape[1]} x {image.shape[0]} pixels"
+    return f"{pixels} in {_found(seen.sizes, estimator, 'segments')}{without}: {outputs.kept()}"
 
 
 def _columns_of_model(
@@ -149,38 +157,11 @@ def _columns_of_model(
     return columns if knows_names(estimator, features) else others
 
 
-def _rows(
-    estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster,
-    stored: StoredBeside,
-) -> str:  # fmt: skip
-    rows = rows_for_model(estimator, model, path, reading)
-    named = stored.open(path, len(rows))
-    with cluster_for(cluster, rows.nbytes), together(input_of(path)), telling_of_memory(rows, estimator):
-        counts = write_labels(
-            estimator, estimator._labels_of_valid_rows(rows), outputs, progress, rows=rows, named=named
-        )
-    return f"{full_count(len(rows), 'row')} in {_found(counts, estimator, 'clusters')}: {outputs.kept()}"
-
-
 def _found(counts: Integers, estimator: Any, groups: str) -> str:
     """Return how many groups have rows, and how many rows are in none if there may be any."""
     noise = int(estimator.noise)
     found = f"{np.count_nonzero(counts[noise:])} of {estimator.n_clusters_} {groups}"
     return f"{found}, {counts[0]:,} in none" if noise else found
-
-
-def _image(
-    estimator: Any, model: str, path: str, reading: Reading, outputs: Outputs, progress: bool, cluster: Cluster
-) -> str:
-    image, features = image_for_model(estimator, model, path, reading)
-    rows = all_rows(image, features)
-    with cluster_for(cluster, rows.nbytes), together(input_of(path)), telling_of_memory(rows, estimator):
-        seen = labelled(image, features, estimator, outputs, progress)
-    describe(seen, image, estimator, outputs)
-    found = _found(seen.sizes, estimator, "segments")
-    if seen.n_without:
-        found += f", {seen.n_without} without data"
-    return f"{image.shape[1]} x {image.shape[0]} pixels in {found}: {outputs.kept()}"
 
 
 logger = logging.getLogger(__name__)

@@ -2,17 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from .._errors import SettingError
 from .._locations import names_scenes
-from ..clusters.current import current_cluster
-from ..images.bands import with_bands
 from ..images.quantisation import Dequantise
 from ..images.validity import Nodata
 from ..io.nodes import is_node
-from ._fit import Cluster
+from .facts import Cluster
 from .outputs import Outputs
 from .pixels import PixelOptions, segment_image, side_of_tiles
 from .reading import MissingChunks, Reading
@@ -160,27 +157,23 @@ def segment(
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
     check_labels(estimator, None)
     several = names_scenes(image) or isinstance(image, Mapping)
-    options = PixelOptions(
-        window, coordinates, sample, nodata, tuple(features), sieve, None if bands is None else tuple(bands),
-        side_of_tiles(dependence, estimator, coordinates, by_default=several), dequantise,
-    )  # fmt: skip
     reading = Reading(
         missing_chunks, axes=axes, index=index or {}, nodata=nodata, mask=mask, dequantise=dequantise,
         reproject=reproject,
     )  # fmt: skip
-    cluster = cluster or current_cluster()
+    options = PixelOptions(
+        window, coordinates, sample, tuple(features), sieve, None if bands is None else tuple(bands),
+        side_of_tiles(dependence, estimator, coordinates, by_default=several), reading,
+    )  # fmt: skip
     if names_scenes(image):
-        reading = replace(reading, mask=None)  # of every scene its own
-        return segment_scenes(image, mask, reading, estimator, options, outputs, cluster)
+        return segment_scenes(image, estimator, options, outputs, cluster)
     if not is_node(image) and not isinstance(image, str | os.PathLike):
         if any(one is not None for one in (axes, mask, dequantise, reproject)):
             raise SettingError(
                 "a DataArray has named axes, values and NaN where there are no data: leave out axes, mask, dequantise "
                 "and reproject"
             )
-        if isinstance(image, Mapping):
-            return segment_data_arrays(image, estimator, options, outputs, cluster, reading.index)
-        return segment_data_array(image, estimator, options, outputs, cluster, reading.index)
+        of_arrays = segment_data_arrays if isinstance(image, Mapping) else segment_data_array
+        return of_arrays(image, estimator, options, outputs, cluster)
     outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
-    made = segment_image(with_bands(reading.image(image), bands), estimator, options, outputs, cluster)
-    return made.line(outputs)
+    return segment_image(options.open(image), estimator, options, outputs, cluster).line(outputs)

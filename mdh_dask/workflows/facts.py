@@ -3,7 +3,7 @@
 import io
 import platform
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 from .._sparse import SLAB_VALUES
 from .._typing import AnyArray, Integers
 from ..chunks import COMBINE_EVERY, default_block_bytes, holds_compact, merge_chunks
+from ..clusters.current import cluster_for, current_cluster
 from ..estimators.divisive_tree import DivisiveTree
 from ..estimators.groups import compared
 from ..estimators.profiles import why_one
 from ..estimators.tables import column_names
+from ..io.commits import together
 from ..io.repositories import revision_of, snapshot_of, store_of
 from ..summaries.words import named
 
@@ -163,6 +165,23 @@ def telling_of_memory(rows: Any, estimator: Any) -> Iterator[None]:
         ) from error
 
 
+Cluster = AbstractContextManager[str]
+"""A context that makes a cluster the current one; its value describes the cluster."""
+
+
+@contextmanager
+def computing(cluster: Cluster | None, rows: Any, estimator: Any, path: str, snapshot: str = "") -> Iterator[str]:
+    """Be on a cluster, by default the current one, and yield its description.
+
+    What is written to a repository is committed at the end, with the path and snapshot of the input.
+    """
+    if not snapshot and (revision := revision_of(path)) is not None:
+        snapshot = snapshot_of(store_of(revision))
+    written = together({"input": path, "input_snapshot": snapshot or None})
+    with cluster_for(cluster or current_cluster(), rows.nbytes) as where, written, telling_of_memory(rows, estimator):
+        yield where
+
+
 def is_known(estimator: Any) -> bool:
     """Return whether the constants hold for an estimator: kernels cost much more than the values themselves."""
     return isinstance(estimator, DivisiveTree) and estimator.feature_map is None
@@ -239,13 +258,6 @@ def _labels_of(estimator: Any) -> dict[str, str]:
     known = estimator.known_labels_.tolist()
     held = {i: [f"{n} of {label}" for n, label in zip(row, known) if n] for i, row in enumerate(counts.tolist())}
     return {f"cluster {i}": ", ".join(labels) for i, labels in held.items() if labels}
-
-
-def input_of(path: str, snapshot: str = "") -> dict[str, str | None]:
-    """Return what the commit of outputs says of their input."""
-    if not snapshot and (revision := revision_of(path)) is not None:
-        snapshot = snapshot_of(store_of(revision))
-    return {"input": path, "input_snapshot": snapshot or None}
 
 
 WIDEST = 1600

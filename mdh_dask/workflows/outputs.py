@@ -78,16 +78,18 @@ class Outputs:
         if name == "regions":
             _check_regions(path)
         if kind.form == "file":
-            check_file_of(path, replace, kind.example)
+            check_file(path, replace, kind.example)
         elif kind.form == "labels" and self.of_image:
             _check_label_image(path, replace)
         elif kind.form == "labels" and is_label_table(path):
             require("pyarrow", "parquet")
-            check_file_of(path, replace, "labels.parquet")
+            check_file(path, replace, "labels.parquet")
         else:
             if kind.form == "labels":
                 check_ending(path, "a Zarr array or a Parquet file", ".zarr", ".parquet")
-            check_place(path, replace, MODEL if kind.form == "model" else ARRAY)
+            _check_zarr(path, replace, MODEL if kind.form == "model" else ARRAY)
+        if (place := local_path(path)) is not None:
+            check_folder(place.parent)
 
     @property
     def shows_pixels(self) -> bool:
@@ -123,9 +125,15 @@ def _check_label_image(path: str, overwrite: bool) -> None:
 
     if is_map(path):
         require("rasterio", "maps")
-        check_file_of(path, overwrite, "labels.tif")
+        check_file(path, overwrite, "labels.tif")
     else:
-        check_place(path, overwrite, LABEL_IMAGE)
+        _check_zarr(path, overwrite, LABEL_IMAGE)
+
+
+def _check_zarr(path: str, overwrite: bool, kind: Kind) -> None:
+    """Raise an error if a path or URL has another ending, or holds something that must not be replaced."""
+    check_ending(path, kind.what, ".zarr")
+    will_replace(path, overwrite, kind)
 
 
 def _check_regions(path: str) -> None:
@@ -199,21 +207,6 @@ class Taken:
         for path in paths:
             if (other := self.overlap(path)) is not None:
                 raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
-
-
-def check_place(path: str, overwrite: bool, kind: Kind) -> None:
-    """Raise an error if a path or URL cannot be written to, or holds something that must not be replaced."""
-    check_ending(path, kind.what, ".zarr")
-    will_replace(path, overwrite, kind)
-    if folder := local_path(path):
-        check_folder(folder.parent)
-
-
-def check_file_of(path: str, overwrite: bool, example: str) -> None:
-    """Raise an error if a file, named like `example`, cannot be written to a path or URL, or replace what is there."""
-    check_file(path, overwrite, example)
-    if file := local_path(path):
-        check_folder(file.parent)
 
 
 def link_between(page: str, other: str) -> str:

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath
 from time import perf_counter
@@ -19,31 +19,30 @@ from .._locations import name_of, redacted
 from .._typing import AnyArray, Integers
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, reduce_rows
-from ..clusters.current import cluster_for
 from ..estimators.groups import GroupSizes, on_pixels, parts_of
 from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
+from ..images.bands import with_bands
 from ..images.features import WINDOW, needs_window
 from ..images.label_arrays import Label
 from ..images.labels import write_segments
 from ..images.overview import SegmentSummary
-from ..images.quantisation import Dequantise
 from ..images.rows import all_rows, counted
 from ..images.scenes import rows_of
 from ..images.stac import item_of
 from ..images.tiles import Tiles, tiled_rows
-from ..images.validity import Nodata
-from ..io.commits import together
+from ..io.nodes import Location
 from ..io.repositories import revision_of
 from ..io.staging import write_file
 from ..report import Segments, write_report
 from ..report.page import MAX_LIT
 from ..summaries.profiles import Profiles
-from ._fit import Cluster, FitResult
-from .facts import WIDEST, Facts, encoded, facts_of, input_of, mask_of, telling_of_memory
+from ._fit import FitResult
+from .facts import WIDEST, Cluster, Facts, computing, encoded, facts_of, mask_of
 from .outputs import Outputs, link_between
+from .reading import Reading
 from .row_files import check_groups
 
 logger = logging.getLogger(__name__)
@@ -70,8 +69,6 @@ class PixelOptions:
     """Weight of line and column, in units of their standard deviations as for the other columns; None to omit them."""
     sample: int | None = None
     """Number of pixels to grow the tree on; None for all."""
-    nodata: Nodata = None
-    """Value of pixels without data as given by the user, for the model."""
     features: tuple[str, ...] = ()
     """Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given."""
     sieve: int | None = None
@@ -81,8 +78,12 @@ class PixelOptions:
     dependence: int | Literal["auto"] | None = None
     """Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them on
     pixels."""
-    dequantise: Dequantise | None = None
-    """Values that stored numbers become as given by the user, for the model."""
+    reading: Reading = field(default_factory=Reading)
+    """How images are opened; the model keeps its `nodata` and `dequantise`."""
+
+    def open(self, path: Location) -> Image:
+        """Open an image with the bands that are chosen."""
+        return with_bands(self.reading.image(path), self.bands)
 
     @property
     def columns(self) -> Features:
@@ -105,7 +106,7 @@ def segment_image(
     estimator: Any,
     options: PixelOptions,
     outputs: Outputs,
-    cluster: Cluster,
+    cluster: Cluster | None,
     *,
     name: str = "",
     resume: str | None = None,
@@ -121,8 +122,8 @@ def segment_image(
         logger.info("snapshot %s", image.snapshot)
     started = perf_counter()
     every = all_rows(image, options.columns)
-    written, measured = together(input_of(image.path, image.snapshot)), telling_of_memory(every, estimator)
-    with cluster_for(cluster, every.nbytes) as where, written, measured, keeping_parameters(estimator):
+    computes = computing(cluster, every, estimator, image.path, image.snapshot)
+    with computes as where, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
         features = fit_images([image], estimator, options, n_before=int(image.validity is not None))
         if outputs.model:
@@ -163,7 +164,7 @@ def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n
     The images are `counted`, and have the same bands; coordinates are those of a single one. The passes are those of
     the estimator, or one with a sample, and `n_before`.
     """
-    first, tiles = images[0], None
+    first, tiles, reading = images[0], None, options.reading
     if options.dependence is None:
         features, rows, n_passes = _prepared(images, estimator, options)
         estimator.fit(rows)
@@ -172,7 +173,7 @@ def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n
         tiles, n_passes = _fit_tiles(images, estimator, options)
     snapshots = tuple(dict.fromkeys(image.snapshot for image in images if image.snapshot)) or None
     estimator.pixel_columns_ = PixelColumns(
-        first.shape[2], features, first.axes, options.nodata, options.bands, tiles, options.dequantise, snapshots
+        first.shape[2], features, first.axes, reading.nodata, options.bands, tiles, reading.dequantise, snapshots
     )
     if len(first.bands) == first.shape[2]:
         estimator._name_columns(features.names(first.bands))

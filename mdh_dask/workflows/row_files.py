@@ -108,28 +108,14 @@ def _pairs(table: LazyTable) -> Iterator[tuple[str, str]]:
         yield from zip(*(["" if is_missing(v) else text_of(v).strip() for v in column] for column in columns))
 
 
-class RowWeights(NamedTuple):
-    """The weights of all rows."""
-
-    column: RowArray
-    """Lazy until `read`."""
-    source: str
-    """Where they come from, in words."""
-
-    def read(self) -> "RowWeights":
-        """Return the weights in memory as integers, after the current cluster has read them."""
-        return self._replace(column=whole_weights(self.column, len(self.column), f"the weights in {self.source}"))
-
-    def describe(self) -> str:
-        """Return where they come from, and what counts with them."""
-        return f"{self.source}, a sum of {self.column.sum():,}; the model counts them, profiles count every row once"
-
-
 class RowsBeside(NamedTuple):
     """What is known of rows besides their columns."""
 
     labels: RowArray | None = None
-    weights: RowWeights | None = None
+    weights: RowArray | None = None
+    """Lazy until `read`."""
+    weights_from: str = ""
+    """Where they come from, in words."""
     groups: RowArray | None = None
     ids: RowArray | None = None
     id_name: str = ROW
@@ -138,16 +124,23 @@ class RowsBeside(NamedTuple):
     texts: RowArray | None = None
 
     def read(self) -> "RowsBeside":
-        """Return the same with the weights in memory."""
-        return self if self.weights is None else self._replace(weights=self.weights.read())
+        """Return the same with the weights in memory as integers, after the current cluster has read them."""
+        if self.weights is None:
+            return self
+        source = f"the weights in {self.weights_from}"
+        return self._replace(weights=whole_weights(self.weights, len(self.weights), source))
 
     def for_fit(self) -> dict[str, Any]:
-        """Return the parameters of `fit` for those that are there, without the labels."""
-        weights = {} if self.weights is None else {"sample_weight": self.weights.column}
-        return weights if self.groups is None else weights | {"groups": self.groups}
+        """Return the parameters of `fit` for those that are there."""
+        given = {"y": self.labels, "sample_weight": self.weights, "groups": self.groups}
+        return {name: value for name, value in given.items() if value is not None}
 
-
-NOTHING_BESIDE = RowsBeside()
+    def facts(self) -> dict[str, str]:
+        """Return what a report says of the weights, once they are read."""
+        if self.weights is None:
+            return {}
+        counts = "the model counts them, profiles count every row once"
+        return {"Weights": f"{self.weights_from}, a sum of {self.weights.sum():,}; {counts}"}
 
 
 @dataclass(frozen=True)
@@ -203,31 +196,26 @@ class StoredBeside:
     def open(self, features: str, n_rows: int) -> RowsBeside:
         """Return what there is of so many rows."""
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
-        groups, ids, texts = (self._column(features, name) for name in (self.groups, self.id_column, self.text_column))
-        named = {} if ids.values is None else {"ids": ids.values, "id_name": str(self.id_column), "id_type": ids.type}
-        return RowsBeside(labels, self._weights(features), groups.values, texts=texts.values, **named)
+        weights, source = None, f"the column {self.weight_column} of {features}"
+        if self.weight_column is not None:
+            rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
+            weights = _column_of(rows)
+        groups, _ = self._column(features, self.groups)
+        ids, id_type = self._column(features, self.id_column)
+        texts, _ = self._column(features, self.text_column)
+        id_name = ROW if self.id_column is None else str(self.id_column)
+        return RowsBeside(labels, weights, source, groups, ids, id_name, id_type, texts)
 
-    def _weights(self, features: str) -> RowWeights | None:
-        if self.weight_column is None:
-            return None
-        rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
-        return RowWeights(_column_of(rows), f"the column {self.weight_column} of {features}")
-
-    def _column(self, features: str, name: str | int | None) -> "_Column":
+    def _column(self, features: str, name: str | int | None) -> tuple[RowArray | None, Any]:
+        """Return the values of a column, and its type of Arrow if it has one."""
         if name is None:
-            return _Column()
+            return None, None
         table = inputs.open_typed(features, [name], missing_chunks=self.missing_chunks, as_written=True)
-        if isinstance(table, inputs.TypedTable):
-            source, (own,) = table.source, table.names
-            assert source.n_rows is not None
-            return _Column(source.rows(_texts, [own], source.n_rows, np.dtype(object))[:, 0], source[own].type)
-        return _Column(_column_of(table.rows))
-
-
-class _Column(NamedTuple):
-    values: RowArray | None = None
-    type: Any = None
-    """Of Arrow, None for the dtype of the values."""
+        if not isinstance(table, inputs.TypedTable):
+            return _column_of(table.rows), None
+        source, (own,) = table.source, table.names
+        assert source.n_rows is not None
+        return source.rows(_texts, [own], source.n_rows, np.dtype(object))[:, 0], source[own].type
 
 
 def check_ids(id_column: str | int | None, labels: str | None) -> None:

@@ -12,19 +12,18 @@ from .._errors import SettingError
 from .._typing import Integers
 from .._words import full_count
 from ..chunks import announced
-from ..clusters.current import cluster_for
+from ..clusters.current import cluster_for, current_cluster
 from ..images import Image
 from ..images.bands import image_of, labels_like, with_bands
 from ..images.rows import counted
 from ..images.scenes import find_scenes, matched, open_scene, rows_of
 from ..images.validity import NoDataError
 from ..io.commits import together
-from ._fit import Cluster, FitLine, FitResult
-from .facts import telling_of_memory
+from ._fit import FitLine, FitResult
+from .facts import Cluster, telling_of_memory
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
 from .pixels import PixelOptions, describe, fit_images, labelled, segment_image
-from .reading import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -46,16 +45,16 @@ def fit_scenes(images: Mapping[str, Image], estimator: Any, options: PixelOption
 
 
 def segment_scenes(
-    given: Any, mask: str | None, reading: Reading, estimator: Any, options: PixelOptions, outputs: Outputs,
-    cluster: Cluster,
-) -> FitLine:  # fmt: skip
+    given: Any, estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster | None
+) -> FitLine:
     """Fit one model to several scenes and write its labels of each; return a summary. See `segment`."""
     check_options(options, outputs)
     started = perf_counter()
-    found = find_scenes(given, options.bands, mask)
+    found = find_scenes(given, options.bands, options.reading.mask)
+    opens = replace(options.reading, mask=None).image  # every scene has a mask of its own
     taken = Taken(path for scene in found for path in scene.paths)
     own = own_outputs([scene.name for scene in found], outputs, taken)
-    images = matched({scene.name: open_scene(scene, reading.image, options.bands) for scene in found})
+    images = matched({scene.name: open_scene(scene, opens, options.bands) for scene in found})
     n_without, counts = segment_images(images, own, estimator, options, outputs, cluster)
     without = f", {n_without} without data," if n_without else ""
     seconds = perf_counter() - started
@@ -93,14 +92,14 @@ def own_outputs(names: Iterable[str], outputs: Outputs, taken: Taken) -> dict[st
 
 def segment_images(
     images: Mapping[str, Image], own: Mapping[str, Outputs], estimator: Any, options: PixelOptions,
-    outputs: Outputs, cluster: Cluster,
+    outputs: Outputs, cluster: Cluster | None,
 ) -> tuple[int, Integers | None]:  # fmt: skip
     """Fit one model to open scenes and write its labels of each.
 
     Return the number of scenes without data, and the pixels of each label in the others, None if none was labelled.
     """
     every, sizes = rows_of(images.values(), options.columns, counted=False), []
-    with cluster_for(cluster, every.nbytes), together({"scenes": [*images]}):
+    with cluster_for(cluster or current_cluster(), every.nbytes), together({"scenes": [*images]}):
         known = {name: counted_scene(image, estimator.progress) for name, image in images.items()}
         held = {name: image for name, image in known.items() if image is not None}
         if not held:
@@ -120,10 +119,11 @@ def segment_images(
 
 
 def segment_data_array(
-    array: Any, estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster, index: Mapping[str, int]
+    array: Any, estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster | None
 ) -> Any:
     """Cluster the pixels of a DataArray, write any outputs, and return its labels; see `segment`."""
-    image = with_bands(image_of(array, index, options.nodata), options.bands)
+    reading = options.reading
+    image = with_bands(image_of(array, reading.index, reading.nodata), options.bands)
     if outputs.kept():
         outputs.check()
     segment_image(image, estimator, options, outputs, cluster)
@@ -131,16 +131,16 @@ def segment_data_array(
 
 
 def segment_data_arrays(
-    arrays: Mapping[str, Any], estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster,
-    index: Mapping[str, int],
-) -> dict[str, Any]:  # fmt: skip
+    arrays: Mapping[str, Any], estimator: Any, options: PixelOptions, outputs: Outputs, cluster: Cluster | None
+) -> dict[str, Any]:
     """Fit one model to the pixels of several DataArrays, write any outputs, and return the labels of each."""
     check_options(options, outputs)
     if not arrays:
         raise ValueError("expected DataArrays by name; got none")
     if len({*map(str, arrays)}) < len(arrays):
         raise ValueError(f"expected names that differ as texts; got {', '.join(map(repr, arrays))}")
-    images = matched({str(name): image_of(array, index, options.nodata) for name, array in arrays.items()})
+    reading = options.reading
+    images = matched({str(name): image_of(array, reading.index, reading.nodata) for name, array in arrays.items()})
     images = {name: with_bands(image, options.bands) for name, image in images.items()}
     own = own_outputs(images, outputs, Taken()) if outputs.kept() else {}
     segment_images(images, own, estimator, options, outputs, cluster)

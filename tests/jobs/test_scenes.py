@@ -32,7 +32,6 @@ from mdh_dask.jobs.inputs import ScenesInput
 from mdh_dask.jobs.night_scenes import Damaged, Ledger
 from mdh_dask.workflows import predict, segment
 from mdh_dask.workflows.pixels import PixelOptions
-from mdh_dask.workflows.reading import Reading
 
 BANDS = ("red", "green", "nir")
 
@@ -322,7 +321,7 @@ def test_a_new_token_in_the_url_of_a_scene_is_no_change(monkeypatch):
 
     def digest(path):
         scenes = {"a": Scene("a", (SceneFile(path),))}
-        return ScenesInput("all", scenes, Reading("error"), PixelOptions()).digest("a")
+        return ScenesInput("all", scenes, PixelOptions()).digest("a")
 
     assert digest("https://me:secret@host/a.tif?sig=1") == digest("https://me:other@host/a.tif?sig=2")
     assert digest("https://host/a.tif?sig=1") != digest("https://host/b.tif?sig=1")
