@@ -215,9 +215,9 @@ def run(
         with naming_file(job):
             checked_tables(content, elsewhere)  # before the estimators are imported, which takes long
         from ..jobs._run import check_job, run_job
-        from ..jobs.job import checked_job
+        from ..jobs.job import read_job
 
-        told.job = checked_job(job, content, elsewhere)
+        told.job = read_job(job, elsewhere, content)
         try:
             if check:
                 say(check_job(told.job, overwrite=overwrite))

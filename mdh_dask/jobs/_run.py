@@ -72,16 +72,6 @@ class Run:
     def end(self) -> None:
         """Do what follows the publication."""
 
-    @contextmanager
-    def staging(self, outputs: JobOutputs, name: str) -> Iterator[JobOutputs]:
-        """Yield the outputs of a step at their staging paths, where an earlier attempt may have begun them.
-
-        `name` differs for steps with other results.
-        """
-        with outputs.resumed(name, self.fence) as staged:
-            yield staged
-            self.fence.check()
-
 
 def run_job(job: Job, *, restart: bool = False, overwrite: bool = False, progress: bool = False) -> str:
     """Run or resume a job and return a summary; errors are those of `mdh_dask.jobs.run`.
@@ -196,7 +186,7 @@ class InputRun(Run):
         """Write all outputs to their staging paths and return the manifest."""
         job, opened, (outputs, name) = self.job, self.opened, self.last(about)
         estimator, journal = job.estimator(self.progress), FolderJournal(job.work / PASSES, name)
-        with self.staging(outputs, name) as staged:
+        with outputs.resumed(name, self.fence) as staged:
             with use_journal(journal):
                 made = opened.cluster(estimator, staged, job.start_cluster(), resume=name)
             n_after = opened.n_passes_after(outputs)

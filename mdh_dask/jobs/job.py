@@ -102,43 +102,38 @@ class Job:
         return CLUSTERS[self.kind].make(**self.cluster)
 
 
-def read_job(path: Path, cluster: Mapping[str, Any] | None = None) -> Job:
-    """Read and check a job file, with another table for ``[cluster]`` if one is given."""
-    return checked_job(path, load_job(path), cluster)
-
-
-def checked_job(path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None = None) -> Job:
-    """Return the checked job of a file; see `read_job`."""
+def read_job(path: Path, cluster: Mapping[str, Any] | None = None, content: dict[str, Any] | None = None) -> Job:
+    """Read and check a job file, unless its content is given, with another table for ``[cluster]`` if one is given."""
+    content = load_job(path) if content is None else content
     with naming_file(path):
-        return _checked(path, content, cluster)
+        file = path.resolve()
+        sections = checked_tables(content, cluster)
+        kind = sections["cluster"].pop("kind")
+        given, output, run = (sections[name] for name in ("input", "output", "run"))
+        estimator = estimator_of(content.get("method", {}), progress=False)
+        of_input, of_output = FIELDS[given["kind"]]
+        of_cluster = CLUSTERS[kind].fields if cluster is None else {}
+        for section, fields in {"input": of_input, "output": of_output, "run": RUN, "cluster": of_cluster}.items():
+            for key in paths_of(fields):
+                _root(section, sections[section], key, file.parent)
+        inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
+        metrics = run["openmetrics"] or os.environ.get(OPENMETRICS)
+        _check_metrics(metrics, file, *inputs, *map(given.get, BESIDE), *output.values())
+        _check_method(estimator, given, output, run)
+        try:
+            CLUSTERS[kind].make(**sections["cluster"])
+        except SettingError as error:
+            raise JobError(f"[cluster]: {error}") from error
+    return Job(file, str(path), content, **sections, kind=kind)
 
 
-def _checked(given_path: Path, content: dict[str, Any], cluster: Mapping[str, Any] | None) -> Job:
-    path = given_path.resolve()
-    sections = checked_tables(content, cluster)
-    kind = sections["cluster"].pop("kind")
-    given, output, run = (sections[name] for name in ("input", "output", "run"))
-    estimator = estimator_of(content.get("method", {}), progress=False)
-    of_input, of_output = FIELDS[given["kind"]]
-    of_cluster = CLUSTERS[kind].fields if cluster is None else {}
-    for section, fields in {"input": of_input, "output": of_output, "run": RUN, "cluster": of_cluster}.items():
-        for key in paths_of(fields):
-            if isinstance(place := sections[section].get(key), str | list):
-                try:
-                    sections[section][key] = rooted(place, path.parent)
-                except RuntimeError as error:
-                    raise JobError(
-                        f"{section}.{key} is {place}, but there is no such user: write the path out"
-                    ) from error
-    inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
-    metrics = run["openmetrics"] or os.environ.get(OPENMETRICS)
-    _check_metrics(metrics, path, *inputs, *map(given.get, BESIDE), *output.values())
-    _check_method(estimator, given, output, run)
-    try:
-        CLUSTERS[kind].make(**sections["cluster"])
-    except SettingError as error:
-        raise JobError(f"[cluster]: {error}") from error
-    return Job(path, str(given_path), content, **sections, kind=kind)
+def _root(section: str, table: dict[str, Any], key: str, folder: Path) -> None:
+    """Make the path or paths of a key absolute, if it has any."""
+    if isinstance(place := table.get(key), str | list):
+        try:
+            table[key] = rooted(place, folder)
+        except RuntimeError as error:
+            raise JobError(f"{section}.{key} is {place}, but there is no such user: write the path out") from error
 
 
 def _check_method(

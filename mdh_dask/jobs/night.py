@@ -111,7 +111,7 @@ class ScheduledRun(Run):
                         self._label(name)
         outputs, name = self.last(about)
         about_model = (self._place(self._version()), self._model(self._version()))
-        with self.staging(outputs, name) as staged:
+        with outputs.resumed(name, self.fence) as staged:
             made = (outputs, staged)
             return write_night(self.job, self.ledger, self.work, made, about_model, where, self.damaged.why)
 
@@ -293,7 +293,7 @@ class ScheduledRun(Run):
     @contextmanager
     def _published(self, outputs: JobOutputs, name: str, about: Mapping[str, Any]) -> Iterator[JobOutputs]:
         """Yield the outputs of a step at their staging paths, and publish them; a commit says what is `about` them."""
-        with self.staging(outputs, name) as staged:
+        with outputs.resumed(name, self.fence) as staged:
             try:
                 yield staged
             except ValueError:  # of the data, with which nothing will go on

@@ -75,7 +75,8 @@ class JobOutputs(Outputs):
     def resumed(self, job: str, fence: Fence) -> Iterator[Self]:
         """Yield the outputs at their staging paths, where only the job itself writes and earlier attempts may have.
 
-        What is staged there is removed if another attempt takes over, even one that no lock has kept from it.
+        `job` differs for steps with other results. What is staged there is removed if another attempt takes over, even
+        one that no lock has kept from it.
         """
         fence.check()
         staged = self.staged(fence.attempt.id, job)
@@ -84,6 +85,7 @@ class JobOutputs(Outputs):
         places: dict[str, Any] = {key: str(one.path) for key, one in staged.items()}
         try:
             yield replace(self, **places, overwrite=True, own=(), final=tuple(self.places().items()))
+            fence.check()
         except Exception:
             try:
                 fence.check()
