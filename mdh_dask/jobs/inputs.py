@@ -23,8 +23,8 @@ from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import FitResult, fit_rows
 from ..workflows.facts import Cluster, Estimate, estimate
-from ..workflows.pixels import PixelOptions, n_passes_after, segment_image
-from ..workflows.reading import Reading
+from ..workflows.pixels import n_passes_after, segment_image
+from ..workflows.reading import PixelOptions, Reading
 from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
 

@@ -12,7 +12,8 @@ from ..io.inputs import Table
 from ._fit import FitResult, fit_rows
 from .facts import Cluster
 from .outputs import Outputs, check_folder
-from .pixels import PixelOptions, segment_image
+from .pixels import segment_image
+from .reading import PixelOptions
 from .row_files import StoredBeside
 
 SAMPLE_IMAGES = {"flower": "vultilion", "china": "danielbuechele"}

@@ -11,8 +11,8 @@ from ..images.validity import Nodata
 from ..io.nodes import is_node
 from .facts import Cluster
 from .outputs import Outputs
-from .pixels import PixelOptions, segment_image, side_of_tiles
-from .reading import MissingChunks, Reading
+from .pixels import segment_image, side_of_tiles
+from .reading import MissingChunks, PixelOptions, Reading
 from .row_files import check_labels
 from .scenes import segment_data_array, segment_data_arrays, segment_scenes
 

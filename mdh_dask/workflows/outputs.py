@@ -104,11 +104,6 @@ class Outputs:
         """Return a phrase that names the paths of the outputs."""
         return ", ".join(self.given())
 
-    def link(self, page: str, other: str) -> str:
-        """Return the address of an output relative to another, where both will be."""
-        places = dict(self.final) or self.places()
-        return link_between(places[page], places[other])
-
     def given(self) -> list[str]:
         """Return the paths or URLs of all outputs."""
         return list(self.places().values())

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 from time import perf_counter
@@ -24,8 +24,6 @@ from ..estimators.profiles import moments_of
 from ..growth.passes import FirstPass, SamplePass, sample_limit
 from ..growth.scaling import standardiser
 from ..images import Features, Image, PixelColumns, pixel_rows, write_labels
-from ..images.bands import with_bands
-from ..images.features import WINDOW, needs_window
 from ..images.label_arrays import Label
 from ..images.labels import write_segments
 from ..images.overview import SegmentSummary
@@ -33,7 +31,6 @@ from ..images.rows import all_rows, counted
 from ..images.scenes import rows_of
 from ..images.stac import item_of
 from ..images.tiles import Tiles, tiled_rows
-from ..io.nodes import Location
 from ..io.repositories import revision_of
 from ..io.staging import write_file
 from ..report import Segments, write_report
@@ -42,7 +39,7 @@ from ..summaries.profiles import Profiles
 from ._fit import FitResult
 from .facts import WIDEST, Cluster, Facts, computing, encoded, facts_of, mask_of
 from .outputs import Outputs, link_between
-from .reading import Reading
+from .reading import PixelOptions
 from .row_files import check_groups
 
 logger = logging.getLogger(__name__)
@@ -57,48 +54,6 @@ COLOURS = ("red", "green", "blue")
 
 AROUND = {"mean": "mean", "deviation": "standard deviation"}
 """Columns of windows in words."""
-
-
-@dataclass(frozen=True)
-class PixelOptions:
-    """Options for the columns and pixels of an image to cluster."""
-
-    window: int | None = None
-    """See `Features`."""
-    coordinates: float | None = None
-    """Weight of line and column, in units of their standard deviations as for the other columns; None to omit them."""
-    sample: int | None = None
-    """Number of pixels to grow the tree on; None for all."""
-    features: tuple[str, ...] = ()
-    """Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given."""
-    sieve: int | None = None
-    """Merge connected regions of fewer pixels into their neighbours."""
-    bands: tuple[str, ...] | None = None
-    """Names of the bands as chosen by the user, for the model."""
-    dependence: int | Literal["auto"] | None = None
-    """Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them on
-    pixels."""
-    reading: Reading = field(default_factory=Reading)
-    """How images are opened; the model keeps its `nodata` and `dequantise`."""
-
-    def open(self, path: Location) -> Image:
-        """Open an image with the bands that are chosen."""
-        return with_bands(self.reading.image(path), self.bands)
-
-    @property
-    def columns(self) -> Features:
-        """Return the columns of a pixel's row, before weighting."""
-        window = self.window or (WINDOW if needs_window(self.features) else None)
-        return Features(window, self.coordinates is not None, kinds=self.features)
-
-    def __post_init__(self) -> None:
-        side = self.dependence
-        if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
-            raise SettingError(f"expected a number of pixels, 'auto' or 'none' for dependence; got {side!r}")
-        if side is not None and self.coordinates is not None:
-            raise SettingError(
-                "expected no coordinates with dependence, as they are the same in all tiles of a line; got some"
-            )
 
 
 def segment_image(
@@ -134,15 +89,12 @@ def segment_image(
             seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also, options.sieve)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
-        about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
-        facts = (
-            about
-            | _facts(image, options)
-            | facts_of(estimator, where, seconds, pass_bytes=image.nbytes, n_after=n_passes_after(options, outputs))
-        )
-        title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
         describe(seen, image, estimator, outputs)
-        _write_report(seen, features, estimator, outputs, title, facts, image.bands)
+    if outputs.report:
+        about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
+        n_after = n_passes_after(options, outputs)
+        of_fit = facts_of(estimator, where, seconds, pass_bytes=image.nbytes, n_after=n_after)
+        _write_report(seen, image, features, estimator, outputs, {**about, **_facts(image, options), **of_fit})
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
@@ -316,33 +268,36 @@ def describe(seen: SegmentSummary, image: Image, estimator: Any, outputs: Output
         write_file(outputs.preview, encoded(seen.segmented()), outputs.overwrite)
         logger.info("preview written")
     if outputs.item:
-        place = dict(outputs.final).get("item", outputs.item)
+        final = dict(outputs.final) or outputs.places()
+        place, labels = final["item"], redacted(link_between(final["item"], final["labels"]))
         in_memory = image.kind == "DataArray" or (image.snapshot and revision_of(image.path) is None)  # or a session
         source = None if in_memory else redacted(link_between(place, image.path))
-        name, labels = name or PurePosixPath(name_of(image.path)).stem, redacted(outputs.link("item", "labels"))
+        name = name or PurePosixPath(name_of(image.path)).stem
         item = item_of(image, seen, name, labels, source, -int(estimator.noise))
         write_file(outputs.item, json.dumps(item, indent=1), outputs.overwrite)
         logger.info("item written")
 
 
 def _write_report(
-    seen: SegmentSummary, features: Features, estimator: Any, outputs: Outputs, title: str, facts: Facts,
-    names: tuple[str, ...],
-) -> None:  # fmt: skip
-    if outputs.report:
-        noise = int(estimator.noise)
-        bands = names if len(names) == seen.more.mean.shape[1] else _names_of_bands(seen)
-        tree = estimator.state_.tree
-        feature_map = getattr(estimator.state_, "feature_map", None)
-        if tree is not None and feature_map is None:
-            tree = replace(tree, feature_names=features.names(bands))
-        write_report(
-            outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),
-            segments=_segments(seen, noise), colours=seen.colours[noise:],
-            profiles=Profiles(bands, seen.more, lowest=-noise),
-            feature_map=feature_map, unit="pixel", merges=estimator.merges_, overwrite=outputs.overwrite,
-        )  # fmt: skip
-        logger.info("report written")
+    seen: SegmentSummary, image: Image, features: Features, estimator: Any, outputs: Outputs, facts: Facts
+) -> None:
+    assert outputs.report is not None
+    noise, n_bands = int(estimator.noise), seen.more.mean.shape[1]
+    bands = image.bands
+    if len(bands) != n_bands:
+        of_colours = seen.is_photograph and n_bands == len(COLOURS)
+        bands = COLOURS if of_colours else tuple(f"band {i}" for i in range(n_bands))
+    tree, feature_map = estimator.state_.tree, getattr(estimator.state_, "feature_map", None)
+    if tree is not None and feature_map is None:
+        tree = replace(tree, feature_names=features.names(bands))
+    title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
+    write_report(
+        outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),
+        segments=_segments(seen, noise), colours=seen.colours[noise:],
+        profiles=Profiles(bands, seen.more, lowest=-noise),
+        feature_map=feature_map, unit="pixel", merges=estimator.merges_, overwrite=outputs.overwrite,
+    )  # fmt: skip
+    logger.info("report written")
 
 
 def _segments(seen: SegmentSummary, noise: int) -> Segments:
@@ -354,13 +309,6 @@ def _segments(seen: SegmentSummary, noise: int) -> Segments:
     shown = n_clusters if n_clusters <= MAX_LIT else 0
     masks = [mask_of(seen.labels, label + noise) for label in range(shown)]
     return Segments(images, masks)
-
-
-def _names_of_bands(seen: SegmentSummary) -> tuple[str, ...]:
-    n_bands = seen.more.mean.shape[1]
-    if seen.is_photograph and n_bands == len(COLOURS):
-        return COLOURS
-    return tuple(f"band {i}" for i in range(n_bands))
 
 
 def _facts(image: Image, options: PixelOptions) -> dict[str, str]:

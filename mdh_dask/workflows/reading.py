@@ -10,6 +10,8 @@ import dask.array as da
 from .._errors import SettingError
 from .._words import full_count
 from ..images import Features, Image, open_image, pixel_rows
+from ..images.bands import with_bands
+from ..images.features import WINDOW, needs_window
 from ..images.opening import kind_of
 from ..images.quantisation import Dequantise, Described
 from ..images.rows import all_rows
@@ -65,6 +67,48 @@ class Reading:
             nodata=nodata if self.nodata is None else self.nodata, mask=self.mask,
             dequantise=self.dequantise or dequantise, described=described, reproject=self.reproject,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PixelOptions:
+    """Options for the columns and pixels of an image to cluster."""
+
+    window: int | None = None
+    """See `Features`."""
+    coordinates: float | None = None
+    """Weight of line and column, in units of their standard deviations as for the other columns; None to omit them."""
+    sample: int | None = None
+    """Number of pixels to grow the tree on; None for all."""
+    features: tuple[str, ...] = ()
+    """Kinds of columns, see `Features`; the window of smooth and texture columns is 5 unless another is given."""
+    sieve: int | None = None
+    """Merge connected regions of fewer pixels into their neighbours."""
+    bands: tuple[str, ...] | None = None
+    """Names of the bands as chosen by the user, for the model."""
+    dependence: int | Literal["auto"] | None = None
+    """Side of tiles within which pixels depend on each other, so that splits are tested on tiles; None to test them on
+    pixels."""
+    reading: Reading = field(default_factory=Reading)
+    """How images are opened; the model keeps its `nodata` and `dequantise`."""
+
+    def open(self, path: Location) -> Image:
+        """Open an image with the bands that are chosen."""
+        return with_bands(self.reading.image(path), self.bands)
+
+    @property
+    def columns(self) -> Features:
+        """Return the columns of a pixel's row, before weighting."""
+        window = self.window or (WINDOW if needs_window(self.features) else None)
+        return Features(window, self.coordinates is not None, kinds=self.features)
+
+    def __post_init__(self) -> None:
+        side = self.dependence
+        if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
+            raise SettingError(f"expected a number of pixels, 'auto' or 'none' for dependence; got {side!r}")
+        if side is not None and self.coordinates is not None:
+            raise SettingError(
+                "expected no coordinates with dependence, as they are the same in all tiles of a line; got some"
+            )
 
 
 def takes_types(estimator: Any) -> bool:

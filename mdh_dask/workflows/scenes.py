@@ -23,7 +23,8 @@ from ._fit import FitLine, FitResult
 from .facts import Cluster, telling_of_memory
 from .output_kinds import OF_A_SCENE
 from .outputs import Outputs, Taken
-from .pixels import PixelOptions, describe, fit_images, labelled, segment_image
+from .pixels import describe, fit_images, labelled, segment_image
+from .reading import PixelOptions
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,8 @@ from mdh_dask import RandomProjectionTree
 from mdh_dask.images import Image, open_image, pixel_rows
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.workflows.outputs import Outputs
-from mdh_dask.workflows.pixels import PixelOptions, segment_image
+from mdh_dask.workflows.pixels import segment_image
+from mdh_dask.workflows.reading import PixelOptions
 
 from .memory import N_WORKERS, Peaks, trouble_of, workers
 from .peers import why_missing

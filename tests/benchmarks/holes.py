@@ -14,7 +14,8 @@ import numpy as np
 from mdh_dask import RandomProjectionTree
 from mdh_dask.images import open_image
 from mdh_dask.workflows.outputs import Outputs
-from mdh_dask.workflows.pixels import PixelOptions, segment_image
+from mdh_dask.workflows.pixels import segment_image
+from mdh_dask.workflows.reading import PixelOptions
 
 from .giant import CHUNK, COLOURS, space_of, store_scene
 from .memory import N_WORKERS, Peaks, trouble_of, workers

@@ -31,7 +31,7 @@ from mdh_dask.jobs import night as night_module
 from mdh_dask.jobs.inputs import ScenesInput
 from mdh_dask.jobs.night_scenes import Damaged, Ledger
 from mdh_dask.workflows import predict, segment
-from mdh_dask.workflows.pixels import PixelOptions
+from mdh_dask.workflows.reading import PixelOptions
 
 BANDS = ("red", "green", "nir")
 
