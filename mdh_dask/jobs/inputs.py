@@ -82,7 +82,8 @@ class RowsInput(Input):
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         need = estimate(self.rows, estimator, labels=bool(outputs.labels or outputs.report))
-        return replace(need, held_bytes=held_bytes(self.path))
+        beside = (self.previous is not None) + (self.beside.text_column is not None)  # for ids, and for names
+        return replace(need.more(beside), held_bytes=held_bytes(self.path))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""

@@ -1,5 +1,6 @@
 """Ids of clusters in place of labels, and models that keep those of the night before."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,14 @@ def test_a_nightly_job_keeps_the_ids_of_the_model_that_it_replaces(nights):
     assert {kind: told[f"clusters_{kind}"] for kind in ("born", "split", "merged", "died")} == {
         "born": 1, "split": 0, "merged": 0, "died": 0,
     }  # fmt: skip
+
+
+def test_a_check_counts_the_passes_that_the_metrics_of_the_run_count(nights):
+    job = JOB.replace("night.npy", "two.npy").replace("m.zarr", "one.zarr", 1)
+    Path("job.toml").write_text(job.replace("[output]", '[output]\nmetrics = "m.json"'))
+    assert "passes:  3, the one that writes the labels included" in jobs.check("job.toml")
+    jobs.run("job.toml")
+    assert json.loads(Path("m.json").read_text())["passes"] == 3
 
 
 def test_a_job_refuses_ids_without_labels_and_a_previous_model_that_is_missing(nights):
