@@ -191,12 +191,10 @@ class InputRun(Run):
                 made = opened.cluster(estimator, staged, job.start_cluster(), resume=name)
             n_after = opened.n_passes_after(outputs)
             metrics = metrics_of(estimator, opened.rows, journal.passes, n_after, made.counts, made.n_without)
-            if staged.metrics is not None:
-                write_json(staged.metrics, metrics)
+            write_json(staged.metrics, metrics)
             manifest = manifest_of(job, about, opened.rows, metrics, self.work.attempts(), outputs, staged)
             manifest["summary"] = made.summary
-            if staged.manifest is not None:
-                write_json(staged.manifest, manifest)
+            write_json(staged.manifest, manifest)
             self.work.check(self.about())  # it may have changed while it was read
         return manifest
 

@@ -81,9 +81,8 @@ class RowsInput(Input):
         return int(written) + (self.previous is not None) + (self.beside.text_column is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
-        need = estimate(self.rows, estimator, labels=bool(outputs.labels or outputs.report))
-        beside = (self.previous is not None) + (self.beside.text_column is not None)  # for ids, and for names
-        return replace(need.more(beside), held_bytes=held_bytes(self.path))
+        need = estimate(self.rows, estimator).more(self.n_passes_after(outputs))
+        return replace(need, held_bytes=held_bytes(self.path))
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""
@@ -105,11 +104,12 @@ class PixelsInput(Input):
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return the estimate for fitting a model to all images and labelling them."""
-        need = estimate(self.rows, estimator, labels=outputs.shows_pixels)
-        by_sample, weighted = self.options.sample is not None, self.options.coordinates is not None
-        need = need.on_pixels(by_sample, weighted, self.n_passes_after(outputs))
+        need, options = estimate(self.rows, estimator), self.options
+        if options.sample is not None:  # one pass draws the pixels, and no more are drawn
+            need = replace(need, fewest=1, most=1, crowd_bytes=0)
+        measured = options.sample is None and options.coordinates is not None
         holes = any(image.validity is not None for image in self.all_images.values())
-        return need.more(holes + (self.options.dependence is not None))
+        return need.more(measured + holes + (options.dependence is not None) + self.n_passes_after(outputs))
 
 
 @dataclass(frozen=True)

@@ -98,9 +98,10 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(redacted(path.read_bytes().decode()).encode()).hexdigest()
 
 
-def write_json(path: str, value: Mapping[str, Any]) -> None:
-    """Write a JSON file."""
-    write_file(path, json.dumps(all_redacted(value), indent=1).encode(), overwrite=True)
+def write_json(path: str | None, value: Mapping[str, Any]) -> None:
+    """Write a JSON file, if it has a path."""
+    if path is not None:
+        write_file(path, json.dumps(all_redacted(value), indent=1).encode(), overwrite=True)
 
 
 COLUMNS = ("scene", "night", "model", "pixels", "without data", "coordinates", "drift", "largest segments")
@@ -117,8 +118,7 @@ def write_night(
     """
     metrics, (_, staged) = metrics_of_night(ledger, damaged), made
     before = work.manifest(FINISHED)
-    if staged.metrics is not None:
-        write_json(staged.metrics, metrics)
+    write_json(staged.metrics, metrics)
     manifest = {
         "format": FORMAT,
         "job": {"path": str(job.path), "sha256": digest_of(job.path), **wanted_of(job)},
@@ -150,8 +150,7 @@ def write_night(
             feature_map=getattr(model[1].state_, "feature_map", None),
         )  # fmt: skip
     manifest["outputs"] = outputs_made(*made)
-    if staged.manifest is not None:
-        write_json(staged.manifest, manifest)
+    write_json(staged.manifest, manifest)
     return manifest
 
 

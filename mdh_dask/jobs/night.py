@@ -103,7 +103,7 @@ class ScheduledRun(Run):
         with self.job.start_cluster() as where:
             if self.ledger.current is None:
                 self._fit()
-            while self._has_drifted(self.new):  # scenes may have come after a fit was killed, which goes on without
+            while self._has_drifted():  # scenes may have come after a fit was killed, which goes on without
                 self._fit()
             for name in new_scenes(self.opened, self.ledger):
                 if name not in self.damaged.why:
@@ -142,12 +142,12 @@ class ScheduledRun(Run):
         """Return the passes of a model of all scenes, and of a night."""
         return f"{need.passes()} for a model of all scenes; otherwise up to 4 of every new one: counts, drift, labels"
 
-    def _has_drifted(self, new: list[str]) -> bool:
+    def _has_drifted(self) -> bool:
         """Compare new scenes with the latest model unless it was fitted to them; return whether to fit another."""
         current, version = self.ledger.versions[-1], self._version()
         self._model(version)  # an error of the model is none of a scene
         found = False
-        for name in self.damaged.left(dict.fromkeys(new)):
+        for name in self.damaged.left(dict.fromkeys(self.new)):
             digest = self.opened.digest(name)
             if current["scenes"].get(name) == digest:
                 continue

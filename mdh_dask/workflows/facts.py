@@ -88,16 +88,6 @@ class Estimate:
             f"{format_bytes(of_command)} more in the process of the command"
         )
 
-    def on_pixels(self, sample: bool, first: bool, n_after: int) -> "Estimate":
-        """Return the estimate for an image.
-
-        If the tree is grown on a `sample`, one pass draws the pixels; otherwise a `first` pass may measure the columns.
-        `n_after` passes follow once the tree has grown, of which the estimate counts one already.
-        """
-        if sample:
-            return replace(self, fewest=1 + n_after, most=1 + n_after, crowd_bytes=0)  # no more pixels are drawn
-        return self.more(first + max(n_after - 1, 0))
-
     def more(self, n: int) -> "Estimate":
         """Return the estimate with so many more passes."""
         return replace(self, fewest=self.fewest + n, most=None if self.most is None else self.most + n)
@@ -118,13 +108,13 @@ class Estimate:
         )
 
 
-def estimate(rows: Any, estimator: Any, labels: bool) -> Estimate:
-    """Return the estimate for fitting an estimator to lazy rows and, with `labels`, labelling them."""
+def estimate(rows: Any, estimator: Any) -> Estimate:
+    """Return the estimate for fitting an estimator to lazy rows."""
     merged = merge_chunks(rows)
     fewest, most = estimator._passes(*rows.shape)
     return Estimate(
-        fewest + labels,
-        None if most is None else most + labels,
+        fewest,
+        most,
         merged.numblocks[0],
         # The files' readers make blocks of sparse rows, of which a few at a time become dense.
         (
@@ -155,7 +145,7 @@ def telling_of_memory(rows: Any, estimator: Any) -> Iterator[None]:
     except Exception as error:
         if type(error).__name__ != "KilledWorker":
             raise
-        need = estimate(rows, estimator, labels=False)
+        need = estimate(rows, estimator)
         smaller = "make blocks smaller by DASK_MDH_DASK__BLOCK_SIZE=8MiB in the environment"
         if need.block_bytes > 2 * default_block_bytes(rows.nbytes):
             smaller = f"store the input in smaller chunks: one of {format_bytes(need.block_bytes)} is read whole"
