@@ -115,10 +115,6 @@ class Ledger:
         """The latest model."""
         return self.versions[-1] if self.versions else None
 
-    def is_done(self, name: str, digest: str) -> bool:
-        """Return whether a scene has been labelled, or found to hold no data, and has not changed since."""
-        return name in self.scenes and self.scenes[name]["digest"] == digest
-
     def drift_of(self, name: str, digest: str, version: int) -> dict[str, Any] | None:
         """Return what a comparison of a scene with a model found, or None if there was none."""
         found = self.drifts.get(name)
@@ -250,8 +246,8 @@ class NightImages:
 
 
 def new_scenes(opened: ScenesInput, ledger: Ledger) -> list[str]:
-    """Return the scenes that are not done, or have changed since."""
-    return [name for name in opened.scenes if not ledger.is_done(name, opened.digest(name))]
+    """Return the scenes that are neither labelled nor found to hold no data, or have changed since."""
+    return [name for name in opened.scenes if ledger.scenes.get(name, {}).get("digest") != opened.digest(name)]
 
 
 def checked_outputs(

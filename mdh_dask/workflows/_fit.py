@@ -192,21 +192,8 @@ def fit_rows(
     data = counts = None
     with computing(cluster, table.rows, estimator, name) as where:
         beside = beside.read()
-        estimator.fit(table.source, **beside.for_fit())
-        if before is not None:
-            estimator._history = continued(estimator, before, table.source).history_
-            logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
-        estimator._name_columns(table.names)
-        if table.names is not None and estimator._notes is not None and any(map(len, estimator._notes)):
-            logger.info("%s", columns_in_words(estimator._notes, table.names, estimator.columns))
-        rows = estimator._read(table.source).array
-        if beside.texts is not None:
-            estimator.name_clusters(table.source, beside.texts)
+        rows = _fit(estimator, table, beside, before)
         n_clusters = full_count(estimator.n_clusters_, "cluster")
-        logger.info("%s in %s", n_clusters, full_count(estimator.n_passes_, "pass"))
-        if estimator.n_clusters_ == 1:
-            for line in estimator.why().splitlines():
-                logger.info("%s", line)
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
@@ -237,6 +224,24 @@ def fit_rows(
         logger.info("report written")
     summary = f"{n_clusters} of {full_count(len(rows), 'row')} in {seconds:.1f} s"
     return FitResult(summary, counts if data is None else data.profiles.n_rows)
+
+
+def _fit(estimator: Any, table: Table | TypedTable, beside: RowsBeside, before: Any) -> RowArray:
+    """Fit an estimator, keep the ids of the model `before`, name columns and clusters; return the rows as numbers."""
+    estimator.fit(table.source, **beside.for_fit())
+    if before is not None:
+        estimator._history = continued(estimator, before, table.source).history_
+        logger.info("ids of clusters: %s", ", ".join(map(str, estimator.ids_)))
+    estimator._name_columns(table.names)
+    if table.names is not None and estimator._notes is not None and any(map(len, estimator._notes)):
+        logger.info("%s", columns_in_words(estimator._notes, table.names, estimator.columns))
+    if beside.texts is not None:
+        estimator.name_clusters(table.source, beside.texts)
+    logger.info("%s in %s", full_count(estimator.n_clusters_, "cluster"), full_count(estimator.n_passes_, "pass"))
+    if estimator.n_clusters_ == 1:
+        for line in estimator.why().splitlines():
+            logger.info("%s", line)
+    return estimator._read(table.source).array
 
 
 def write_labels(
