@@ -26,6 +26,7 @@ from .options import (
     cluster_of,
     cluster_options,
     cluster_table,
+    column_options,
     input_options,
     kind_options,
     output_options,
@@ -79,21 +80,13 @@ def main() -> None:
     "integers in a Zarr array or a .npy file, -1 for rows without a label; or a .csv or Parquet file with the columns "
     "row,label.",
 )
-@click.option(
-    "--weight-column", metavar="NAME",
-    help="Column of FEATURES that says how many equal rows each row stands for, in whole numbers from 0, and is not "
-    "clustered: a name in a table, otherwise a number from 0.",
-)  # fmt: skip
-@click.option(
-    "--groups",
-    metavar="NAME",
-    help="Column of FEATURES that names the group of each row, as a donor or a day, and is not clustered: rows of one "
-    "group may depend on each other, and splits must show between groups.",
+@column_options(
+    weight_column="Column of FEATURES that says how many equal rows each row stands for, in whole numbers from 0, and "
+    "is not clustered: a name in a table, otherwise a number from 0.",
+    groups="Column of FEATURES that names the group of each row, as a donor or a day, and is not clustered: rows of "
+    "one group may depend on each other, and splits must show between groups.",
+    text_column="Column of FEATURES with a text for each row, which is not clustered: its words name the clusters.",
 )
-@click.option(
-    "--text-column", metavar="NAME",
-    help="Column of FEATURES with a text for each row, which is not clustered: its words name the clusters.",
-)  # fmt: skip
 @CONFIDENCE
 @IDS
 @ID_COLUMN
@@ -162,9 +155,7 @@ def _share(default: float, most: float, text: str) -> dict[str, Any]:
 @REPORT
 @path_options(openmetrics="File for Prometheus to replace, or http:// of a Pushgateway.")
 @NUMBERS
-@click.option(
-    "--groups", metavar="NAME", help="Column of FEATURES that names the group of each row, as for fit; one more pass."
-)
+@column_options(groups="Column of FEATURES that names the group of each row, as for fit; one more pass.")
 @click.option("--threshold", **_share(0.1, 1, "Report drift if more than this share of rows has moved."))
 @click.option("--filled", **_share(0.5, 1, "Report drift if more than this share of a valley is filled in."))
 @click.option("--false-alarms", **_share(0.001, 0.5, "Probability of reporting drift where there is none."))

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,14 @@ def adding(*options: Callable[..., Any]) -> Callable[..., Any]:
     return add
 
 
-def path_options(**texts: str) -> Callable[..., Any]:
-    """Return a decorator that adds options for paths or URLs to a command, in this order, with texts for its help."""
-    return adding(*(click.option(f"--{name}", metavar="PATH", help=text) for name, text in reversed(texts.items())))
+def text_options(metavar: str, /, **texts: str) -> Callable[..., Any]:
+    """Return a decorator that adds options of one kind to a command, in this order, with texts for its help."""
+    flags = {f"--{name.replace('_', '-')}": text for name, text in texts.items()}
+    return adding(*(click.option(flag, metavar=metavar, help=text) for flag, text in reversed(flags.items())))
 
+
+path_options, column_options = partial(text_options, "PATH"), partial(text_options, "NAME")
+"""Options for paths or URLs, and for columns of the input."""
 
 MISSING_CHUNKS = click.option(
     "--missing-chunks", default="error", type=click.Choice(["error", "fill"]), show_default=True,
@@ -50,9 +55,7 @@ IDS = click.option(
     "--ids", is_flag=True, help="Write the ids of clusters, which stay from night to night, in place of their labels."
 )
 
-ID_COLUMN = click.option(
-    "--id-column", metavar="NAME", help="Column of FEATURES that names each row, to write beside labels in Parquet."
-)
+ID_COLUMN = column_options(id_column="Column of FEATURES that names each row, to write beside labels in Parquet.")
 
 NUMBERS = click.option("--json", "as_json", is_flag=True, help="Print all numbers as JSON instead of text.")
 
