@@ -252,12 +252,11 @@ class ScheduledRun(Run):
         else:
             # By its checksum, as another version 1 may follow a restart.
             job, sieve = self._name(name, digest, checksum_of(self._place(version))), self.opened.options.sieve
-            features = model.pixel_columns_.features
             origin = {"scene": name, "model": stored(self._place(version)), "model_version": version}
             journal = FolderJournal(self.job.work / PASSES / "labels", job)
-            memory = telling_of_memory(all_rows(image, features), model)
+            memory = telling_of_memory(all_rows(image, model.pixel_columns_.features), model)
             with self._published(outputs, job, origin) as staged, use_journal(journal), memory:
-                seen = labelled(image, features, model, staged, self.progress, job, sieve=sieve, about=origin)
+                seen = labelled(image, model, staged, self.progress, job, sieve=sieve, about=origin)
                 describe(seen, image, model, staged, name)
                 self.opened.check_unchanged(name)
             sizes = sizes_of(seen, model, outputs)

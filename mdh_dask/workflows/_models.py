@@ -140,9 +140,9 @@ def predict(
     outputs = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)
     outputs.check(features, model, *([mask] if mask else []))
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
-    image, of_pixels = image_for_model(estimator, model, features, reading)
-    with computing(cluster, all_rows(image, of_pixels), estimator, features):
-        seen = labelled(image, of_pixels, estimator, outputs, progress)
+    image = image_for_model(estimator, model, features, reading)
+    with computing(cluster, all_rows(image, estimator.pixel_columns_.features), estimator, features):
+        seen = labelled(image, estimator, outputs, progress)
     describe(seen, image, estimator, outputs)
     without = f", {seen.n_without} without data" if seen.n_without else ""
     pixels = f"{image.shape[1]} x {image.shape[0]} pixels"

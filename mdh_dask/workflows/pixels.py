@@ -80,13 +80,13 @@ def segment_image(
     computes = computing(cluster, every, estimator, image.path, image.snapshot)
     with computes as where, keeping_parameters(estimator):
         image = counted(image, announced("counting pixels with data", estimator.progress))
-        features = fit_images([image], estimator, options, n_before=int(image.validity is not None))
+        fit_images([image], estimator, options, n_before=int(image.validity is not None))
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
             logger.info("model written")
         if outputs.shows_pixels:
             also = moments_of(estimator, pixel_rows(image)) if outputs.report else None
-            seen = labelled(image, features, estimator, outputs, estimator.progress, resume, also, options.sieve)
+            seen = labelled(image, estimator, outputs, estimator.progress, resume, also, options.sieve)
     seconds = perf_counter() - started
     if outputs.shows_pixels:
         describe(seen, image, estimator, outputs)
@@ -94,7 +94,7 @@ def segment_image(
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
         n_after = n_passes_after(options, outputs)
         of_fit = facts_of(estimator, where, seconds, pass_bytes=image.nbytes, n_after=n_after)
-        _write_report(seen, image, features, estimator, outputs, {**about, **_facts(image, options), **of_fit})
+        _write_report(seen, image, estimator, outputs, {**about, **_facts(image, options), **of_fit})
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
@@ -110,8 +110,8 @@ def n_passes_after(options: PixelOptions, outputs: Outputs) -> int:
     return 2 + (outputs.regions is not None)
 
 
-def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n_before: int = 0) -> Features:
-    """Fit an estimator to the pixels of images, one after another, as if they were one table; return its columns.
+def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n_before: int = 0) -> None:
+    """Fit an estimator to the pixels of images, one after another, as if they were one table.
 
     The images are `counted`, and have the same bands; coordinates are those of a single one. The passes are those of
     the estimator, or one with a sample, and `n_before`.
@@ -133,7 +133,6 @@ def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n
     logger.info("%s in %s", full_count(estimator.n_clusters_, "segment"), full_count(estimator.n_passes_, "pass"))
     for said in on_pixels(estimator):
         logger.info("%s", said)
-    return features
 
 
 def side_of_tiles(
@@ -213,7 +212,6 @@ def _prepared(
 
 def labelled(
     image: Image,
-    features: Features,
     estimator: Any,
     outputs: Outputs,
     progress: bool,
@@ -231,8 +229,8 @@ def labelled(
     if outputs.ids:
         label, n_clusters = partial(_ids_of, label, np.append(estimator.ids_, -1)), estimator.history_.n_ids
     known: dict[str, Any] = {
-        "n_labels": n_clusters + noise, "lowest": -noise, "features": features, "also": also, "resume": resume,
-        "overwrite": outputs.overwrite, "attributes": attributes,
+        "n_labels": n_clusters + noise, "lowest": -noise, "features": estimator.pixel_columns_.features,
+        "also": also, "resume": resume, "overwrite": outputs.overwrite, "attributes": attributes,
     }  # fmt: skip
     if sieve is not None or outputs.connected or outputs.regions:
         return write_segments(
@@ -278,9 +276,7 @@ def describe(seen: SegmentSummary, image: Image, estimator: Any, outputs: Output
         logger.info("item written")
 
 
-def _write_report(
-    seen: SegmentSummary, image: Image, features: Features, estimator: Any, outputs: Outputs, facts: Facts
-) -> None:
+def _write_report(seen: SegmentSummary, image: Image, estimator: Any, outputs: Outputs, facts: Facts) -> None:
     assert outputs.report is not None
     noise, n_bands = int(estimator.noise), seen.more.mean.shape[1]
     bands = image.bands
@@ -289,7 +285,7 @@ def _write_report(
         bands = COLOURS if of_colours else tuple(f"band {i}" for i in range(n_bands))
     tree, feature_map = estimator.state_.tree, getattr(estimator.state_, "feature_map", None)
     if tree is not None and feature_map is None:
-        tree = replace(tree, feature_names=features.names(bands))
+        tree = replace(tree, feature_names=estimator.pixel_columns_.features.names(bands))
     title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
     write_report(
         outputs.report, tree, title=title, facts=facts, images=estimator.report_pictures(),

@@ -125,9 +125,9 @@ def opened_for_model(estimator: Any, model: str, path: str, reading: Reading) ->
     if estimator.pixel_columns_ is None:
         rows = rows_for_model(estimator, model, path, reading)
         return lambda: rows, rows.nbytes
-    opened = image_for_model(estimator, model, path, reading)
-    opened[1].check_image(opened[0])
-    return lambda: pixel_rows(*opened), all_rows(*opened).nbytes
+    image, features = image_for_model(estimator, model, path, reading), estimator.pixel_columns_.features
+    features.check_image(image)
+    return lambda: pixel_rows(image, features), all_rows(image, features).nbytes
 
 
 def rows_for_model(estimator: Any, model: str, path: str, reading: Reading) -> da.Array:
@@ -168,10 +168,10 @@ def knows_names(estimator: Any, path: str) -> bool:
     return hasattr(estimator, "feature_names_in_") and inputs.kind_of(path) in inputs.TABLES
 
 
-def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> tuple[Image, Features]:
-    """Open an image for a model of an image, and return it with the columns of its rows."""
+def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> Image:
+    """Open an image for a model of an image."""
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
     columns = estimator.pixel_columns_
-    image = reading.image(path, columns.axes, columns.nodata, columns.dequantise)
-    return columns.of(image, model), columns.features
+    image: Image = columns.of(reading.image(path, columns.axes, columns.nodata, columns.dequantise), model)
+    return image

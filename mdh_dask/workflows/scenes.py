@@ -111,9 +111,7 @@ def segment_images(
         for name, place in own.items():
             if name in held and place.shows_pixels:
                 image, about = held[name], {"scene": name}
-                seen = labelled(
-                    image, options.columns, estimator, place, estimator.progress, sieve=options.sieve, about=about
-                )
+                seen = labelled(image, estimator, place, estimator.progress, sieve=options.sieve, about=about)
                 describe(seen, image, estimator, place, name)
                 sizes.append(seen.sizes)
     return len(images) - len(held), np.sum(sizes, axis=0) if sizes else None
