@@ -9,7 +9,6 @@ from dataclasses import fields
 from typing import Any
 
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from .._fields import Field, JobError, check_keys, checked_table, checked_word, choice, either, flag
 from ..estimators import KernelPCAFeatures
@@ -85,7 +84,7 @@ def with_map_settings(estimator: Any, given: Mapping[str, Any]) -> ClusterEstima
             f"feature_map.{next(iter(given))} is a setting of a feature map, but there is none: give one, as "
             "feature_map = 'local_scaling'"
         )
-    feature_map = estimator._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
+    feature_map = estimator._new_feature_map(estimator._seed())
     cls = type(feature_map)
     feature_map.set_params(**_settings_of_map(cls, given, f"the feature map {cls.__name__}"))
     return estimator.set_params(feature_map=feature_map)
@@ -119,8 +118,7 @@ def description(cls: type, parameter: str) -> str:
 
 def _settings_for_map(estimator: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a map given only by name takes from its estimator, updated with the given ones."""
-    named = clone(estimator).set_params(feature_map="rbf")
-    by_name = named._new_feature_map(int(check_random_state(estimator.random_state).randint(2**31)))
+    by_name = clone(estimator).set_params(feature_map="rbf")._new_feature_map(estimator._seed())
     shared = {"scale", "random_state", "progress"} & estimator.feature_map.get_params().keys() - given.keys()
     return {name: getattr(by_name, name) for name in shared}
 

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import dask.array as da
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._errors import SettingError
 from .._locations import name_of, redacted
@@ -158,7 +157,7 @@ def _fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -
     side = None if options.dependence == "auto" else options.dependence
     tiled = tiled_rows(images, options.columns, side, announced("measuring tiles", estimator.progress))
     logger.info("%s", tiled.summary)
-    seed = _seed_of(estimator)
+    seed = estimator._seed()
     sizes = GroupSizes(tiled.names, tiled.n)
     if options.sample is None:
         estimator.fit(tiled.rows, groups=parts_of(tiled.tiles, sizes, seed))
@@ -169,10 +168,6 @@ def _fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -
     rows, tiles = (one.first(options.sample).rows for one in reduce_rows(both, tiled.rows, tiled.tiles, progress=bar))
     estimator.fit(rows, groups=parts_of(tiles, sizes, seed))
     return tiled.summary, 2
-
-
-def _seed_of(estimator: Any) -> int:
-    return int(check_random_state(estimator.random_state).randint(2**31))
 
 
 @contextmanager
@@ -192,7 +187,7 @@ def _prepared(
     features, rows = options.columns, rows_of(images, options.columns)
     if options.coordinates is None and options.sample is None:
         return features, rows, 0
-    wanted, seed = options.sample or PIXELS_FOR_SCALES, _seed_of(estimator)
+    wanted, seed = options.sample or PIXELS_FOR_SCALES, estimator._seed()
     limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
     if options.coordinates is None:
         return features, reduce_rows(SamplePass(seed, limit), rows, progress=bar).first(wanted).rows, 1
