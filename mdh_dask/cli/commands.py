@@ -36,7 +36,7 @@ from .options import (
     scheduler_options,
     wants_progress,
 )
-from .parameters import FitCommand, estimator_of, method_options, naming_options
+from .parameters import FitCommand, estimator_of, fit_options, naming_options
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
@@ -94,11 +94,7 @@ def main() -> None:
     previous="Path or URL of a model of the night before, whose ids clusters keep.",
     model="Path or URL of the model to write.",
 )
-@REPORT
-@output_options
-@cluster_options
-@NUMBERS
-@method_options
+@fit_options
 def fit(features: str, progress: bool | None, as_json: bool, **options: Any) -> None:
     """Cluster the rows of FEATURES.
 

@@ -11,8 +11,6 @@ from ..clusters.current import local_cluster
 from .exits import say
 from .options import (
     MISSING_CHUNKS,
-    NUMBERS,
-    REPORT,
     adding,
     cluster_of,
     cluster_options,
@@ -25,7 +23,7 @@ from .options import (
     say_fit,
     wants_progress,
 )
-from .parameters import FitCommand, estimator_of, method_options
+from .parameters import FitCommand, estimator_of, fit_options
 
 
 def _odd(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -113,11 +111,7 @@ image_options = adding(
     item="Path or URL of a STAC item of the labels to write, as JSON.",
     preview="Path or URL of a PNG to write: the segments in their mean colours, at most 2000 pixels wide.",
 )
-@REPORT
-@output_options
-@cluster_options
-@NUMBERS
-@method_options
+@fit_options
 def segment(image: str, progress: bool | None, as_json: bool, **options: Any) -> None:
     """Segment IMAGE: cluster its pixels by their bands.
 

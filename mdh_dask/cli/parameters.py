@@ -1,14 +1,14 @@
 """The methods and their parameters as options: the usual ones by flags, all others by ``-p NAME=VALUE``."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
 from .._fields import JobError
-from .options import adding
+from .options import NUMBERS, REPORT, adding, cluster_options, output_options
 
 PARAMETERS = {
     "n_clusters": "Number of clusters; by default it is found.",
@@ -61,25 +61,26 @@ def _as_parameter(flag: str, args: list[str]) -> str:
     return f"-p {name}={value}"
 
 
-def method_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--method`` and its parameters to a command, which gets them as `method`."""
-    names = [name.replace("_", "-") for name in PARAMETERS]
-    options = [
-        click.option("--method", default="mdh", show_default=True, metavar="NAME", help="See 'mdh-dask methods'."),
-        *(
-            click.option(f"--{name.replace('/', '/--')}", default=None, help=text, **({} if "/" in name else VALUE))
-            for name, text in zip(names, PARAMETERS.values())
-        ),
-        click.option(
-            "-p", "--parameter", multiple=True, metavar="NAME=VALUE",
-            help="Any parameter of the method, as order=depth_first, or of its feature map, as "
-            "feature_map.n_landmarks=500, or projection; 'mdh-dask methods NAME' lists them. Can be repeated.",
-        ),
-    ]  # fmt: skip
-    return adding(*reversed(options))(command)
-
-
 VALUE: Mapping[str, Any] = {"metavar": "VALUE"}
+
+method_options = adding(
+    click.option(
+        "-p", "--parameter", multiple=True, metavar="NAME=VALUE",
+        help="Any parameter of the method, as order=depth_first, or of its feature map, as "
+        "feature_map.n_landmarks=500, or projection; 'mdh-dask methods NAME' lists them. Can be repeated.",
+    ),
+    *(
+        click.option(
+            f"--{name.replace('_', '-').replace('/', '/--')}", default=None, help=text, **({} if "/" in name else VALUE)
+        )
+        for name, text in reversed(PARAMETERS.items())
+    ),
+    click.option("--method", default="mdh", show_default=True, metavar="NAME", help="See 'mdh-dask methods'."),
+)  # fmt: skip
+"""``--method`` and its parameters."""
+
+fit_options = adding(method_options, NUMBERS, cluster_options, output_options, REPORT)
+"""What commands that fit have in common."""
 
 
 def estimator_of(options: dict[str, Any], progress: bool) -> Any:

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 class JobOutputs(Outputs):
     """The outputs of a job."""
 
-    own: tuple[str, ...] = field(default=(), kw_only=True)
+    _: KW_ONLY
+    own: tuple[str, ...] = ()
     """Stored paths of outputs that the job has made itself, which may be replaced."""
 
     def may_replace(self, path: str) -> bool:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryFile
 from urllib.parse import quote
@@ -31,22 +31,23 @@ class Outputs:
     """Labels of rows or pixels, a model, and an HTML report."""
     overwrite: bool = False
     """Whether to replace existing outputs."""
-    confidence: str | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    confidence: str | None = None
     """An array with the confidence in each label."""
-    ids: bool = field(default=False, kw_only=True)
+    ids: bool = False
     """Whether the labels are written as the ids of their clusters."""
-    preview: str | None = field(default=None, kw_only=True)
-    connected: str | None = field(default=None, kw_only=True)
-    regions: str | None = field(default=None, kw_only=True)
+    preview: str | None = None
+    connected: str | None = None
+    regions: str | None = None
     """Of an image: a picture of the segments, the numbers of connected regions, and a table of these."""
-    item: str | None = field(default=None, kw_only=True)
+    item: str | None = None
     """A STAC item of the labels of an image."""
-    metrics: str | None = field(default=None, kw_only=True)
-    manifest: str | None = field(default=None, kw_only=True)
+    metrics: str | None = None
+    manifest: str | None = None
     """Files of a job."""
-    of_image: bool = field(default=False, kw_only=True)
+    of_image: bool = False
     """Whether they are those of an image."""
-    final: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    final: tuple[tuple[str, str], ...] = ()
     """Names and places at which outputs that are staged will be."""
 
     def check(self, *inputs: str) -> None:
