@@ -48,7 +48,7 @@ class Run:
     def begins_anew(self, about: dict[str, Any]) -> bool:
         """Return whether the job has changed since it began; it may replace the outputs that it made itself.
 
-        Raises a JobError if `on_change` does not allow that.
+        Raises a JobError if `on_change` does not allow that, and the errors of `check` if it has.
         """
         if not (found := self.work.changes(about)):
             self.outputs = replace(self.outputs, own=tuple(self.work.replaces()))
@@ -57,6 +57,7 @@ class Run:
             self.work.check(about)
         logger.info("the job begins anew: %s", "; ".join(found))
         self.outputs = replace(self.outputs, own=tuple(self.work.made()))
+        self.check()
         return True
 
     def is_ready(self) -> bool:
@@ -151,12 +152,6 @@ class InputRun(Run):
     def about(self) -> dict[str, Any]:
         """Return everything that the outputs depend on."""
         return about_job(self.job, self.opened.array, self.job.fingerprint())
-
-    def begins_anew(self, about: dict[str, Any]) -> bool:
-        """Return whether the job has changed since it began, and check its outputs again if it has."""
-        if anew := super().begins_anew(about):
-            self.check()
-        return anew
 
     def nothing_to_do(self, anew: bool) -> str | None:
         """Return when the job was finished; None if it was not."""
