@@ -23,7 +23,7 @@ from ..io.repositories import fingerprint
 from ..io.sparse import held_bytes
 from ..workflows._fit import FitResult, fit_rows
 from ..workflows.facts import Cluster, Estimate, estimate
-from ..workflows.pixels import n_passes_after, segment_image
+from ..workflows.pixels import segment_image
 from ..workflows.reading import PixelOptions, Reading
 from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
@@ -100,7 +100,7 @@ class PixelsInput(Input):
         """Return the open images by their names."""
 
     def n_passes_after(self, outputs: JobOutputs) -> int:
-        return n_passes_after(self.options, outputs)
+        return outputs.n_passes_after(self.options.sieve)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
         """Return the estimate for fitting a model to all images and labelling them."""

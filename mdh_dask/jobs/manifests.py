@@ -13,6 +13,7 @@ from .._typing import Integers
 from .._words import full_count
 from ..estimators.groups import compared
 from ..images import Image
+from ..images.overview import SegmentSummary
 from ..io.codec import Pass
 from ..io.staging import write_file
 from ..report import SceneTable, Sizes, write_report
@@ -231,6 +232,14 @@ def _table(ledger: Ledger, damaged: Iterable[str]) -> SceneTable:
             ", ".join(f"{i + lowest}: {sizes[i] / total:.0%}" for i in largest if sizes[i]),
         ))  # fmt: skip
     return SceneTable(COLUMNS, rows)
+
+
+def sizes_of(seen: SegmentSummary, estimator: Any, outputs: JobOutputs) -> Integers:
+    """Return the pixels of each label, of those in no segment first; what was seen may be of ids."""
+    if not outputs.ids:
+        return seen.sizes
+    noise = int(estimator.noise)
+    return seen.sizes[np.append(np.arange(noise), noise + estimator.ids_)]
 
 
 def moved(model: Any, sizes: Integers, before: Sequence[int]) -> float | None:

@@ -31,10 +31,10 @@ from ..io import codec
 from ..io.codec import FolderJournal
 from ..summaries.drift import novelty_of
 from ..workflows.facts import Estimate, telling_of_memory
-from ..workflows.pixels import describe, labelled, sizes_of
+from ..workflows.pixels import describe, labelled
 from ..workflows.scenes import fit_scenes
 from ._run import Run
-from .manifests import crs_of, moved, write_night
+from .manifests import crs_of, moved, sizes_of, write_night
 from .night_scenes import LEDGER, Damaged, Ledger, NightImages, checked_outputs, new_scenes
 from .outputs import JobOutputs, checksum_of
 from .state import FINISHED, PASSES, code_digest, now, wanted_of

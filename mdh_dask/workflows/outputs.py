@@ -97,6 +97,15 @@ class Outputs:
         """Return whether any output but the model is written."""
         return any((self.labels, self.preview, self.report, self.connected, self.regions))
 
+    def n_passes_after(self, sieve: int | None) -> int:
+        """Return the number of passes over pixels after the tree has grown: one if more than the model is written.
+
+        With regions another one for the final labels, and one for the table. Passes over labels do not count.
+        """
+        if sieve is None and not self.connected and not self.regions:
+            return int(self.shows_pixels)
+        return 2 + (self.regions is not None)
+
     def may_replace(self, path: str) -> bool:
         """Return whether an output may replace what exists at its path or URL."""
         return self.overwrite

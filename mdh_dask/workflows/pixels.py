@@ -91,22 +91,12 @@ def segment_image(
         describe(seen, image, estimator, outputs)
     if outputs.report:
         about = {"Image": f"{name or image.path}, {image.kind}, {width} x {height} pixels of {image.dtype}"}
-        n_after = n_passes_after(options, outputs)
+        n_after = outputs.n_passes_after(options.sieve)
         of_fit = facts_of(estimator, where, seconds, pass_bytes=image.nbytes, n_after=n_after)
         _write_report(seen, image, estimator, outputs, {**about, **_facts(image, options), **of_fit})
     without = f", {image.n_without} without data," if image.n_without else ""
     summary = f"{full_count(estimator.n_clusters_, 'segment')} of {width} x {height} pixels{without} in {seconds:.1f} s"
     return FitResult(summary, seen.sizes if outputs.shows_pixels else None, image.n_without)
-
-
-def n_passes_after(options: PixelOptions, outputs: Outputs) -> int:
-    """Return the number of passes after the tree has grown: one if more than the model is written.
-
-    With regions another one for the final labels, and one for the table. Passes over labels do not count.
-    """
-    if options.sieve is None and not outputs.connected and not outputs.regions:
-        return int(outputs.shows_pixels)
-    return 2 + (outputs.regions is not None)
 
 
 def fit_images(images: Sequence[Image], estimator: Any, options: PixelOptions, n_before: int = 0) -> None:
@@ -242,14 +232,6 @@ def labelled(
 def _ids_of(label: Label, ids: Integers, rows: AnyArray) -> Integers:
     """Return the ids of the clusters of a block of rows."""
     return np.take(ids.astype(np.int32), label(rows))
-
-
-def sizes_of(seen: SegmentSummary, estimator: Any, outputs: Outputs) -> Integers:
-    """Return the pixels of each label, of those in no segment first; what was seen may be of ids."""
-    if not outputs.ids:
-        return seen.sizes
-    noise = int(estimator.noise)
-    return seen.sizes[np.append(np.arange(noise), noise + estimator.ids_)]
 
 
 def describe(seen: SegmentSummary, image: Image, estimator: Any, outputs: Outputs, name: str = "") -> None:
