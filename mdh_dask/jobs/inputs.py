@@ -1,9 +1,10 @@
 """The inputs of jobs: rows, or the pixels of an image or of scenes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import Any, TypeVar
 
 import dask.array as da
 
@@ -27,6 +28,8 @@ from ..workflows.pixels import segment_image
 from ..workflows.reading import PixelOptions, Reading
 from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
+
+T = TypeVar("T")
 
 
 class Input(ABC):
@@ -149,16 +152,17 @@ def columns_and_kinds(given: Any) -> tuple[list[str | int] | None, dict[str, Any
     return given, {}
 
 
-def beside_of(given: Mapping[str, Any]) -> StoredBeside:
-    """Return where what belongs to rows is, from the values of ``[input]``."""
-    return StoredBeside(**{key.name: given[key.name] for key in fields(StoredBeside) if key.name in given})
+def options_from(given: Mapping[str, Any], kind: Callable[..., T], **others: Any) -> T:
+    """Return options of a kind from the keys of ``[input]`` with the names of its fields, and from others."""
+    names = signature(kind).parameters.keys() & given.keys() - others.keys()
+    return kind(**{name: given[name] for name in names}, **others)
 
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
     use, _ = columns_and_kinds(given["columns"])
     path, missing = given["path"], given["missing_chunks"]
-    beside = beside_of(given)
+    beside = options_from(given, StoredBeside)
     table = Reading(missing, beside.clustered(path, use)).table(path, given.get("typed", False))
     return RowsInput(path, table, beside, given.get("previous"))
 
@@ -166,15 +170,9 @@ def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
 def options_of(given: Mapping[str, Any], mask: str | None = None) -> PixelOptions:
     """Return how images are opened, and which of their columns and pixels are clustered, from ``[input]``."""
     nodata = None if given["nodata"] is None else nodata_of(str(given["nodata"]))
-    reading = Reading(
-        given["missing_chunks"], axes=given["axes"], index=given["index"] or {}, nodata=nodata, mask=mask,
-        dequantise=given["dequantise"], reproject=given["reproject"],
-    )  # fmt: skip
+    reading = options_from(given, Reading, index=given["index"] or {}, nodata=nodata, mask=mask)
     bands = None if given["bands"] is None else tuple(given["bands"])
-    return PixelOptions(
-        given["window"], given.get("coordinates"), given["sample"], tuple(given["features"]), given["sieve"], bands,
-        given["tiles"], reading,
-    )  # fmt: skip
+    return options_from(given, PixelOptions, features=tuple(given["features"]), bands=bands, reading=reading)
 
 
 def open_image_input(given: Mapping[str, Any]) -> ImageInput:

@@ -17,8 +17,8 @@ from ..io.repositories import fingerprint, pinned, revision_of
 from ..workflows.outputs import Taken
 from ..workflows.pixels import side_of_tiles
 from ..workflows.reading import takes_types
-from ..workflows.row_files import check_ids
-from .inputs import Input, beside_of, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input
+from ..workflows.row_files import StoredBeside, check_ids
+from .inputs import Input, columns_and_kinds, open_image_input, open_rows_input, open_scenes_input, options_from
 from .methods import estimator_of
 from .notify import OPENMETRICS, check_own
 from .outputs import JobOutputs, SceneOutputs, is_there
@@ -86,7 +86,7 @@ class Job:
         """Open the input."""
         estimator = self.estimator()
         tiles = side_of_tiles(self.input.get("dependence"), estimator, self.input.get("coordinates"), by_default=True)
-        given = {**self.input, "path": self.source, "typed": takes_types(estimator), "tiles": tiles}
+        given = {**self.input, "path": self.source, "typed": takes_types(estimator), "dependence": tiles}
         own = "previous" not in self._beside()
         if own and given.get("previous") is not None and not is_there(given["previous"]):
             given["previous"] = None  # in the first night
@@ -141,7 +141,7 @@ def _check_method(
 ) -> None:
     """Raise an error if a method does not take the labels or weights of the input, or cannot show drift."""
     try:
-        beside_of(given).check(estimator)
+        options_from(given, StoredBeside).check(estimator)
         check_ids(given.get("id_column"), output.get("labels"))
         if given.get("dependence") is not None:
             side_of_tiles(given["dependence"], estimator, given.get("coordinates"), by_default=True)
