@@ -158,7 +158,7 @@ def _check_metrics(metrics: str | None, job: Path, *others: str | None) -> None:
     """Raise an error if the metrics, which are replaced even if the job fails, would replace something else."""
     if metrics is not None:
         try:
-            Taken(other for other in (str(job), *others) if other is not None).check(metrics)
+            Taken([str(job), *others]).check(metrics)
         except SettingError as error:
             raise JobError(f"run.openmetrics: {error}") from error
         check_own(metrics, job)

@@ -100,7 +100,7 @@ class JobOutputs(Outputs):
 class SceneOutputs(JobOutputs):
     """The outputs of a job on scenes: paths with ``{scene}``, of models with ``{version}``, and files of a night."""
 
-    def check(self, *inputs: str) -> None:
+    def check(self, *inputs: str | None) -> None:
         """Raise an error if an output cannot be written, or another would be replaced by a version of the model."""
         super().check(*inputs)
         for place in self.places().values():

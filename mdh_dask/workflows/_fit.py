@@ -166,7 +166,7 @@ def fit(
     stored = StoredBeside(known_labels, weight_column, groups, missing_chunks, id_column, text_column)
     stored.check(estimator)
     check_ids(id_column, labels)
-    outputs.check(features, *(path for path in (known_labels, previous) if path))
+    outputs.check(features, known_labels or None, previous or None)
     table = Reading(missing_chunks, stored.clustered(features, columns)).table(features, takes_types(estimator))
     return fit_rows(features, table, estimator, outputs, cluster, stored, previous).line(outputs)
 

@@ -138,7 +138,7 @@ def predict(
     if confidence is not None:
         raise SettingError(f"{model} was fitted to an image, whose confidence is not written: leave out confidence=...")
     outputs = Outputs(labels, overwrite=overwrite, preview=preview, of_image=True)
-    outputs.check(features, model, *([mask] if mask else []))
+    outputs.check(features, model, mask or None)
     reading = Reading(missing_chunks, columns, axes, index or {}, nodata, mask)
     image = image_for_model(estimator, model, features, reading)
     with computing(cluster, all_rows(image, estimator.pixel_columns_.features), estimator, features):
@@ -248,12 +248,11 @@ def drift(
     True
     """
     outputs = Outputs(report=report, overwrite=overwrite)
-    inputs = [features, model, *([mask] if mask else [])]
     if report is not None:
-        outputs.check(*inputs)
+        outputs.check(features, model, mask or None)
     if openmetrics is not None and not is_gateway(openmetrics):
         check_writable(openmetrics)
-        Taken([*inputs, *([report] if report else [])]).check(openmetrics)
+        Taken([features, model, mask or None, report]).check(openmetrics)
         check_file(openmetrics, True, "drift.prom")
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)

@@ -175,5 +175,5 @@ def segment(
             )
         of_arrays = segment_data_arrays if isinstance(image, Mapping) else segment_data_array
         return of_arrays(image, estimator, options, outputs, cluster)
-    outputs.check(*([] if is_node(image) else [os.fspath(image)]), *([mask] if mask else []))
+    outputs.check(None if is_node(image) else os.fspath(image), mask or None)
     return segment_image(options.open(image), estimator, options, outputs, cluster).line(outputs)

@@ -50,7 +50,7 @@ class Outputs:
     final: tuple[tuple[str, str], ...] = ()
     """Names and places at which outputs that are staged will be."""
 
-    def check(self, *inputs: str) -> None:
+    def check(self, *inputs: str | None) -> None:
         """Raise an error if an output cannot be written, before any work is done."""
         places = self.places()
         if all(OUTPUTS[name].describes for name in places) and self.confidence is None:
@@ -180,17 +180,17 @@ def check_writable(path: str) -> None:
 
 
 class Taken:
-    """Many paths or URLs that are in use; one with ``*`` stands for all that match it."""
+    """Many paths or URLs that are in use, but for None; one with ``*`` stands for all that match it."""
 
-    def __init__(self, paths: Iterable[str] = ()):
+    def __init__(self, paths: Iterable[str | None] = ()):
         self._known: dict[PurePath, str] = {}
         self._around: dict[PurePath, str] = {}
         self._patterns: dict[re.Pattern[str], str] = {}
         self.add(*paths)
 
-    def add(self, *paths: str) -> None:
+    def add(self, *paths: str | None) -> None:
         """Take further paths or URLs."""
-        for path in paths:
+        for path in (one for one in paths if one is not None):
             pure = pure_path(path)
             if "*" in without_query(path):
                 self._patterns.setdefault(re.compile(glob_translate(str(pure))), path)
@@ -207,9 +207,9 @@ class Taken:
         matched = (own for wanted, own in self._patterns.items() if any(wanted.match(str(one)) for one in above))
         return self._around.get(pure) or next(known, None) or next(matched, None)
 
-    def check(self, *paths: str) -> None:
+    def check(self, *paths: str | None) -> None:
         """Raise an error if one of some paths or URLs is that of another, inside it or around it."""
-        for path in paths:
+        for path in (one for one in paths if one is not None):
             if (other := self.overlap(path)) is not None:
                 raise SettingError(f"expected separate paths; got {path} and {other}, which overlap: name another")
 

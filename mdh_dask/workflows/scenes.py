@@ -80,7 +80,7 @@ def own_outputs(names: Iterable[str], outputs: Outputs, taken: Taken) -> dict[st
             raise SettingError(
                 f"expected a path with {{scene}} in its last part for the {key} of all scenes; got {place}"
             )
-    taken.check(*filter(None, [outputs.model]))
+    taken.check(outputs.model)
     own = {}
     for scene in names:
         places = {key: place.replace("{scene}", scene) for key, place in patterns.items()}
