@@ -204,7 +204,7 @@ def fit_rows(
             )
             data = report_data_of(estimator, value)
         elif outputs.report:
-            data = report_data(estimator, rows, progress=announced("profiling", estimator.progress))
+            data = report_data(estimator, rows, progress=estimator._bar("profiling"))
         elif outputs.labels:
             counts = write_labels(estimator, rows, outputs, estimator.progress, beside, resume)
     seconds = perf_counter() - started

@@ -78,7 +78,7 @@ def segment_image(
     every = all_rows(image, options.columns)
     computes = computing(cluster, every, estimator, image.path, image.snapshot)
     with computes as where, keeping_parameters(estimator):
-        image = counted(image, announced("counting pixels with data", estimator.progress))
+        image = counted(image, estimator._bar("counting pixels with data"))
         fit_images([image], estimator, options, n_before=int(image.validity is not None))
         if outputs.model:
             estimator.save(outputs.model, overwrite=outputs.overwrite)
@@ -145,7 +145,7 @@ def side_of_tiles(
 def _fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -> tuple[Tiles, int]:
     """Fit an estimator to the pixels of images, tested on tiles; return these and the number of passes before."""
     side = None if options.dependence == "auto" else options.dependence
-    tiled = tiled_rows(images, options.columns, side, announced("measuring tiles", estimator.progress))
+    tiled = tiled_rows(images, options.columns, side, estimator._bar("measuring tiles"))
     logger.info("%s", tiled.summary)
     seed = estimator._seed()
     sizes = GroupSizes(tiled.names, tiled.n)
@@ -154,7 +154,7 @@ def _fit_tiles(images: Sequence[Image], estimator: Any, options: PixelOptions) -
         return tiled.summary, 1
     limit = sample_limit(options.sample, len(tiled.rows))
     both = Together((SamplePass(seed, limit), SamplePass(seed, limit, array=1)))
-    bar = announced("drawing pixels", estimator.progress)
+    bar = estimator._bar("drawing pixels")
     rows, tiles = (one.first(options.sample).rows for one in reduce_rows(both, tiled.rows, tiled.tiles, progress=bar))
     estimator.fit(rows, groups=parts_of(tiles, sizes, seed))
     return tiled.summary, 2
@@ -178,7 +178,7 @@ def _prepared(
     if options.coordinates is None and options.sample is None:
         return features, rows, 0
     wanted, seed = options.sample or PIXELS_FOR_SCALES, estimator._seed()
-    limit, bar = sample_limit(wanted, len(rows)), announced("drawing pixels", estimator.progress)
+    limit, bar = sample_limit(wanted, len(rows)), estimator._bar("drawing pixels")
     if options.coordinates is None:
         return features, reduce_rows(SamplePass(seed, limit), rows, progress=bar).first(wanted).rows, 1
     first = reduce_rows(FirstPass(seed, limit), rows, progress=bar)
