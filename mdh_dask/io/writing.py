@@ -10,7 +10,6 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -33,26 +32,12 @@ from .blocks import (
     tidy,
     with_stored,
 )
-from .nodes import MARK, RECORD, count_missing, read_beside
+from .nodes import MARK, RECORD, count_missing, read_beside, unit_rows
 from .rows import open_array, zarr_inputs
 from .staging import ARRAY, Stage, refuse_input, staged, will_replace
 
 LEAST_CHUNK, MOST_CHUNK = 2**20, 2**26
 NUMPY_CHUNK = 2**22
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Rows per chunk and per shard of a Zarr array, and whether chunks are compressed."""
-
-    chunk: int
-    shard: int | None = None
-    compressed: bool = True
-
-    @property
-    def unit(self) -> int:
-        """Rows per stored object, which only one task may write."""
-        return self.shard or self.chunk
 
 
 def check_array(array: RowArray) -> RowArray:
@@ -77,10 +62,8 @@ def check_array(array: RowArray) -> RowArray:
     return array
 
 
-def choose_layout(
-    array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None, compressed: bool = True
-) -> Layout:
-    """Return the requested layout, or one that follows the Dask chunks."""
+def choose_layout(array: RowArray, chunk_rows: int | None = None, shard_rows: int | None = None) -> dict[str, Any]:
+    """Return shape, dtype, chunks and shards of the stored array: as requested, or following the Dask chunks."""
     for name, rows in (("chunk_rows", chunk_rows), ("shard_rows", shard_rows)):
         if rows is not None and rows < 1:
             raise ValueError(f"{name} must be at least 1; got {rows}")
@@ -88,7 +71,13 @@ def choose_layout(
         raise ValueError(
             f"shard_rows must be a multiple of chunk_rows; got shard_rows={shard_rows} and chunk_rows={chunk_rows}"
         )
-    return Layout(chunk_rows or _default_rows(array), shard_rows, compressed)
+    columns = array.shape[1:]
+    return {
+        "shape": array.shape,
+        "dtype": array.dtype.newbyteorder("="),
+        "chunks": (chunk_rows or _default_rows(array), *columns),
+        "shards": shard_rows and (shard_rows, *columns),
+    }
 
 
 def align_rows(array: RowArray, unit: int) -> RowArray:
@@ -193,9 +182,8 @@ def write_rows(
     10.0
     """
     array = check_array(array)
-    layout = choose_layout(array, chunk_rows, shard_rows, compress)
-    shape = shape_of(array, layout)
-    begun = find_begun(path, resume, "", **shape)
+    layout = choose_layout(array, chunk_rows, shard_rows)
+    begun = find_begun(path, resume, "", **layout)
     replace = begun is None and will_replace(path, overwrite, ARRAY)
     if is_dask(array):
         refuse_input(path, zarr_inputs(array.__dask_graph__()))
@@ -207,21 +195,22 @@ def write_rows(
     there = {place: will_replace(place, overwrite, ARRAY) for place in pairs}
     with ExitStack() as stages:
         stage = stages.enter_context(staged(path, replace, in_place=resume is not None))
-        aligned, target, done = align_rows(array, layout.unit), begun, {}
+        target = begun
         if target is None:
-            target = _created(stage, array, layout, dict(attributes or {}), resume)
-        else:
-            done = blocks_done(target, aligned)
+            target = _created(stage, layout, compress, dict(attributes or {}), resume)
+        aligned = align_rows(array, unit_rows(target))
+        done = {} if begun is None else blocks_done(begun, aligned)
         writes = [WriteBlocks(target, stage.folder, done, noted=resume is not None)]
         aligned = with_stored(aligned, target, done, needed=also is not None)
         for place, one in pairs.items():
             others.append(one)
             own = stages.enter_context(staged(place, there[place]))
-            writes.append(WriteBlocks(_created(own, one, layout, {}, None), own.folder, array=len(others)))
+            created = _created(own, choose_layout(one, layout["chunks"][0], shard_rows), compress, {}, None)
+            writes.append(WriteBlocks(created, own.folder, array=len(others)))
         every = Together((*writes, *([] if also is None else [also])))
         found = reduce_rows(every, aligned, *others, progress=progress)
         for write, blocks in zip(writes, found):
-            check_blocks(blocks, write.target, layout.unit)
+            check_blocks(blocks, write.target)
         for write, blocks in zip(writes[1:], found[1:]):
             write.target.update_attributes(complete(write.target, blocks, None))
         target.update_attributes(dict(attributes or {}) | complete(target, found[0], resume))
@@ -238,11 +227,13 @@ def _companion(array: RowArray, first: RowArray) -> RowArray:
     return array
 
 
-def _created(stage: Stage, array: RowArray, layout: Layout, attributes: dict[str, Any], name: str | None) -> zarr.Array:
+def _created(
+    stage: Stage, layout: dict[str, Any], compress: bool, attributes: dict[str, Any], name: str | None
+) -> zarr.Array:
     """Create an array that is marked as incomplete."""
     stage.clear()
     return zarr.create_array(
-        stage.place, **shape_of(array, layout), compressors="auto" if layout.compressed else None, config=CONFIG,
+        stage.place, **layout, compressors="auto" if compress else None, config=CONFIG,
         attributes=attributes | incomplete(name),
     )  # fmt: skip
 
@@ -285,20 +276,9 @@ def verify_rows(path: str | os.PathLike[str]) -> list[tuple[int, int]]:
     return list(reduce_rows(DamagedBlocks(array, blocks), da.arange(len(blocks), chunks=1)))
 
 
-def shape_of(array: RowArray, layout: Layout) -> dict[str, Any]:
-    """Return shape, dtype, chunks and shards of the stored array."""
-    columns = array.shape[1:]
-    return {
-        "shape": array.shape,
-        "dtype": array.dtype.newbyteorder("="),
-        "chunks": (layout.chunk, *columns),
-        "shards": layout.shard and (layout.shard, *columns),
-    }
-
-
-def check_blocks(blocks: list[Block], target: zarr.Array, unit: int) -> None:
+def check_blocks(blocks: list[Block], target: zarr.Array) -> None:
     """Raise an error unless blocks cover all rows of an array, and all its chunks are stored."""
-    end = 0
+    end, unit = 0, unit_rows(target)
     for start, rows, _ in [*blocks, (target.shape[0], 0, 0)]:
         if start != end or (rows and start % unit):
             raise ValueError(

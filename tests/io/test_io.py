@@ -344,7 +344,7 @@ def test_default_chunks_hold_1_to_64_mib_and_fit_the_dask_chunks(rows):
         if rows >= 100
         else da.zeros((50, 50), chunks=(1, 50))
     )
-    chunk = choose_layout(x).chunk
+    chunk = choose_layout(x)["chunks"][0]
     assert chunk == len(x) or 2**20 <= chunk * 200 <= 2**26
     assert chunk == len(x) or chunk % rows == 0 or rows % chunk == 0
 
