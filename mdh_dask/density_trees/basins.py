@@ -4,7 +4,7 @@ import numpy as np
 
 from .._jit.landmarks import flood
 from .._typing import Floats, Integers
-from ..tree.merges import groups_of
+from ..tree.clusters import groups_of
 from ..valleys.graph import basins_of, smooth_neighbours
 from ..valleys.structure import Structure
 

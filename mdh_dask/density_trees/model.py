@@ -8,8 +8,7 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars
 from ..growth.nearest import agreeing_shares
-from ..tree.clusters import Level
-from ..tree.merges import clusters_of
+from ..tree.clusters import Level, clusters_of
 from .passes import DOUBLINGS, NearestCounts
 
 

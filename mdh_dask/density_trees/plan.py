@@ -10,7 +10,7 @@ from .._levels import has_levels
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
 from ..growth.passes import FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
-from ..tree.merges import clusters_of
+from ..tree.clusters import clusters_of
 from ..valleys.regions import least_of_discoveries
 from ..valleys.structure import Structure
 from .basins import with_basins

@@ -13,7 +13,7 @@ from scipy.special import entr, ndtr
 from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import Booleans, Floats, Integers
-from ..tree.merges import clusters_of
+from ..tree.clusters import clusters_of
 from ..valleys.neighbours import distinct
 from ..valleys.regions import WIDTHS
 from ..valleys.structure import Structure, structure_of_crowd

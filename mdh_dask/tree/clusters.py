@@ -1,6 +1,7 @@
 """Clusters of the leaves of a tree, the best clusters among its nodes, and its cuts at several depths.
 
-Each leaf is a cluster, unless leaves were merged after growing.
+Each leaf is a cluster, unless leaves were merged after growing. Clusters of a tree of merges, at any strength of
+evidence.
 """
 
 from collections.abc import Callable
@@ -9,9 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from .._fields import nearest
 from .._typing import AnyArray, Booleans, Floats, Integers
+
+if TYPE_CHECKING:
+    from .structure import Tree
+
+T = TypeVar("T", bound="Tree")
+
+Quality = Callable[["Tree"], AnyArray]
+"""A function that returns the quality of each node of a tree as a cluster, shape (n_nodes,)."""
 
 
 def largest_first(n_rows: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -25,13 +36,39 @@ def largest_first(n_rows: npt.ArrayLike) -> npt.NDArray[Any]:
     return number
 
 
-if TYPE_CHECKING:
-    from .structure import Tree
+def clusters_of(
+    links: Integers, evidence: Floats, rows: Integers, threshold: float, least: float = 0, most: int | None = None
+) -> Integers:
+    """Return the cluster of each cell, the largest first.
 
-T = TypeVar("T", bound="Tree")
+    links (n_cells - 1, 2) int.
+    evidence (n_cells - 1,).
+    rows (n_cells,) int: rows in each cell.
+    threshold: links with less evidence join their cells.
+    least: clusters of fewer rows are joined to others along the link of least evidence.
+    most: if there are more clusters, the links of least evidence join some of them.
+    """
+    separate = evidence >= threshold
+    while True:
+        group = groups_of(links[~separate], len(rows))
+        sizes = np.bincount(group, weights=rows)
+        ends = group[links]
+        small = separate & (sizes[ends] < least).any(axis=1)
+        if not small.any() and most is not None and len(sizes) > most:
+            small = separate
+        if not small.any():
+            break
+        candidates = np.flatnonzero(small)
+        separate[candidates[evidence[candidates].argmin()]] = False
+    return largest_first(sizes)[group]
 
-Quality = Callable[["Tree"], AnyArray]
-"""A function that returns the quality of each node of a tree as a cluster, shape (n_nodes,)."""
+
+def groups_of(joined: Integers, n_cells: int) -> Integers:
+    """Return the connected components of cells, numbered by their first cells."""
+    graph = coo_array((np.ones(len(joined)), tuple(joined.T)), shape=(n_cells, n_cells))
+    group = connected_components(graph, directed=False)[1]
+    first = np.unique(group, return_index=True)[1]
+    return np.argsort(np.argsort(first))[group]
 
 
 def renumbered(cluster: Integers) -> Integers:
@@ -92,32 +129,27 @@ def siblings_of(tree: "Tree") -> list[Integers]:
     return found
 
 
-def collapsed(left: Integers, right: Integers, cluster: Integers, kept: Booleans) -> Integers:
+def collapsed(tree: "Tree", kept: Booleans) -> Integers:
     """Return the clusters of nodes when only some splits are kept; clusters within one new leaf become one.
 
-    left, right, cluster (n_nodes,) int32: as in `mdh_dask.tree.structure.Tree`.
     kept (n_nodes,) bool: mask of the inner nodes that stay; the parent of a node that stays must stay, too.
     Returns (n_nodes,) int32: clusters of the new leaves, -1 at all other nodes.
     """
-    leaf_of = np.arange(len(left))
-    for node in np.flatnonzero(left >= 0):
-        if not kept[node]:
-            leaf_of[[left[node], right[node]]] = leaf_of[node]
-    old = np.flatnonzero(left < 0)
-    joined = np.arange(cluster.max() + 1)
-    for leaf in np.unique(leaf_of[old]):
-        ours = joined[cluster[old[leaf_of[old] == leaf]]]
-        joined[np.isin(joined, ours)] = ours.min()
-    result = np.full_like(cluster, -1)
-    result[leaf_of[old]] = joined[cluster[old]]
+    leaf_of = np.arange(tree.n_nodes)
+    for node in np.flatnonzero((tree.left >= 0) & ~kept):
+        leaf_of[[tree.left[node], tree.right[node]]] = leaf_of[node]
+    new, cluster = leaf_of[tree.leaves], tree.cluster[tree.leaves]
+    _, first, number = np.unique(new, return_index=True, return_inverse=True)
+    result = np.full_like(tree.cluster, -1)
+    result[new] = groups_of(np.column_stack([cluster, cluster[first[number]]]), tree.n_clusters)[cluster]
     return result
 
 
-def parting(left: Integers, right: Integers, cluster: Integers) -> Booleans:
+def parting(tree: "Tree") -> Booleans:
     """Return a mask of the nodes with leaves of several clusters below them, shape (n_nodes,), bool."""
-    low, high = cluster.copy(), cluster.copy()
-    for node in np.flatnonzero(left >= 0)[::-1]:
-        children = [left[node], right[node]]
+    low, high = tree.cluster.copy(), tree.cluster.copy()
+    for node in np.flatnonzero(tree.left >= 0)[::-1]:
+        children = [tree.left[node], tree.right[node]]
         low[node], high[node] = low[children].min(), high[children].max()
     return low < high
 

@@ -100,6 +100,10 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
     for i in range(tree.n_nodes):
         children = {"children": [int(tree.left[i]), int(tree.right[i])]}
         outcome = children if tree.left[i] >= 0 else {"label": int(tree.cluster[i])}
+        features = [
+            {"name": names[j], "weight": float(tree.planes[i, j]), "deviation": _finite(tree.deviations[i, j])}
+            for j in top_features(tree, i, n_top)
+        ]
         nodes.append(
             {
                 "id": i,
@@ -107,7 +111,7 @@ def to_dict(tree: "Tree", feature_names: Sequence[str] | None = None, n_top: int
                 "relative_depth": _finite(tree.relative_depth[i]),
                 "p_value": _finite(tree.p_value[i]),
                 "threshold": _finite(tree.thresholds[i]),
-                "features": [_feature(tree, i, j, names[j]) for j in top_features(tree, i, n_top)],
+                "features": features,
                 **outcome,
             }
         )
@@ -166,8 +170,7 @@ def columns_of(tree: "Tree", node: int) -> list[str]:
 
 def _shares_along(tree: "Tree", node: int) -> Floats:
     """Return the share of each column in the variance along the direction of a node, as if they were independent."""
-    plane = tree.planes[node]
-    moved = np.abs(plane) * np.where(np.isnan(tree.deviations[node]), 1.0, tree.deviations[node])
+    moved = _moved(tree, node)
     return moved**2 / max(float((moved**2).sum()), np.finfo(float).tiny)
 
 
@@ -185,15 +188,15 @@ def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int 
 
 def top_features(tree: "Tree", node: int, n_top: int) -> list[int]:
     """Return the columns that move the projections of the node's rows most."""
-    plane, deviations = tree.planes[node], tree.deviations[node]
-    # Weights alone do not compare columns of different units, or columns in which the node's rows hardly differ.
-    moved = np.abs(plane) * np.where(np.isnan(deviations), 1.0, deviations)
-    order = np.lexsort((-np.abs(plane), -moved))
+    plane = tree.planes[node]
+    order = np.lexsort((-np.abs(plane), -_moved(tree, node)))
     return [int(j) for j in order[:n_top] if plane[j] != 0]
 
 
-def _feature(tree: "Tree", node: int, j: int, name: str) -> dict[str, Any]:
-    return {"name": name, "weight": float(tree.planes[node, j]), "deviation": _finite(tree.deviations[node, j])}
+def _moved(tree: "Tree", node: int) -> Floats:
+    """Return by how much each column moves the projections of the node's rows."""
+    # Weights alone do not compare columns of different units, or columns in which the node's rows hardly differ.
+    return np.abs(tree.planes[node]) * np.where(np.isnan(tree.deviations[node]), 1.0, tree.deviations[node])
 
 
 def _sum_text(tree: "Tree", node: int, names: list[str], n_top: int) -> str:

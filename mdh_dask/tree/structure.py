@@ -227,7 +227,8 @@ class Tree:
         """
         cluster = np.full(self.n_nodes, -1, dtype=np.int32)
         cluster[self.leaves] = renumbered(np.asarray(group))
-        return replace(self, cluster=cluster).with_splits(parting(self.left, self.right, cluster))
+        grouped = replace(self, cluster=cluster)
+        return grouped.with_splits(parting(grouped))
 
     def per_node(self) -> dict[str, Any]:
         """Return the arrays with one value or row for each node, by name."""
@@ -237,8 +238,7 @@ class Tree:
     def with_splits(self, kept: Booleans) -> Self:
         """Return the tree with the splits of a mask alone; the parent of a node that stays must stay, too."""
         left, right = (np.where(kept, children, -1).astype(np.int32) for children in (self.left, self.right))
-        cluster = collapsed(self.left, self.right, self.cluster, kept)
-        return replace(self, left=left, right=right, cluster=cluster).in_order()
+        return replace(self, left=left, right=right, cluster=collapsed(self, kept)).in_order()
 
     def in_order(self) -> Self:
         """Return the tree with its nodes in order, and without those that cannot be reached from the root."""

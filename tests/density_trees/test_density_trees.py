@@ -27,7 +27,7 @@ from mdh_dask.density_trees.plan import _at_peak_and_on_path
 from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
-from mdh_dask.tree.merges import clusters_of
+from mdh_dask.tree.clusters import clusters_of
 from mdh_dask.valleys.graph import basins_of, communities, nearest_others, neighbourhood, with_most_edges
 from mdh_dask.valleys.landmarks import errors_in_balls
 from mdh_dask.valleys.linkage import linkage
