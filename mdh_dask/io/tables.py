@@ -30,24 +30,27 @@ MOST_BLOCKS = 10**7
 
 
 def lazy_rows(
-    read: Callable[..., AnyArray],
+    read: Callable[..., AnyArray] | TaskRef,
     blocks: Sequence[Any],
     rows: Sequence[int],
-    n_columns: int,
+    n_columns: int | None,
     dtype: np.dtype,
     version: Any,
     *,
     meta: Any = None,
+    graph: Mapping[Any, Any] | None = None,
 ) -> da.Array:
     """Return lazy rows whose blocks, with these numbers of rows, come from calls of `read` with one of `blocks` each.
 
     `version` identifies the input and its version; `meta`, no rows of the type of the blocks, is a NumPy array by
-    default.
+    default. Without `n_columns`, rows are single values. `read` and `blocks` may refer to nodes of `graph`.
     """
     name = f"mdh-rows-{tokenize(version, list(rows), n_columns, dtype)}"
-    keys = [(name, i, 0) for i in range(len(blocks))]
-    graph = {key: Task(key, _whole, read, block, n) for key, block, n in zip(keys, blocks, rows)}
-    return da.Array(graph, name, (tuple(rows), (n_columns,)), meta=np.empty((0, 0), dtype) if meta is None else meta)
+    chunks = (tuple(rows),) if n_columns is None else (tuple(rows), (n_columns,))
+    meta = np.empty((0,) * len(chunks), dtype) if meta is None else meta
+    keys = [(name, i) if n_columns is None else (name, i, 0) for i in range(len(blocks))]
+    tasks = {key: Task(key, _whole, read, block, n) for key, block, n in zip(keys, blocks, rows)}
+    return da.Array({**(graph or {}), **tasks}, name, chunks, meta=meta)
 
 
 def not_numeric(bad: Sequence[str], numeric: Sequence[str], path: Any, without: str = "it has none") -> ValueError:
@@ -182,15 +185,11 @@ class LazyTable:
         """Return an array whose blocks are coded tables; the code is one node of the graph."""
         if self.narrowed is not None:
             return self.narrowed(names)._array(code, names, rows, n_columns, dtype)
-        name = f"mdh-rows-{tokenize(self.version, self.blocks, names, code, dtype)}"
-        shared = f"code-{name}"
+        version = tokenize(self.version, self.blocks, names, code, dtype)
+        shared = f"code-mdh-rows-{version}"
         graph = {**self.graph, shared: DataNode(shared, partial(_coded, self.read, names, code))}
-        column = () if n_columns is None else (0,)
-        for i, (block, n) in enumerate(zip(self.blocks, rows)):
-            key = (name, i, *column)
-            graph[key] = Task(key, _whole, TaskRef(shared), TaskRef(block) if self.graph else block, n)
-        chunks = (rows,) if n_columns is None else (rows, (n_columns,))
-        return da.Array(graph, name, chunks, meta=np.empty((0,) * len(chunks), dtype))
+        blocks = [TaskRef(block) for block in self.blocks] if self.graph else self.blocks
+        return lazy_rows(TaskRef(shared), blocks, rows, n_columns, dtype, version, graph=graph)
 
 
 def is_lazy_table(X: object) -> bool:
