@@ -124,10 +124,6 @@ def read_model(
     `prepare` may import the classes of the value, given its form, which may have been tampered with.
     """
     group = _model_at(path)
-    if group is None:
-        raise FileNotFoundError(f"{path} is not there; give the path that a model was saved to")
-    if isinstance(group, str):
-        raise ValueError(f"expected a saved model, got {group}: {path}; give the path that a model was saved to")
     mark = group.attrs[MODEL_MARK]
     check_format(mark, path)
     try:
@@ -170,15 +166,19 @@ def _complete(group: zarr.Group, mark: dict[str, Any], arrays: dict[str, AnyArra
     group.update_attributes({MODEL_MARK: mark | {"checksum": checksum_of(mark, arrays)}})
 
 
-def _model_at(path: str | os.PathLike[str]) -> zarr.Group | str | None:
-    """Return the model at a location, a description of what is there instead, or None."""
+def _model_at(path: str | os.PathLike[str]) -> zarr.Group:
+    """Return the group of the model at a location, or raise an error that says what is there instead."""
+    remedy = "give the path that a model was saved to"
     try:
         node = find_node(path)
     except ValueError as error:
-        return f"something that Zarr cannot read ({error.__cause__ or error})"
-    if node is None:
+        found = f"something that Zarr cannot read ({error.__cause__ or error})"
+    else:
         folder = local_path(path)
-        return "no Zarr group" if folder is not None and folder.exists() else None
-    if isinstance(node, zarr.Array):
-        return "a Zarr array"
-    return node if MODEL_MARK in node.attrs else "another Zarr group"
+        if node is None and (folder is None or not folder.exists()):
+            raise FileNotFoundError(f"{path} is not there; {remedy}")
+        if isinstance(node, zarr.Group) and MODEL.is_one(node):
+            return node
+        other = "a Zarr array" if isinstance(node, zarr.Array) else "another Zarr group"
+        found = "no Zarr group" if node is None else other
+    raise ValueError(f"expected a saved model, got {found}: {path}; {remedy}")
