@@ -22,7 +22,6 @@ from .staging import remove_array, staged_file
 from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows, not_numeric, with_elements
 
 
-@hiding_credentials()
 def open_parquet(
     path: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
@@ -73,7 +72,7 @@ def open_parquet_table(
 def parquet_types(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the Arrow types of all columns but the index of pandas by their names, from the first file of a table."""
     footer = footers_of(path, most=1)[1][0]
-    return {name: kind for name, kind in footer.types.items() if name not in footer.of_index}
+    return {name: footer.types[name] for name in footer.columns}
 
 
 def _blocks(
@@ -121,14 +120,13 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
 
 def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> dict[str, Element]:
     """Return the columns to take, those of lists as columns of their values."""
-    elements, own = footer.elements, [name for name in footer.names if name not in footer.of_index]
-    return {name: elements[name] for name in chosen_columns(footer.names, columns, path, own, elements)}
+    elements = footer.elements
+    return {name: elements[name] for name in chosen_columns(footer.names, columns, path, footer.columns, elements)}
 
 
 def _check_numeric(footer: Footer, names: tuple[str, ...], path: Any) -> None:
     if bad := [_described(footer, name) for name in names if not _is_numeric(footer.types[name])]:
-        others = [name for name in footer.names if name not in footer.of_index]
-        raise not_numeric(bad, [name for name in others if _is_numeric(footer.types[name])], path)
+        raise not_numeric(bad, [name for name in footer.columns if _is_numeric(footer.types[name])], path)
 
 
 def _described(footer: Footer, name: str) -> str:

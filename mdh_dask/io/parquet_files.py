@@ -39,8 +39,7 @@ class ParquetReader:
 
     def _read(self, file: str, groups: tuple[int, ...]) -> AnyArray:
         names = tuple(self.elements)
-        with opened(self.fs, file) as parquet:
-            table = table_of(parquet, sources_of(names, self.elements), file, groups)
+        table = table_of(self.fs, file, groups, sources_of(names, self.elements))
         rows = np.empty((table.num_rows, len(names)), self.dtype)
         for own, values in Expanded(table, self.elements).joined(names):
             rows[:, own] = self._held(values, file, self.elements[names[own.start]].source)
@@ -86,10 +85,7 @@ class ParquetTables:
     def __call__(self, pieces: Sequence[PieceOfFile], names: tuple[str, ...]) -> Any:
         import pyarrow as pa
 
-        tables = []
-        for file, groups in pieces:
-            with opened(self.fs, file) as parquet:
-                tables.append(table_of(parquet, names, file, groups))
+        tables = [table_of(self.fs, file, groups, names) for file, groups in pieces]
         if any(not table.schema.equals(tables[0].schema) for table in tables):
             tables = [_decoded(table) for table in tables]  # other files may have other categories, or texts
         return pa.concat_tables(tables, promote_options="permissive")
@@ -103,17 +99,18 @@ def _decoded(table: Any) -> Any:
     return table
 
 
-def table_of(parquet: Any, names: tuple[str, ...], file: str, groups: tuple[int, ...]) -> Any:
-    """Return some columns of some row groups of an open file."""
-    read = partial(parquet.read_row_groups, columns=list(names), use_threads=False)
-    try:
-        return read(list(groups)).select(list(names))
-    except Exception as error:
-        if is_damage(error):
-            for group in groups:
-                with naming(f"{file} is damaged: its row group {group} cannot be read"):
-                    read([group])
-        raise
+def table_of(fs: Any, file: str, groups: tuple[int, ...], names: tuple[str, ...]) -> Any:
+    """Return some columns of some row groups of a file."""
+    with opened(fs, file) as parquet:
+        read = partial(parquet.read_row_groups, columns=list(names), use_threads=False)
+        try:
+            return read(list(groups)).select(list(names))
+        except Exception as error:
+            if is_damage(error):
+                for group in groups:
+                    with naming(f"{file} is damaged: its row group {group} cannot be read"):
+                        read([group])
+            raise
 
 
 def is_local(fs: Any) -> bool:
@@ -154,6 +151,11 @@ class Footer(NamedTuple):
     """Number of rows of every row group."""
     may_lack: frozenset[str]
     """Columns that may have missing values."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns but those of the index."""
+        return [name for name in self.names if name not in self.of_index]
 
     @property
     def elements(self) -> dict[str, Element]:
