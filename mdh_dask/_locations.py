@@ -6,7 +6,7 @@ All output for people or programs, such as logs, reports and the state of jobs, 
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any
@@ -157,18 +157,6 @@ def names_scenes(given: Any) -> bool:
 def is_stac(given: object) -> bool:
     """Return whether a value is an object of pystac, which need not be installed."""
     return any(one.__module__.partition(".")[0] == "pystac" for one in type(given).__mro__)
-
-
-def has_suffix(name: str, suffix: str, compressed: Collection[str]) -> bool:
-    """Return whether a file name ends with a suffix, which that of a compression may follow.
-
-    Examples
-    --------
-    >>> [has_suffix(name, ".csv", (".gz",)) for name in ("x.csv", "x.CSV.gz", "x.gz", "x.csv.xz")]
-    [True, True, False, False]
-    """
-    suffixes = [own.lower() for own in PurePosixPath(name).suffixes]
-    return suffixes[-1:] == [suffix] or (suffixes[-2:-1] == [suffix] and suffixes[-1] in compressed)
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from dask.utils import format_bytes
 from fsspec.utils import read_block
 
-from .._locations import has_suffix, hiding_credentials
+from .._locations import hiding_credentials
 from .._process import needed
 from ..chunks import block_size
 from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_numbers
@@ -32,8 +33,15 @@ Bytes = tuple[str, int, int | None]
 
 
 def is_csv(name: str) -> bool:
-    """Return whether a file name is one of CSV, also with tabs (``.tsv``), which may be compressed."""
-    return has_suffix(name, ".csv", COMPRESSED) or has_suffix(name, ".tsv", COMPRESSED)
+    """Return whether a file name is one of CSV, also with tabs (``.tsv``), which may be compressed.
+
+    >>> [is_csv(name) for name in ("x.csv", "x.TSV.gz", "x.gz", "x.csv.br")]
+    [True, True, False, False]
+    """
+    suffixes = [suffix.lower() for suffix in PurePosixPath(name).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1:] in ([".csv"], [".tsv"])
 
 
 @hiding_credentials()
