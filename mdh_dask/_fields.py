@@ -87,7 +87,10 @@ def checked_table(name: str, table: Any, fields: Mapping[str, Field]) -> dict[st
     values = {}
     for key, field in fields.items():
         if key in table:
-            values[key] = _checked(f"{name}.{key}", table[key], field)
+            if not field.accepts(value := table[key]):
+                hint = nearest(value, field.words)
+                raise JobError(f"{name}.{key} must be {field.expected}; got {shown(value)}{hint}")
+            values[key] = field.read(value)
         elif field.required:
             raise JobError(f"{name}.{key} is missing; give {field.expected}")
         else:
@@ -130,9 +133,3 @@ def shown(value: Any) -> str:
     if type(value) not in TYPES:
         return f"{value}, a date or time"
     return f"{str(value).lower() if isinstance(value, bool) else repr(value)}, {TYPES[type(value)]}"
-
-
-def _checked(name: str, value: Any, field: Field) -> Any:
-    if not field.accepts(value):
-        raise JobError(f"{name} must be {field.expected}; got {shown(value)}{nearest(value, field.words)}")
-    return field.read(value)

@@ -25,7 +25,7 @@ from .nodes import (
     find_node,
     read_all_beside,
     read_beside,
-    remove_beside,
+    remove_node,
     unit_rows,
     write_beside,
 )
@@ -271,7 +271,7 @@ def with_stored(aligned: RowArray, target: zarr.Array, done: Mapping[int, list[B
 
 def tidy(target: zarr.Array, folder: Path | None) -> None:
     """Remove the notes and the leftovers of interrupted writes."""
-    remove_beside(target, NOTES)
+    remove_node(target.store, f"{target.path}/{NOTES}".lstrip("/"))
     if folder is not None:
         shutil.rmtree(folder / target.path / NOTES, ignore_errors=True)
         for path in folder.rglob("*.partial"):

@@ -173,11 +173,6 @@ def read_all_beside(array: zarr.Array, name: str) -> list[str]:
     return sync(texts())
 
 
-def remove_beside(array: zarr.Array, name: str) -> None:
-    """Remove a folder beside the chunks of an array, if it exists."""
-    sync(array.store.delete_dir(_key(array, name)))
-
-
 def unit_rows(array: zarr.Array) -> int:
     """Return the rows per stored object: per shard, or per chunk without shards."""
     return int((array.shards or array.chunks)[0])
@@ -261,7 +256,7 @@ def copy_objects(source: Any, target: Any, keys: Sequence[tuple[str, str]]) -> N
 
 
 def remove_node(store: Any, path: str) -> None:
-    """Remove the array or group at a path of a store."""
+    """Remove the array, group or folder at a path of a store, if it is there."""
     sync(store.delete_dir(path))
 
 

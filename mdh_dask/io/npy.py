@@ -51,7 +51,6 @@ class NpyFile:
         return np.frombuffer(bytearray(content), self.dtype).reshape(-1, *self.shape[1:])
 
 
-@hiding_credentials()
 def open_npy(path: str | os.PathLike[str], *, block_bytes: int | str | None = None) -> da.Array:
     """Open a ``.npy`` file of rows lazily, in blocks of about `block_bytes`; only its header is read now.
 

@@ -214,7 +214,9 @@ def open_rows(
             f"{source}: none of its chunks is stored, so that all values would be the fill value {array.fill_value}: "
             "write the rows first, or check the path"
         )
-    chunks = (_block_rows(array, block_bytes), *array.shape[1:])
+    row_bytes, unit = array.dtype.itemsize * math.prod(array.shape[1:]), unit_rows(array)
+    n_units = max(1, block_size(array.shape[0] * row_bytes, block_bytes) // (unit * row_bytes))
+    chunks = (unit * n_units, *array.shape[1:])
     check_blocks(array.shape[0], chunks[0], source)
     stored = StoredArray(array, str(source if isinstance(source, str | os.PathLike) else array.store_path))
     name = f"mdh-rows-{tokenize(array, chunks)}"
@@ -277,9 +279,3 @@ def check_complete(array: zarr.Array, source: object, missing_chunks: str) -> No
         f"{source}: {missing} of {expected} {what} are missing and would be read as the fill value "
         f"{array.fill_value}; {remedy}"
     )
-
-
-def _block_rows(array: zarr.Array, block_bytes: int | str | None) -> int:
-    row_bytes = array.dtype.itemsize * math.prod(array.shape[1:])
-    size, unit = block_size(array.shape[0] * row_bytes, block_bytes), unit_rows(array)
-    return int(unit * max(1, size // (unit * row_bytes)))

@@ -98,7 +98,6 @@ class SparseFile:
         return rows
 
 
-@hiding_credentials()
 def open_sparse_file(path: str | os.PathLike[str], *, block_bytes: int | str | None = None) -> da.Array:
     """Open a file of sparse rows of SciPy.
 
@@ -166,7 +165,6 @@ def is_sparse_group(node: object) -> bool:
     return isinstance(node, zarr.Group) and all(array_in(node, name) is not None for name in PARTS)
 
 
-@hiding_credentials()
 def open_sparse_group(
     path: str | os.PathLike[str], *, missing_chunks: Any = "error", block_bytes: int | str | None = None
 ) -> da.Array:
