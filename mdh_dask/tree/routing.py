@@ -96,26 +96,15 @@ def check_tree(tree: "Tree") -> None:
     for name, dtype in FIELDS.items():
         if arrays[name].dtype != np.dtype(dtype):
             raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
-    _check_shapes(arrays)
-    _check_values(arrays)
-    if tree.feature_names is not None and len(tree.feature_names) != tree.n_features:
-        raise ValueError(f"expected {tree.n_features} feature_names, got {len(tree.feature_names)}")
-
-
-def _check_shapes(arrays: Mapping[str, AnyArray]) -> None:
-    n, wide = arrays["left"].shape[:1], arrays["planes"].shape[-1:]
-    ends = tuple(size + 1 for size in n)
-    shapes = {
-        "planes": n + wide,
-        "deviations": n + wide,
-        "steps": wide,
-        "keys": wide,
-        "bins": arrays["bins"].shape[:1],
-        "first_bin": ends,
-    }
+    n, wide = tree.left.shape[:1], tree.planes.shape[-1:]
+    shapes = {"planes": n + wide, "deviations": n + wide, "steps": wide, "keys": wide, "bins": tree.bins.shape[:1]}
+    shapes["first_bin"] = tuple(size + 1 for size in n)
     for name, array in arrays.items():
         if array.shape != shapes.get(name, n):
             raise ValueError(f"expected shape {shapes.get(name, n)} for the array {name}, got {array.shape}")
+    _check_values(arrays)
+    if tree.feature_names is not None and len(tree.feature_names) != tree.n_features:
+        raise ValueError(f"expected {tree.n_features} feature_names, got {len(tree.feature_names)}")
 
 
 def _check_values(arrays: Mapping[str, AnyArray]) -> None:

@@ -249,15 +249,15 @@ class Tree:
             order.append(node)
             if self.left[node] >= 0:
                 stack += [int(self.right[node]), int(self.left[node])]
-        number = np.full(self.n_nodes, -1)
+        number = np.full(self.n_nodes + 1, -1)  # the last for the children of leaves
         number[order] = np.arange(len(order))
         histograms = [self.histogram(node) for node in order]
         return replace(
             self,
             **{name: array[order] for name, array in self.per_node().items()}
             | {
-                "left": _moved(self.left[order], number),
-                "right": _moved(self.right[order], number),
+                "left": number[self.left[order]].astype(np.int32),
+                "right": number[self.right[order]].astype(np.int32),
                 "cluster": renumbered(self.cluster[order]),
                 "bins": np.concatenate(histograms),
                 "first_bin": np.cumsum([0, *map(len, histograms)]),
@@ -309,7 +309,3 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
 
 def _arrays_of(tree: Tree) -> list[Field[Any]]:
     return [f for f in fields(tree) if f.compare]
-
-
-def _moved(children: Integers, number: Integers) -> Integers:
-    return np.where(children >= 0, number[children], -1).astype(np.int32)
