@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from fsspec.utils import read_block
 from .._locations import hiding_credentials
 from .._process import needed
 from ..chunks import block_size
-from .csv_head import Dialect, first_texts, head_of, line_end, warn_of_numbers
+from .csv_head import Dialect, Head, first_texts, head_of, line_end, warn_of_numbers
 from .paths import about_file, filesystem, version_of
 from .tables import LazyColumn, LazyTable, chosen_columns
 
@@ -65,21 +64,21 @@ def open_csv(
     import pyarrow as pa
 
     blocks = _blocks(root, fs.size(root), path, block_bytes)
-    header, types, dialect = head = head_of(fs, root, path)
+    head = head_of(fs, root, path)
     warn_of_numbers(head, path)
     if as_written:
-        types = dict.fromkeys(types, pa.string())
-    names = chosen_columns(header, columns, path)
+        head = head._replace(types=dict.fromkeys(head.types, pa.string()))
+    names = chosen_columns(head.names, columns, path)
     with ThreadPoolExecutor(BLOCKS_AT_ONCE) as pool:
-        lines = list(pool.map(partial(_lines, fs, dialect), blocks))
+        lines = list(pool.map(partial(_lines, fs, head.dialect), blocks))
     if (i := next((i for i, own in enumerate(lines) if own.broken is not None), None)) is not None:
         raise line_end(path, sum(own.n for own in lines[:i]) + (lines[i].broken or 0))
     counts = [own.n_filled - (i == 0) for i, own in enumerate(lines)]  # without the header
     filled = [(block, n) for block, n in zip(blocks, counts) if n]
     if not filled:
         raise ValueError(f"{path}: expected at least one row below the header, got none")
-    read = CsvReader(fs, tuple(header), tuple(types[name] for name in header), dialect, ("",) if as_written else None)
-    found = {name: LazyColumn(types[name]) for name in names}
+    read = partial(_table_of, fs, head, ("",) if as_written else None)
+    found = {name: LazyColumn(head.types[name]) for name in names}
     version = version_of(fs, root), names, as_written
     return LazyTable(found, tuple(b for b, _ in filled), read, tuple(n for _, n in filled), version)
 
@@ -143,28 +142,19 @@ def _lines(fs: Any, dialect: Dialect, block: Bytes) -> _Lines:
     return _Lines(content.count(b"\n"), n_filled, dialect.broken_line(content))
 
 
-@dataclass(frozen=True)
-class CsvReader:
-    """Reader of blocks of lines as tables of Arrow, by the names and Arrow types of all columns of the file."""
+@hiding_credentials()
+def _table_of(fs: Any, head: Head, nulls: tuple[str, ...] | None, block: Bytes, names: tuple[str, ...]) -> Any:
+    """Return some columns of a block of lines as a table of Arrow; see `Dialect.table` for `nulls`."""
+    import pyarrow as pa
 
-    fs: Any
-    header: tuple[str, ...]
-    types: tuple[Any, ...]
-    dialect: Dialect
-    nulls: tuple[str, ...] | None = None
-
-    @hiding_credentials()
-    def __call__(self, block: Bytes, names: tuple[str, ...]) -> Any:
-        import pyarrow as pa
-
-        lines = _bytes(self.fs, block)
-        try:
-            return self.dialect.table(
-                lines, dict(zip(self.header, self.types)), list(names), nulls=self.nulls, use_threads=False,
-                column_names=list(self.header), skip_rows=int(block[1] == 0),
-            )  # fmt: skip
-        except pa.ArrowInvalid as error:
-            raise ValueError(
-                f"{block[0]}: expected columns whose values are all of the types of the first; {error}, in the "
-                f"lines from byte {block[1]}: correct the line, or store the table as Parquet with the types wanted"
-            ) from error
+    lines = _bytes(fs, block)
+    try:
+        return head.dialect.table(
+            lines, head.types, list(names), nulls=nulls, use_threads=False, column_names=head.names,
+            skip_rows=int(block[1] == 0),
+        )  # fmt: skip
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"{block[0]}: expected columns whose values are all of the types of the first; {error}, in the "
+            f"lines from byte {block[1]}: correct the line, or store the table as Parquet with the types wanted"
+        ) from error

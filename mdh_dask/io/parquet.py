@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 from uuid import uuid4
@@ -16,7 +17,7 @@ from .._typing import RowArray
 from .._words import full_count
 from ..chunks import block_size
 from ..columns.lists import Element, sources_of, value_type
-from .parquet_files import SUFFIXES, Footer, ParquetReader, ParquetTables, PieceOfFile, footers_of
+from .parquet_files import SUFFIXES, Footer, ParquetReader, PieceOfFile, footers_of, read_table
 from .rows import open_rows
 from .staging import remove_array, staged_file
 from .tables import LazyColumn, LazyTable, chosen_columns, grouped, lazy_rows, not_numeric, with_elements
@@ -65,7 +66,7 @@ def open_parquet_table(
     types = {name: _common_type(footers, name) for name in sources}
     there = {name: LazyColumn(types[element.source]) for name, element in elements.items()}
     blocks, rows = _blocks(footers, 8 * len(names), path, block_bytes)
-    read = with_elements(ParquetTables(fs), elements)
+    read = with_elements(partial(read_table, fs), elements)
     return LazyTable(there, tuple(blocks), read, tuple(rows), _version(footers, names))
 
 

@@ -75,20 +75,15 @@ class ParquetReader:
                 )
 
 
-@dataclass(frozen=True)
-class ParquetTables:
-    """Reader of row groups as tables of Arrow."""
+@hiding_credentials()
+def read_table(fs: Any, pieces: Sequence[PieceOfFile], names: tuple[str, ...]) -> Any:
+    """Return some columns of row groups of several files as one table of Arrow."""
+    import pyarrow as pa
 
-    fs: Any
-
-    @hiding_credentials()
-    def __call__(self, pieces: Sequence[PieceOfFile], names: tuple[str, ...]) -> Any:
-        import pyarrow as pa
-
-        tables = [table_of(self.fs, file, groups, names) for file, groups in pieces]
-        if any(not table.schema.equals(tables[0].schema) for table in tables):
-            tables = [_decoded(table) for table in tables]  # other files may have other categories, or texts
-        return pa.concat_tables(tables, promote_options="permissive")
+    tables = [table_of(fs, file, groups, names) for file, groups in pieces]
+    if any(not table.schema.equals(tables[0].schema) for table in tables):
+        tables = [_decoded(table) for table in tables]  # other files may have other categories, or texts
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _decoded(table: Any) -> Any:
