@@ -148,18 +148,22 @@ _OPEN: ContextVar[dict[Branch, dict[str, Staged]] | None] = ContextVar("nodes to
 
 
 @contextmanager
-def together(about: Mapping[str, Any]) -> Iterator[None]:
-    """Commit what is written to a repository in the block at its end, all in one commit; nothing after an error."""
-    if _OPEN.get() is not None:
-        yield
+def together(about: Mapping[str, Any]) -> Iterator[dict[Branch, dict[str, Staged]]]:
+    """Commit what is written to a repository in the block at its end, all in one commit; nothing after an error.
+
+    The block gets the nodes of all blocks around it.
+    """
+    if (nodes := _OPEN.get()) is not None:
+        yield nodes
         return
-    token = _OPEN.set({})
+    nodes = {}
+    token = _OPEN.set(nodes)
     try:
-        yield
-        for branch, staged in (_OPEN.get() or {}).items():
+        yield nodes
+        for branch, staged in nodes.items():
             commit(branch, staged, about)
     finally:
-        for staged in (_OPEN.get() or {}).values():
+        for staged in nodes.values():
             for one in staged.values():
                 remove_array(one.place)
         _OPEN.reset(token)
@@ -167,7 +171,5 @@ def together(about: Mapping[str, Any]) -> Iterator[None]:
 
 def add(node: Revision, place: str, replace: bool) -> None:
     """Commit a complete node, or leave that to the block around it."""
-    with together({}):
-        nodes = _OPEN.get()
-        assert nodes is not None
+    with together({}) as nodes:
         nodes.setdefault(Branch(*node[:2]), {})[node.path] = Staged(place, replace)

@@ -48,16 +48,14 @@ def find_node(location: Location) -> zarr.Array | zarr.Group | None:
     """Return the Zarr array or group at a location, opened for reading, or None."""
     if is_node(location):
         return given_node(location)
-    path, revision = local_path(location), revision_of(location)
-    store = None if revision is None else store_of(revision)
+    store, inside = local_path(location) or os.fspath(location), None
+    if (revision := revision_of(location)) is not None:
+        store, inside = store_of(revision), revision.path
     try:
         with reaching(location), warnings.catch_warnings():
             # Zarr 3.4 warns of chunks of no rows, and reads all that is stored in them as fill values.
             warnings.filterwarnings("error", ".*stored chunk shape .* is invalid", ZarrUserWarning)
-            if revision is not None:
-                node = zarr.open(store, path=revision.path, mode="r")
-            else:
-                node = zarr.open(path or os.fspath(location), mode="r")
+            node = zarr.open(store, path=inside, mode="r")
         if isinstance(node, zarr.Array):
             _check(node)
     except (FileNotFoundError, NotADirectoryError):

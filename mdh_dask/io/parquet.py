@@ -215,26 +215,21 @@ def label_table(
     array = f"{parent}{slash}.{name}.labels-{uuid4().hex}.zarr"
     try:
         yield array
-        _copied(array, path, overwrite, ids, (id_name, id_type))
+        import pyarrow as pa
+
+        parquet = needed("pyarrow.parquet", "parquet")
+        labels = open_rows(array, ndim=1)
+        ids = da.arange(len(labels), chunks=ROWS_AT_ONCE) if ids is None else da.asarray(ids)
+        ends = np.cumsum([0, *ids.chunks[0]])
+        schema = pa.schema([(id_name, _plain(id_type or pa.from_numpy_dtype(ids.dtype))), (LABEL, pa.int32())])
+        with staged_file(path, overwrite) as file, parquet.ParquetWriter(file, schema) as writer:
+            for i, block in enumerate(ids.blocks):
+                own = np.asarray(block)
+                found = np.asarray(labels[ends[i] : ends[i + 1]]).astype(np.int32)
+                values = pa.array(own.tolist() if own.dtype == object else own, type=schema[0].type)
+                writer.write_table(pa.table([values, pa.array(found)], schema=schema))
     finally:
         remove_array(array)
-
-
-def _copied(array: str, path: str, overwrite: bool, ids: RowArray | None, column: tuple[str, Any]) -> None:
-    """Write labels and what names their rows, in a column of a name and an Arrow type, to a Parquet file."""
-    import pyarrow as pa
-
-    parquet = needed("pyarrow.parquet", "parquet")
-    labels, (name, kind) = open_rows(array, ndim=1), column
-    ids = da.arange(len(labels), chunks=ROWS_AT_ONCE) if ids is None else da.asarray(ids)
-    ends = np.cumsum([0, *ids.chunks[0]])
-    schema = pa.schema([(name, _plain(kind or pa.from_numpy_dtype(ids.dtype))), (LABEL, pa.int32())])
-    with staged_file(path, overwrite) as file, parquet.ParquetWriter(file, schema) as writer:
-        for i, block in enumerate(ids.blocks):
-            own = np.asarray(block)
-            found = np.asarray(labels[ends[i] : ends[i + 1]]).astype(np.int32)
-            values = pa.array(own.tolist() if own.dtype == object else own, type=schema[0].type)
-            writer.write_table(pa.table([values, pa.array(found)], schema=schema))
 
 
 def _plain(kind: Any) -> Any:
