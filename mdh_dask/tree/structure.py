@@ -283,13 +283,9 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
 
     Nodes may come in any order that starts with the root.
     """
-    n = len(nodes)
-    planes, deviations = np.zeros((n, n_features)), np.full((n, n_features), np.nan)
-    for i, node in enumerate(nodes):
-        if node.get("plane") is not None:
-            planes[i] = node["plane"]
-        if "deviation" in node:
-            deviations[i] = node["deviation"]
+    none, unknown = np.zeros(n_features), np.full(n_features, np.nan)
+    planes = np.array([none if node.get("plane") is None else node["plane"] for node in nodes], dtype=np.float64)
+    deviations = np.array([node.get("deviation", unknown) for node in nodes], dtype=np.float64)
     bins = [np.asarray(node.get("bins", ()), dtype=np.int64) for node in nodes]
 
     def column(name: str) -> Floats:

@@ -131,6 +131,7 @@ def test_npy_files_of_any_numbers_in_either_order_are_read(tmp_path, dtype, orde
         ({"a": pa.array([1, 2], pa.uint8()), "b": pa.array([3, 4], pa.float32())}, "float32"),
         ({"a": pa.array([1, 2], pa.int64()), "b": pa.array([3, 4], pa.float32())}, "float64"),
         ({"a": pa.array([True, False]), "b": pa.array([3, 4], pa.int8())}, "int8"),
+        ({"a": pa.array([True, False]), "b": pa.array([False, False])}, "bool"),
         ({"a": pa.array([1, None], pa.int8()), "b": pa.array([True, None])}, "float32"),
         ({"a": pa.array([1, None], pa.int64())}, "float64"),
         ({"a": pa.array([1.5, None], pa.float32())}, "float32"),
@@ -148,14 +149,6 @@ def test_a_table_has_the_dtype_that_holds_all_its_columns_and_nan_for_what_is_mi
 
 
 BIG = 2**53 + 1
-
-
-def test_a_parquet_table_of_booleans_alone_stays_one(tmp_path):
-    values = np.array([[True, False], [False, False], [True, True]])
-    pq.write_table(pa.table({"a": values[:, 0], "b": values[:, 1]}), tmp_path / "x.parquet")
-    rows = open_features(tmp_path / "x.parquet").rows.compute()
-    assert rows.dtype == np.bool_
-    np.testing.assert_array_equal(rows, values)
 
 
 @pytest.mark.parametrize(
