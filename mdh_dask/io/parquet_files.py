@@ -198,10 +198,13 @@ def _in_folder(fs: Any, root: str, around: frozenset[str] = frozenset()) -> set[
         return set()
     above, found = len(PurePosixPath(root).parts), set()
     for path, about in fs.find(root, detail=True).items():
-        parts = PurePosixPath(path).parts[above:]
-        if all("=" in folder for folder in parts) and _is_folder(fs, path, about):
+        # Object stores may list the folder itself, too.
+        *folders, file = PurePosixPath(path).parts[above:] or [""]
+        if not all("=" in folder for folder in folders):
+            continue  # of another table
+        if "=" in file and _is_folder(fs, path, about):
             found |= _in_folder(fs, path, around | {here})
-        elif _is_part(*parts):
+        elif _is_parquet(file) and file[0] not in "_.":
             found.add(path)
     return found
 
@@ -212,12 +215,6 @@ def _is_folder(fs: Any, path: str, about: Mapping[str, Any]) -> bool:
 
 def _is_parquet(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
-
-
-def _is_part(*parts: str) -> bool:
-    """Return whether a file in a folder belongs to its table: not hidden, nor part of another table in a subfolder."""
-    *folders, file = parts
-    return _is_parquet(file) and file[0] not in "_." and all("=" in folder for folder in folders)
 
 
 def _footer(fs: Any, file: str) -> Footer:

@@ -10,12 +10,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import dask.array as da
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zarr
 from dask.utils import key_split
+from fsspec.implementations.memory import MemoryFileSystem
 from helpers import Added, in_turns
 
 from mdh_dask._process import LEAST_PYTHON
@@ -83,6 +85,15 @@ def test_linked_folders_of_a_table_belong_to_it_once(folder):
     (folder / "far/day=2/again=1").symlink_to(folder / "far/day=2")
     (folder / "t/old").symlink_to(folder / "far/day=1")  # another table
     np.testing.assert_array_equal(open_features(folder / "t").rows, np.concatenate([ROWS, ROWS]))
+
+
+def test_the_mark_of_a_folder_that_an_object_store_lists_is_no_file_of_its_table(folder, monkeypatch):
+    def find(self, path, find=MemoryFileSystem.find, **options):
+        return {f"{path}/": {"name": f"{path}/", "size": 0, "type": "file"}, **find(self, path, **options)}
+
+    monkeypatch.setattr(MemoryFileSystem, "find", find)
+    fsspec.filesystem("memory").put(f"{folder}/x.parquet", "/marked/x.parquet")
+    np.testing.assert_array_equal(open_features("memory://marked").rows, ROWS)
 
 
 @pytest.mark.parametrize("pattern", ["t/day=*", "t/*", "t/*/*", "t/*.parquet"])
