@@ -16,7 +16,7 @@ from .._process import needed
 from .._typing import RowArray
 from .._words import full_count
 from ..chunks import block_size
-from ..columns.lists import Element, sources_of, value_type
+from ..columns.lists import Element, elements_of, sources_of, value_type
 from .parquet_files import SUFFIXES, Footer, ParquetReader, PieceOfFile, footers_of, read_table
 from .rows import open_rows
 from .staging import remove_array, staged_file
@@ -121,7 +121,7 @@ def _common_type(footers: Sequence[Footer], name: str) -> Any:
 
 def _chosen(footer: Footer, columns: Sequence[str] | None, path: Any) -> dict[str, Element]:
     """Return the columns to take, those of lists as columns of their values."""
-    elements = footer.elements
+    elements = elements_of(footer.widths)
     return {name: elements[name] for name in chosen_columns(footer.names, columns, path, footer.columns, elements)}
 
 

@@ -16,7 +16,7 @@ from .._locations import hiding_credentials, without_query
 from .._process import needed
 from .._typing import AnyArray
 from ..columns.coding import numbers
-from ..columns.lists import Element, Expanded, elements_of, sources_of, value_type
+from ..columns.lists import Element, Expanded, sources_of, value_type
 from .paths import about_file, filesystem, is_damage, naming, refuse_streams, version_of
 
 PieceOfFile = tuple[str, tuple[int, ...]]
@@ -151,11 +151,6 @@ class Footer(NamedTuple):
     def columns(self) -> list[str]:
         """The names of the columns but those of the index."""
         return [name for name in self.names if name not in self.of_index]
-
-    @property
-    def elements(self) -> dict[str, Element]:
-        """The columns by their names, with those of values in lists."""
-        return elements_of(self.widths)
 
 
 def footers_of(path: str | os.PathLike[str], most: int | None = None) -> tuple[Any, list[Footer]]:

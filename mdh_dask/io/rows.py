@@ -21,9 +21,10 @@ from .._process import check_memory
 from .._typing import AnyArray
 from .._words import full_count
 from ..chunks import block_size
+from ..chunks.mapping import DataNode, Task
 from .nodes import MARK, count_missing, find_node, is_unwritten, read_object, unit_rows
 from .paths import REMEDY, is_damage, local_path, naming
-from .tables import check_blocks, parts_of_task
+from .tables import check_blocks
 
 COPIES = 3
 """What is read is in memory so many times at once: a decoded chunk, the region that it is part of, and its numbers in
@@ -154,8 +155,10 @@ def zarr_inputs(graph: Mapping[Any, Any]) -> Iterator[zarr.Array]:
             stack.extend(value)
         elif isinstance(value, partial):
             stack.extend((value.args, value.keywords))
-        else:
-            stack.extend(parts_of_task(value))
+        elif isinstance(value, Task):
+            stack.extend((value.args, value.kwargs))
+        elif isinstance(value, DataNode):
+            stack.append(value.value)
 
 
 @hiding_credentials()

@@ -72,13 +72,6 @@ def _whole(read: Callable[..., AnyArray], block: Any, n_rows: int) -> AnyArray:
     return found
 
 
-def parts_of_task(node: Any) -> tuple[Any, ...]:
-    """Return what a node of a graph holds; nothing if it is neither a task nor data of Dask."""
-    if isinstance(node, Task):
-        return node.args, node.kwargs
-    return (node.value,) if isinstance(node, DataNode) else ()
-
-
 def check_blocks(n_rows: int, step: int, where: object) -> None:
     """Raise an error for more blocks than any scheduler can handle, which a few bytes of metadata can claim."""
     if n_rows > step * MOST_BLOCKS:
