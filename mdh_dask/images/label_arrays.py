@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import zarr
 
@@ -109,6 +110,15 @@ class StoredLabels:
         """Return the labels of a block of rows, -1 where the array has -1."""
         found = np.asarray(self.array[self.order.block_of(start, n_rows)]).ravel()
         return found if self.values is None else np.append(self.values, NO_DATA)[found]
+
+    def rows(self, lines: int) -> da.Array:
+        """Return the stored labels of all rows, lazily, in blocks of so many lines."""
+        chunks, dtype = (self.order.sizes(lines),), self.array.dtype
+        return da.map_blocks(_stored_block, self, lines, chunks=chunks, dtype=dtype, meta=np.empty(0, dtype))
+
+
+def _stored_block(stored: StoredLabels, lines: int, block_id: tuple[int]) -> Integers:
+    return np.asarray(stored.array[stored.order.block(block_id[0], lines)]).ravel()
 
 
 NAME = "segments"

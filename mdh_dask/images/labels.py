@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import dask.array as da
-import numpy as np
 import zarr
 
 from .._locations import hiding_credentials
@@ -262,19 +261,10 @@ def _write_numbers(
         return
     plain, array = replace(image, multiscale=None), numbers.array
     layout = {"shape": array.shape, "dtype": array.dtype, "chunks": array.chunks}
-    lines = image.block_lines(array.dtype.itemsize)
-    rows = da.map_blocks(
-        _stored_block, numbers, lines, chunks=(image.order.sizes(lines),), dtype=array.dtype,
-        meta=np.empty(0, array.dtype),
-    )  # fmt: skip
-
+    rows = numbers.rows(image.block_lines(array.dtype.itemsize))
     with staged(path, will_replace(path, overwrite, LABEL_IMAGE)) as stage:
         target = create(plain, layout, stage, {"n_regions": regions.n}, None)
         blocks = reduce_rows(
             WriteLabels(target, stage.folder, order=image.order), rows, progress=bar("writing regions")
         )
         finish(target, blocks, plain, lambda: colours, stage, 0, None)
-
-
-def _stored_block(numbers: StoredLabels, lines: int, block_id: tuple[int]) -> Integers:
-    return np.asarray(numbers.array[numbers.order.block(block_id[0], lines)]).ravel()

@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Self
 
@@ -16,10 +16,10 @@ from .._jit.rows import loop_ready
 from .._jit.sums import largest_deviations
 from .._locations import name_of
 from .._process import needed
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.staging import staged_file
-from ..summaries.moments import MomentPass, SlicedSums, means_of, tops_of
+from ..summaries.moments import MomentPass, means_of, tops_of
 from .components import NONE, SIDE, Regions
 from .image import Image
 from .label_arrays import StoredLabels
@@ -84,8 +84,16 @@ class Polygons:
         return {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": column}}
 
 
-Sums = tuple[Integers, SlicedSums]
-"""Numbers of regions and sums of their pixels."""
+class Sums(NamedTuple):
+    """Numbers of regions, of pixels with data in each, and the sums of their bands, see `SlicedSums`."""
+
+    ids: Integers
+    n_rows: Integers
+    sums: Integers
+
+    def of(self, which: Integers | Booleans) -> "Sums":
+        """Return those of some regions."""
+        return Sums(*(part[which] for part in self))
 
 
 @dataclass(frozen=True)
@@ -105,39 +113,32 @@ class LargestValues(Statistic):
 
 @dataclass(frozen=True)
 class RegionSums(Statistic):
-    """Sums of the bands of every region; the blocks are `MarkedRows` of some blocks of an image."""
+    """Sums of the bands of every region; the blocks are `MarkedRows` and the numbers of their regions."""
 
-    known: StoredLabels
-    starts: Mapping[int, int]
-    """First row in the image of each block, by its first row among those of this pass."""
     top: Integers
 
     # The regions are not in the journal.
     journalled = False
 
-    # The places of blocks are known by their first rows.
+    # Blocks of `MarkedRows` cannot be divided.
     keeps_blocks = True
 
     def chunk(self, start: int, *blocks: Any) -> Sums:
-        pixels = blocks[0].rows
-        numbers = self.known(self.starts[start], len(pixels))
+        marked, numbers = blocks
         inside = numbers >= 0
         ids, labels = np.unique(numbers[inside], return_inverse=True)
-        n_bands = self.top.shape[1]
-        return ids, MomentPass(len(ids), np.zeros(n_bands), top=self.top).chunk(start, labels, pixels[inside])
+        moments = MomentPass(len(ids), np.zeros(self.top.shape[1]), top=self.top)
+        found = moments.chunk(start, labels, marked.rows[inside])
+        return Sums(ids, found.n_rows, found.sums)
 
     def combine(self, left: Sums, right: Sums) -> Sums:
-        ids = np.union1d(left[0], right[0])
-        return ids, MomentPass(len(ids), np.zeros(0)).combine(_spread(left, ids), _spread(right, ids))
-
-
-class _Band(NamedTuple):
-    """Blocks of rows of all columns of an image, between two lines."""
-
-    first: int
-    end: int
-    rows: da.Array
-    starts: dict[int, int]
+        ids = np.union1d(left.ids, right.ids)
+        n_rows, sums = np.zeros(len(ids), np.int64), np.zeros((len(ids), *left.sums.shape[1:]), np.int64)
+        for part in (left, right):
+            place = np.searchsorted(ids, part.ids)
+            n_rows[place] += part.n_rows
+            sums[place] += part.sums
+        return Sums(ids, n_rows, sums)
 
 
 def write_table(
@@ -157,29 +158,27 @@ def write_table(
     polygons = Polygons.of(image) if holds_polygons(path) else None
     schema = _rows(regions, NONE, np.zeros((0, image.shape[2])), image, polygons).schema
     with staged_file(path, overwrite) as file, parquet.ParquetWriter(file, schema) as writer:
-        for band, ids, means in _measured(numbers, image, regions, largest, bar):
+        for lines, ids, means in _measured(numbers, image, regions, largest, bar):
             if polygons is not None:
-                polygons.add(numbers.array, band.first, band.end)
+                polygons.add(numbers.array, lines.start, lines.stop)
             if len(ids):
                 writer.write_table(_rows(regions, ids, means, image, polygons))
 
 
 def _measured(
     numbers: StoredLabels, image: Image, regions: Regions, largest: Floats, bar: Callable[[str], Progress | None]
-) -> Iterator[tuple[_Band, Integers, Floats]]:
-    """Yield the bands of an image with the regions that end in each and the means of their bands."""
-    top = tops_of(largest)
-    going_on: Sums | None = None
-    for band in _bands(image):
-        sums = RegionSums(numbers, band.starts, top)
-        found = reduce_rows(sums, band.rows, progress=bar(f"measuring to line {band.end}"))
-        ids, state = found if going_on is None else sums.combine(going_on, found)
-        last = regions.boxes[ids, 1]
-        done = np.flatnonzero(last < band.end)
-        done = done[np.lexsort((ids[done], last[done]))]  # whatever the bands are
-        yield band, ids[done], means_of(_picked(state, done))
-        rest = np.flatnonzero(last >= band.end)
-        going_on = ids[rest], _picked(state, rest)
+) -> Iterator[tuple[slice, Integers, Floats]]:
+    """Yield bands of lines of an image with the regions that end in each and the means of their bands."""
+    statistic, going_on = RegionSums(tops_of(largest)), None
+    for lines, *arrays in _bands(image, numbers):
+        found = reduce_rows(statistic, *arrays, progress=bar(f"measuring to line {lines.stop}"))
+        if going_on is not None:
+            found = statistic.combine(going_on, found)
+        last = regions.boxes[found.ids, 1]
+        done = np.flatnonzero(last < lines.stop)
+        done = done[np.lexsort((found.ids[done], last[done]))]  # whatever the bands are
+        yield lines, found.ids[done], means_of(found.n_rows[done], found.sums[done], statistic.top)
+        going_on = found.of(last >= lines.stop)
 
 
 def _rows(regions: Regions, ids: Integers, means: Floats, image: Image, polygons: Polygons | None) -> Any:
@@ -206,31 +205,13 @@ def _middles(boxes: Integers, image: Image) -> tuple[Floats, ...]:
     return a * column + b * line + c, d * column + e * line + f
 
 
-def _bands(image: Image) -> Iterator[_Band]:
-    """Yield the rows of an image in bands of about `SIDE` lines."""
+def _bands(image: Image, numbers: StoredLabels) -> Iterator[tuple[slice, da.Array, da.Array]]:
+    """Yield about `SIDE` lines after another, with the rows of all columns and the numbers of their regions."""
     rows = marked_rows(image)  # of which known blocks without data are not read
-    ends = np.concatenate([[0], np.cumsum(rows.chunks[0])])
-    first_lines = np.array([image.order.block_of(int(a), int(b - a))[0].start for a, b in pairwise(ends)])
-    lines = np.unique(first_lines)
-    step = max(1, SIDE // (lines[1] - lines[0])) if len(lines) > 1 else 1
-    for i in range(0, len(lines), step):
-        own = np.flatnonzero(np.isin(first_lines, lines[i : i + step]))
-        part = rows.blocks[own.tolist()]
-        local = np.concatenate([[0], np.cumsum(part.chunks[0])])
-        end = int(lines[i + step]) if i + step < len(lines) else image.shape[0]
-        yield _Band(int(lines[i]), end, part, dict(zip(local.tolist(), ends[own].tolist())))
-
-
-def _picked(sums: SlicedSums, which: Integers) -> SlicedSums:
-    return SlicedSums(sums.n_rows[which], sums.top, sums.sums[which], sums.n_missing[which])
-
-
-def _spread(state: tuple[Integers, SlicedSums], ids: Integers) -> SlicedSums:
-    """Return sums of some regions as sums of more."""
-    own, sums = state
-    at, out = np.searchsorted(ids, own), []
-    for part in (sums.n_rows, sums.sums, sums.n_missing):
-        whole = np.zeros((len(ids), *part.shape[1:]), part.dtype)
-        whole[at] = part
-        out.append(whole)
-    return SlicedSums(out[0], sums.top, out[1], out[2])
+    unit = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
+    numbers_of_rows = numbers.rows(unit)
+    blocks = np.arange(rows.numblocks[0]).reshape(-1, -(-image.shape[0] // unit))  # by panels
+    step = max(1, SIDE // unit)
+    for i in range(0, blocks.shape[1], step):
+        own = blocks[:, i : i + step].ravel().tolist()
+        yield slice(i * unit, min((i + step) * unit, image.shape[0])), rows.blocks[own], numbers_of_rows.blocks[own]

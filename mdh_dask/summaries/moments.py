@@ -138,12 +138,12 @@ def tops_of(largest: Floats) -> Integers:
     return np.where(both > 0, np.maximum(top, -33), -33)  # scales stay finite, and smaller values count as zero
 
 
-def means_of(state: SlicedSums) -> Floats:
-    """Return the means of clusters with rows and without missing values, a few at a time: Python integers are large."""
-    means = np.zeros((len(state.n_rows), state.sums.shape[3]))
+def means_of(n_rows: Integers, sums: Integers, top: Integers) -> Floats:
+    """Return the means of clusters with rows by their `SlicedSums`, a few at a time: Python integers are large."""
+    means = np.zeros((len(n_rows), sums.shape[3]))
     for part in few_at_once(len(means), 2**14):
-        sums = _joined(state.sums[part, :1])[:, 0] / state.n_rows[part, None].astype(object)
-        means[part] = np.ldexp(sums.astype(np.float64), SLICE * (state.top[0] - N_SLICES))
+        joined = _joined(sums[part, :1])[:, 0] / n_rows[part, None].astype(object)
+        means[part] = np.ldexp(joined.astype(np.float64), SLICE * (top[0] - N_SLICES))
     return means
 
 
