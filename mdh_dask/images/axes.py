@@ -87,10 +87,7 @@ def view_of(array: Any, names: Sequence[str | None] | None, axes: str | None, in
     `names` are stored with the array; `axes`, given by the user, has a letter for every axis: ``"y"``, ``"x"``, ``"c"``
     for the bands, others for the rest, on which `index` chooses one. A ValueError says what is ambiguous.
     """
-    known = tuple(axes) if axes is not None else named(names)
-    known = known or _guessed(array.shape)
-    if axes is not None:
-        known = named(known)
+    known = named(names if axes is None else tuple(axes)) or _guessed(array.shape)
     if len(known) != array.ndim:
         raise ValueError(f"expected a letter for each of {array.ndim} axes of shape {array.shape}; got {axes!r}")
     if not {"y", "x"} <= set(known) or len(set(known)) < len(known):

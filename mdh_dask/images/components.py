@@ -2,6 +2,7 @@
 
 import heapq
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -120,10 +121,7 @@ def find_regions(labels: zarr.Array, progress: Progress | None = None, borders: 
     starts = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])]).astype(np.int64)
     n = int(starts[-1])
     classes = np.concatenate([part.classes for part in parts])
-    met = [_met(parts, starts, a, b, sides) for a, b, sides in _neighbours(grid.shape)]
-    one, other = (np.concatenate([pair[i] for pair in met] or [np.zeros(0, np.int64)]) for i in range(2))
-    there = (one >= 0) & (other >= 0)
-    one, other = one[there], other[there]
+    one, other = _met(parts, starts, grid.shape)
     same = classes[one] == classes[other]
     graph = coo_array((np.ones(same.sum(), np.int8), (one[same], other[same])), shape=(n, n))
     n_regions, of_parts = connected_components(graph, directed=False) if n else (0, np.zeros(0, np.int64))
@@ -154,21 +152,18 @@ def grouped(regions: Regions, groups: Integers, n_groups: int, classes: Integers
     return Regions(classes[order], areas, boxes, firsts[order], borders, of_old[regions.of_parts], regions.starts)
 
 
-def _neighbours(shape: tuple[int, int]) -> list[tuple[int, int, tuple[int, int]]]:
-    """Return pairs of adjacent blocks with the edges of both that meet."""
-    numbers = np.arange(shape[0] * shape[1]).reshape(shape)
-    below = zip(numbers[:-1].ravel(), numbers[1:].ravel(), [(1, 0)] * numbers[1:].size)
-    beside = zip(numbers[:, :-1].ravel(), numbers[:, 1:].ravel(), [(3, 2)] * numbers[:, 1:].size)
-    return [(int(a), int(b), sides) for a, b, sides in [*below, *beside]]
-
-
-def _met(parts: list[Part], starts: Integers, a: int, b: int, sides: tuple[int, int]) -> list[Integers]:
-    """Return the components on both sides of a border of blocks, -1 for none."""
-    found = []
-    for block, side in zip((a, b), sides):
-        edge = parts[block].edges[side].astype(np.int64)
-        found.append(np.where(edge < 0, -1, edge + starts[block]))
-    return found
+def _met(parts: list[Part], starts: Integers, shape: tuple[int, int]) -> tuple[Integers, Integers]:
+    """Return the components of the pixels on both sides of the borders of blocks."""
+    numbers = np.arange(len(parts)).reshape(shape)
+    below = zip(numbers[:-1].ravel(), numbers[1:].ravel(), repeat((1, 0)))
+    beside = zip(numbers[:, :-1].ravel(), numbers[:, 1:].ravel(), repeat((3, 2)))
+    one, other = [NONE], [NONE]
+    for a, b, (last, first) in (*below, *beside):
+        left, right = parts[a].edges[last], parts[b].edges[first]
+        there = (left >= 0) & (right >= 0)
+        one.append(left[there] + starts[a])
+        other.append(right[there] + starts[b])
+    return np.concatenate(one), np.concatenate(other)
 
 
 @dataclass(frozen=True)

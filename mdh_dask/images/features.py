@@ -114,8 +114,7 @@ class Features:
 
     def dtype(self, pixels: npt.DTypeLike) -> np.dtype:
         """Return the dtype of rows: that of the pixels if they have no other columns, otherwise float32 or wider."""
-        alone = self.parts == ("value",) and self.starts_with_bands and not self.coordinates
-        return np.dtype(pixels) if alone else np.result_type(pixels, np.float32)
+        return np.dtype(pixels) if self == Features() else np.result_type(pixels, np.float32)
 
     def times(self, factors: Floats) -> "Features":
         """Return the features with columns multiplied by these factors."""
@@ -139,7 +138,7 @@ class Features:
         inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
         own_valid = None if valid is None else valid[inside].ravel()
         n_bands, dtype = pixels.shape[2], self.dtype(pixels.dtype)
-        if self.starts_with_bands and self.n_columns(n_bands) == n_bands:
+        if self == Features():
             return np.ascontiguousarray(pixels).reshape(-1, n_bands), own_valid
         rows = np.zeros((*(s.stop - s.start for s in block), self.n_columns(n_bands)), dtype)
         if own_valid is None or own_valid.any():

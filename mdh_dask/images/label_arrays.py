@@ -15,6 +15,7 @@ from ..io.nodes import MARK, count_missing
 from ..io.staging import Kind, Stage
 from .image import Image, PixelOrder
 from .ome import VERSION, label_metadata, n_copies, write_copies
+from .overview import SegmentSummary
 
 NO_DATA = -1
 """The stored label of pixels without data."""
@@ -171,12 +172,12 @@ def label_dtype(n_labels: int, lowest: int = 0) -> np.dtype:
 
 
 def finish(
-    target: zarr.Array, blocks: list[Block], image: Image, colours: Callable[[], Integers], stage: Stage, lowest: int,
-    name: str | None,
+    target: zarr.Array, blocks: list[Block], stage: Stage, name: str | None, image: Image,
+    seen: SegmentSummary | None = None, lowest: int = 0,
 ) -> None:  # fmt: skip
     """Record the written blocks beside the array, and mark it complete if all are present; a RuntimeError otherwise.
 
-    Only the metadata for OME-Zarr need the colours, which take percentiles of the small picture.
+    For an OME-Zarr image smaller copies and metadata follow, with the colours of the segments that were seen.
     """
     missing, expected = count_missing(target)
     n_written = sum(rows for _, rows, _ in blocks)
@@ -187,12 +188,12 @@ def finish(
         )
     done = complete(target, blocks, name)
     target.update_attributes(done)
-    if image.multiscale is not None:
+    if image.multiscale is not None and seen is not None:
         root = zarr.open_group(stage.place, mode="r+")
         labels = root[f"labels/{NAME}"]
         assert isinstance(labels, zarr.Group)
         write_copies(labels, target, stage.folder)
-        about = label_metadata(NAME, image.multiscale, colours(), image.path, n_copies(target.shape), lowest)
+        about = label_metadata(NAME, image.multiscale, seen.colours, image.path, n_copies(target.shape), lowest)
         labels.attrs["ome"] = about
         root["labels"].attrs["ome"] = {"version": VERSION, "labels": [NAME]}
         root.update_attributes(done)

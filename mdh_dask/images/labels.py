@@ -36,7 +36,7 @@ from .label_arrays import (
 from .maps import hidden_array, is_map, place_of, write_map
 from .overview import SegmentSummary, overview_of
 from .region_tables import LargestValues, write_table
-from .rows import all_rows, marked_rows, no_data
+from .rows import all_rows, no_data
 
 
 @hiding_credentials()
@@ -137,7 +137,7 @@ def write_labels(
         labelled = LabelRows(label, n_labels, both, stored=known or write.stored, lowest=lowest, also=also)
         (blocks, summary), more = reduce_rows(labelled, *_rows(image, features, write), progress=progress)
         seen = _seen(image, summary, more)
-        finish(target, blocks, image, lambda: seen.colours, stage, lowest, resume)
+        finish(target, blocks, stage, resume, image, seen, lowest)
         if resume is not None:
             tidy(target, stage.folder)
     return seen
@@ -176,12 +176,12 @@ def _seen(image: Image, seen: SegmentSummary, more: Any) -> SegmentSummary:
 
 def _rows(image: Image, features: Features, write: WriteLabels | None = None) -> tuple[da.Array, ...]:
     """Return the rows, and the pixels too unless rows start with them; for blocks that are done, only the pixels."""
-    rows = marked_rows(image, features)
+    rows = all_rows(image, features)
     skips = write is not None and bool(write.done) and features != Features()
     if features.starts_with_bands and not skips:
         return (rows,)
     lines = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
-    pixels = marked_rows(image, lines=lines)
+    pixels = all_rows(image, lines=lines)
     if write is not None and skips:
         rows = with_stored(rows, write.target, write.done, needed=False)
     return rows, pixels
@@ -236,10 +236,8 @@ def write_segments(
         classes = open_array(hidden[0])
         final = find_regions(classes, bar("finding regions"), borders=sieve is not None)
         final = final if sieve is None else sieved(final, sieve)
-        write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), bar("writing regions"))
-        numbers = StoredLabels(open_array(hidden[1]), image.order)
-        # Pixels in no segment are in no region, and keep their labels.
-        known = StoredLabels(numbers.array, image.order, final.classes) if sieve else StoredLabels(classes, image.order)
+        array = write_regions(classes, final, str(local_path(hidden[1]) or hidden[1]), bar("writing regions"))
+        numbers, known = (StoredLabels(array, image.order, values) for values in (None, final.classes))
         seen = write_labels(
             label, image, labels, n_labels=n_labels, lowest=lowest, also=also, known=known, overwrite=overwrite,
             attributes=attributes, progress=bar("looking at segments" if labels is None else "writing labels"),
@@ -264,7 +262,5 @@ def _write_numbers(
     rows = numbers.rows(image.block_lines(array.dtype.itemsize))
     with staged(path, will_replace(path, overwrite, LABEL_IMAGE)) as stage:
         target = create(plain, layout, stage, {"n_regions": regions.n}, None)
-        blocks = reduce_rows(
-            WriteLabels(target, stage.folder, order=image.order), rows, progress=bar("writing regions")
-        )
-        finish(target, blocks, plain, lambda: colours, stage, 0, None)
+        write = WriteLabels(target, stage.folder, order=image.order)
+        finish(target, reduce_rows(write, rows, progress=bar("writing regions")), stage, None, plain)

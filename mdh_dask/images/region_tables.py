@@ -24,7 +24,7 @@ from .components import NONE, SIDE, Regions
 from .image import Image
 from .label_arrays import StoredLabels
 from .maps import place_of
-from .rows import marked_rows
+from .rows import all_rows
 
 ENDING = ".geoparquet"
 
@@ -207,7 +207,7 @@ def _middles(boxes: Integers, image: Image) -> tuple[Floats, ...]:
 
 def _bands(image: Image, numbers: StoredLabels) -> Iterator[tuple[slice, da.Array, da.Array]]:
     """Yield about `SIDE` lines after another, with the rows of all columns and the numbers of their regions."""
-    rows = marked_rows(image)  # of which known blocks without data are not read
+    rows = all_rows(image)  # of which known blocks without data are not read
     unit = rows.chunks[0][0] // min(image.order.panel, image.shape[1])
     numbers_of_rows = numbers.rows(unit)
     blocks = np.arange(rows.numblocks[0]).reshape(-1, -(-image.shape[0] // unit))  # by panels

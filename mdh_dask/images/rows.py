@@ -1,7 +1,7 @@
 """The pixels of an image as rows, block by block."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import dask
 import dask.array as da
@@ -48,25 +48,16 @@ def pixel_rows(image: Image, features: Features | None = None, lines: int | None
     ...     pixel_rows(open_image(f"{folder}/a.zarr"), Features(coordinates=True))[-1].compute()
     array([11.,  2.,  3.])
     """
-    return _lazy(counted(image), features, lines, "held")
+    return _lazy(counted(image), features, lines, held=True)
 
 
 def all_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
-    """Return a row for every pixel as `pixel_rows` does, also for pixels without data, whose values are undefined."""
-    return _lazy(image, features, lines, "rows")
+    """Return a row for every pixel in blocks of `MarkedRows`, which say which pixels hold data."""
+    return _lazy(image, features, lines, held=False)
 
 
-def marked_rows(image: Image, features: Features | None = None, lines: int | None = None) -> da.Array:
-    """Return `all_rows` in blocks of `MarkedRows`, which say which pixels hold data."""
-    return _lazy(image, features, lines, None)
-
-
-Part = Literal["rows", "held"] | None
-"""What becomes of a block of `MarkedRows`: one of its attributes, or itself."""
-
-
-def _lazy(image: Image, features: Features | None, lines: int | None, part: Part) -> da.Array:
-    """Return the rows of an image; blocks that are known to be without data are not read, or left out if "held"."""
+def _lazy(image: Image, features: Features | None, lines: int | None, held: bool) -> da.Array:
+    """Return the rows of an image; blocks that are known to be without data are not read, or left out if `held`."""
     features = features or Features()
     features.check_image(image)
     dtype, n_columns = features.dtype(image.dtype), features.n_columns(image.shape[2])
@@ -75,18 +66,18 @@ def _lazy(image: Image, features: Features | None, lines: int | None, part: Part
     if image.n_valid is not None:
         of_lines, firsts = image.n_valid.reshape(-1, order.height), np.arange(0, order.height, lines)
         n_valid = np.add.reduceat(of_lines, firsts, axis=1, dtype=np.int64).ravel()
-        numbers = np.flatnonzero(n_valid) if part == "held" else np.arange(len(n_valid))
+        numbers = np.flatnonzero(n_valid) if held else np.arange(len(n_valid))
         full = full_blocks(image.n_valid, order, lines, features.margin)
         known = dask.delayed((numbers, n_valid == 0, full), traverse=False)
-        sizes = tuple(n_valid[numbers].tolist()) if part == "held" else sizes
+        sizes = tuple(n_valid[numbers].tolist()) if held else sizes
     return da.map_blocks(
-        _read_rows, opened(image), features, order, lines, part, known, chunks=(sizes, (n_columns,)), dtype=dtype,
+        _read_rows, opened(image), features, order, lines, held, known, chunks=(sizes, (n_columns,)), dtype=dtype,
         meta=np.empty((0, 0), dtype),
     )  # fmt: skip
 
 
 def _read_rows(
-    source: OpenPixels, features: Features, order: PixelOrder, lines: int, part: Part,
+    source: OpenPixels, features: Features, order: PixelOrder, lines: int, held: bool,
     known: tuple[Integers, Booleans, Booleans] | None, block_id: tuple[int, int],
 ) -> Any:  # fmt: skip
     number, empty, full = block_id[0], False, False
@@ -101,7 +92,7 @@ def _read_rows(
     else:
         source = source._replace(validity=None) if full else source  # no holes are searched for where there are none
         rows = MarkedRows(*features.rows(source, order.height, order.width, block))
-    return rows if part is None else getattr(rows, part)
+    return rows.held if held else rows
 
 
 def counted(image: Image, progress: Progress | None = None) -> Image:
