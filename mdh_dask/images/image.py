@@ -188,22 +188,22 @@ class Image:
 
 @dataclass
 class Kept(Source):
-    """The pixels of an image whose chunks hold several blocks of rows: the last chunks that were decoded stay."""
+    """Pixels whose chunks hold several blocks of rows: the last chunks that were decoded stay."""
 
-    image: Image
-    source: Any = None
+    source: Any
+    chunks: tuple[int, int]
     last: tuple[Block, list[AnyArray]] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return self.image.source.shape
+        return self.source.shape
 
     @property
     def dtype(self) -> np.dtype:
-        return self.image.source.dtype
+        return self.source.dtype
 
     def open(self) -> "Kept":
-        return Kept(self.image, self.image.source.open())
+        return Kept(self.source.open(), self.chunks)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is sent to workers, without pixels."""
@@ -212,8 +212,8 @@ class Kept(Source):
     def __getitem__(self, block: Block) -> AnyArray:
         """Read a block from the chunks around it."""
         lines, columns = block
-        unit, height = self.image.chunks[0], self.shape[0]
-        around = slice(lines.start // unit * unit, min(-(-lines.stop // unit) * unit, height)), columns
+        unit = self.chunks[0]
+        around = slice(lines.start // unit * unit, min(-(-lines.stop // unit) * unit, self.shape[0])), columns
         if (around[0].stop - around[0].start) > unit:  # with a margin, of windows
             return np.asarray(self.source[block])
         last = self.last
@@ -226,7 +226,7 @@ class Kept(Source):
     def _decoded(self, around: Block) -> list[AnyArray]:
         """Decode one chunk after another, as several at once take twice the memory of what is kept."""
         lines, columns = around
-        firsts = range(columns.start, columns.stop, self.image.chunks[1])
+        firsts = range(columns.start, columns.stop, self.chunks[1])
         ends = [*firsts[1:], columns.stop]
         return [np.asarray(self.source[lines, slice(*pair)]) for pair in zip(firsts, ends)]
 
@@ -237,15 +237,10 @@ class Kept(Source):
 
 def opened(image: Image) -> Delayed:
     """Return the open pixels as one node of a graph, so that a picture is decoded once per pass."""
-    source = image.source if image.label_chunks[0] == min(image.chunks[0], image.shape[0]) else Kept(image)
-    about = (source, image.validity, image.chunks, image.quantisation)
-    return dask.delayed(_open, pure=False)(dask.delayed(about, traverse=False))
-
-
-def _open(about: tuple[Source, Validity | None, tuple[int, int], Quantisation | None]) -> OpenPixels:
-    source, rule, tiles, quantisation = about
-    mask = None if rule is None or rule.mask is None else rule.mask.open()
-    return OpenPixels(source.open(), rule, mask, tiles, quantisation)
+    source, chunks = image.source, image.chunks
+    source = source if image.label_chunks[0] == min(chunks[0], image.shape[0]) else Kept(source, chunks)
+    pixels = OpenPixels(source, image.validity, chunks, image.quantisation)
+    return dask.delayed(OpenPixels.opened, pure=False)(dask.delayed(pixels, traverse=False))
 
 
 def _read_chunk(pixels: OpenPixels, block_info: Mapping[Any, Any]) -> AnyArray:

@@ -81,7 +81,7 @@ def _placed(steps: Sequence[Mapping[str, Any]], n: int) -> tuple[tuple[float, ..
 
 
 def label_metadata(
-    name: str, image: Multiscale, colours: Integers, source: str, n_copies: int = 0, lowest: int = 0
+    name: str, image: Multiscale, colours: Integers, source: str, n_copies: int, lowest: int
 ) -> dict[str, Any]:
     """Return the attributes of a group of labels: an array named ``"0"``, and copies of half the size each.
 

@@ -57,9 +57,8 @@ def decode(path: str) -> tuple[AnyArray, str]:
     and blue of 8 bits, on white where transparent.
     """
     image = needed("PIL.Image", "images")
-    opened = fsspec.open(path, "rb")
     expected = "expected an image, as PNG, JPEG, TIFF, OME-Zarr or a Zarr array"
-    with opened as file:
+    with fsspec.open(path, "rb") as file:
         _refuse_deep_colours(path, file.read(26))
         file.seek(0)
         with naming(f"{expected}; got {path}, which cannot be read"), _opened(file, image) as picture:

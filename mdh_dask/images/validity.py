@@ -5,7 +5,7 @@ import itertools
 import math
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,10 +51,16 @@ class OpenPixels(NamedTuple):
 
     source: Any
     validity: Validity | None = None
-    mask: Any = None
     tiles: tuple[int, int] | None = None
     """Lines and columns that are stored, and decoded, together."""
     quantisation: Quantisation | None = None
+
+    def opened(self) -> "OpenPixels":
+        """Return the pixels of open sources."""
+        rule = self.validity
+        if rule is not None and rule.mask is not None:
+            rule = replace(rule, mask=rule.mask.open())
+        return self._replace(source=self.source.open(), validity=rule)
 
     @property
     def dtype(self) -> np.dtype:
@@ -79,7 +85,7 @@ class OpenPixels(NamedTuple):
         rule = self.validity
         if rule is None:
             return self.source[block], None
-        there = None if self.mask is None else _holds(self.mask[block][..., 0])
+        there = None if rule.mask is None else _holds(rule.mask[block][..., 0])
         if there is not None and not there.any():
             return np.zeros((*there.shape, self.source.shape[2]), self.source.dtype), there
         n_bands, pixels = self.source.shape[2], self._where(block, there)
@@ -114,7 +120,7 @@ class OpenPixels(NamedTuple):
         """Return which pixels of a block hold data, and read no more than that takes."""
         rule = self.validity
         if rule is not None and not (rule.nodata or rule.nan or rule.alpha):  # only a mask
-            return _holds(self.mask[block][..., 0])
+            return _holds(rule.mask[block][..., 0])
         pixels, valid = self._stored(block)
         return np.ones(pixels.shape[:2], bool) if valid is None else valid
 
