@@ -13,13 +13,12 @@ import numpy as np
 import zarr
 
 from .._jit.rows import loop_ready
-from .._jit.sums import largest_deviations
 from .._locations import name_of
 from .._process import needed
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Progress, Statistic, reduce_rows
 from ..io.staging import staged_file
-from ..summaries.moments import MomentPass, means_of, tops_of
+from ..summaries.moments import MomentPass, largest_of, means_of, tops_of
 from .components import NONE, SIDE, Regions
 from .image import Image
 from .label_arrays import StoredLabels
@@ -103,9 +102,7 @@ class LargestValues(Statistic):
     n_bands: int
 
     def chunk(self, start: int, *blocks: AnyArray) -> Floats:
-        largest = np.zeros(self.n_bands)
-        largest_deviations(loop_ready(blocks[1][:, : self.n_bands]), np.zeros(self.n_bands), largest)
-        return largest
+        return largest_of(loop_ready(blocks[1][:, : self.n_bands]), np.zeros(self.n_bands))
 
     def combine(self, left: Floats, right: Floats) -> Floats:
         return np.maximum(left, right)

@@ -87,8 +87,9 @@ class Drift(Table):
     def splits(self) -> tuple[SplitDrift, ...]:
         """All splits, parents before children."""
         return tuple(
-            SplitDrift(node, self._rows(node), self._left(node), self._valley(node), self._distance(node))
-            for node in np.flatnonzero(self.old.left >= 0).tolist()
+            SplitDrift(node, self._rows(node), self._shares(left, node), self._valley(node), self._distance(node))
+            for node, left in enumerate(self.old.left.tolist())
+            if left >= 0
         )
 
     @cached_property
@@ -158,9 +159,6 @@ class Drift(Table):
     def _shares(self, node: int, of: int) -> Pair:
         old, new = (float(t.n_rows[node] / t.n_rows[of]) if t.n_rows[of] else np.nan for t in (self.old, self.new))
         return old, new
-
-    def _left(self, node: int) -> Pair:
-        return self._shares(int(self.old.left[node]), node)
 
     def _distance(self, node: int) -> Change:
         return distance(*self._histograms(node), self._chance)

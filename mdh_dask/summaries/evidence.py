@@ -11,7 +11,7 @@ from ..density.kde import ROUGHNESS
 from ..tree.structure import Tree
 from ..valleys.merging import KINDS, LEVEL, Merged
 from ..valleys.structure import MOST_EVIDENCE
-from .tables import Records
+from .tables import Records, numbers
 
 COLUMNS = {
     "kind": "U5", "node": "i8", "first": "i8", "second": "i8", "separates": "?", "statistic": "f8", "effect": "f8",
@@ -36,24 +36,13 @@ their difference to be so by the usual 1.96 standard errors."""
 class Evidence(Records, dict[str, AnyArray]):
     """The evidence for splits and merges, arrays by their names; see `ClusterEstimator.evidence`."""
 
-    @classmethod
-    def of(cls, rows: list[tuple[Any, ...]]) -> "Evidence":
-        """Return the table of rows."""
-        columns = zip(*rows) if rows else [()] * len(COLUMNS)
-        return cls({name: np.array(values, dtype=COLUMNS[name]) for name, values in zip(COLUMNS, columns)})
-
     def to_records(self) -> list[dict[str, Any]]:
         columns = [self[name].tolist() for name in COLUMNS]
         return [dict(zip(COLUMNS, values)) for values in zip(*columns)]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return lists that `json` can write; None replaces NaN and infinity."""
-        return {
-            name: [
-                value if not isinstance(value, float) or np.isfinite(value) else None for value in self[name].tolist()
-            ]
-            for name in COLUMNS
-        }
+        return {name: numbers(self[name]) if dtype == "f8" else self[name].tolist() for name, dtype in COLUMNS.items()}
 
 
 def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = True) -> Evidence:
@@ -61,15 +50,19 @@ def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = 
 
     independent: whether rows are independent, so that their numbers tell how certain an effect is.
     """
-    rows = [] if tree is None else [_split(tree, int(node), independent) for node in _examined(tree)]
-    carried = [] if tree is None else _carried(tree)[_examined(tree)].tolist()
+    rows, carried = [], []
+    if tree is not None:
+        nodes = np.flatnonzero((tree.left >= 0) | ~np.isnan(tree.p_value) | (np.diff(tree.first_bin) > 0))
+        rows, carried = [_split(tree, int(node), independent) for node in nodes], _carried(tree)[nodes].tolist()
     if merges is not None:
         # Of leaves that merging united, the merges are the evidence.
         carried = [p if row[SEPARATES] else np.nan for row, p in zip(rows, carried)]
         rows = [row if row[SEPARATES] else (*row[:-1], np.nan) for row in rows]
         rows += [_merge(merge) for merge in merges]
         carried += merges["p_value"].tolist()
-    return Evidence.of([(*row, *both) for row, *both in zip(rows, *adjusted(np.array(carried, dtype=np.float64)))])
+    both = adjusted(np.array(carried, dtype=np.float64))
+    table = np.array([(*row, *own) for row, *own in zip(rows, *both)], dtype=[*COLUMNS.items()])
+    return Evidence({name: table[name].copy() for name in COLUMNS})
 
 
 def adjusted(p_values: Floats) -> tuple[Floats, Floats]:
@@ -149,11 +142,6 @@ def rows_of_sides(pairs: Integers, rows: Integers, n_united: int) -> Integers:
         if i < n_united:
             group[sides[1]] = group[one]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
-
-
-def _examined(tree: Tree) -> Integers:
-    """Return the nodes that are split, or that were tested or have a valley."""
-    return np.flatnonzero((tree.left >= 0) | ~np.isnan(tree.p_value) | (np.diff(tree.first_bin) > 0))
 
 
 def _carried(tree: Tree) -> Floats:

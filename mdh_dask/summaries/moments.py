@@ -71,7 +71,7 @@ class MomentPass(Statistic):
         n_missing = np.zeros((self.n_clusters, rows.shape[1]), dtype=np.int64)
         if self.missing:
             rows = self._without_missing(rows, labels, n_missing)
-        top = self._tops(rows)
+        top = tops_of(largest_of(rows, self.shift)) if self.top is None else self.top
         scale = np.ldexp(1.0, -SLICE * (top - 1))
         shape = (self.n_clusters, 2, N_SLICES, rows.shape[1])
         sums = np.zeros(shape, dtype=np.int64)
@@ -100,14 +100,6 @@ class MomentPass(Statistic):
             n_missing[:, j] = np.bincount(labels[missing[:, j]], minlength=self.n_clusters)
         return np.where(missing, self.shift.astype(rows.dtype), rows)
 
-    def _tops(self, rows: AnyArray) -> Integers:
-        """Return the highest slices that a block needs, for values and squares."""
-        if self.top is not None:
-            return self.top
-        largest = np.zeros(rows.shape[1])
-        largest_deviations(rows, self.shift, largest)
-        return tops_of(largest)
-
     def _moments(self, n_values: Integers, sums: AnyArray, top: Integers) -> tuple[Floats, Floats]:
         """Return means and standard deviations from sums as Python integers in units of the lowest slices."""
         n = np.maximum(n_values, 1).astype(object)
@@ -121,6 +113,13 @@ class MomentPass(Statistic):
         sd = np.sqrt((spread / n**2).astype(np.float64) * 2.0 ** (least % 2)) * np.ldexp(1.0, least // 2)
         empty = n_values == 0
         return np.where(empty, np.nan, mean), np.where(empty, np.nan, sd)
+
+
+def largest_of(rows: AnyArray, shift: Floats) -> Floats:
+    """Return the largest absolute difference from a shift in each column."""
+    largest = np.zeros(rows.shape[1])
+    largest_deviations(rows, shift, largest)
+    return largest
 
 
 def tops_of(largest: Floats) -> Integers:

@@ -167,10 +167,6 @@ class Nearest(NamedTuple):
     hashes: Integers
     numbers: Integers
 
-    def take(self, which: Integers) -> "Nearest":
-        """Return some of the rows."""
-        return Nearest(self.distance[which], self.cluster[which], self.hashes[which], self.numbers[which])
-
 
 @dataclass(frozen=True)
 class NearestRows(Statistic):
@@ -203,7 +199,7 @@ class NearestRows(Statistic):
         clusters = rows.cluster[order]
         turn = np.arange(len(order)) - np.searchsorted(clusters, clusters)
         kept = turn < self.n
-        return rows.take(order[kept]), turn[kept]
+        return Nearest(*(part[order[kept]] for part in rows)), turn[kept]
 
 
 @storable

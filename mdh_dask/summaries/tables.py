@@ -1,7 +1,7 @@
 """Texts of tables: names of levels, rounded means, and drift as text and as plain Python objects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,9 @@ class Table(ABC):
     def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
         """Yield the columns and the cells of each table."""
 
-    @abstractmethod
     def to_text(self) -> str:
         """Return the tables as text."""
+        return "\n\n".join(text_table(*part) for part in self._parts())
 
     def __repr__(self) -> str:
         """Return the tables as text."""
@@ -56,9 +56,6 @@ class Records(Table):
     def _parts(self) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
         if records := self.to_records():
             yield list(records[0]), [[_cell(value) for value in one.values()] for one in records]
-
-    def to_text(self) -> str:
-        return "\n".join(text_table(*part) for part in self._parts())
 
 
 def _cell(value: Any) -> str:
@@ -110,10 +107,10 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
         {
             "node": split.node,
             "rows": list(split.rows),
-            "left": _numbers(split.left),
-            "density": _numbers(split.valley.density) if split.valley else None,
-            "relative_depth": _numbers(split.valley.depth) if split.valley else None,
-            "filled": _change(split.valley.filled) if split.valley else None,
+            "left": numbers(split.left),
+            "density": split.valley and numbers(split.valley.density),
+            "relative_depth": split.valley and numbers(split.valley.depth),
+            "filled": split.valley and _change(split.valley.filled),
             "distance": _change(split.distance),
         }
         for split in drift.splits
@@ -123,7 +120,7 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
             "label": cluster.label,
             "node": cluster.node,
             "rows": list(cluster.rows),
-            "share": _numbers(cluster.share),
+            "share": numbers(cluster.share),
             "distance": _change(cluster.distance),
         }
         for cluster in drift.clusters
@@ -202,14 +199,9 @@ def split_cells(drift: "Drift") -> list[list[str]]:
     rows = []
     for split in drift.splits:
         valley = split.valley
-        rows.append(
-            [
-                str(split.node), *(f"{n:,}" for n in split.rows), *map(_share, split.left),
-                *(_short(p) for p in (valley.density if valley else (np.nan, np.nan))),
-                *(_short(r) for r in (valley.depth if valley else (np.nan, np.nan))),
-                change_text(valley.filled) if valley else "-", change_text(split.distance),
-            ]
-        )  # fmt: skip
+        found = [*map(_short, (*valley.density, *valley.depth)), change_text(valley.filled)] if valley else ["-"] * 5
+        own = [str(split.node), *(f"{n:,}" for n in split.rows), *map(_share, split.left)]
+        rows.append([*own, *found, change_text(split.distance)])
     return rows
 
 
@@ -264,8 +256,9 @@ def _short(value: float) -> str:
 
 
 def _change(change: "Change") -> dict[str, float | None]:
-    return dict(zip(change._fields, _numbers(change)))
+    return dict(zip(change._fields, numbers(change)))
 
 
-def _numbers(values: Sequence[float]) -> list[float | None]:
+def numbers(values: Iterable[float]) -> list[float | None]:
+    """Return numbers for JSON: None replaces NaN and infinity."""
     return [float(value) if np.isfinite(value) else None for value in values]
