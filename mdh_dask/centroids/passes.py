@@ -15,7 +15,6 @@ from ..chunks import Statistic
 BITS = 30
 """Bits of the largest distance along a column in sums: 2^33 rows as far away add without an overflow."""
 
-
 FAR_STEPS = 16
 """Bins of squared distances between a power of two and the next: 4 %, and so 2 % of the distances."""
 

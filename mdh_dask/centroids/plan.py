@@ -24,7 +24,6 @@ MOST_PASSES = 5
 MOST_STEPS = 300
 """Most steps if the sample holds all rows."""
 
-
 ROWS = 1000
 """Most rows of the sample, as k-means runs for every number of clusters and every reference."""
 

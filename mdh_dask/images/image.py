@@ -73,7 +73,6 @@ AS_STORED: View = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 MOST_LINES = 4096
 """Lines per block of pixels where blocks need not be whole chunks, as an image may be stored in one chunk."""
 
-
 MOST_BYTES = 2**25
 """Bytes of a block of pixels where blocks need not be whole chunks: a chunk of many bands may not fit a worker as
 values, several times."""

@@ -199,7 +199,8 @@ class NearestRows(Statistic):
         clusters = rows.cluster[order]
         turn = np.arange(len(order)) - np.searchsorted(clusters, clusters)
         kept = turn < self.n
-        return Nearest(*(part[order[kept]] for part in rows)), turn[kept]
+        nearest: list[AnyArray] = [part[order[kept]] for part in rows]
+        return Nearest(*nearest), turn[kept]
 
 
 @storable

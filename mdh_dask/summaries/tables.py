@@ -161,12 +161,10 @@ SPLIT_COLUMNS = (
     "relative depth new", "filled", "distance",
 )  # fmt: skip
 
-
 CLUSTER_COLUMNS = ("cluster", "rows old", "rows new", "share old", "share new", "distance")
 
 
 LEVEL_COLUMNS = ("column", "level", "rows old", "rows new", "share old", "share new")
-
 
 MOST_LEVELS = 12
 """Most levels of a column in a table: those whose shares differ most."""
