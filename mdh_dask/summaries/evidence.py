@@ -20,8 +20,6 @@ COLUMNS = {
 }  # fmt: skip
 """Columns of the table, and their dtypes."""
 
-SEPARATES = [*COLUMNS].index("separates")
-
 MERGES_DTYPE = np.dtype(
     [("first", "i8"), ("second", "i8"), ("evidence", "f8"), ("core", "f8"), ("cut", "f8"), ("separates", "?"),
      ("rows_first", "i8"), ("rows_second", "i8"), ("p_value", "f8")]
@@ -50,18 +48,20 @@ def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = 
 
     independent: whether rows are independent, so that their numbers tell how certain an effect is.
     """
-    rows, carried = [], []
+    rows: list[tuple[Any, ...]] = []
     if tree is not None:
         nodes = np.flatnonzero((tree.left >= 0) | ~np.isnan(tree.p_value) | (np.diff(tree.first_bin) > 0))
-        rows, carried = [_split(tree, int(node), independent) for node in nodes], _carried(tree)[nodes].tolist()
+        rows += [_split(tree, node, independent) for node in nodes.tolist()]
+    rows += [_merge(merge) for merge in (() if merges is None else merges)]
+    table = np.array([(*row, np.nan, np.nan) for row in rows], dtype=[*COLUMNS.items()])
+    carried = table["p_value"].copy()
+    if tree is not None:
+        carried[: len(nodes)] = _carried(tree)[nodes]
     if merges is not None:
         # Of leaves that merging united, the merges are the evidence.
-        carried = [p if row[SEPARATES] else np.nan for row, p in zip(rows, carried)]
-        rows = [row if row[SEPARATES] else (*row[:-1], np.nan) for row in rows]
-        rows += [_merge(merge) for merge in merges]
-        carried += merges["p_value"].tolist()
-    both = adjusted(np.array(carried, dtype=np.float64))
-    table = np.array([(*row, *own) for row, *own in zip(rows, *both)], dtype=[*COLUMNS.items()])
+        united = (table["kind"] == "split") & ~table["separates"]
+        table["p_value"][united] = carried[united] = np.nan
+    table["p_family"], table["p_fdr"] = adjusted(carried)
     return Evidence({name: table[name].copy() for name in COLUMNS})
 
 
