@@ -116,17 +116,18 @@ def k_means(
     own = nearest_centroids(points, np.zeros(d), np.ones(d), centroids)
     apart = points - centroids[own]
     # Other rows may be as far apart as usual ones from the centre, where each of the sample is a centroid.
-    least = step_for(np.vstack([apart, np.median(np.abs(points), axis=0)]))
+    smallest = step_for(np.vstack([apart, np.median(np.abs(points), axis=0)]))
     unit = unit_for(np.square(apart).sum(axis=1))
-    for step in range(MOST_STEPS if held else MOST_PASSES):
-        moving = CentroidPass(frame.centre, frame.scale, centroids, least, unit)
+    n_steps = MOST_STEPS if held else MOST_PASSES
+    for step in range(1, n_steps + 1):
+        moving = CentroidPass(frame.centre, frame.scale, centroids, smallest, unit)
         sums: ClusterSums = moving.chunk(0, sample.rows) if held else (yield Pass("moving centroids", moving))
         squares = sums.squares * moving.step_of_squares
         moved = np.square(moving.means(sums) - centroids).sum(axis=1)
         if (moved <= 1e-3**2 * squares / np.maximum(sums.n_rows, 1)).all():
             break
-        logger.info("step %s moves %s of %s centroids", step + 1, np.count_nonzero(moved), k)
-        if step + 1 < (MOST_STEPS if held else MOST_PASSES):
+        logger.info("step %s moves %s of %s centroids", step, np.count_nonzero(moved), k)
+        if step < n_steps:
             centroids = moving.means(sums)
     # The numbers of rows are those of these centroids: the largest first, equal ones by their coordinates.
     order = np.lexsort((*centroids.T[::-1], -sums.n_rows))

@@ -16,7 +16,7 @@ from ..chunks import Progress, Statistic, reduce_rows
 from ..io.blocks import CONFIG, Grid
 from .image import Block
 
-NONE = np.zeros(0, np.int64)
+NONE, NO_BOX = np.zeros(0, np.int64), np.array([2**62, -1, 2**62, -1])
 
 SIDE = 2048
 """Approximate lines and columns of a block of whole chunks."""
@@ -77,7 +77,7 @@ class Parts(Statistic):
 
     def _part(self, block: Block) -> Part:
         classes, found, n = components_of(self.grid.array, block)
-        areas, boxes = np.zeros(n, np.int64), np.tile(np.array([2**62, -1, 2**62, -1]), (n, 1))
+        areas, boxes = np.zeros(n, np.int64), np.tile(NO_BOX, (n, 1))
         measure_components(found, areas, boxes)
         flat = found.ravel()
         places = np.flatnonzero(flat >= 0)
@@ -88,8 +88,7 @@ class Parts(Statistic):
         boxes += np.repeat([block[0].start, block[1].start], 2)
         firsts = (y + block[0].start) * self.grid.array.shape[1] + x + block[1].start
         edges = (found[0].copy(), found[-1].copy(), found[:, 0].copy(), found[:, -1].copy())
-        pairs = [(found[1:], found[:-1]), (found[:, 1:], found[:, :-1])]
-        pairs = pairs if self.borders else []
+        pairs = [(found[1:], found[:-1]), (found[:, 1:], found[:, :-1])] if self.borders else []
         borders = added_up(*(np.concatenate([NONE, *(pair[i].ravel() for pair in pairs)]) for i in range(2)))
         return Part(of_class, areas, boxes, firsts, borders, edges)
 
@@ -143,7 +142,7 @@ def grouped(regions: Regions, groups: Integers, n_groups: int, classes: Integers
     if classes is None:
         classes = np.zeros(n_groups, np.int64)
         classes[groups] = regions.classes
-    boxes = np.tile(np.array([2**62, -1, 2**62, -1]), (n_groups, 1))
+    boxes = np.tile(NO_BOX, (n_groups, 1))
     for j, least in enumerate((np.minimum, np.maximum, np.minimum, np.maximum)):
         least.at(boxes[:, j], of_old, regions.boxes[:, j])
     areas = np.bincount(of_old, regions.areas, n_groups).astype(np.int64)

@@ -34,12 +34,8 @@ class Multiscale:
     def in_plane(self) -> "Multiscale":
         """Return the metadata of lines and columns only."""
         at = [self.names.index(name) for name in "yx"]
-        return Multiscale(
-            "0",
-            tuple(self.axes[i] for i in at),
-            tuple(self.scale[i] for i in at),
-            tuple(self.translation[i] for i in at),
-        )
+        scale, translation = (tuple(own[i] for i in at) for own in (self.scale, self.translation))
+        return Multiscale("0", tuple(self.axes[i] for i in at), scale, translation)
 
 
 def multiscale_of(attributes: Mapping[str, Any], level: int = 0) -> Multiscale | None:

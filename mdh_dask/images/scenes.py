@@ -201,9 +201,16 @@ class PixelColumns:
     """Snapshots of Icechunk repositories to which the model was fitted."""
 
     def of(self, image: Image, model: object) -> Image:
-        """Return an image with the bands of a model, found by their names if both have some; `model` is its name."""
+        """Return an image with the bands of a model, found by their names if both have some; `model` is its name.
+
+        Another number of bands is a ValueError.
+        """
         image = with_bands(image, self.bands) if self.bands and image.bands else image
-        self.check_image(image, model)
+        if image.shape[2] != self.n_bands:
+            raise ValueError(
+                f"expected an image of {self.n_bands} bands, as {model} was fitted to; got {image.shape[2]} in "
+                f"{image.path}: give one with the same bands in the same order, or fit a model to this one"
+            )
         return image
 
     def check_columns(self, n_columns: int) -> None:
@@ -213,11 +220,3 @@ class PixelColumns:
         own, factors = self.features.n_columns(self.n_bands), self.features.factors
         if own != n_columns or (factors is not None and len(factors) != own):
             raise ValueError(f"expected {n_columns} pixel columns, with as many factors or none; got {own}: {factors}")
-
-    def check_image(self, image: Image, model: object) -> None:
-        """Raise an error unless an image has as many bands as a model was fitted to; `model` is its name."""
-        if image.shape[2] != self.n_bands:
-            raise ValueError(
-                f"expected an image of {self.n_bands} bands, as {model} was fitted to; got {image.shape[2]} in "
-                f"{image.path}: give one with the same bands in the same order, or fit a model to this one"
-            )

@@ -27,6 +27,7 @@ ATTRIBUTES = ("_FillValue", "missing_value", "nodata")
 class NoDataError(ValueError):
     """An image has no pixel that holds data."""
 
+
 PIECE = 2**17
 """Values of a piece of a block."""
 
