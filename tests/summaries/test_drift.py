@@ -7,7 +7,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import at_night
+from helpers import at_night, in_turns
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,8 +15,9 @@ from mdh_dask import KernelPCAFeatures, PCATree, RandomProjectionTree, drift, lo
 from mdh_dask.chunks import run
 from mdh_dask.growth.trees import recount
 from mdh_dask.summaries.changes import NO_CHANGE, Change, distance, total_variation, valley_change
-from mdh_dask.summaries.drift import Drift
+from mdh_dask.summaries.drift import Drift, novelty_of
 from mdh_dask.summaries.tables import change_text
+from mdh_dask.tree.structure import tree_from_nodes
 from tests.helpers import counted_computes
 from tests.trees import trees
 
@@ -299,3 +300,28 @@ def test_a_frame_of_drift_has_the_shares_of_the_clusters(model):
     assert sorted(frame.rows_new) == [500, 1500, 3000]
     np.testing.assert_allclose(frame[["share_old", "share_new"]].sum(), 1)
     assert not (frame.lower_bound > frame.distance).any()  # NaN where there is nothing to compare
+
+
+# Rows where a model had none
+
+
+def novel_share(old, new, bandwidth):
+    """Return the share of new rows that are novel at the only node of a tree."""
+    node = {"left": -1, "right": -1, "plane": [1.0], "threshold": 0.0, "relative_depth": 9.0, "origin": 0.0}
+    node |= {"width": 1.0, "bandwidth": bandwidth}
+    trees = [tree_from_nodes([node | {"n_rows": sum(bins), "bins": bins}], n_features=1) for bins in (old, new)]
+    return novelty_of(Drift(*trees)).share
+
+
+@pytest.mark.parametrize(("bandwidth", "at"), in_turns([1.0, 3.0, 7.0], [0, 2, 4]))
+def test_rows_within_a_bandwidth_of_old_ones_are_not_novel(at, bandwidth):
+    old = [1000 * (i == at) for i in range(5)]
+    for i in range(5):
+        assert novel_share(old, [50 * (i == j) for j in range(5)], bandwidth) == float(abs(i - at) > bandwidth)
+
+
+def test_rows_where_at_most_a_thousandth_of_the_old_ones_lie_are_novel():
+    old = np.array([500, 0, 0, 0, 1, 0, 0, 0, 500])
+    new = np.full(9, 10)
+    assert novel_share([*map(int, 10 * old)], [*map(int, new)], 1.0) == pytest.approx(5 / 9)
+    assert novel_share([5000, 0, 0, 0, 11, 0, 0, 0, 5000], [*map(int, new)], 1.0) == pytest.approx(2 / 9)
