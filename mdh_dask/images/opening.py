@@ -173,9 +173,10 @@ def open_image(
     node = None if isinstance(path, str | os.PathLike) else given_node(path)
     where = os.fspath(path) if node is None else name_of_node(node)
     kind = kind_of(where) if node is None else "Zarr"
-    about: dict[str, Any] = {}
+    declared: Described = {}
+    group = None
     if kind == "TIFF":
-        image, about = open_tiff(where, axes, dict(index or {}))
+        image, declared = open_tiff(where, axes, dict(index or {}))
     elif kind == "picture":
         if axes is not None or index:
             raise ValueError(f"{where} is a picture, whose axes are known: leave axes and index out")
@@ -186,22 +187,21 @@ def open_image(
         image = Image(picture, where, kind_of_picture, chunks)
     else:
         node = find_node(where) if node is None else node
-        image, about = _zarr_image(where, node, axes, dict(index or {}), missing_chunks)
-    group = about.pop("group", None)
+        image, declared, group = _zarr_image(where, node, axes, dict(index or {}), missing_chunks)
+    described = described or {}
+    without = declared.get("nodata") or described.get("nodata", ())
     if dequantise == "tessera":
         if nodata not in (None, "none"):
             raise ValueError(
                 "expected no nodata with dequantise='tessera', where pixels without a finite scale hold no data; got "
                 f"{nodata}: leave it out"
             )
-        image, about["declared"] = _scaled(image, group, missing_chunks), []
-    described = described or {}
-    about["declared"] = about.get("declared") or described.get("nodata", ())
-    scales = about.pop("scales", {}) or {key: own for key, own in described.items() if key != "nodata"}
-    values = quantisation_of(dequantise, image.dtype, image.shape[2], scales, where)
+        image, without = _scaled(image, group, missing_chunks), described.get("nodata", ())
+    own, other = ({key: one[key] for key in one if key != "nodata"} for one in (declared, described))
+    values = quantisation_of(dequantise, image.dtype, image.shape[2], own or other, where)
     if dequantise == "alphaearth":
-        about["declared"] = about["declared"] or [ALPHAEARTH_NODATA]
-    rule = validity_of(image.dtype, nodata=nodata, **about)
+        without = without or [ALPHAEARTH_NODATA]
+    rule = validity_of(image.dtype, without, nodata, image.validity)
     image = _checked(replace(image, axes=axes, validity=rule, quantisation=values))
     image = northward(image) if reproject is None else northward(warped(image, reproject))
     return image if mask is None else masked(image, mask, missing_chunks)
@@ -252,8 +252,8 @@ def _zarr_image(
     axes: str | None,
     index: dict[str, int],
     missing: Literal["error", "fill"],
-) -> tuple[Image, dict[str, Any]]:
-    """Return the image, and what its attributes say of pixels without data."""
+) -> tuple[Image, Described, zarr.Group | None]:
+    """Return the image, what its attributes say of its numbers, and the group around it if that describes it."""
     multiscale, inner, level = None, "", index.get("level", 0)
     if isinstance(node, zarr.Group):
         multiscale = multiscale_of(node.attrs.asdict(), level)
@@ -279,8 +279,8 @@ def _zarr_image(
     fill = array.fill_value if array.metadata.zarr_format == 2 and names else None
     if fill:  # which xarray writes there in place of _FillValue; zero is also the default of others
         attributes.setdefault("_FillValue", fill.item())
-    about = {"declared": declared_by(attributes), "scales": scales_in(attributes), "group": group}
-    return replace(image, bands=bands, snapshot=snapshot_of(array.store)), about
+    image = replace(image, bands=bands, snapshot=snapshot_of(array.store))
+    return image, {"nodata": declared_by(attributes), **scales_in(attributes)}, group
 
 
 def _scaled(image: Image, group: zarr.Group | None, missing: Literal["error", "fill"]) -> Image:

@@ -18,6 +18,7 @@ from .axes import AxesView, view_at
 from .bands import names_in_gdal, scales_in_gdal
 from .georeference import GEO_TAGS, attributes_of, of_tags
 from .image import AS_STORED, Block, Image
+from .quantisation import Described
 from .validity import Validity
 
 PAGES = {"q": "c", "i": "c"}
@@ -66,8 +67,8 @@ class TiffArray:
                 ) from error
 
 
-def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image, dict[str, Any]]:
-    """Open an image in a TIFF file, or an overview of it, and return what the file says of pixels without data, too.
+def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image, Described]:
+    """Open an image in a TIFF file, or an overview of it, and return what the file says of its numbers, too.
 
     `axes` and `index` are those of the user; ``"series"`` and ``"level"`` are removed from the index. Unnamed pages are
     bands; no pixel is read.
@@ -85,7 +86,7 @@ def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image
             mask, place = _mask_of(path, tiff, series, level), _place_of(series, names, array.shape)
             extra = [sample in ALPHA for sample in page.extrasamples] if "s" in names else []
             n_alpha = sum(extra)
-            nodata, described = (_text(page.tags.get(tag)) for tag in (GDAL_NODATA, GDAL_METADATA))
+            found = {code: str(page.tags[code].value) for code in (GDAL_NODATA, GDAL_METADATA) if code in page.tags}
             _check_stored(levels[level])
         if extra != sorted(extra):
             raise ContentsError(f"expected opacity in the last bands of {path}; got others after it: save them before")
@@ -96,13 +97,12 @@ def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image
     lines, columns = view.in_plane(array.chunks)
     if columns >= view.shape[1]:  # strips, often of one line
         lines *= -(-LEAST_STRIP // (lines * columns))
-    about = {
-        "declared": () if nodata is None else (nodata.strip(" \0"),), "alpha": n_alpha > 0,
-        "own_mask": None if mask is None else AxesView(mask, ("y", "x")),
-        "scales": scales_in_gdal(described or "", view.shape[2]),
-    }  # fmt: skip
-    bands = names_in_gdal(described or "", view.shape[2])
-    return Image(view, path, "TIFF", (lines, columns), bands=bands, **place), about
+    rule = Validity(alpha=n_alpha > 0, mask=None if mask is None else AxesView(mask, ("y", "x")))
+    described, n_bands = found.get(GDAL_METADATA, ""), view.shape[2]
+    bands = names_in_gdal(described, n_bands)
+    image = Image(view, path, "TIFF", (lines, columns), bands=bands, validity=rule, **place)
+    nodata = [found[GDAL_NODATA].strip(" \0")] if GDAL_NODATA in found else []
+    return image, {"nodata": nodata, **scales_in_gdal(described, n_bands)}
 
 
 def _check_stored(series: Any) -> None:
@@ -115,10 +115,6 @@ def _check_stored(series: Any) -> None:
         raise ContentsError("a strip or tile has bytes, but no place in the file")
     if pages and not any(map(any, (page.databytecounts for page in pages))):
         raise ContentsError("none of its strips or tiles is stored")
-
-
-def _text(tag: Any) -> str | None:
-    return None if tag is None else str(tag.value)
 
 
 def _array_of(path: str, series: Any, number: int, level: int) -> TiffArray:

@@ -183,19 +183,17 @@ def _leave_out(pixels: AnyArray, rule: Validity, valid: Booleans) -> None:
 
 
 def validity_of(
-    dtype: npt.DTypeLike, declared: Iterable[Any] = (), nodata: Nodata = None, *, alpha: bool = False,
-    own_mask: Any = None,
-) -> Validity | None:  # fmt: skip
+    dtype: npt.DTypeLike, declared: Iterable[Any], nodata: Nodata = None, own: Validity | None = None
+) -> Validity | None:
     """Return the rule for an image, or None if all of its pixels hold data.
 
-    `nodata` is what the user says, instead of what the file has `declared`; `alpha` says whether it has bands of
-    opacity; `own_mask` is the mask in the file.
+    `nodata` is what the user says, instead of what the file has `declared`; `own` is the opacity and the mask in it.
     """
     if nodata == "none":
         return None
     values = [*declared] if nodata is None else [nodata]
     found = tuple(dict.fromkeys(v for value in values for v in _as_dtype(value, np.dtype(dtype))))
-    rule = Validity(found, np.dtype(dtype).kind == "f", alpha, own_mask)
+    rule = replace(own or Validity(), nodata=found, nan=np.dtype(dtype).kind == "f")
     return None if rule == Validity() else rule
 
 
