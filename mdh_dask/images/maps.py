@@ -56,12 +56,13 @@ def hidden_array(path: str | os.PathLike[str]) -> str:
 
 def place_of(image: Image) -> Place | None:
     """Return where an image lies, or None if that is unknown."""
+    attributes = image.georeference
     with naming(f"{image.path} has coordinates that cannot be read", "mend or remove them"):
-        rasterio, attributes = needed("rasterio", "maps"), image.georeference
         if image.geo_tags:
             return _seen(_of_tags(image.geo_tags), image.view)
         if "spatial:transform" not in attributes:
             return None
+        rasterio = needed("rasterio", "maps")
         a, b, c, d, e, f = attributes["spatial:transform"]
         if attributes.get("spatial:registration") == "node":
             c, f = c - (a + b) / 2, f - (d + e) / 2

@@ -215,7 +215,8 @@ def item_of(
     `labels` and `source` are the addresses of the labels and of the image, relative to the item; `lowest` is the lowest
     label. Its time is that at which it is made. Without a coordinate system it has no geometry.
     """
-    place = place_of(image) if image.georeference or image.geo_tags else None
+    place = place_of(image)
+    place = None if place is None or place.crs is None else place
     outline = None if place is None else _outline(place, image.shape[:2])
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     item = {
@@ -256,7 +257,7 @@ def _asset(image: Image, seen: SegmentSummary, place: Place | None, labels: str,
 
 
 def _sampling(place: Place | None) -> dict[str, Any]:
-    if place is None or place.crs is None:
+    if place is None:
         return {}
     found: dict[str, Any] = {"sampling": place.tags.get("AREA_OR_POINT", "Area").lower()}
     if place.crs.is_projected:
@@ -265,17 +266,15 @@ def _sampling(place: Place | None) -> dict[str, Any]:
 
 
 def _projection(place: Place | None, shape: tuple[int, ...]) -> dict[str, Any]:
-    if place is None or place.crs is None:
+    if place is None:
         return {"proj:shape": [*shape]}
     code = place.crs.to_epsg()
     system = {"proj:projjson": place.crs.to_dict(projjson=True)} if code is None else {"proj:code": f"EPSG:{code}"}
     return system | {"proj:shape": [*shape], "proj:transform": [*place.transform[:6]]}
 
 
-def _outline(place: Place, shape: tuple[int, ...]) -> dict[str, Any] | None:
-    """Return the outline of an image in longitude and latitude as GeoJSON, None if it is unknown."""
-    if place.crs is None:
-        return None
+def _outline(place: Place, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the outline of an image in longitude and latitude as GeoJSON."""
     corners = np.array([[0, 0], [0, shape[0]], [shape[1], shape[0]], [shape[1], 0]], float)
     steps = np.linspace(0, 1, AROUND, endpoint=False)[:, None]
     ring = np.concatenate([a + steps * (b - a) for a, b in zip(corners, np.roll(corners, -1, axis=0))])
