@@ -74,19 +74,16 @@ def remedies(notes: ColumnNotes | None, names: Sequence[str], of_frame: bool) ->
     """Return lines of code that leave out identifiers, and take the logarithm of columns with a long tail."""
     if notes is None:
         return []
+    identifiers, skewed = (
+        [names[j] for j in own] if of_frame else own.tolist() for own in (notes.identifiers, notes.skewed)
+    )
     lines = []
-    for own, frame, array, why in (
-        (notes.identifiers, "X = X.drop(columns={0})", "X = np.delete(X, {1}, axis=1)", "identifiers are no features"),
-        (
-            notes.skewed,
-            "X = X.assign(**np.log1p(X[{0}]))",
-            "X[:, {1}] = np.log1p(X[:, {1}])",
-            "a long tail hides what is near its other end",
-        ),
-    ):
-        if len(own):
-            code = (frame if of_frame else array).format([names[j] for j in own], own.tolist())
-            lines.append(f"{code}  # {why}")
+    if identifiers:
+        code = f"X = X.drop(columns={identifiers})" if of_frame else f"X = np.delete(X, {identifiers}, axis=1)"
+        lines.append(f"{code}  # identifiers are no features")
+    if skewed:
+        code = f"X = X.assign(**np.log1p(X[{skewed}]))" if of_frame else f"X[:, {skewed}] = np.log1p(X[:, {skewed}])"
+        lines.append(f"{code}  # a long tail hides what is near its other end")
     return lines
 
 
