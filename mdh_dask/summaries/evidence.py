@@ -11,7 +11,7 @@ from ..density.kde import ROUGHNESS
 from ..tree.structure import Tree
 from ..valleys.merging import KINDS, LEVEL, Merged
 from ..valleys.structure import MOST_EVIDENCE
-from .tables import Records, numbers
+from .tables import Records, plain
 
 COLUMNS = {
     "kind": "U5", "node": "i8", "first": "i8", "second": "i8", "separates": "?", "statistic": "f8", "effect": "f8",
@@ -40,7 +40,7 @@ class Evidence(Records, dict[str, AnyArray]):
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return lists that `json` can write; None replaces NaN and infinity."""
-        return {name: numbers(self[name]) if dtype == "f8" else self[name].tolist() for name, dtype in COLUMNS.items()}
+        return {name: plain(self[name].tolist()) for name in COLUMNS}
 
 
 def evidence_of(tree: Tree | None, merges: AnyArray | None, independent: bool = True) -> Evidence:

@@ -1,7 +1,7 @@
 """Texts of tables: names of levels, rounded means, and drift as text and as plain Python objects."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -103,44 +103,27 @@ def dict_of(drift: "Drift") -> dict[str, Any]:
         lists of dicts. Values for old and new rows are lists of two; a change has ``value`` and ``lower_bound``, by
         confidence. None replaces NaN and infinity.
     """
-    splits = [
-        {
-            "node": split.node,
-            "rows": list(split.rows),
-            "left": numbers(split.left),
-            "density": split.valley and numbers(split.valley.density),
-            "relative_depth": split.valley and numbers(split.valley.depth),
-            "filled": split.valley and _change(split.valley.filled),
-            "distance": _change(split.distance),
-        }
-        for split in drift.splits
-    ]
-    clusters = [
-        {
-            "label": cluster.label,
-            "node": cluster.node,
-            "rows": list(cluster.rows),
-            "share": numbers(cluster.share),
-            "distance": _change(cluster.distance),
-        }
-        for cluster in drift.clusters
-    ]
+    splits = []
+    for split in drift.splits:
+        density, depth, filled = split.valley or (None, None, None)
+        own = {"node": split.node, "rows": split.rows, "left": split.left, "density": density, "relative_depth": depth}
+        splits.append(own | {"filled": filled, "distance": split.distance})
     levels = [
         {
             "column": of_column.column,
             "levels": {level: [old, new] for level, old, new in of_column.frequencies()},
             "unseen": dict(of_column.unseen),
-            "distance": _change(of_column.distance),
+            "distance": of_column.distance,
         }
         for of_column in drift.levels
     ]
-    limits = {name: getattr(drift, name) for name in ("threshold", "filled", "false_alarms")}
-    return {
-        "drift": drift.found, "alarms": list(drift.alarms), "rows": list(drift.n_rows), **limits,
-        "design_effect": drift.design_effect,
-        "shares": _change(drift.shares), "splits": splits, "clusters": clusters,
+    limits = {name: getattr(drift, name) for name in ("threshold", "filled", "false_alarms", "design_effect")}
+    found = {
+        "drift": drift.found, "alarms": drift.alarms, "rows": drift.n_rows, **limits, "shares": drift.shares,
+        "splits": splits, "clusters": [vars(cluster) for cluster in drift.clusters],
         **({"levels": levels} if levels else {}),
     }  # fmt: skip
+    return plain(found)
 
 
 def records_of(drift: "Drift") -> list[dict[str, Any]]:
@@ -253,10 +236,14 @@ def _short(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:z.3g}"
 
 
-def _change(change: "Change") -> dict[str, float | None]:
-    return dict(zip(change._fields, numbers(change)))
-
-
-def numbers(values: Iterable[float]) -> list[float | None]:
-    """Return numbers for JSON: None replaces NaN and infinity."""
-    return [float(value) if np.isfinite(value) else None for value in values]
+def plain(value: Any) -> Any:
+    """Return a value for JSON: named tuples as dicts, others as lists, and None for NaN and infinity."""
+    if isinstance(value, dict):
+        return {name: plain(own) for name, own in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, list | tuple):
+        return [plain(own) for own in value]
+    if isinstance(value, float):
+        return float(value) if np.isfinite(value) else None
+    return value
