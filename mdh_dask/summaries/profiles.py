@@ -131,17 +131,13 @@ class Profiles(Table):
         for cluster in range(self.n_clusters):
             for i, name in enumerate(self.names):
                 level = self.levels[i] if self.levels else None
-                found.append(
-                    {
-                        "cluster": cluster + self.lowest,
-                        "n_rows": int(self.n_rows[cluster]),
-                        "feature": name if level is None else level[0],
-                        **{column: float(getattr(self, column)[cluster, i]) for column in columns},
-                    }
-                )
+                own: dict[str, Any] = {"cluster": cluster + self.lowest, "n_rows": int(self.n_rows[cluster])}
+                own["feature"] = name if level is None else level[0]
+                own |= {column: float(getattr(self, column)[cluster, i]) for column in columns}
                 if self.levels:
                     lift = None if level is None else float(self.lift[cluster, i])
-                    found[-1] |= {"level": level and level[1], "lift": lift}
+                    own |= {"level": level and level[1], "lift": lift}
+                found.append(own)
         return found
 
 
