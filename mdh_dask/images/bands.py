@@ -180,11 +180,7 @@ def _place_of(array: Any) -> dict[str, Any]:
     mapping = str(array.encoding.get("grid_mapping", array.attrs.get("grid_mapping", "spatial_ref")))
     about = array.coords[mapping].attrs if mapping in array.coords else {}
     own = {NAMES.get(str(dim).lower()): array.coords[dim] for dim in array.dims if dim in array.coords}
-    lines_columns = [
-        np.asarray(one.values, np.float64) if one is not None and one.dtype.kind in "iuf" and one.size > 1 else None
-        for one in (own.get("y"), own.get("x"))
-    ]
-    return placed(in_attributes(array.attrs), about, lines_columns)
+    return placed(in_attributes(array.attrs), about, [own.get("y"), own.get("x")])
 
 
 def _names_of_bands(array: Any, n_bands: int) -> tuple[str, ...]:

@@ -166,13 +166,11 @@ def in_group(group: zarr.Group, attributes: Mapping[str, Any], dims: tuple[str, 
     found = {**in_attributes(group.attrs.asdict()), **in_attributes(attributes)}
     mapping = array_in(group, str(attributes.get("grid_mapping", "spatial_ref")).partition(":")[0])
     about = {} if mapping is None else mapping.attrs.asdict()
-    return placed(found, about, [_coordinates(group, name) for name in dims])
+    return placed(found, about, [array_in(group, name) for name in dims])
 
 
-def placed(
-    found: Mapping[str, Any], about: Mapping[str, Any], lines_columns: Sequence[Floats | None]
-) -> dict[str, Any]:
-    """Return the georeference that attributes name, and a grid mapping and the coordinates of lines and columns."""
+def placed(found: Mapping[str, Any], about: Mapping[str, Any], lines_columns: Sequence[Any]) -> dict[str, Any]:
+    """Return the georeference that attributes name, and a grid mapping and arrays of coordinates, None for none."""
     crs = {name: found[name] for name in CRS if name in found}
     if not crs and (text := about.get("crs_wkt") or about.get("spatial_ref")):
         crs = {"proj:wkt2": str(text)}
@@ -241,18 +239,12 @@ def _of_gdal(text: Any) -> list[float] | None:
     return None
 
 
-def _coordinates(group: zarr.Group, name: str) -> Floats | None:
-    array = array_in(group, name)
-    if array is None or array.ndim != 1 or array.shape[0] < 2 or array.dtype.kind not in "iuf":
-        return None
-    return np.asarray(array[:], np.float64)
-
-
-def _of_coordinates(lines_columns: Sequence[Floats | None], given: list[float] | None) -> list[float] | None:
+def _of_coordinates(lines_columns: Sequence[Any], given: list[float] | None) -> list[float] | None:
     """Return the transform by evenly spaced coordinates of pixels' middles, or the one that is given if they agree."""
-    y, x = lines_columns
-    if y is None or x is None:
-        return given
+    for array in lines_columns:
+        if array is None or array.ndim != 1 or array.shape[0] < 2 or array.dtype.kind not in "iuf":
+            return given
+    y, x = (np.asarray(array[:], np.float64) for array in lines_columns)
     (e, f), (a, c) = (_even(values) for values in (y, x))
     if not a or not e:
         return None  # no transform has such coordinates, whatever was written before they were cut or moved
