@@ -15,7 +15,7 @@ from .._typing import AnyArray
 from ..chunks import is_dask
 from .axes import NAMES, view_of
 from .features import Features
-from .georeference import differing_place, in_attributes, placed
+from .georeference import differing_place, in_attributes, names_of_bands, placed
 from .image import PANEL, Block, Image, Source, opened
 from .label_arrays import NO_DATA, Label, label_dtype
 from .validity import Nodata, OpenPixels, declared_by, validity_of
@@ -164,31 +164,19 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
         raise TypeError(f"expected booleans, integers or real numbers; got a DataArray of {array.dtype}")
     if not array.size:
         raise ValueError(f"expected pixels; got a DataArray of shape {array.shape}")
-    view = view_of(array.data if is_dask(array.data) else array.values, [str(name) for name in array.dims], None, index)
-    sizes = dict(zip(view.axes, array.data.chunksize if is_dask(array.data) else array.shape))
-    lines = sizes["y"] if is_dask(array.data) else max(1, 2**20 // min(sizes["x"], PANEL))
+    lazy = is_dask(array.data)
+    view = view_of(array.data if lazy else array.values, [str(name) for name in array.dims], None, index)
+    lines, columns = view.in_plane(array.data.chunksize if lazy else array.shape)
+    lines = min(lines if lazy else max(1, 2**20 // min(columns, PANEL)), view.shape[0])
     declared = [*declared_by(array.attrs), *declared_by(array.encoding)]
     rule = validity_of(view.dtype, declared, nodata)
     name = "DataArray" if array.name is None else str(array.name)
-    chunks = min(lines, view.shape[0]), sizes["x"]
-    image = Image(view, name, "DataArray", chunks, _place_of(array), validity=rule)
-    return replace(image, bands=_names_of_bands(array, image.shape[2]))
-
-
-def _place_of(array: Any) -> dict[str, Any]:
-    """Return the georeference of a DataArray by its attributes, its grid mapping and the coordinates of its pixels."""
     mapping = str(array.encoding.get("grid_mapping", array.attrs.get("grid_mapping", "spatial_ref")))
     about = array.coords[mapping].attrs if mapping in array.coords else {}
     own = {NAMES.get(str(dim).lower()): array.coords[dim] for dim in array.dims if dim in array.coords}
-    return placed(in_attributes(array.attrs), about, [own.get("y"), own.get("x")])
-
-
-def _names_of_bands(array: Any, n_bands: int) -> tuple[str, ...]:
-    """Return the names of the bands by the attributes of the array or the coordinates of their dimension."""
-    for dim in array.dims:
-        if NAMES.get(str(dim).lower()) == "c" and dim in array.coords and array.coords[dim].dtype.kind in "UOT":
-            return tuple(map(str, array.coords[dim].values))
-    return names_in(array.attrs, n_bands)
+    place = placed(in_attributes(array.attrs), about, [own.get("y"), own.get("x")])
+    bands = names_of_bands(own.get("c"), view.shape[2]) or names_in(array.attrs, view.shape[2])
+    return Image(view, name, "DataArray", (lines, columns), place, validity=rule, bands=bands)
 
 
 def labels_like(array: Any, image: Image, features: Features, label: Label, n_labels: int, lowest: int) -> Any:

@@ -223,12 +223,11 @@ def _layout_of(group: zarr.Group) -> list[Any] | None:
     return layout if isinstance(layout, list) else None
 
 
-def names_of_bands(group: zarr.Group, dim: str | None, n_bands: int) -> tuple[str, ...]:
-    """Return the texts that are the coordinates of a dimension in a group; empty if there are none."""
-    array = array_in(group, dim) if dim else None
+def names_of_bands(array: Any, n_bands: int) -> tuple[str, ...]:
+    """Return the texts in an array of coordinates; empty if it holds others, or is None."""
     if array is None or array.shape != (n_bands,) or array.dtype.kind not in "UOT":
         return ()
-    return tuple(map(str, array[:]))
+    return tuple(map(str, np.asarray(array[:])))
 
 
 def _of_gdal(text: Any) -> list[float] | None:

@@ -10,7 +10,7 @@ import zarr
 
 from .._locations import redacted
 from .._typing import AnyArray, Integers
-from ..io.blocks import Grid, store
+from ..io.blocks import CONFIG, Grid, store
 from ..io.nodes import count_missing
 
 VERSION = "0.5"
@@ -132,7 +132,7 @@ def write_copies(group: zarr.Group, labels: zarr.Array, folder: Path | None) -> 
             dtype=labels.dtype,
             chunks=labels.chunks,
             dimension_names=["y", "x"],
-            config={"write_empty_chunks": True},
+            config=CONFIG,
             overwrite=True,
         )
         _copy(larger, smaller, folder)

@@ -275,7 +275,9 @@ def _zarr_image(
         place = at_level(node, level, place, attributes)
     image = Image(view, path, kind, chunks, place, plane)
     named = {**attributes, **(node.attrs.asdict() if multiscale and node else {})}
-    bands = names_in(named, image.shape[2]) or (names_of_bands(group, dims.get("c"), image.shape[2]) if group else ())
+    bands = names_in(named, image.shape[2])
+    if not bands and group is not None and "c" in dims:
+        bands = names_of_bands(array_in(group, dims["c"]), image.shape[2])
     fill = array.fill_value if array.metadata.zarr_format == 2 and names else None
     if fill:  # which xarray writes there in place of _FillValue; zero is also the default of others
         attributes.setdefault("_FillValue", fill.item())
