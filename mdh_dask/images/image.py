@@ -14,7 +14,7 @@ from .._typing import AnyArray, Integers
 from ..chunks import default_block_bytes
 from .ome import Multiscale
 from .quantisation import Quantisation
-from .validity import Block, OpenPixels, Validity
+from .validity import Block, OpenPixels, Validity, cut
 
 PANEL = 2048
 """Columns per panel, a power of two, which bounds the memory for a few lines of a very wide image."""
@@ -218,16 +218,11 @@ class Kept(Source):
         last = self.last
         if last is None or last[0] != around:
             last = self.last = None  # before the next are decoded
-            last = self.last = (around, self._decoded(around))
+            # One after another, as several at once take twice the memory of what is kept.
+            parts = [np.asarray(self.source[around[0], part]) for part in cut(columns, self.chunks[1])]
+            last = self.last = (around, parts)
         inside = slice(lines.start - around[0].start, lines.stop - around[0].start)
         return np.concatenate([part[inside] for part in last[1]], axis=1)
-
-    def _decoded(self, around: Block) -> list[AnyArray]:
-        """Decode one chunk after another, as several at once take twice the memory of what is kept."""
-        lines, columns = around
-        firsts = range(columns.start, columns.stop, self.chunks[1])
-        ends = [*firsts[1:], columns.stop]
-        return [np.asarray(self.source[lines, slice(*pair)]) for pair in zip(firsts, ends)]
 
     def with_left_out(self, block: Block) -> AnyArray:
         """Read a block with the bands that are left out otherwise."""

@@ -104,7 +104,7 @@ class OpenPixels(NamedTuple):
         read = self.source.with_left_out if self.validity and self.validity.alpha else self.source.__getitem__
         if there is None or self.tiles is None:
             return np.asarray(read(block))
-        parts = [*itertools.product(_cut(block[0], self.tiles[0]), _cut(block[1], self.tiles[1]))]
+        parts = [*itertools.product(cut(block[0], self.tiles[0]), cut(block[1], self.tiles[1]))]
         held = [part for part in parts if there[_within(part, block)].any()]
         if len(held) == len(parts):
             return np.asarray(read(block))
@@ -130,7 +130,7 @@ def _holds(mask: AnyArray) -> Booleans:
     return np.asarray((mask != 0) & (mask == mask))
 
 
-def _cut(whole: slice, side: int) -> list[slice]:
+def cut(whole: slice, side: int) -> list[slice]:
     """Return the parts of a slice between multiples of a number."""
     ends = [whole.start, *range((whole.start // side + 1) * side, whole.stop, side), whole.stop]
     return [slice(*pair) for pair in itertools.pairwise(ends)]
