@@ -177,20 +177,16 @@ class Histograms:
     @property
     def threshold(self) -> Floats:
         """Threshold of the split after each bin, shape (n_directions, n_bins)."""
-        return self.threshold_after(np.arange(self.counts.shape[1]), np.arange(len(self.origin))[:, None])
-
-    def threshold_after(self, bins: Any, directions: Any) -> Any:
-        """Return the thresholds of the splits after some bins of some directions."""
-        return self.origin[directions] + self.width[directions] * (bins + 1)
+        return self.origin[:, None] + self.width[:, None] * np.arange(1, self.counts.shape[1] + 1)
 
     def last_before(self, k: int) -> float:
         """Return the largest value of the first direction in bin `k` or before; rounding may move it off the bin's end.
 
         Rows are routed by ``projection <= threshold``; this threshold divides them exactly as they were counted.
         """
-        origin, scale = float(self.origin[0]), 1 / float(self.width[0])
-        end = self.threshold_after(k, 0)
-        last, beyond = (float(end + by * self.width[0]) for by in (-0.5, 0.5))
+        origin, width = float(self.origin[0]), float(self.width[0])
+        end, scale = origin + width * (k + 1), 1 / width
+        last, beyond = end - 0.5 * width, end + 0.5 * width
         while last < (middle := last + (beyond - last) / 2) < beyond:
             if (middle - origin) * scale < k + 1:  # the same arithmetic as in the compiled loops
                 last = middle
@@ -204,9 +200,9 @@ class Histograms:
         centres = self.threshold - self.width[:, None] / 2
         return (self.counts * centres).sum(axis=1) / np.maximum(self.counts.sum(axis=1), 1)
 
-    def bin_of(self, value: float, direction: int) -> int:
-        """Return the bin whose end is nearest to `value`."""
-        k = round((value - self.origin[direction]) / self.width[direction]) - 1
+    def bin_of(self, value: float) -> int:
+        """Return the bin of the first direction whose end is nearest to `value`."""
+        k = round((value - self.origin[0]) / self.width[0]) - 1
         return int(np.clip(k, 0, self.counts.shape[1] - 1))
 
     def leaves_rows(self, n: float) -> Booleans:

@@ -100,23 +100,11 @@ class MinimumError:
         return Errors(criterion, separation, depth)
 
 
-class TwoMeans(NamedTuple):
-    """Sums of squares of two groups of rows, in squared bins."""
+def two_means(counts: AnyArray) -> tuple[Floats, Floats]:
+    """Return the sums of squares within and between the rows up to every bin and those beyond it, in squared bins.
 
-    between: Floats
-    """Sum of squares between the rows up to every bin and those beyond it, shape (n_directions, n_bins); zero where a
-    side has no rows."""
-    total: Floats
-    """Sum of squared distances from the mean, shape (n_directions, 1)."""
-
-    @property
-    def within(self) -> Floats:
-        """Sum of squared distances from the mean of the own side, shape (n_directions, n_bins)."""
-        return self.total - self.between
-
-
-def two_means(counts: AnyArray) -> TwoMeans:
-    """Return the sums of squares of the sides of every threshold, from counts of shape (n_directions, n_bins)."""
+    counts (n_directions, n_bins); both sums have the same shape. Those between are zero where a side has no rows.
+    """
     counts = np.asarray(counts, dtype=np.float64)
     n = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     bins = np.arange(counts.shape[1])
@@ -125,7 +113,7 @@ def two_means(counts: AnyArray) -> TwoMeans:
     pairs = left * (n - left)
     between = np.divide(n * moment**2, pairs, out=np.zeros(counts.shape), where=pairs > 0)
     total = (counts * away**2).sum(axis=1, keepdims=True) + (1 / 12) * n  # of rows spread evenly over a bin
-    return TwoMeans(between, total)
+    return total - between, between
 
 
 def cuts_of(counts: AnyArray, reach: Floats) -> Floats:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._blas import one_blas_thread
 from .._levels import TwoValued
 from .._random import generator
 from .._typing import AnyArray, Floats
@@ -13,7 +14,7 @@ from ..density.histograms import Histograms
 from ..projections.directions import KeyedDirections, Proposal, StandardDirections, single_columns
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
-from ..splits.stopping import VotingRule
+from ..splits.stopping import HoldOut
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .order import ORDERS
@@ -62,16 +63,8 @@ class Examiner:
         if self.settings.order is None:
             work_through(self.examine, [branch for branch in root.walk() if branch.state is State.OPEN])
             return None
-        split: set[Branch] = set()
-        order = ORDERS[self.settings.order]
-
-        def examine_in_order(root: Branch) -> tuple[()]:
-            split.update(order(root, self.settings.max_clusters, self.standardise, self.examine))
-            return ()
-
-        # A single item of work, so that BLAS is limited to one thread.
-        work_through(examine_in_order, [root])
-        return split
+        with one_blas_thread():
+            return ORDERS[self.settings.order](root, self.settings.max_clusters, self.standardise, self.examine)
 
     def examine(self, branch: Branch) -> list[Branch]:
         """Examine the sample of an open branch and return its children, which are examined next."""
@@ -109,7 +102,7 @@ class Examiner:
         self._split_by_one_half(branch, whole, whole.first(size))
         few = branch.complete and self.settings.selector.n_root <= min(FEW_ROWS, size)
         in_groups = self.settings.parts_at is not None  # which are few, and in the sample, however many rows they have
-        if (few or in_groups) and isinstance(self.settings.selector.stop, VotingRule):
+        if (few or in_groups) and isinstance(self.settings.selector.stop, HoldOut):
             self._split_by_vote(branch, whole)
 
     def _split_by_vote(self, branch: Branch, whole: Sample) -> None:

@@ -179,5 +179,5 @@ def extend(root: Branch, settings: GrowthSettings) -> bool:
 def evidence_of(decision: Decision) -> float:
     """Return the evidence of a split, or of the best rejected one, in standard errors."""
     histogram = decision.histogram
-    k = histogram.bin_of(decision.threshold, 0)
+    k = histogram.bin_of(decision.threshold)
     return valley_evidence(histogram.density[0], k, float(histogram.spread[0][0]), float(histogram.bandwidth[0]))

@@ -12,8 +12,9 @@ from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
 from ..density.kde import ROUGHNESS, lower_mode
 from .dependence import p_value_of_parts
+from .null import unimodal_p_value
 from .rules import SplitRule
-from .stopping import StopRule, VotingRule
+from .stopping import HoldOut, StopRule
 
 TWO_HALVES = np.array([True, False])
 
@@ -202,8 +203,8 @@ class SplitSelector:
         level = self.stop.level(n_tests)
         if counts.are_of_groups and self.stop.holds_out:
             p_value = p_value_of_parts(train[c], counts.of_test(c), k)
-        elif isinstance(self.stop, VotingRule):
-            p_value = self.stop.p_value(test[c], k, rng, level)
+        elif isinstance(self.stop, HoldOut):
+            p_value = unimodal_p_value(test[c], k, rng, level)
         else:
             return self.stop.accepts(test[c], k, self.n_root, n_tests, rng), np.nan
         return p_value <= level, min(n_tests * p_value, 1.0)
@@ -226,6 +227,7 @@ class SplitSelector:
     ) -> tuple[float, Decision] | None:
         """Return the p-value of the one candidate's split on the half that tests, and the split on all counted rows.
 
+        Only for `HoldOut`, as no other rule divides rows repeatedly.
         Returns the decision, not accepted yet; None if no split is admissible on the half that chooses, or on all rows.
         """
         train, test, whole, min_train = self.halves(counts, candidates, share)
@@ -236,8 +238,7 @@ class SplitSelector:
         tested = self._tested(train, k)
         if counts.are_of_groups:
             return p_value_of_parts(train, counts.of_test(0), tested), decision
-        assert isinstance(self.stop, VotingRule)  # no others divide rows repeatedly
-        return self.stop.p_value(test, tested, rng), decision
+        return unimodal_p_value(test, tested, rng), decision
 
     def suggested(self, whole: Histograms) -> Decision | None:
         """Return the split at the threshold suggested with the one direction; None if a side has too few rows."""
@@ -262,7 +263,7 @@ class SplitSelector:
         old, new, whole = (counts.along(candidates, half) for half in (0, 1, None))
         has_valley = self.rule.at.limits_depth
         if has_valley and earlier.depth == 0:
-            k = whole.bin_of(earlier.threshold, 0)
+            k = whole.bin_of(earlier.threshold)
             accepted = bool(whole.leaves_rows(max(self.min_rows, 1))[0, k])
             return self._split(accepted, 0, k, earlier.threshold, whole, False, self.min_rows)
         k, threshold, moved, accepted = self._followed(whole, earlier.threshold, self.min_rows, rng)
@@ -304,7 +305,7 @@ class SplitSelector:
         unmoved = None if existing is None else self.rule.at.unmoved(histogram, k, existing)
         if unmoved is None and existing is not None and settle and not self.rule.at.needs_extremes:
             # Those of extremes lie within a bin, and the rows beside them are not known.
-            unmoved = histogram.bin_of(existing, 0), existing
+            unmoved = histogram.bin_of(existing), existing
         moved = unmoved is None or not self.rule.admissible(histogram, min_rows)[0, unmoved[0]]
         if unmoved is not None and not moved:
             k, threshold = unmoved

@@ -36,12 +36,12 @@ class LeastCost(ThresholdRule):
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; the cost may exceed the least one by a twentieth."""
-        cost, here = self.cost(histogram)[0], histogram.bin_of(existing, 0)
+        cost, here = self.cost(histogram)[0], histogram.bin_of(existing)
         return (here, existing) if cost[here] <= 1.05 * cost[k] else None
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; descends from the earlier threshold."""
-        return descended(self.cost(histogram)[0], histogram.bin_of(existing, 0))
+        return descended(self.cost(histogram)[0], histogram.bin_of(existing))
 
     def valley(self, histogram: Histograms, k: int) -> int:
         """See `ThresholdRule`; the threshold need not be at the bottom of a valley."""
@@ -53,8 +53,8 @@ class TwoMeans(LeastCost):
 
     def cost(self, histograms: Histograms) -> Floats:
         """See `LeastCost`; sums of squares within the sides, as a share of those between them."""
-        sums = two_means(histograms.counts)
-        return np.divide(sums.within, sums.between, out=np.full(sums.between.shape, np.inf), where=sums.between > 0)
+        within, between = two_means(histograms.counts)
+        return np.divide(within, between, out=np.full(between.shape, np.inf), where=between > 0)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ TWO_MEANS, CUT = TwoMeans(), NormalisedCut()
 
 def sse(histograms: Histograms, admissible: Booleans) -> Floats:
     """Return minus the least sum of squares within two groups, along directions of length one."""
-    within = two_means(histograms.counts).within.min(axis=1, where=admissible, initial=np.inf)
+    within = two_means(histograms.counts)[0].min(axis=1, where=admissible, initial=np.inf)
     return -within * (histograms.width / histograms.length) ** 2
 
 
@@ -132,7 +132,7 @@ class MinimumErrorThreshold(LeastCost):
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; J may exceed its minimum by a twentieth of the depth of this."""
-        errors, here = self.error.of(histogram.counts), histogram.bin_of(existing, 0)
+        errors, here = self.error.of(histogram.counts), histogram.bin_of(existing)
         j = errors.criterion[0]
         return (here, existing) if j[here] - j[k] <= 0.05 * errors.depth[0, k] else None
 

@@ -160,7 +160,7 @@ class Spacing(Gap):
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; its own gap, unless this has closed."""
-        k = histogram.bin_of(existing, 0)
+        k = histogram.bin_of(existing)
         return k if histogram.gaps[0][0, k] > 0 else int(self.score(histogram)[0].argmax())
 
 

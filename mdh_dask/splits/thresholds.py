@@ -71,13 +71,13 @@ class RelativeDepth(ThresholdRule):
 
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; `SAME_VALLEY` bounds the excess of the density."""
-        here = histogram.bin_of(existing, 0)
+        here = histogram.bin_of(existing)
         density = histogram.density[0]
         return (here, existing) if density[here] - density[k] <= SAME_VALLEY * lower_mode(density, k) else None
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; the bottom of its own valley, even if there is a deeper one now."""
-        return descended(histogram.density[0], histogram.bin_of(existing, 0))
+        return descended(histogram.density[0], histogram.bin_of(existing))
 
 
 def descended(cost: Floats, k: int) -> int:
@@ -149,7 +149,7 @@ class Mean(ThresholdRule):
     def unmoved(self, histogram: Histograms, k: int, existing: float) -> tuple[int, float] | None:
         """See `ThresholdRule`; it may be a twentieth of a standard deviation from the mean."""
         near = abs(existing - histogram.mean[0]) <= 0.05 * histogram.spread[1][0]
-        return (histogram.bin_of(existing, 0), existing) if near else None
+        return (histogram.bin_of(existing), existing) if near else None
 
 
 class Gap(ThresholdRule):
@@ -179,7 +179,7 @@ class Gap(ThresholdRule):
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; its own gap, unless this has closed."""
-        gap, k = histogram.gaps[0][0], histogram.bin_of(existing, 0)
+        gap, k = histogram.gaps[0][0], histogram.bin_of(existing)
         return k if gap[k] >= histogram.width[0] else super().follow(histogram, existing)
 
 
@@ -201,7 +201,7 @@ class Proposed(ThresholdRule):
 
     def follow(self, histogram: Histograms, existing: float) -> int:
         """See `ThresholdRule`; the threshold never moves."""
-        return histogram.bin_of(existing, 0)
+        return histogram.bin_of(existing)
 
     @staticmethod
     def _away(histograms: Histograms) -> Floats:

@@ -95,7 +95,7 @@ def deepest_split(projected: np.ndarray) -> tuple[float, np.ndarray]:
 def least_squares_split(projected: np.ndarray) -> tuple[float, np.ndarray]:
     """Return minus the least sum of squares within the sides of a projection, and the side of each row."""
     bins, counts, width, _ = _binned(projected)
-    within = two_means(counts[None]).within[0]
+    within = two_means(counts[None])[0][0]
     return -float(within.min() * width**2), bins > int(within.argmin())
 
 

@@ -44,8 +44,7 @@ class TestHistograms:
         _, histograms = stack
         n_bins = histograms.counts.shape[1]
         np.testing.assert_allclose(histograms.threshold[:, -1], histograms.origin + n_bins * histograms.width)
-        for direction, line in enumerate(histograms.threshold):
-            assert [histograms.bin_of(float(t), direction) for t in line] == list(range(n_bins))
+        assert [histograms.bin_of(float(t)) for t in histograms.threshold[0]] == list(range(n_bins))
 
     @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), st.integers(3, 40), st.data())
     def test_the_last_value_before_a_split_is_counted_there_and_the_next_one_is_not(self, origin, width, n_bins, data):
@@ -59,7 +58,7 @@ class TestHistograms:
     @given(stacks(), st.floats(-1e6, 1e6))
     def test_any_value_has_a_bin(self, stack, value):
         _, histograms = stack
-        k = histograms.bin_of(value, 0)
+        k = histograms.bin_of(value)
         distances = np.abs(histograms.threshold[0] - value)
         assert distances[k] <= distances.min() * (1 + 1e-9) + 1e-9
 

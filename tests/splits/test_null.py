@@ -84,9 +84,7 @@ class TestUnimodalPValueAtALevel:
         for seed in range(repeats):
             rng = np.random.default_rng([seed, 7])
             h = histogram(make(rng, 400))
-            rejected += (
-                unimodal_p_value(h, h.bin_of(THRESHOLD_RULES[seed % len(THRESHOLD_RULES)], 0), rng, level) <= level
-            )
+            rejected += unimodal_p_value(h, h.bin_of(THRESHOLD_RULES[seed % len(THRESHOLD_RULES)]), rng, level) <= level
         assert rejected <= binom.isf(1e-3, repeats, level)
 
     @pytest.mark.slow
@@ -98,7 +96,7 @@ class TestUnimodalPValueAtALevel:
             rng = np.random.default_rng([seed, 9])
             choosing, h = histogram(make(rng, 400)), histogram(make(rng, 400))
             place = float(choosing.threshold[0, choosing.depth[0].argmax()])
-            rejected += unimodal_p_value(h, h.bin_of(place, 0), rng, 0.05) <= 0.05
+            rejected += unimodal_p_value(h, h.bin_of(place), rng, 0.05) <= 0.05
         assert rejected <= binom.isf(1e-3, repeats, 0.05)
 
     @pytest.mark.parametrize(("n", "gap"), [(60, 8.0), (400, 4.5), (20_000, 3.0)])
@@ -107,7 +105,7 @@ class TestUnimodalPValueAtALevel:
         for seed in range(40):
             rng = np.random.default_rng([seed, n])
             h = histogram(rng.normal(size=n) + gap * (np.arange(n) % 2))
-            found += unimodal_p_value(h, h.bin_of(gap / 2, 0), rng, 0.025) <= 0.025
+            found += unimodal_p_value(h, h.bin_of(gap / 2), rng, 0.025) <= 0.025
         assert found >= 36
 
     def test_finds_more_at_a_higher_level(self):
@@ -117,7 +115,7 @@ class TestUnimodalPValueAtALevel:
             for seed in range(60):
                 rng = np.random.default_rng(seed)
                 h = histogram(rng.normal(size=200) + 3.2 * (np.arange(200) % 2))
-                hits += unimodal_p_value(h, h.bin_of(1.6, 0), rng, level) <= level
+                hits += unimodal_p_value(h, h.bin_of(1.6), rng, level) <= level
             found.append(hits)
         assert found[0] < found[1]
 
@@ -126,7 +124,7 @@ class TestUnimodalPValueAtALevel:
         counts = h.counts.copy()
         counts[0, [0, -1]] = 500
         tails = Histograms(counts, h.origin, h.width, NORMAL)
-        k = h.bin_of(2.5, 0)
+        k = h.bin_of(2.5)
         assert unimodal_p_value(tails, k, np.random.default_rng(1), 0.025) <= 0.025
 
 
@@ -139,21 +137,21 @@ class TestUnimodalPValue:
             rng = np.random.default_rng([seed, 9])
             choosing, h = histogram(make(rng, 200)), histogram(make(rng, 200))
             place = float(choosing.threshold[0, choosing.depth[0].argmax()])
-            p_values.append(unimodal_p_value(h, h.bin_of(place, 0), rng))
+            p_values.append(unimodal_p_value(h, h.bin_of(place), rng))
         for level in (0.05, 0.2, 0.5):
             assert (np.array(p_values) <= level).sum() <= binom.isf(1e-3, 300, level)
 
     def test_is_least_in_a_gap_and_one_where_there_is_no_valley(self):
         h = histogram(np.random.default_rng(5).normal(size=400) + 12 * (np.arange(400) % 2))
         flat = int(np.flatnonzero(h.depth[0] == 0)[0])
-        assert unimodal_p_value(h, h.bin_of(6, 0), np.random.default_rng(0)) < 1e-20
+        assert unimodal_p_value(h, h.bin_of(6), np.random.default_rng(0)) < 1e-20
         assert unimodal_p_value(h, flat, np.random.default_rng(0)) == 1
 
     def test_a_mode_as_high_by_chance_is_rarer_than_its_bound(self):
         repeats, exceeding, bounds = 400, {1.5: 0, 2.0: 0, 3.0: 0}, {}
         for seed in range(repeats):
             h = histogram(np.random.default_rng([seed, 3]).uniform(size=2000))
-            k = h.bin_of(0.5, 0)
+            k = h.bin_of(0.5)
             errors = valley_evidence(h.density[0], k, 2000, float(h.bandwidth[0]))
             for least in exceeding:
                 exceeding[least] += errors >= least
@@ -169,7 +167,7 @@ class TestUnimodalPValue:
             rng = np.random.default_rng([seed, 4])
             gap = rng.uniform(3, 8)
             h = histogram(rng.normal(size=n) + gap * (np.arange(n) % 5 == 0))
-            k = h.bin_of(gap / 2, 0)
+            k = h.bin_of(gap / 2)
             with monkeypatch.context() as simulating:
                 simulating.setattr(null, "FAR_BELOW", np.inf)
                 expected = unimodal_p_value(h, k, np.random.default_rng(0), 0.01)

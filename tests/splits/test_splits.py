@@ -254,7 +254,7 @@ class TestSplitSelector:
         assert decision.n_left == (samples[1] < decision.threshold).sum()
         assert decision.n_left + decision.n_right == 4000
         np.testing.assert_array_equal(decision.histogram.counts, counts_of(samples[1]))
-        k = decision.histogram.bin_of(decision.threshold, 0)
+        k = decision.histogram.bin_of(decision.threshold)
         assert decision.depth == relative_depth_at(decision.histogram, k)
 
     @pytest.mark.parametrize("stop", sorted(set(STOP_RULES) - {"search-null", "spacing"}))
@@ -274,7 +274,7 @@ class TestSplitSelector:
         assert choose([rows], **rule).accepted
 
     def test_several_tests_of_a_branch_share_the_level(self, monkeypatch):
-        monkeypatch.setattr(HoldOut, "p_value", lambda *_: 0.03)
+        monkeypatch.setattr(stopping, "unimodal_p_value", lambda *_: 0.03)
         assert [HoldOut(0.95).accepts(None, 0, 0, n, None) for n in (1, 2)] == [True, False]
         assert HoldOut(0.95).level(5) == pytest.approx(0.01)
 
