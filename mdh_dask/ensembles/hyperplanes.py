@@ -72,7 +72,7 @@ def hyperplane_ensemble(
     n_rows, _ = shape
     look = yield from first_read(settings.seed, settings.sample_size, n_rows, check, settings.parts_at)
     sample = look.sample
-    standardise = standardiser(look.columns, sample, settings.scale, moderate=True, discrete=True)
+    standardise = standardiser(look.columns, sample, settings.scale, discrete=True)
     found, failed = find_hyperplanes(sample, standardise, settings, n_rows)
     raw = standardise.raw(found.directions)
     assert found.thresholds is not None

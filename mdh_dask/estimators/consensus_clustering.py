@@ -277,7 +277,7 @@ class ConsensusClustering(InGroups):
         if tree.feature_map is not None and tree.feature_map.points is not None:
             return tree.feature_map.points
         scale = turns_of(self.estimator)[0].scale
-        return standardiser(columns_of(sample.rows), sample, scale, moderate=True, discrete=True)
+        return standardiser(columns_of(sample.rows), sample, scale, discrete=True)
 
     def _name_columns(self, names: Sequence[str] | None) -> None:
         """Set the names of the columns, also in the trees without a feature map."""

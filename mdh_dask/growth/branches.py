@@ -254,7 +254,7 @@ def branch_pass(
     left, right = np.full((2, len(branches)), -1, dtype=np.int32)
     limit = np.zeros(len(branches), dtype=np.uint64)
     for branch, i in place.items():
-        if branch.children and branch.decision and branch.children[0] in place:
+        if branch.children and branch.decision:
             planes[i], thresholds[i] = branch.plane, branch.decision.threshold
             left[i], right[i] = (place[child] for child in branch.children)
     for branch, wanted in (fresh or {}).items():
@@ -271,12 +271,3 @@ def branch_pass(
         bit=np.array([0 if parts_at is not None else hash_bit(b) for b in branches]), limit=limit,
         extremes=extremes, jitter=jitter, parts_at=parts_at,
     )  # fmt: skip
-
-
-def arrivals_of(branches: list[Branch], leaf_arrivals: Integers) -> dict[Branch, int]:
-    """Return the number of rows of every branch from those of the leaves."""
-    rows = {branch: int(n) for branch, n in zip(branches, leaf_arrivals)}
-    for branch in reversed(branches):
-        if branch.children and branch.children[0] in rows:
-            rows[branch] = sum(rows[child] for child in branch.children)
-    return rows

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.hashing import hash_numbers
+from .._jit.hashing import Jitter, hash_numbers
 from .._typing import AnyArray, Floats, Integers
 from .._words import full_count
 from ..chunks import Pass, Plan, Together
@@ -18,7 +18,7 @@ from ..projections.pursuit import MDHResult
 from ..tree.editing import multiplied
 from ..tree.structure import Tree
 from .bounds import least_share, near_rows
-from .branches import Branch, GrowthSettings, SampleRows, State, arrivals_of, first_parts
+from .branches import Branch, GrowthSettings, SampleRows, State, first_parts
 from .crowds import CROWD, crowd, crowd_left
 from .discrete import atom_in, without_copies
 from .examine import Examiner
@@ -27,7 +27,6 @@ from .merging import Merges
 from .order import extend, prune
 from .passes import (
     PILOT_ROWS,
-    Columns,
     FirstLook,
     FirstPass,
     Sample,
@@ -83,22 +82,26 @@ def first_pass(settings: GrowthSettings, shape: tuple[int, int]) -> FirstPass:
     return FirstPass(seed, sample_limit(rows_wanted(settings, shape), shape[0]), settings.parts_at)
 
 
-def first_sample(settings: GrowthSettings, shape: tuple[int, int], look: FirstLook) -> tuple[Sample, Standardiser]:
-    """Return the sample of the root, and the shift and scale of the columns."""
+def first_sample(
+    settings: GrowthSettings, shape: tuple[int, int], look: FirstLook, jitter: Jitter | None = None
+) -> tuple[Sample, Standardiser]:
+    """Return the sample of the root, and the shift and scale of the columns for the directions of the settings.
+
+    jitter: that of a tree which grew before; None to look for coarsely rounded columns.
+    """
     sample = look.sample.first(rows_wanted(settings, shape))
     if settings.sample_seed not in (None, settings.seed):
         hashes = hash_numbers(settings.seed, sample.numbers)
         sample = sample._replace(hashes=hashes if settings.parts_at is None else in_parts(hashes, sample.hashes))
-    return sample, standardiser_of(settings, look.columns, sample)
-
-
-def standardiser_of(settings: GrowthSettings, columns: Columns, sample: Sample) -> Standardiser:
-    """Return the shift and scale of the columns for the directions that the settings propose."""
     share = least_share(settings.selector.min_rows, settings.selector.n_root)
     standardise = standardiser(
-        columns, sample, settings.scale, moderate=True, discrete=True, levels=settings.levels, least_share=share
+        look.columns, sample, settings.scale, discrete=True, levels=settings.levels, least_share=share
     )
-    return replace(standardise, centre=np.zeros_like(standardise.centre)) if settings.from_origin else standardise
+    if settings.from_origin:
+        standardise = replace(standardise, centre=np.zeros_like(standardise.centre))
+    if jitter is not None:
+        standardise = replace(standardise, discrete=replace(standardise.discrete, jitter=jitter))
+    return sample, standardise
 
 
 def rows_wanted(settings: GrowthSettings, shape: tuple[int, int]) -> int:
@@ -261,8 +264,9 @@ def _close(root: Branch) -> None:
 
 def _learn(branches: list[Branch], counts: BranchCounts, fresh: dict[Branch, float]) -> None:
     """Set the numbers of rows and the fresh samples of the branches."""
-    for branch, n_rows in arrivals_of(branches, counts.arrivals).items():
-        branch.n_rows, branch.counted = n_rows, True
+    for branch, n_rows in zip(reversed(branches), counts.arrivals[::-1].tolist()):
+        branch.n_rows = sum(child.n_rows for child in branch.children) if branch.children else n_rows
+        branch.counted = True
     for i, branch in enumerate(branches):
         if branch in fresh:
             drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))

@@ -110,7 +110,6 @@ def standardiser(
     sample: Sample,
     scale: bool,
     *,
-    moderate: bool = False,
     discrete: bool = False,
     levels: LevelFeatures | None = None,
     least_share: float | None = None,
@@ -118,10 +117,10 @@ def standardiser(
     """Return the shift and scale of the columns from their moments.
 
     Shift and scale are rounded to a few bits, as the last bits of sums depend on the chunking, but the tree must not.
-    Constant columns are dropped. With `moderate`, columns that are not scaled are multiplied as in `MODERATE`.
-    With `discrete`, columns of few values are found, unless their `levels` are known; jittered columns are scaled by
-    the deviation of the jittered values, which is much larger in a column that is nearly always zero. Far rows are
-    excluded, as by `without_far_rows` for that `least_share`.
+    Constant columns are dropped. With `discrete`, as for trees, columns of few values are found, unless their `levels`
+    are known; jittered columns are scaled by the deviation of the jittered values, which is much larger in a column
+    that is nearly always zero; and columns that are not scaled are multiplied as in `MODERATE`. Far rows are excluded,
+    as by `without_far_rows` for that `least_share`.
     """
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
@@ -130,7 +129,7 @@ def standardiser(
     sd[found.jitter.columns] = np.hypot(sd[found.jitter.columns], found.jitter.steps / np.sqrt(12))
     sd = np.where(constant, 1.0, to_few_bits(sd))
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
-    unit = _moderate_unit(sd[~constant]) if moderate and not scale else 1.0
+    unit = _moderate_unit(sd[~constant]) if discrete and not scale else 1.0
     return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), found, unit)
 
 

@@ -164,11 +164,11 @@ def recount(tree: Tree, held: Sample | None = None) -> Plan[Tree]:
     Returns a plan for `mdh_dask.chunks.run`; its result is the tree with the same splits. `n_rows` and `bins` are those
         of the new rows; the relative depths and the deviations of the columns are unknown, and NaN.
     """
-    axes = axes_of(tree)
-    statistic = tree_pass(tree, axes)
+    statistic = tree_pass(tree)
     counted: BranchCounts = statistic.chunk(0, held.rows) if held is not None else (yield Pass("counting", statistic))
     along = counted.counts[:, :2].sum(axis=1)
-    parts = [folded(row, n) for row, n in zip(along, axes.n_bins)]
+    n_bins = np.diff(tree.first_bin)
+    parts = [folded(row, n) for row, n in zip(along, n_bins[n_bins > 0])]
     return replace(
         tree,
         n_rows=sums_below(tree, counted.arrivals.astype(np.int64)),
@@ -192,15 +192,16 @@ def axes_of(tree: Tree) -> Axes:
     return Axes(directions, tree.origin[measured], tree.width[measured], n_bins[measured])
 
 
-def tree_pass(tree: Tree, axes: Axes) -> BranchPass:
+def tree_pass(tree: Tree, extremes: bool = False) -> BranchPass:
     """Return the statistic that counts rows along the axes of a tree, all with as many bins as the largest."""
-    n = tree.n_nodes
+    n, axes = tree.n_nodes, axes_of(tree)
     return BranchPass(
         seed=0, left=tree.left, right=tree.right, planes=tree.planes, thresholds=tree.thresholds,
         first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
         directions=axes.directions.vectors, origin=axes.origin, width=axes.width,
         n_bins=int(axes.n_bins.max(initial=0)),
-        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64), jitter=tree.jitter,
+        bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64),
+        extremes=extremes, jitter=tree.jitter,
     )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..density.histograms import Histograms, joint_extremes, no_extremes
-from ..projections.directions import Axes
 from ..splits.choose import Counts, Decision, SplitSelector
 from ..tree.clusters import sums_below
 from ..tree.editing import multiplied, proportioned
@@ -19,11 +18,11 @@ from ..tree.structure import Tree
 from .branches import Branch, GrowthSettings, SampleRows, State, branch_pass
 from .crowds import FEW, ROWS_EACH
 from .examine import Examiner
-from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted, standardiser_of
+from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted
 from .order import prune
-from .passes import FirstLook, FirstPass, rows_held, sample_limit
+from .passes import FirstLook
 from .sweeps import BranchCounts, UpdatePass
-from .trees import axes_of, branches_of, folded, of_all_rows, tree_of, tree_pass
+from .trees import branches_of, folded, of_all_rows, tree_of, tree_pass
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +53,12 @@ def update(
     n_old = round(decay * int(tree.n_rows[0]))
     selector = _for_sizes_of(tree, settings, n_old + shape[0])
     settings = replace(settings, sample_size=sample_size, selector=selector)
-    wanted = rows_held(sample_size, shape[1])
-    axes = axes_of(tree)
-    sweep = replace(tree_pass(tree, axes), extremes=settings.selector.rule.at.needs_extremes)
-    first = FirstPass(settings.seed, sample_limit(wanted, shape[0]))
-    look, counts = yield Pass("updating", UpdatePass(first, sweep))
+    sweep = tree_pass(tree, settings.selector.rule.at.needs_extremes)
+    look, counts = yield Pass("updating", UpdatePass(first_pass(settings, shape), sweep))
     check(look)
-    sample = look.sample.first(wanted)
-    standardise = standardiser_of(settings, look.columns, sample)
-    standardise = replace(standardise, discrete=replace(standardise.discrete, jitter=tree.jitter))
+    sample, standardise = first_sample(settings, shape, look, tree.jitter)
     updater = Updater(settings, standardise, n_splits=tree.n_leaves - 1)
-    root = updater.settle(updater.added(tree, n_old, axes, counts, SampleRows.of_all(sample)))
+    root = updater.settle(updater.added(tree, n_old, counts, SampleRows.of_all(sample)))
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
@@ -101,7 +95,7 @@ class Updater(Examiner):
     new_rows: dict[Branch, int] = field(default_factory=dict)
     least_rows: ClassVar[int] = 100
 
-    def added(self, tree: Tree, n_old: int, axes: Axes, counts: BranchCounts, sample: SampleRows) -> Branch:
+    def added(self, tree: Tree, n_old: int, counts: BranchCounts, sample: SampleRows) -> Branch:
         """Return the root of the branches of a tree, with the counts of `n_old` old rows and of the new rows."""
         tree = multiplied(tree, self.standardise.unit)
         old = proportioned(tree, n_old)
@@ -115,8 +109,8 @@ class Updater(Examiner):
                 continue
             assert branch.candidates is not None
             assert branch.decision is not None
-            n_bins, extremes = int(axes.n_bins[place]), counts.extremes[place] * self.standardise.unit
-            before, new = old.histogram(node), [folded(part, n_bins) for part in counts.counts[place]]
+            before, extremes = old.histogram(node), counts.extremes[place] * self.standardise.unit
+            new = [folded(part, len(before)) for part in counts.counts[place]]
             # Of old rows that were spread nothing else is known than where they were counted.
             parts = np.stack([before, new[0] + new[1], *(before + routed for routed in new[2:])])
             self.counts[branch] = Counts(parts[None], _extremes(before, extremes, branch.candidates)[None])
@@ -211,9 +205,9 @@ def _extremes(old: Integers, new: Floats, candidates: Histograms) -> Floats:
     """Return the extremes of old and new rows, (2, 2, n_bins); those of old rows are the ends of their bins."""
     if new.shape[-1] == 0:
         return no_extremes(2, 0)
-    n_bins, axes = len(old), candidates
+    n_bins = len(old)
     extremes = no_extremes(2, n_bins)
-    ends = axes.origin[0] + axes.width[0] * np.arange(n_bins + 1)
+    ends = candidates.origin[0] + candidates.width[0] * np.arange(n_bins + 1)
     held = old > 0
     extremes[0, 0, held], extremes[0, 1, held] = ends[:-1][held], ends[1:][held]
     joined = joint_extremes(*new)
@@ -241,8 +235,7 @@ def regrow(
     drawing = branch_pass(branches, settings.seed, {branches[node]: wanted})
     look, counts = yield Pass("reading", UpdatePass(first_pass(settings, shape), drawing))
     check(look)
-    standardise = first_sample(settings, shape, look)[1]
-    standardise = replace(standardise, discrete=replace(standardise.discrete, jitter=tree.jitter))
+    _, standardise = first_sample(settings, shape, look, tree.jitter)
     root = branches_of(multiplied(bare, standardise.unit), settings.bandwidth)
     own = list(root.walk())[node]
     drawn = counts.sample.take(np.flatnonzero(counts.leaf == node))

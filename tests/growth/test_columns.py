@@ -31,7 +31,7 @@ def test_columns_far_from_the_size_of_one_are_multiplied_by_a_power_of_two_if_th
     rows = np.random.default_rng(0).normal(0, [size, size / 8, 0.0], size=(1000, 3))
     rows[:, 0] *= 1.5 * size / rows[:, 0].std()
     look = ALL_ROWS.chunk(0, rows)
-    scale = standardiser(look.columns, look.sample, False, moderate=True).scale
+    scale = standardiser(look.columns, look.sample, False, discrete=True).scale
     assert scale.tolist() == [factor, factor, 0]
     assert standardiser(look.columns, look.sample, False).scale.tolist() == [1, 1, 0]
 

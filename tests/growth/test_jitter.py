@@ -16,7 +16,7 @@ from mdh_dask import (
 from mdh_dask.growth import refine
 from mdh_dask.growth.scaling import standardiser
 from mdh_dask.growth.sweeps import ValleyPass
-from mdh_dask.growth.trees import axes_of, tree_pass
+from mdh_dask.growth.trees import tree_pass
 from mdh_dask.metrics import adjusted_rand_index
 
 CLOUDS = {
@@ -151,7 +151,7 @@ def test_a_finished_tree_jitters_as_its_fit_did_in_any_order_of_the_columns():
     assert len(set(model.tree_.keys.tolist())) == 3
     for _ in range(2):
         assert_array_equal(model.tree_.keys[order], other.tree_.keys)
-        assert_array_equal(tree_pass(model.tree_, axes_of(model.tree_)).jitter.keys, model.tree_.jitter.keys)
+        assert_array_equal(tree_pass(model.tree_).jitter.keys, model.tree_.jitter.keys)
         model.partial_fit(rows[:500])
         other.partial_fit(rows[:500, order])
 
