@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -172,6 +172,10 @@ class Branch:
         if self.state is not State.WAITING or self.candidates is None:
             return None
         return self.candidates[:1] if self.children else self.candidates
+
+    def waiting_for(self, candidates: Histograms) -> Self:
+        """Return the branch without what grew from it, as it waits for the counts of candidates."""
+        return replace(self, state=State.WAITING, candidates=candidates, keyed=None, children=None)
 
     def walk(self) -> "Iterator[Branch]":
         """Yield the branch and its descendants, parents before children, left before right."""

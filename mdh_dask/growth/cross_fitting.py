@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..density.histograms import Histograms, joint_extremes
 from ..splits.choose import TWO_HALVES, Counts, Decision
 from ..splits.dependence import halves_of_parts, parts_in
 from ..splits.null import MOST_SIMULATED
-from .branches import Branch, GrowthSettings, State, branch_pass, hash_bit
+from .branches import Branch, GrowthSettings, branch_pass, hash_bit
 from .passes import Sample
 from .propose import propose
 from .scaling import Standardiser
@@ -117,10 +116,9 @@ def _folds(
     if len(proposal) == 0:
         return {}
     candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
-    waiting = replace(branch, state=State.WAITING, candidates=candidates, children=None, keyed=None)
     extremes = settings.selector.rule.at.needs_extremes
     jitter, parts_at = standardise.discrete.jitter, settings.parts_at
-    sweep = branch_pass([waiting], settings.seed, None, extremes, jitter, parts_at)
+    sweep = branch_pass([branch.waiting_for(candidates)], settings.seed, None, extremes, jitter, parts_at)
     if parts_at is None:
         counts = counts_of_halves(sweep, sample, choosing.rows)
     else:

@@ -176,7 +176,7 @@ class Examiner:
             return 0
         candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
         rest, found, failed = branch, 0, 0
-        counts = self._counts_of(rest, candidates)
+        counts = self._counts_of(rest, candidates, rest.sample.load())
         for i in range(len(proposal)):
             if failed == selector.n_tests:
                 break
@@ -193,7 +193,8 @@ class Examiner:
             taken, rest = sorted(rest.children, key=lambda child: len(child.sample))
             found, failed, taken.halved_at, rest.halved_at = found + 1, 0, halves, halves
             # Few rows leave: to count them is faster than to count the others again, which extremes need.
-            left = self._counts_of(rest if self.extremes else taken, candidates)
+            again = rest if self.extremes else taken
+            left = self._counts_of(again, candidates, again.sample.load())
             counts = left if self.extremes else counts.less(left)
             taken.halved_at = None
             if above is not branch:  # thousands of branches in a chain would hold as many rows each
@@ -219,7 +220,8 @@ class Examiner:
         rows, scorer = rows_and_scorer(branch, rows, rows, self.settings, self.standardise)
         proposal = Proposal(StandardDirections(direction[None]), np.array([threshold]))
         candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
-        decision = self.settings.selector.suggested(self._counts_of(branch, candidates).along(candidates))
+        counts = self._counts_of(branch, candidates, branch.sample.load())
+        decision = self.settings.selector.suggested(counts.along(candidates))
         branch.state = State.LEAF
         if decision is not None:
             decision = replace(decision, p_value=p_value, n_tested=n_tested)
@@ -227,11 +229,9 @@ class Examiner:
             branch.part(counted=True)
         return branch.children or ()
 
-    def _counts_of(self, branch: Branch, candidates: Histograms) -> Counts:
-        """Return the counts of the sample of a branch along candidates, which it does not keep."""
-        branch.candidates, branch.state = candidates, State.WAITING
-        counts = self.sweep([branch]).sweep(*branch.sample.load())
-        branch.candidates, branch.state = None, State.OPEN
+    def _counts_of(self, branch: Branch, candidates: Histograms, sample: Sample) -> Counts:
+        """Return the counts of sample rows of a branch along candidates."""
+        counts = self.sweep([branch.waiting_for(candidates)]).sweep(*sample)
         return counts.along(slice(None), first_parts(branch, self.settings.parts_at))
 
     def _look(self, branch: Branch, sample: Sample) -> tuple[AnyArray, Scorer]:
@@ -247,8 +247,7 @@ class Examiner:
         """Make directions the candidates of a branch; return the counts of its sample, and its share of the rows."""
         branch.candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
         branch.state = State.WAITING
-        counts = self.sweep([branch]).sweep(*sample).along(slice(None), first_parts(branch, self.settings.parts_at))
-        return counts, len(sample.hashes) / branch.n_rows
+        return self._counts_of(branch, branch.candidates, sample), len(sample.hashes) / branch.n_rows
 
     def sweep(self, branches: list[Branch], fresh: dict[Branch, float] | None = None) -> BranchPass:
         """Return the statistic that counts waiting branches, and samples fresh ones; see `branch_pass`."""

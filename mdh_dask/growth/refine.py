@@ -12,7 +12,6 @@ from .._jit.descent import MEMORY, quasi_newton_step, start_descent
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
-from ..density.kde import kernel_density, kernel_height, relative_depth
 from ..projections.directions import Axes, Proposal, RawDirections, StandardDirections
 from ..tree.editing import turned, with_axes
 from ..tree.structure import Tree
@@ -23,7 +22,7 @@ from .passes import PILOT_ROWS, FirstLook
 from .scaling import Standardiser
 from .scoring import KERNEL_REACH, Scorer, bandwidth_of, bins_over
 from .sweeps import BINS_PER_BANDWIDTH, N_BINS, REACH, Valley, ValleyPass, ValleySums, valley_of
-from .trees import recount
+from .trees import histogram_of, recount
 
 logger = logging.getLogger(__name__)
 
@@ -166,17 +165,10 @@ def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], standardi
     counted = yield from recount(with_axes(tree, nodes, axes, thresholds, bandwidth))
     depth = counted.relative_depth.copy()
     for node in np.flatnonzero(np.diff(counted.first_bin)).tolist():
-        depth[node] = _depth(counted.histogram(node), counted, node)
+        histogram = histogram_of(counted, node)
+        depth[node] = histogram.depth[0, histogram.bin_of(counted.thresholds[node])]
     # Few rows change sides, so the deviations of the fit still rank the columns; new ones would take a pass.
     return replace(counted, relative_depth=depth, deviations=tree.deviations)
-
-
-def _depth(counts: Integers, tree: Tree, node: int) -> float:
-    width, h = tree.width[node], tree.bandwidth[node]
-    density = kernel_density(counts, width, h)
-    depths = relative_depth(density, kernel_height(np.asarray(counts[1:-1].sum()), h))
-    place = int(np.clip(round((tree.thresholds[node] - tree.origin[node]) / width) - 1, 0, len(counts) - 1))
-    return float(depths[place])
 
 
 def leading_directions(

@@ -153,9 +153,9 @@ class Scorer:
         # Without their mean, rows keep in float32 the digits in which they differ.
         rows = (self.rows - self.rows.mean(axis=0)).astype(np.float32)
         for part, projections, resolution in self.projected(proposal, rows):
-            counts, origin, width = sample_counts(projections, self.bandwidth, resolution, bins_per_bandwidth)
-            valleys = deepest_valleys(counts, bins_per_bandwidth, max(self.min_rows, 1), share=self.share)
-            yield part, projections, origin + width * (valleys.bins + 1), valleys
+            found = histograms_along(projections, self.bandwidth, resolution, bins_per_bandwidth)
+            valleys = deepest_valleys(found.counts, bins_per_bandwidth, max(self.min_rows, 1), share=self.share)
+            yield part, projections, found.origin + found.width * (valleys.bins + 1), valleys
 
     def projected(self, proposal: Proposal, rows: AnyArray) -> Iterator[tuple[slice, AnyArray, Floats]]:
         """Yield some directions at a time, with the projections of rows on them and their least bandwidths."""
@@ -194,14 +194,12 @@ def candidates_for(rows: AnyArray, proposal: Proposal, scorer: Scorer, n_rows: f
     projections = directions.vectors @ rows.astype(np.float64).T
     raw = standardise.raw(directions)
     resolution = standardise.bandwidth_along(directions)
-    origin, width, n_bins = bins_along(projections, scorer.bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH)
+    origin, width, n_bins = bins_along(projections, scorer.bandwidth, resolution, n_rows, BINS_PER_BANDWIDTH, suggested)
     shift = standardise.shift_along(raw)
-    if suggested is not None:
-        origin = ending_at(suggested, origin, width)
-        suggested = suggested + shift
     return Histograms(
         np.broadcast_to(np.zeros(1, dtype=np.int64), (len(raw), n_bins)), origin + shift, width, scorer.bandwidth,
-        resolution, suggested=suggested, length=directions.length, directions=raw.vectors,
+        resolution, suggested=None if suggested is None else suggested + shift,
+        length=directions.length, directions=raw.vectors,
         extents=None if scorer.groups is None else scorer.groups.along(raw.vectors),
     )  # fmt: skip
 
@@ -211,43 +209,33 @@ def histograms_along(
     bandwidth: Bandwidth,
     resolution: Floats,
     bins_per_bandwidth: float,
-    with_extremes: bool,
-    ends: Floats | None,
+    with_extremes: bool = False,
+    ends: Floats | None = None,
 ) -> Histograms:
     """Return the histograms of some projections, with the ranges of their bins or with bins that end at some values."""
-    counts, origin, width = sample_counts(projections, bandwidth, resolution, bins_per_bandwidth, ends)
+    n_rows, dtype = projections.shape[1], projections.dtype
+    origin, width, n_bins = bins_along(projections, bandwidth, resolution, n_rows, bins_per_bandwidth, ends)
+    counts = np.zeros((len(projections), n_bins), dtype=np.int64)
+    bin_projections(projections, origin.astype(dtype), width.astype(dtype), counts)
     extremes = None
     if with_extremes:
         extremes = no_extremes(*counts.shape)
-        bin_extremes(projections, origin.astype(projections.dtype), width.astype(projections.dtype), extremes)
+        bin_extremes(projections, origin.astype(dtype), width.astype(dtype), extremes)
     return Histograms(counts, origin, width, bandwidth, resolution, extremes)
 
 
-def sample_counts(
+def bins_along(
     projections: AnyArray,
     bandwidth: Bandwidth,
     resolution: Floats,
+    n_rows: float,
     bins_per_bandwidth: float,
     ends: Floats | None = None,
-) -> tuple[AnyArray, Floats, Floats]:
-    """Return the histograms of some projections with the origins and widths of their bins."""
-    origin, width, n_bins = bins_along(projections, bandwidth, resolution, projections.shape[1], bins_per_bandwidth)
-    if ends is not None:
-        origin = ending_at(ends, origin, width)
-    counts = np.zeros((len(projections), n_bins), dtype=np.int64)
-    bin_projections(projections, origin.astype(projections.dtype), width.astype(projections.dtype), counts)
-    return counts, origin, width
-
-
-def ending_at(ends: Floats, origin: Floats, width: Floats) -> Floats:
-    """Return the origin of bins that is nearest to another one such that a bin ends at each end."""
-    return ends - width * np.round((ends - origin) / width)
-
-
-def bins_along(
-    projections: AnyArray, bandwidth: Bandwidth, resolution: Floats, n_rows: float, bins_per_bandwidth: float
 ) -> tuple[Floats, Floats, int]:
-    """Return origins, widths and number of bins that resolve the densities of `n_rows` rows along some directions."""
+    """Return origins, widths and number of bins that resolve the densities of `n_rows` rows along some directions.
+
+    ends (n_directions,): a bin of each direction ends there.
+    """
     mean, sd, low, high = projection_ranges(projections)
     h = np.hypot(bandwidth.along(projections, sd, n_rows), resolution)
     # Equal rows may differ in the last bits of their projections, which must not count as spread.
@@ -258,6 +246,8 @@ def bins_along(
     # Margins for the kernels of the outermost rows, and for rows outside the sample.
     margin = KERNEL_REACH * h + 0.1 * (high - low) * (n_rows > projections.shape[1])
     origin, n_bins = bins_over(low, high, margin, width, mean)
+    if ends is not None:
+        origin = ends - width * np.round((ends - origin) / width)
     return origin, width, n_bins
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..density.histograms import Histograms
-from ..density.kde import Bandwidth
+from ..density.kde import BANDWIDTHS, Bandwidth
 from ..projections.directions import Axes, RawDirections
 from ..splits.choose import Decision
 from ..tree.clusters import sums_below
@@ -111,7 +111,7 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -
         branch.state, branch.deviation = State.SPLIT if inner else State.LEAF, tree.deviations[node]
         known = [getattr(tree, name)[node] for name in ("thresholds", "relative_depth", "origin", "width", "bandwidth")]
         if inner or len(tree.histogram(node)) or tree.planes[node].any() or np.isfinite(known).any():
-            branch.candidates = _histogram(tree, node, rule)
+            branch.candidates = histogram_of(tree, node, rule)
             branch.decision = _decision(tree, node, branch.candidates)
         branches.append(branch)
     for node in np.flatnonzero(tree.left >= 0).tolist():
@@ -136,8 +136,8 @@ def of_all_rows(decision: Decision, n_rows: float) -> Decision:
     return replace(decision, histogram=replace(decision.histogram, counts=counts[None]))
 
 
-def _histogram(tree: Tree, node: int, rule: Bandwidth) -> Histograms:
-    """Return the histogram of a node along its direction."""
+def histogram_of(tree: Tree, node: int, rule: Bandwidth = BANDWIDTHS["normal"]) -> Histograms:
+    """Return the histogram of a node along its direction, with its bandwidth; the rule is for other histograms."""
     one = [node]
     return Histograms(
         tree.histogram(node)[None], tree.origin[one], tree.width[one], rule, np.zeros(1),

@@ -14,9 +14,7 @@ from mdh_dask.splits.rules import SplitRule
 def test_directions_are_scored_by_their_mean_rank_in_all_of_them():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 6)) + 5 * rng.integers(0, 2, (300, 1)) * np.linspace(0, 1, 6)
-    counted = histograms_along(
-        np.ascontiguousarray(rows.T), BANDWIDTHS["normal"], np.zeros(6), 5, with_extremes=False, ends=None
-    )
+    counted = histograms_along(np.ascontiguousarray(rows.T), BANDWIDTHS["normal"], np.zeros(6), 5)
     names = ("relative_depth", "dip", "kurtosis")
     single = np.array([SplitRule(name, criterion_first=True).score(counted, 5) for name in names])
     ranks = [(row < row[:, None]).sum(axis=1) + ((row == row[:, None]).sum(axis=1) + 1) / 2 for row in single]

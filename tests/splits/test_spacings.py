@@ -17,9 +17,7 @@ from mdh_dask.splits.papers import TAIL, SpacingTest, spacings, widest_exceeds
 
 
 def histogram(projections) -> Histograms:
-    return histograms_along(
-        np.array([projections]), BANDWIDTHS["normal"], np.zeros(1), 5, with_extremes=True, ends=None
-    )
+    return histograms_along(np.array([projections]), BANDWIDTHS["normal"], np.zeros(1), 5, with_extremes=True)
 
 
 def test_probabilities_are_those_of_simulated_spacings():
