@@ -4,7 +4,7 @@ The groups are confirmed first, by `mdh_dask.valleys.structure.structure_of_crow
 route rows, and need no valley: each leaves the fewest rows of groups on the side of others, for what it tells of them.
 """
 
-from functools import reduce
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,30 +33,18 @@ N_PAIRS, N_TURNED, TURNS = 32, 2, 3
 NEAR = (0.25, 0.5, 4.0)
 """Directions are turned by the rows near their thresholds, in standard deviations of all."""
 
-THRESHOLDS, AT_ONCE = 64, 2**22
-"""Number of thresholds along a direction, and of counts of groups before thresholds that are held at once."""
+THRESHOLDS = 64
+"""Number of thresholds along a direction."""
 
 
-class Cuts(NamedTuple):
-    """The best threshold along each of some directions."""
+class Cut(NamedTuple):
+    """The best threshold along a direction."""
 
-    directions: Floats
-    thresholds: Floats
-    costs: Floats
+    direction: Floats
+    threshold: float
+    cost: float
     lower: Booleans
-    """Whether most rows of each group are on the lower side, shape (n_directions, n_groups)."""
-
-    def at(self, which: Integers) -> "Cuts":
-        """Return some of them."""
-        return Cuts(self.directions[which], self.thresholds[which], self.costs[which], self.lower[which])
-
-    def and_of(self, other: "Cuts") -> "Cuts":
-        """Return these and others."""
-        return Cuts(*(np.concatenate(both) for both in zip(self, other)))
-
-    def best(self, n: int) -> "Cuts":
-        """Return those of least cost, the first of equal ones."""
-        return self.at(np.argsort(self.costs, kind="stable")[:n])
+    """Whether most rows of each group are on the lower side, shape (n_groups,)."""
 
 
 @one_blas_thread()
@@ -85,8 +73,8 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
             p_value = min(len(links) * len(WIDTHS) * float(ndtr(-evidence.max())), 1.0)
             ours, rng = np.isin(own, groups), generator(*examiner.settings.stream_of(branch.node_id), PAIRS)
             cut = best_cut(examiner.rows_of(branch)[ours], np.searchsorted(groups, own[ours]), rng)
-            lower = cut.lower[0]
-            for child in examiner.split_at(branch, cut.directions[0], cut.thresholds[0], p_value, len(some)):
+            lower = cut.lower
+            for child in examiner.split_at(branch, cut.direction, cut.threshold, p_value, len(some)):
                 stack.append((child, groups[lower], links, evidence))
                 lower = ~lower
     return root.children is not None
@@ -111,7 +99,7 @@ def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Intege
         links, evidence = links[kept], evidence[kept]
 
 
-def best_cut(rows: Floats, group: Integers, rng: np.random.Generator) -> Cuts:
+def best_cut(rows: Floats, group: Integers, rng: np.random.Generator) -> Cut:
     """Return the hyperplane that divides groups of rows at the least cost.
 
     Its cost is the number of rows on the side on which most of their group are not, for the information of the sides
@@ -122,19 +110,19 @@ def best_cut(rows: Floats, group: Integers, rng: np.random.Generator) -> Cuts:
     one, other = rng.integers(len(n), size=(2, N_PAIRS)) if len(n) > 2 else np.array([[0], [1]])
     differ = one != other
     directions = np.linalg.solve(_covariance(rows - means[group]), (means[one[differ]] - means[other[differ]]).T).T
-    found = cuts_along(directions, rows, group).best(N_TURNED)
-    for _ in range(TURNS if np.isfinite(found.costs[0]) else 0):  # some groups have one place
-        turned = np.concatenate([_turned(found.at(np.array([i])), rows, group) for i in range(len(found.costs))])
-        better = found.and_of(cuts_along(turned, rows, group)).best(N_TURNED)
-        if better.costs[0] == found.costs[0]:
+    found = best_cuts(directions, rows, group)
+    for _ in range(TURNS if np.isfinite(found[0].cost) else 0):  # some groups have one place
+        turned = np.concatenate([_turned(cut, rows, group) for cut in found])
+        better = best_cuts(turned, rows, group, found)
+        if better[0].cost == found[0].cost:
             break
         found = better
-    return found.best(1)
+    return found[0]
 
 
-def _turned(cut: Cuts, rows: Floats, group: Integers) -> Floats:
+def _turned(cut: Cut, rows: Floats, group: Integers) -> Floats:
     """Return Fisher's discriminants of both sides of a cut among the rows near it, for several widths."""
-    away, lower = rows @ cut.directions[0] - cut.thresholds[0], cut.lower[0][group]
+    away, lower = rows @ cut.direction - cut.threshold, cut.lower[group]
     weights = np.exp(-np.square(away / (np.array(NEAR)[:, None] * (away.std() or 1.0))) / 2)
     weights = np.maximum(weights, np.finfo(np.float64).tiny)  # all rows of a side may be far from the cut
     found = []
@@ -152,28 +140,25 @@ def _covariance(within: Floats) -> Floats:
     return products + ridge * np.eye(len(products))
 
 
-def cuts_along(directions: Floats, rows: Floats, group: Integers) -> Cuts:
-    """Return the thresholds of least cost; see `best_cut`."""
+def best_cuts(directions: Floats, rows: Floats, group: Integers, known: Sequence[Cut] = ()) -> list[Cut]:
+    """Return the cuts of least cost along directions and among known ones, which come first among equal ones."""
+    cuts = [*known, *(_cut(*one, group) for one in zip(directions, directions @ rows.T))]
+    return sorted(cuts, key=lambda cut: cut.cost)[:N_TURNED]
+
+
+def _cut(direction: Floats, along: Floats, group: Integers) -> Cut:
+    """Return the threshold of least cost along a direction, by the projections on it; see `best_cut`."""
     n_groups = int(group.max()) + 1
-    size = max(AT_ONCE // (n_groups * THRESHOLDS), 1)
-    parts = (_cuts(directions[i : i + size], rows, group, n_groups) for i in range(0, len(directions), size))
-    return reduce(Cuts.and_of, parts)
-
-
-def _cuts(directions: Floats, rows: Floats, group: Integers, n_groups: int) -> Cuts:
-    along, n = directions @ rows.T, len(directions)
-    low = along.min(axis=1, keepdims=True)
-    width = np.maximum(along.max(axis=1, keepdims=True) - low, np.finfo(np.float64).tiny) / THRESHOLDS
+    low = float(along.min())
+    width = max(float(along.max()) - low, np.finfo(np.float64).tiny) / THRESHOLDS
     bins = np.minimum((along - low) / width, THRESHOLDS - 1).astype(np.int64)
-    bins += (np.arange(n)[:, None] * n_groups + group) * THRESHOLDS
-    counts = np.bincount(bins.ravel(), minlength=n * n_groups * THRESHOLDS).reshape(n, n_groups, THRESHOLDS)
-    below = counts.cumsum(axis=2)
-    below, total = below[..., :-1], below[..., -1:]
+    counts = np.bincount(group * THRESHOLDS + bins, minlength=n_groups * THRESHOLDS)
+    below = counts.reshape(n_groups, THRESHOLDS).cumsum(axis=1)
+    below, total = below[:, :-1], below[:, -1:]
     lower = 2 * below > total
-    share = (lower * total).sum(axis=1) / len(rows)
+    share = (lower * total).sum(axis=0) / len(group)
     told = entr(share) + entr(1 - share)
-    astray = np.minimum(below, total - below).sum(axis=1) + 1  # where none is, the cut that tells most
+    astray = np.minimum(below, total - below).sum(axis=0) + 1  # where none is, the cut that tells most
     costs = np.divide(astray, told, out=np.full(told.shape, np.inf), where=told > 0)
-    best, each = costs.argmin(axis=1), np.arange(n)
-    thresholds = low[:, 0] + width[:, 0] * (best + 1)
-    return Cuts(directions, thresholds, costs[each, best], lower[each, :, best])
+    best = int(costs.argmin())
+    return Cut(direction, low + width * (best + 1), float(costs[best]), lower[:, best])

@@ -302,11 +302,11 @@ def test_a_cut_divides_groups_along_the_direction_in_which_no_row_is_astray():
     rows = 30 * rng.normal(size=(4, 3))[group] + 9 * rng.normal(size=(200, 3))
     rows[:, 0] = 10 * (group % 2) + rng.normal(size=200)
     cut = between_groups.best_cut(rows, group, rng)
-    left = rows @ cut.directions[0] <= cut.thresholds[0]
+    left = rows @ cut.direction <= cut.threshold
     for own in range(4):
         assert left[group == own].mean() in (0, 1)
-        assert left[group == own][0] == cut.lower[0][own]
-    assert cut.lower[0].sum() == 2  # two on either side tell more than one
+        assert left[group == own][0] == cut.lower[own]
+    assert cut.lower.sum() == 2  # two on either side tell more than one
 
 
 def test_links_on_the_paths_between_some_cells_are_those_without_the_ends_of_others():
@@ -327,7 +327,7 @@ def test_a_far_row_does_not_hide_the_cut_between_groups():
     rows[50:100, 0] += 6
     rows[100, 1] = 1e9
     cut = between_groups.best_cut(rows, group, rng)
-    left = rows[:100] @ cut.directions[0] <= cut.thresholds[0]
+    left = rows[:100] @ cut.direction <= cut.threshold
     assert left.tolist() == (left[0] == (group[:100] == 0)).tolist()
 
 
@@ -335,9 +335,9 @@ def test_a_cut_is_turned_though_all_rows_of_a_side_are_far_from_it():
     rng, group = np.random.default_rng(0), np.repeat([0, 1, 2], [4000, 84, 16])
     rows = np.where(group[:, None] == 2, 20.0, rng.normal(size=(4100, 3)))
     cut = between_groups.best_cut(rows, group, rng)
-    left = rows @ cut.directions[0] <= cut.thresholds[0]
-    assert (left == cut.lower[0][group]).all()
-    assert cut.lower[0][0] == cut.lower[0][1] != cut.lower[0][2]
+    left = rows @ cut.direction <= cut.threshold
+    assert (left == cut.lower[group]).all()
+    assert cut.lower[0] == cut.lower[1] != cut.lower[2]
 
 
 @pytest.mark.parametrize("dtype", ["float16", ">f4"])
