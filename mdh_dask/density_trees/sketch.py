@@ -18,11 +18,11 @@ from ..growth.discrete import (
     discrete_of,
     spread,
     with_drawn_scales,
-    with_uneven,
     without_copies,
 )
 from ..growth.passes import Columns, Sample
 from ..growth.scaling import Standardiser, near_standardiser
+from ..growth.uneven import uneven_in
 from ..metrics.scores import normalized_mutual_information
 from ..valleys.lines import FEW_COLUMNS, has_many_columns
 from ..valleys.structure import Structure, structure_of, structure_of_crowd
@@ -185,7 +185,7 @@ def _shared(found: list[Sketch]) -> Floats:
 def _spread_or_levels(columns: Columns, sample: Sample, levels: LevelFeatures | None) -> Discrete:
     """Return what hides steps and levels of few columns: each would be a cluster, and gaps between values valleys."""
     near = without_far_rows(columns, sample)[1]
-    return with_uneven(discrete_of(near, levels, ROUNDED), near)
+    return replace(discrete_of(near, levels, ROUNDED), uneven=uneven_in(near))
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:

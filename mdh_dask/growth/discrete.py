@@ -6,7 +6,7 @@ that finely rounded columns or single levels change are smoothed enough to hide 
 jitter both.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -21,7 +21,18 @@ from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
 from .bounds import without_far_rows
 from .passes import Sample, columns_of
-from .uneven import EVEN, FEWEST_VALUES, ROWS_FOR_STEPS, ROWS_FOR_VALUES, SMOOTHS_STEPS, Uneven, key_of, uneven_in
+from .uneven import (
+    EVEN,
+    FEWEST_VALUES,
+    ROWS_FOR_STEPS,
+    ROWS_FOR_VALUES,
+    SMOOTHS_STEPS,
+    Uneven,
+    jitter_from,
+    key_of,
+    on_lattice,
+    uneven_in,
+)
 
 MOST_VALUES, ROUNDED = 20, 2**24
 """Most values of a coarsely rounded column, and of any rounded column. The steps between more than the former are
@@ -118,25 +129,12 @@ def discrete_of(
 
     Columns of at most `most_values` evenly spaced values are jittered.
     """
-    jitter, steps = jitter_of(sample, most_values)
-    uneven = uneven_in(sample)
+    jitter, steps, uneven = _few_valued(sample, most_values)
     np.maximum.at(steps, uneven.rounded.columns, uneven.rounded.steps)
-    jitter = _without(jitter, uneven.spacing.columns)
     steps[jitter.columns] = 0.0
     np.maximum.at(steps, uneven.spacing.columns, uneven.spacing.steps)
     some = sample.first(ROWS_FOR_VALUES)
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
-
-
-def with_uneven(discrete: Discrete, sample: Sample) -> Discrete:
-    """Return what is known of columns, and which have uneven values, which are not jittered."""
-    uneven = uneven_in(sample)
-    return replace(discrete, jitter=_without(discrete.jitter, uneven.spacing.columns), uneven=uneven)
-
-
-def _without(jitter: Jitter, columns: Integers) -> Jitter:
-    kept = ~np.isin(jitter.columns, columns)
-    return Jitter(jitter.columns[kept], jitter.steps[kept], jitter.keys[kept])
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
@@ -146,7 +144,16 @@ def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
     the others do not hide them.
     """
     _, near = without_far_rows(columns_of(loop_ready(sample.rows)), sample)
-    return with_uneven(Discrete(jitter_of(near, most_values)[0]), near)
+    jitter, _, uneven = _few_valued(near, most_values)
+    return Discrete(jitter, uneven=uneven)
+
+
+def _few_valued(sample: Sample, most_values: int) -> tuple[Jitter, Floats, Uneven]:
+    """Return what `jitter_of` does, but columns of uneven values are not jittered; and these."""
+    jitter, steps = jitter_of(sample, most_values)
+    uneven = uneven_in(sample)
+    even = ~np.isin(jitter.columns, uneven.spacing.columns)
+    return Jitter._make(of_columns[even] for of_columns in jitter), steps, uneven
 
 
 def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
@@ -158,14 +165,13 @@ def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
     jittered in the same way.
     """
     steps, sample = smallest_gaps(sample.first(ROWS_FOR_STEPS).rows), sample.first(ROWS_FOR_VALUES)
-    columns, keys = [], []
+    found = []
     n_steps = _steps_in_range(sample.rows, steps)
     for j in np.flatnonzero((n_steps > FEWEST_VALUES - 1.5) & (n_steps < most_values - 0.5)).tolist():
-        values = _numbered(sample.rows[:, j].astype(np.float64), float(steps[j]))
-        if values is not None:
-            columns.append(j)
-            keys.append(key_of(sample.hashes, values))
-    jitter = Jitter(np.array(columns, dtype=np.int64), steps[columns], np.array(keys, dtype=np.uint64))
+        values, step = sample.rows[:, j].astype(np.float64), float(steps[j])
+        if on_lattice(values, step, values.min()).all():
+            found.append((j, step, key_of(sample.hashes, np.rint((values - values.min()) / step))))
+    jitter = jitter_from(found)
     steps[n_steps < most_values] = 0.0
     steps[jitter.columns] = 0.0
     return jitter, steps
@@ -191,13 +197,6 @@ def _steps_in_range(rows: AnyArray, steps: Floats) -> Floats:
         return np.zeros(len(steps))
     ranges = rows.max(axis=0).astype(np.float64) - rows.min(axis=0)
     return np.divide(ranges, steps, out=np.zeros(len(steps)), where=steps > 0)
-
-
-def _numbered(values: Floats, step: float) -> Integers | None:
-    """Return the numbers of values on a lattice of steps, from zero, or None if they are not on one."""
-    exact = (values - values.min()) / step
-    numbers = np.rint(exact)
-    return numbers.astype(np.int64) if np.abs(exact - numbers).max() <= 1e-3 else None  # allows for tenths in float32
 
 
 def without_ties(sample: Sample) -> Sample:
@@ -277,7 +276,7 @@ def with_drawn_scales(sample: Sample) -> Sample:
     # 500 were two clusters of 600 rows, and takes memory with their square. So many ratings tell where a row
     # lies without the others.
     for part in np.array_split(scales, -(-len(scales) // 100)):
-        own = Jitter(jitter.columns[part], jitter.steps[part], jitter.keys[part])
+        own = Jitter._make(of_columns[part] for of_columns in jitter)
         rows[:, own.columns] = _drawn(rows[:, own.columns], sample.hashes, own)
     return sample._replace(rows=rows)
 

@@ -87,7 +87,7 @@ class Uneven(NamedTuple):
             found[:, j] += uniform_of(hash_again(hashes ^ key, 1)) * (below + above) - below
         shift = {j: np.zeros(len(rows)) for j in self.rounded.columns.tolist()}
         for j, step, key, place, share in zip(*self.rounded, self.places, self.shares):
-            chosen = _on_lattice(rows[:, j], step, place) & (uniform_of(hash_again(hashes ^ key, 2)) < share)
+            chosen = on_lattice(rows[:, j], step, place) & (uniform_of(hash_again(hashes ^ key, 2)) < share)
             offset = uniform_of(hash_again(hashes ^ key, 3)) - 0.5
             shift[int(j)] = np.where(chosen, step * offset, shift[int(j)])
         for j, own in shift.items():
@@ -113,20 +113,21 @@ def uneven_in(sample: Sample) -> Uneven:
         rounded += [(j, key, lattice) for lattice in lattices]
         if not lattices and is_uneven(values, counts):
             spaced.append((j, key, values, gaps_beside(values, counts), counts))
-    spacing = _jitter([(j, _quantile(gaps.max(axis=1), counts, MOST), key) for j, key, _, gaps, counts in spaced])
+    spacing = jitter_from([(j, _quantile(gaps.max(axis=1), counts, MOST), key) for j, key, _, gaps, counts in spaced])
     places, shares = np.array([(lattice.place, lattice.share) for _, _, lattice in rounded]).reshape(-1, 2).T
     return Uneven(
         spacing=spacing,
         values=np.concatenate([np.empty(0), *(values for _, _, values, _, _ in spaced)]),
         spans=np.concatenate([np.empty((0, 2)), *(gaps / 2 for _, _, _, gaps, _ in spaced)]),
         start=np.cumsum([0, *(len(values) for _, _, values, _, _ in spaced)]),
-        rounded=_jitter([(j, lattice.step, key) for j, key, lattice in rounded]),
+        rounded=jitter_from([(j, lattice.step, key) for j, key, lattice in rounded]),
         places=places,
         shares=shares,
     )
 
 
-def _jitter(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
+def jitter_from(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
+    """Return columns with their steps and keys as arrays."""
     columns, steps, keys = zip(*entries) if entries else ((), (), ())
     return Jitter(np.array(columns, dtype=np.int64), np.array(steps, dtype=np.float64), np.array(keys, dtype=np.uint64))
 
@@ -142,7 +143,7 @@ def is_uneven(values: Floats, counts: Integers) -> bool:
         return False
     distances, nearer = np.diff(values), gaps_beside(values, counts).min(axis=1)
     least = float(distances.min())
-    step = least if _on_lattice(values, least, values[0]).all() else 0.0
+    step = least if on_lattice(values, least, values[0]).all() else 0.0
     return min(float(distances.mean()), _quantile(nearer, counts, 0.5)) > UNEVEN * step
 
 
@@ -198,7 +199,7 @@ def round_numbers(column: Floats) -> list[Lattice]:
     found: list[Lattice] = []
     while (lattice := _round_among(values, counts)) is not None:
         found.append(lattice)
-        chosen = _on_lattice(values, lattice.step, lattice.place)
+        chosen = on_lattice(values, lattice.step, lattice.place)
         values, counts = values[chosen], counts[chosen]
     return found
 
@@ -212,7 +213,7 @@ def _round_among(values: Floats, counts: Integers) -> Lattice | None:
     if np.count_nonzero(often) < FEWEST_VALUES:
         return None
     step, place = float(np.median(np.diff(values[often]))), float(values[often][counts[often].argmax()])
-    chosen = _on_lattice(values, step, place)
+    chosen = on_lattice(values, step, place)
     on = often & chosen
     if np.count_nonzero(on) < FEWEST_VALUES or counts[on].sum() < FOUND_ON_LATTICE * counts[often].sum():
         return None
@@ -224,8 +225,8 @@ def _round_among(values: Floats, counts: Integers) -> Lattice | None:
     return Lattice(step, place, 1 - float((before + after)[on].sum() / (2 * counts[on].sum())))
 
 
-def _on_lattice(values: AnyArray, step: float, place: float) -> Booleans:
-    """Return which values are so many steps from a place; single precision is enough."""
+def on_lattice(values: AnyArray, step: float, place: float) -> Booleans:
+    """Return which values are so many steps from a place, as tenths in single precision are."""
     exact = (values.astype(np.float64) - place) / step
     found: Booleans = np.abs(exact - np.rint(exact)) <= 1e-3
     return found
