@@ -160,19 +160,12 @@ class Histograms:
         return gap, np.add(before, gap / 2, out=np.full(high.shape, np.nan), where=between)
 
     @cached_property
-    def cut(self) -> Booleans | None:
-        """Mask of the bins after which a split cuts a group of labelled rows; None without groups."""
-        return None if self.extents is None else self._groups[0]
+    def of_groups(self) -> tuple[Booleans, Booleans] | None:
+        """Masks of the bins after which a split cuts groups of labelled rows, or only separates some; see `Extents.on`.
 
-    @cached_property
-    def separating(self) -> Booleans | None:
-        """Mask of the bins after which a split cuts no group and separates two; None without groups."""
-        return None if self.extents is None else self._groups[1]
-
-    @cached_property
-    def _groups(self) -> tuple[Booleans, Booleans]:
-        assert self.extents is not None
-        return self.extents.on(self.origin, self.width, self.counts.shape[1])
+        None without groups.
+        """
+        return None if self.extents is None else self.extents.on(self.origin, self.width, self.counts.shape[1])
 
     @property
     def threshold(self) -> Floats:

@@ -16,23 +16,18 @@ from .._typing import AnyArray, Booleans, Floats
 
 
 def dip_of_counts(counts: AnyArray) -> Floats:
-    """Return the dip of each of a stack of histograms.
+    """Return the dips of histograms.
 
     J. A. Hartigan, P. M. Hartigan: The dip test of unimodality. Annals of Statistics 13 (1985), 70-84.
 
-    counts (..., n_bins): integer or float counts in bins of equal width, finite and non-negative. Leave out outermost
-        bins that count all rows beyond the range: a tail squeezed into one bin looks like a mode.
-    Returns (...) float64: the dip of the distribution with the histogram as its density, from 0 (unimodal, or empty) to
-        1/4. It does not depend on the bin width or the unit of the counts. It never exceeds the dip of the rows
-        themselves, and falls short of it by at most the largest bin's share of the rows.
+    counts (n_histograms, n_bins): integer or float counts in bins of equal width, finite and non-negative. Leave out
+        outermost bins that count all rows beyond the range: a tail squeezed into one bin looks like a mode.
+    Returns (n_histograms,) float64: the dip of the distribution with the histogram as its density, from 0 (unimodal, or
+        empty) to 1/4. It does not depend on the bin width or the unit of the counts. It never exceeds the dip of the
+        rows themselves, and falls short of it by at most the largest bin's share of the rows.
     """
-    stack: Floats = np.asarray(counts, dtype=np.float64, order="C")
-    if stack.ndim == 0 or stack.shape[-1] == 0:
-        raise ValueError(f"counts must have shape (..., n_bins) with at least one bin, got {stack.shape}")
-    if not (stack.min() >= 0.0 and stack.max() < np.inf):  # written so that NaN fails too
-        raise ValueError(f"counts must be finite and not negative, got values from {stack.min()} to {stack.max()}")
-    dips = dips_of_histograms(stack.reshape(-1, stack.shape[-1]))
-    return dips.reshape(stack.shape[:-1])[()]
+    dips: Floats = dips_of_histograms(np.ascontiguousarray(counts, dtype=np.float64))
+    return dips
 
 
 def kurtosis_of_counts(counts: AnyArray) -> Floats:
@@ -57,19 +52,11 @@ class Errors(NamedTuple):
     depth: Floats
     """Rise of J from its local minima to the maxima beside them; zero elsewhere."""
 
-    @property
-    def products(self) -> Floats:
-        """Separation times depth: zero except at local minima of J."""
-        return self.separation * self.depth
-
     def best_index(self, allowed: Booleans) -> Floats:
-        """Return the index at the lowest allowed local minimum of J, shape (n_directions,); zero without one."""
+        """Return separation times depth at the lowest allowed local minimum of J of each direction; zero without."""
         criterion = np.where(allowed & (self.depth > 0), self.criterion, np.inf)
-        best = criterion.argmin(axis=1)[:, None]
-        found = np.where(
-            np.isfinite(np.take_along_axis(criterion, best, 1)), np.take_along_axis(self.products, best, 1), 0.0
-        )
-        return found[:, 0]
+        best = np.arange(len(criterion)), criterion.argmin(axis=1)
+        return np.where(np.isfinite(criterion[best]), self.separation[best] * self.depth[best], 0.0)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from heapq import heappop, heappush
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,25 +24,18 @@ MOST_GROUPS = 20
 """Most clusters to find by eigenvectors."""
 
 
-class Spread(NamedTuple):
-    """Centroid of a branch's standardised rows and the sum of their squared distances from it, from its sample."""
+def spread_of(branch: Branch, standardise: Standardiser) -> tuple[Floats | None, float]:
+    """Return the centroid of a branch's standardised rows, and the sum of their squared distances from it.
 
-    centroid: Floats | None
-    """None if the branch has no sample rows."""
-    scatter: float
-
-
-def spread_of(branch: Branch, standardise: Standardiser) -> Spread:
-    """Return centroid and scatter of a branch; exact if its sample holds all rows.
-
-    The mean squared distance of the sample rows estimates that of all `n_rows`. Rows far from all others are left out.
+    They are exact if the sample holds all rows. Otherwise the mean squared distance of the sample rows estimates that
+    of all `n_rows`; the centroid is None without sample rows. Rows far from all others are left out.
     """
     if len(branch.sample) == 0:
-        return Spread(None, 0.0)
+        return None, 0.0
     rows = _sample_of(branch, standardise)
     rows = near_rows(rows, rows)[0]
     centroid = rows.mean(axis=0)
-    return Spread(centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean()))
+    return centroid, branch.n_rows * float(((rows - centroid) ** 2).sum(axis=1).mean())
 
 
 def _best_first(

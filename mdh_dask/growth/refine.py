@@ -34,6 +34,7 @@ ROUNDS = 3
 class Splitter:
     """A hyperplane during refinement: unit direction for standardised rows, valley, bandwidth and BFGS memory."""
 
+    node: int
     direction: Floats
     bandwidth: float
     length: float
@@ -41,7 +42,7 @@ class Splitter:
     unit: float
     """Approximate standard deviation of the projections, which makes a step independent of the scale of the rows."""
     place: float
-    """Directions for raw rows, as they are sent to workers."""
+    """Threshold on the unit direction, for raw rows."""
     range: tuple[float, float] = (np.nan, np.nan)
     """Smallest and largest projection of raw rows."""
     valley: Valley | None = None
@@ -114,47 +115,49 @@ def refine(tree: Tree, standardise: Standardiser) -> Plan[Tree]:
     splits = np.flatnonzero(tree.left >= 0)
     if len(splits) == 0:
         return tree
-    splitters = [_splitter(tree, int(node), standardise) for node in splits]
+    splitters = [_splitter(tree, node, standardise) for node in splits.tolist()]
     current = tree
     for _ in range(ROUNDS + 1):
-        moving = [i for i, splitter in enumerate(splitters) if splitter.moving]
+        moving = [splitter for splitter in splitters if splitter.moving]
         if not moving:
             break
-        for i in moving:
-            splitters[i].propose()
-        axes = [splitters[i].axes(standardise) for i in moving]
-        sums: ValleySums = yield Pass("refining", ValleyPass.along(axes, current, splits[moving], standardise))
-        for place, i in enumerate(moving):
-            splitters[i].learn(sums, place, axes[place])
-        nodes, directions, thresholds = _hyperplanes(splits, splitters, standardise)
-        current = turned(tree, nodes, directions, thresholds)
+        for splitter in moving:
+            splitter.propose()
+        axes = [splitter.axes(standardise) for splitter in moving]
+        nodes = np.array([splitter.node for splitter in moving])
+        sums: ValleySums = yield Pass("refining", ValleyPass.along(axes, current, nodes, standardise))
+        for i, splitter in enumerate(moving):
+            splitter.learn(sums, i, axes[i])
+        current = turned(tree, *_hyperplanes(_found(splitters), standardise))
         logger.info("%s of %s splits were refined", sum(s.moving for s in splitters), len(splitters))
-    return (yield from _measured(tree, splits, splitters, standardise))
+    return (yield from _measured(tree, _found(splitters), standardise))
 
 
 def _splitter(tree: Tree, node: int, standardise: Standardiser) -> Splitter:
     direction = standardise.standard(RawDirections(tree.planes[node]))
     length = float(np.linalg.norm(direction.vectors))
     h = tree.bandwidth[node] / length
-    return Splitter(direction.vectors / length, h, length, h * tree.n_rows[node] ** 0.2, tree.thresholds[node] / length)
+    unit = h * tree.n_rows[node] ** 0.2
+    return Splitter(node, direction.vectors / length, h, length, unit, tree.thresholds[node] / length)
 
 
-def _hyperplanes(
-    splits: Integers, splitters: list[Splitter], standardise: Standardiser
-) -> tuple[Integers, RawDirections, Floats]:
-    """Return the nodes whose valleys were found, with their hyperplanes at the original lengths of the directions."""
-    found = [i for i, splitter in enumerate(splitters) if splitter.valley is not None]
-    length = np.array([splitters[i].length for i in found])
-    units = StandardDirections(np.array([splitters[i].direction for i in found]).reshape(-1, len(standardise.scale)))
+def _found(splitters: list[Splitter]) -> list[Splitter]:
+    return [splitter for splitter in splitters if splitter.valley is not None]
+
+
+def _hyperplanes(found: list[Splitter], standardise: Standardiser) -> tuple[Integers, RawDirections, Floats]:
+    """Return nodes and their hyperplanes at the original lengths of the directions."""
+    length = np.array([splitter.length for splitter in found])
+    units = StandardDirections(np.array([s.direction for s in found]).reshape(-1, len(standardise.scale)))
     directions = RawDirections(standardise.raw(units).vectors * length[:, None])
-    return splits[found], directions, np.array([splitters[i].place for i in found]) * length
+    nodes = np.array([splitter.node for splitter in found], dtype=np.int64)
+    return nodes, directions, np.array([splitter.place for splitter in found]) * length
 
 
-def _measured(tree: Tree, splits: Integers, splitters: list[Splitter], standardise: Standardiser) -> Plan[Tree]:
+def _measured(tree: Tree, found: list[Splitter], standardise: Standardiser) -> Plan[Tree]:
     """Plan to count all rows at the nodes, in bins that cover them along the refined directions."""
-    nodes, directions, thresholds = _hyperplanes(splits, splitters, standardise)
+    nodes, directions, thresholds = _hyperplanes(found, standardise)
     width, bandwidth = tree.width[nodes], tree.bandwidth[nodes]
-    found = [splitter for splitter in splitters if splitter.valley is not None]
     low, high = np.array([np.array(s.range) * s.length for s in found]).reshape(-1, 2).T
     bins = [
         bins_over(*(x[[i]] for x in (low, high, KERNEL_REACH * bandwidth, width, thresholds)))

@@ -211,10 +211,10 @@ class SplitSelector:
 
     def _separates(self, whole: Histograms, min_rows: float) -> bool:
         """Return whether the best split of one direction separates labelled groups, which then need no test."""
-        if whole.separating is None:
+        if whole.of_groups is None:
             return False
         k = int(self.rule.locate(whole, min_rows)[0])
-        return k >= 0 and bool(whole.separating[0, k])
+        return k >= 0 and bool(whole.of_groups[1][0, k])
 
     def counted(self, counts: Counts, candidates: Histograms, earlier: Decision, settle: bool) -> Decision | None:
         """Return an earlier split along the one candidate, by the counts of all rows; None if they do not admit it."""

@@ -103,14 +103,14 @@ class SplitRule:
         allowed = histograms.leaves_rows(max(min_rows, 1)) & self.at.possible(histograms, self.min_relative_depth)
         if self.alpha is not None:
             allowed &= histograms.within(self.alpha)
-        return allowed if histograms.cut is None else allowed & ~histograms.cut
+        return allowed if histograms.of_groups is None else allowed & ~histograms.of_groups[0]
 
     def _preferred(self, histograms: Histograms, min_rows: float) -> Booleans:
         """Return the admissible bins; along a direction with any that separate labelled groups, only these."""
         allowed = self.admissible(histograms, min_rows)
-        if histograms.separating is None:
+        if histograms.of_groups is None:
             return allowed
-        separating = allowed & histograms.separating
+        separating = allowed & histograms.of_groups[1]
         return np.where(separating.any(axis=1, keepdims=True), separating, allowed)
 
     def score(self, histograms: Histograms, min_rows: float) -> Floats:
@@ -133,9 +133,9 @@ class SplitRule:
         """Return the scores by each criterion, shape (n_criteria, n_directions)."""
         allowed = self._preferred(histograms, min_rows)
         scores = np.array([CRITERIA[name].score(histograms, allowed) for name in self.criteria])
-        if histograms.separating is not None:
+        if histograms.of_groups is not None:
             # In the same order, but between -1 and 1.
-            scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.separating).any(axis=1)
+            scores = scores / (1 + np.abs(scores)) + 2.0 * (allowed & histograms.of_groups[1]).any(axis=1)
         return scores if self.criterion_first else np.where(allowed.any(axis=1), scores, -np.inf)
 
     def locate(self, histograms: Histograms, min_rows: float) -> AnyArray:

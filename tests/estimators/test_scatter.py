@@ -163,13 +163,13 @@ class TestSpread:
     def test_scatter_is_that_of_the_standardised_rows_times_what_they_stand_for(self, rows, times):
         d = rows.shape[1]
         standardise = Standardiser(np.full(d, 3.0), np.linspace(0.5, 2, d))
-        spread = spread_of(branch_of(rows, times * len(rows)), standardise)
+        centroid, scatter = spread_of(branch_of(rows, times * len(rows)), standardise)
         standard = standardise(rows).astype(float)
         standard = near_rows(standard, standard)[0]
         times *= len(rows) / len(standard)
-        np.testing.assert_allclose(spread.centroid, standard.mean(axis=0), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(centroid, standard.mean(axis=0), rtol=1e-9, atol=1e-9)
         size = len(rows) * np.abs(standard).max() ** 2
-        assert spread.scatter == pytest.approx(times * naive.scatter(standard), rel=1e-9, abs=1e-9 * times * size)
+        assert scatter == pytest.approx(times * naive.scatter(standard), rel=1e-9, abs=1e-9 * times * size)
 
 
 class TestOrder:

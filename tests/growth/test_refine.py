@@ -105,7 +105,7 @@ def test_rows_of_few_values_are_refined_though_no_row_is_near_a_split(shape):
 
 
 def test_steps_along_which_the_gradient_hardly_changes_are_not_remembered():
-    splitter = Splitter(np.array([1.0, 0.0]), 1.0, 1.0, 1.0, 0.0)
+    splitter = Splitter(0, np.array([1.0, 0.0]), 1.0, 1.0, 1.0, 0.0)
     for size in (1e-170, 9e-171, 8e-171):
         splitter.propose()
         valleys = np.zeros((1, len(splitter.trials), N_BINS), dtype=np.int64)
