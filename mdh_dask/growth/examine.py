@@ -23,7 +23,7 @@ from .propose import FEWEST_ROWS, propose, shaves
 from .scaling import Standardiser
 from .scoring import Scorer, candidates_for, rows_and_scorer
 from .sweeps import BranchPass
-from .trees import of_all_rows
+from .trees import scaled_to
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Examiner:
             assert branch.candidates is not None
             deepest = self.settings.selector.deepest(counts, branch.candidates, share)
             tested = branch.decision
-            branch.decision = of_all_rows(deepest, branch.n_rows).tested_as(tested) if deepest else tested
+            branch.decision = scaled_to(deepest, branch.n_rows).tested_as(tested) if deepest else tested
 
     def _column(self, branch: Branch, rows: AnyArray, scorer: Scorer) -> Proposal:
         """Return the single column with the deepest valley, or none: users compare with it what `why` says."""

@@ -91,13 +91,12 @@ def _deviation(columns: Columns) -> Floats:
     return to_few_bits(np.sqrt(columns.deviations / columns.n)) if columns.n else np.full(len(columns.mean), np.nan)
 
 
-def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -> Branch:
+def branches_of(tree: Tree, rule: Bandwidth) -> Branch:
     """Return the root of the branches of a tree, the inverse of `tree_of`.
 
     rule: rule for the densities along new directions; the tree's own directions keep their bandwidths.
-    sample: sample rows of the root. Without them the branches have no samples and cannot be split further.
-    Returns the root; walking it yields the branches in the order of the nodes. The samples of the other branches are
-        empty.
+    Returns the root; walking it yields the branches in the order of the nodes. They have no sample rows, without which
+        they cannot be split further.
     """
     none = SampleRows.of_all(Sample(np.empty((0, tree.n_features)), np.empty(0, np.uint64), np.empty(0, np.int64)))
     branches: list[Branch] = []
@@ -106,8 +105,7 @@ def branches_of(tree: Tree, rule: Bandwidth, sample: SampleRows | None = None) -
         inner = tree.left[node] >= 0
         if inner:
             node_ids[tree.left[node]], node_ids[tree.right[node]] = 2 * node_ids[node], 2 * node_ids[node] + 1
-        part = none if sample is None else sample if node == 0 else sample.take(np.empty(0, dtype=np.int64))
-        branch = Branch(node_ids[node], part, int(tree.n_rows[node]), counted=True)
+        branch = Branch(node_ids[node], none, int(tree.n_rows[node]), counted=True)
         branch.state, branch.deviation = State.SPLIT if inner else State.LEAF, tree.deviations[node]
         known = [getattr(tree, name)[node] for name in ("thresholds", "relative_depth", "origin", "width", "bandwidth")]
         if inner or len(tree.histogram(node)) or tree.planes[node].any() or np.isfinite(known).any():
@@ -130,8 +128,8 @@ def largest_clusters(tree: Tree) -> list[int]:
     return [max(held, key=lambda cluster: (held[cluster], -cluster)) for held in rows]
 
 
-def of_all_rows(decision: Decision, n_rows: float) -> Decision:
-    """Return a decision on a sample with the histogram, and so the bandwidth, scaled to all rows."""
+def scaled_to(decision: Decision, n_rows: float) -> Decision:
+    """Return a decision on a sample with the histogram, and so the bandwidth, for so many rows, in proportion."""
     counts = scaled_counts(decision.histogram.counts[0], round(n_rows))
     return replace(decision, histogram=replace(decision.histogram, counts=counts[None]))
 
@@ -150,9 +148,10 @@ def _decision(tree: Tree, node: int, histogram: Histograms) -> Decision:
     inner = bool(tree.left[node] >= 0)
     n_left, n_right = (int(tree.n_rows[side[node]]) if inner else 0 for side in (tree.left, tree.right))
     threshold, depth = float(tree.thresholds[node]), float(tree.relative_depth[node])
-    p_value, n_tested = float(tree.p_value[node]), float(tree.n_tested[node])
-    decision = Decision(inner, 0, threshold, depth, n_left, n_right, histogram, moved=False)
-    return replace(decision, p_value=p_value, n_tested=n_tested)
+    return Decision(
+        inner, 0, threshold, depth, n_left, n_right, histogram, moved=False,
+        p_value=float(tree.p_value[node]), n_tested=float(tree.n_tested[node]),
+    )  # fmt: skip
 
 
 def recount(tree: Tree, held: Sample | None = None) -> Plan[Tree]:

@@ -20,9 +20,9 @@ from .crowds import FEW, ROWS_EACH
 from .examine import Examiner
 from .growth import Grown, first_pass, first_sample, grow_branch, rows_wanted
 from .order import prune
-from .passes import FirstLook
+from .passes import FirstLook, Sample
 from .sweeps import BranchCounts, UpdatePass
-from .trees import branches_of, folded, of_all_rows, tree_of, tree_pass
+from .trees import branches_of, folded, scaled_to, tree_of, tree_pass
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def update(
     check(look)
     sample, standardise = first_sample(settings, shape, look, tree.jitter)
     updater = Updater(settings, standardise, n_splits=tree.n_leaves - 1)
-    root = updater.settle(updater.added(tree, n_old, counts, SampleRows.of_all(sample)))
+    root = updater.settle(updater.added(tree, n_old, counts, sample))
     split = updater.examine_open(root)
     if split is not None:
         prune(root, split)
@@ -95,11 +95,12 @@ class Updater(Examiner):
     new_rows: dict[Branch, int] = field(default_factory=dict)
     least_rows: ClassVar[int] = 100
 
-    def added(self, tree: Tree, n_old: int, counts: BranchCounts, sample: SampleRows) -> Branch:
+    def added(self, tree: Tree, n_old: int, counts: BranchCounts, sample: Sample) -> Branch:
         """Return the root of the branches of a tree, with the counts of `n_old` old rows and of the new rows."""
         tree = multiplied(tree, self.standardise.unit)
         old = proportioned(tree, n_old)
-        root = branches_of(old, self.settings.bandwidth, sample)
+        root = branches_of(old, self.settings.bandwidth)
+        root.sample = SampleRows.of_all(sample)
         arrivals = sums_below(tree, counts.arrivals)
         place = 0
         for node, branch in enumerate(list(root.walk())):
@@ -181,7 +182,7 @@ class Updater(Examiner):
         if branch.children is None and known is not None:
             branch.candidates, branch.decision, branch.state = candidates, known, State.LEAF
         elif branch.decision is not None:
-            branch.decision = of_all_rows(branch.decision, branch.n_rows)
+            branch.decision = scaled_to(branch.decision, branch.n_rows)
 
     def _split_known(self, branch: Branch) -> Decision:
         """Choose a split on the old rows and test it on the new ones."""

@@ -4,7 +4,7 @@ Two means and normalised cuts (thesis section 7.2.3); the error of two normal di
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -57,11 +57,10 @@ class TwoMeans(LeastCost):
         return np.divide(within, between, out=np.full(between.shape, np.inf), where=between > 0)
 
 
-@dataclass(frozen=True)
 class NormalisedCut(LeastCost):
     """The threshold of the least normalised cut."""
 
-    reach: float = 10.0  # with one bandwidth, the least eigenvalue is that of a few rows far out
+    reach: ClassVar[float] = 10.0  # with one bandwidth, the least eigenvalue is that of a few rows far out
     """The affinity of two rows is ``exp(-distance / s)`` with `s` this many bandwidths."""
 
     def cost(self, histograms: Histograms) -> Floats:
@@ -98,22 +97,19 @@ def eigenvalue(histograms: Histograms, admissible: Booleans) -> Floats:
     return -np.array([connectivity(counts, bins) for counts, bins in zip(histograms.counts, reach)])
 
 
-@dataclass(frozen=True)
-class SeparationDepth:
-    """The criterion: separation of the sides of the best threshold times the depth of J there (TR-2003009, 3.1)."""
+def separation_depth(error: MinimumError, histograms: Histograms, admissible: Booleans) -> Floats:
+    """Return the separation of the sides of the best threshold times the depth of J there (TR-2003009, 3.1).
 
-    error: MinimumError = field(default_factory=MinimumError)
-
-    def __call__(self, histograms: Histograms, admissible: Booleans) -> Floats:
-        """Return one score per direction; zero where J has no admissible minimum."""
-        return self.error.of(histograms.counts).best_index(admissible)
+    Zero where J has no admissible minimum.
+    """
+    return error.of(histograms.counts).best_index(admissible)
 
 
 @dataclass(frozen=True)
 class MinimumErrorThreshold(LeastCost):
     """The lowest local minimum of J with enough rows on both sides; relative depth does not count."""
 
-    error: MinimumError = field(default_factory=MinimumError)
+    error: MinimumError
     never_ends: ClassVar[bool] = False
 
     def cost(self, histograms: Histograms) -> Floats:

@@ -5,6 +5,7 @@ To add a criterion, add a `Criterion` to `CRITERIA`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from .._fields import nearest
 from .._typing import AnyArray, Booleans, Floats
 from ..density.histograms import Histograms
 from ..density.indices import dip_of_counts, kurtosis_of_counts
-from .costs import ERRORS, SeparationDepth, clusterability, eigenvalue, normalised_cut, sse
+from .costs import ERRORS, clusterability, eigenvalue, normalised_cut, separation_depth, sse
 from .thresholds import THRESHOLD_RULES, ThresholdRule
 
 
@@ -38,7 +39,7 @@ CRITERIA: dict[str, Criterion] = {
     "clusterability": Criterion(clusterability),
     "normalised_cut": Criterion(normalised_cut),
     "eigenvalue": Criterion(eigenvalue),
-    **{name: Criterion(SeparationDepth(error)) for name, error in ERRORS.items()},
+    **{name: Criterion(partial(separation_depth, error)) for name, error in ERRORS.items()},
 }
 """The criteria of thesis section 6.2.6: largest relative depth, dip and variance (along directions of length one),
 smallest kurtosis; those of section 7.2.3; the index of hierarchical projection pursuit (TR-2003009, section 3.1)."""
