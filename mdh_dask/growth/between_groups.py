@@ -59,7 +59,7 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
     least = selector.min_rows * len(some) / len(root.sample)
     of_cells = np.bincount(found.cell, minlength=len(found.links) + 1)
     group = clusters_of(found.links, found.evidence, of_cells, found.threshold, least)
-    if group.max() < sum(not own.children for own in root.walk()):
+    if group.max() < len(root.leaves):
         return False
     of_row = np.full(len(root.sample.drawn.hashes), -1)
     of_row[root.sample.indices[some]] = group[found.cell]

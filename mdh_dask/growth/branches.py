@@ -185,6 +185,11 @@ class Branch:
             yield branch
             stack += reversed(branch.children or ())
 
+    @property
+    def leaves(self) -> "list[Branch]":
+        """The descendants without children, from left to right; the branch itself if it has none."""
+        return [branch for branch in self.walk() if not branch.children]
+
     def lead_with_chosen(self) -> None:
         """Put the chosen candidate before the others."""
         assert self.decision is not None

@@ -115,7 +115,7 @@ def shows_more(root: Branch, examiner: Examiner, rows: Floats) -> bool:
 
     rows: the distinct rows of the root.
     """
-    largest, n_leaves = _largest(root), sum(not own.children for own in root.walk())
+    largest, n_leaves = _largest(root), len(root.leaves)
     if is_crowded(largest, len(root.sample), examiner, rows if largest is root else None):
         return True
     if n_leaves < MANY or not is_crowded(root, len(root.sample), examiner, rows):
@@ -136,7 +136,7 @@ def crowd_left(root: Branch, examiner: Examiner) -> bool:
 
 
 def _largest(root: Branch) -> Branch:
-    return max((own for own in root.walk() if not own.children), key=lambda own: len(own.sample))
+    return max(root.leaves, key=lambda leaf: len(leaf.sample))
 
 
 def _rows_of(sample: Sample, examiner: Examiner) -> Floats:

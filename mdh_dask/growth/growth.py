@@ -25,16 +25,7 @@ from .examine import Examiner
 from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, Guides, LabelledPass
 from .merging import Merges
 from .order import extend, prune
-from .passes import (
-    PILOT_ROWS,
-    FirstLook,
-    FirstPass,
-    Sample,
-    in_parts,
-    rows_held,
-    rows_in_memory,
-    sample_limit,
-)  # fmt: skip
+from .passes import PILOT_ROWS, FirstLook, FirstPass, Sample, in_parts, rows_held, rows_in_memory, sample_limit
 from .scaling import Standardiser, standardiser
 from .sweeps import BranchCounts, BranchPass
 from .trees import recounted, tree_of
@@ -302,7 +293,7 @@ def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
     sample_size: rows on which the directions of a branch are scored; None if all directions are scored on all rows.
     Returns the number of rows to sample in each leaf.
     """
-    leaves = [b for b in root.walk() if b.state in (State.UNSURE, State.WAITING) and not b.children]
+    leaves = [branch for branch in root.leaves if branch.state in (State.UNSURE, State.WAITING)]
     if sample_size is None:
         return dict.fromkeys(leaves, PILOT_ROWS)
     budget = rows_held(sample_size, root.sample.n_columns)

@@ -162,10 +162,11 @@ class Updater(Examiner):
             logger.info("a cluster of %s rows has vanished", int(small.n_rows))
             large.sample = branch.sample
             return self.settle(large)
-        most, branch.children, branch.state = max(branch.children, key=_leaves_and_rows), None, State.OPEN
+        most = max(branch.children, key=lambda child: (len(child.leaves), child.n_rows))
+        branch.children, branch.state = None, State.OPEN
         if most.children:
             self.examine_open(branch)
-            if _leaves_and_rows(branch)[0] < _leaves_and_rows(most)[0]:
+            if len(branch.leaves) < len(most.leaves):
                 logger.info("%s rows join clusters that the new rows alone do not show", int(small.n_rows))
                 most.sample = branch.sample
                 return self.settle(most)
@@ -195,11 +196,6 @@ class Updater(Examiner):
             branch.part(counted=True)
             branch.state = State.SPLIT
         return branch.decision
-
-
-def _leaves_and_rows(branch: Branch) -> tuple[int, float]:
-    """Return the number of leaves below a branch, and of its rows."""
-    return sum(not own.children for own in branch.walk()), branch.n_rows
 
 
 def _extremes(old: Integers, new: Floats, candidates: Histograms) -> Floats:
