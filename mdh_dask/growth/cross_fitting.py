@@ -11,7 +11,7 @@ from .._jit.hashing import hash_again
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
-from ..splits.choose import TWO_HALVES, Counts, Decision
+from ..splits.choose import Counts, Decision
 from ..splits.dependence import halves_of_parts, parts_in
 from ..splits.null import MOST_SIMULATED
 from .branches import Branch, GrowthSettings, branch_pass, hash_bit
@@ -46,21 +46,12 @@ class Fold(NamedTuple):
     decision: Decision
 
 
-class Division(NamedTuple):
-    """The half of the rows that chooses."""
-
-    rows: Booleans
-    parts: Booleans
-    """Parts that choose, shape (n_parts,)."""
-
-
-def _division(branch: Branch, sample: Sample, number: int, settings: GrowthSettings) -> Division:
-    """Return one of the repeated divisions of the rows of a branch, or of the parts of dependent rows."""
-    if settings.parts_at is None:
-        again = hash_again(sample.hashes, number)
-        return Division((again >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0, TWO_HALVES)
-    parts = halves_of_parts(number)
-    return Division(parts[parts_in(sample.hashes)], parts)
+def _division(branch: Branch, sample: Sample, number: int, settings: GrowthSettings) -> Booleans:
+    """Return which rows of a branch choose in one of the repeated divisions, or which parts of dependent rows."""
+    if settings.parts_at is not None:
+        return halves_of_parts(number)
+    again = hash_again(sample.hashes, number)
+    return np.asarray((again >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0)
 
 
 def cross_fitted(
@@ -86,7 +77,7 @@ def cross_fitted(
     while (majority := decided(votes)) is None:
         first = _division(branch, sample, branch.level * N_DIVISIONS + len(votes) + 1, settings)
         halves: list[dict[int, float]] = [{}, {}]
-        for way, choosing in enumerate((first, Division(~first.rows, ~first.parts))):
+        for way, choosing in enumerate((first, ~first)):
             # If the combined tests can no longer be significant, the other half need not choose.
             if way == 0 or shared_p_value(joint_p_value(p, LEAST) for p in halves[0].values()) <= level:
                 key = settings.seed, branch.node_id, 3, len(votes), way
@@ -105,24 +96,29 @@ def _folds(
     branch: Branch,
     sample: Sample,
     rows: AnyArray,
-    choosing: Division,
+    choosing: Booleans,
     key: tuple[int, ...],
     settings: GrowthSettings,
     standardise: Standardiser,
 ) -> dict[int, Fold | None]:
-    """Return the split of each family that some of the rows choose, tested on the others; None without a split."""
-    rows, scorer = rows_and_scorer(branch, rows, rows[choosing.rows], settings, standardise)
+    """Return the split of each family that some of the rows choose, tested on the others; None without a split.
+
+    choosing: those rows, or the parts of dependent ones.
+    """
+    in_groups = settings.parts_at is not None
+    scoring = rows[choosing[parts_in(sample.hashes)] if in_groups else choosing]
+    rows, scorer = rows_and_scorer(branch, rows, scoring, settings, standardise)
     proposal = scorer.best_of_families(propose(settings, scorer, generator(*key)))
     if len(proposal) == 0:
         return {}
     candidates = candidates_for(rows, proposal, scorer, branch.n_rows)
     extremes = settings.selector.rule.at.needs_extremes
-    jitter, parts_at = standardise.discrete.jitter, settings.parts_at
-    sweep = branch_pass([branch.waiting_for(candidates)], settings.seed, None, extremes, jitter, parts_at)
-    if parts_at is None:
-        counts = counts_of_halves(sweep, sample, choosing.rows)
+    jitter = standardise.discrete.jitter
+    sweep = branch_pass([branch.waiting_for(candidates)], settings.seed, None, extremes, jitter, settings.parts_at)
+    if in_groups:
+        counts = sweep.sweep(*sample).along(slice(None), choosing)
     else:
-        counts = sweep.sweep(*sample).along(slice(None), choosing.parts)
+        counts = counts_of_halves(sweep, sample, choosing)
     families = np.zeros(len(proposal), dtype=int) if proposal.family is None else proposal.family
     folds: dict[int, Fold | None] = {}
     for i, family in enumerate(families.tolist()):
