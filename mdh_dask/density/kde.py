@@ -215,10 +215,6 @@ class Bandwidth:
     spread: float | None = None
     """The shared standard deviation; by default each direction uses its own."""
 
-    def fixed(self, spread: float) -> Self:
-        """Return the rule for directions that share a spread."""
-        return replace(self, spread=spread)
-
     @property
     def free(self) -> Self:
         """The same rule with each direction's own spread, as for a single column."""
@@ -255,13 +251,9 @@ and interquartile range, which outliers cannot inflate. ``principal``: the same 
 first principal component, one bandwidth for all directions of a branch (JMLR 17(156) section 5.1.1)."""
 
 
-def resolve_bandwidth(rule: "str | float | Bandwidth") -> Bandwidth:
+def resolve_bandwidth(rule: str | float) -> Bandwidth:
     """Return the rule of that name, or ``factor * sd * n ** (-1/5)`` for a number."""
-    if isinstance(rule, Bandwidth):
-        return rule
-    if isinstance(rule, str):
-        return BANDWIDTHS[rule]
-    return Bandwidth(float(rule))
+    return BANDWIDTHS[rule] if isinstance(rule, str) else Bandwidth(float(rule))
 
 
 def spread_of_counts(counts: AnyArray, width: AnyArray) -> tuple[Floats, Floats, Floats]:

@@ -40,7 +40,7 @@ def bandwidth_of(rule: Bandwidth, rows: AnyArray) -> Bandwidth:
     """Return the rule for the densities of a branch; a principal rule takes the spread of its rows."""
     if not rule.principal or len(rows) == 0:
         return rule
-    return rule.fixed(float(scaled_components(centred_rows(rows), 1)[1][0]))
+    return replace(rule, spread=float(scaled_components(centred_rows(rows), 1)[1][0]))
 
 
 @dataclass(frozen=True)

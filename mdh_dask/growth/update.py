@@ -101,13 +101,12 @@ class Updater(Examiner):
         old = proportioned(tree, n_old)
         root = branches_of(old, self.settings.bandwidth)
         root.sample = SampleRows.of_all(sample)
-        arrivals = sums_below(tree, counts.arrivals)
-        place = 0
-        for node, branch in enumerate(list(root.walk())):
-            branch.n_rows += int(arrivals[node])
-            self.new_rows[branch] = int(arrivals[node])
-            if len(tree.histogram(node)) == 0:
-                continue
+        branches = list(root.walk())
+        for branch, n_new in zip(branches, sums_below(tree, counts.arrivals).tolist()):
+            branch.n_rows += n_new
+            self.new_rows[branch] = n_new
+        for place, node in enumerate(np.flatnonzero(np.diff(tree.first_bin)).tolist()):
+            branch = branches[node]
             assert branch.candidates is not None
             assert branch.decision is not None
             before, extremes = old.histogram(node), counts.extremes[place] * self.standardise.unit
@@ -117,7 +116,6 @@ class Updater(Examiner):
             self.counts[branch] = Counts(parts[None], _extremes(before, extremes, branch.candidates)[None])
             branch.candidates = self._candidates(branch, tree, node)
             branch.decision = replace(branch.decision, histogram=self.counts[branch].along(branch.candidates))
-            place += 1
         return root
 
     def _candidates(self, branch: Branch, tree: Tree, node: int) -> Histograms:
