@@ -15,7 +15,7 @@ from ..chunks import Announce, Plan, is_dask, merge_chunks, run_together, togeth
 from ..growth.branches import GrowthSettings
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.growth import Grown, grow, grow_by_labels
-from ..growth.labelled import Guides
+from ..growth.labelled import Groups
 from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
 from ..growth.passes import Sample, rows_held, rows_in_memory
 from ..growth.refine import ROUNDS, refine
@@ -66,7 +66,7 @@ class GrownTree(ClusterEstimator):
     known_labels_: AnyArray | None = None
     label_counts_: Integers | None = None
     _target: Target | None = None
-    _guides: Guides | None = None
+    _guides: Groups | None = None
     _grown_from: Grown | None = None
     _crowded: bool = False
     """Whether neighbourhoods show several clusters in the largest."""
@@ -143,7 +143,7 @@ class GrownTree(ClusterEstimator):
 
     def _apart(self, tree: Tree) -> set[tuple[int, int]]:
         """Return the pairs of leaves that labels keep apart."""
-        return set() if self._guides is None else self._guides.apart(tree)
+        return set() if self._guides is None else self._guides.clusters_apart(tree)
 
     def _merges(self) -> bool:
         return self.merge and (self.feature_map_ is None or self.feature_map_.map_.points is not None)

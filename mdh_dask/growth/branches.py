@@ -1,4 +1,4 @@
-"""The settings of growing a tree."""
+"""The settings of growing a tree, its branches, and the statistic that counts these."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

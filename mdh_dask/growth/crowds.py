@@ -69,7 +69,7 @@ ROWS_OF_PLACE = 1000
 """Number of rows for each place where rows are compared."""
 
 
-class Groups(NamedTuple):
+class SmallGroups(NamedTuple):
     """Small groups of sample rows that are apart from all others."""
 
     rows: float
@@ -158,7 +158,7 @@ def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
 
 
 @one_blas_thread()  # others would still be spinning in the next pass
-def groups_apart(rows: Floats, last: int, rng: np.random.Generator) -> Groups | None:
+def groups_apart(rows: Floats, last: int, rng: np.random.Generator) -> SmallGroups | None:
     """Return the groups of distinct rows that are apart from all others and too small for a cluster, if many rows are.
 
     A sample may hold too few rows of each of thousands of clusters for any test between two of them.
@@ -172,7 +172,7 @@ def groups_apart(rows: Floats, last: int, rng: np.random.Generator) -> Groups | 
     found = sizes > 0
     if np.count_nonzero(found) <= SMALL * len(found):
         return None
-    return Groups(float(np.quantile(sizes[found], FEW)), float(np.quantile(radii[found], 1 - FEW)))
+    return SmallGroups(float(np.quantile(sizes[found], FEW)), float(np.quantile(radii[found], 1 - FEW)))
 
 
 @one_blas_thread()

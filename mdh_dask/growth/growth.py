@@ -22,7 +22,7 @@ from .branches import Branch, GrowthSettings, SampleRows, State, first_parts
 from .crowds import CROWD, crowd, crowd_left
 from .discrete import atom_in, without_copies
 from .examine import Examiner
-from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, Guides, LabelledPass
+from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, LabelledPass
 from .merging import Merges
 from .order import extend, prune
 from .passes import PILOT_ROWS, FirstLook, FirstPass, Sample, in_parts, rows_held, rows_in_memory, sample_limit
@@ -142,14 +142,15 @@ def _of_different_rows(settings: GrowthSettings, sample: Sample, n_rows: int) ->
 
 def grow_by_labels(
     settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], apart: Integers | None = None
-) -> Plan[tuple[Grown, Guides | None]]:
+) -> Plan[tuple[Grown, Groups | None]]:
     """Plan a tree that does not cut labelled classes, and separates them where the density has a valley.
 
     As many passes as `grow`.
 
     apart (n_pairs, 2): pairs of labels to be separated; by default, all.
-    Returns a plan for rows and their labels; its result is a `Grown` and a `Guides`. This is None, and the tree is that
-        of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two classes.
+    Returns a plan for rows and their labels; its result is a `Grown` and the `Groups`. These are None, and the tree is
+        that of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two
+        classes.
     """
     look, labelled = yield Pass(
         "reading",
@@ -166,8 +167,7 @@ def grow_by_labels(
         logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
         return (yield from grow_from(settings, shape, look)), None
     groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)
-    grown = yield from grow_from(settings, shape, look, groups)
-    return grown, Guides(groups, np.unique(labelled.labels), labelled.n_labelled)
+    return (yield from grow_from(settings, shape, look, groups)), groups
 
 
 Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]

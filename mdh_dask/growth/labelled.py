@@ -1,6 +1,6 @@
-"""Labelled rows: the pass that finds them, groups that a tree should not cut, and directions that separate these."""
+"""Labelled rows: the pass that finds them, and groups of them that a tree should not cut."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -27,11 +27,13 @@ class Groups:
 
     rows (n_labelled, n_features): rows as they are read, or standardised.
     group (n_labelled,) int: group of each row, ascending from 0 without gaps.
+    labels (n_groups,): label of each group.
     apart (n_pairs, 2) int: pairs of groups that should be separated; by default, all.
     """
 
     rows: AnyArray
     group: Integers
+    labels: AnyArray
     apart: Integers | None = None
 
     @classmethod
@@ -41,17 +43,18 @@ class Groups:
         order = np.argsort(group, kind="stable")
         if apart is not None:
             apart = np.searchsorted(known, apart[np.isin(apart, known).all(axis=1)])
-        return cls(rows[order], group[order], apart)
+        return cls(rows[order], group[order], known, apart)
 
     def take(self, which: AnyArray) -> "Groups | None":
         """Return the groups of some of the rows, or None if these are none."""
         if not which.any():
             return None
-        return Groups.of_labels(self.rows[which], self.group[which], self.apart)
+        apart = None if self.apart is None else self.labels[self.apart]
+        return Groups.of_labels(self.rows[which], self.labels[self.group[which]], apart)
 
     def standardised(self, standardise: Standardiser) -> Self:
         """Return the groups of the standardised rows."""
-        return type(self)(standardise(self.rows), self.group, self.apart)
+        return replace(self, rows=standardise(self.rows))
 
     @cached_property
     def first(self) -> Integers:
@@ -74,6 +77,28 @@ class Groups:
             low[part] = np.minimum.reduceat(projections, self.first, axis=1)
             high[part] = np.maximum.reduceat(projections, self.first, axis=1)
         return Extents(low, high, self.apart)
+
+    def counts(self, tree: Tree) -> Integers:
+        """Return the number of labelled rows in each cluster of a tree, shape (n_clusters, n_groups)."""
+        counts = np.zeros((tree.n_clusters, len(self.labels)), dtype=np.int64)
+        np.add.at(counts, (tree.labels(self.rows), self.group), 1)
+        return counts
+
+    def agree(self, tree: Tree, other: Tree) -> bool:
+        """Return whether one tree cuts no group that another does not cut."""
+        cuts = ((self.counts(each) > 0).sum(axis=0) > 1 for each in (tree, other))
+        return bool((next(cuts) <= next(cuts)).all())
+
+    def clusters_apart(self, tree: Tree) -> set[tuple[int, int]]:
+        """Return the pairs of clusters with groups that should be separated."""
+        counts = self.counts(tree) > 0
+        pairs = {
+            (int(a), int(b))
+            for group in range(len(self.labels))
+            for a in np.flatnonzero(counts[:, group])
+            for b in np.flatnonzero(counts[:, self.apart_from(group)].any(axis=1))
+        }
+        return {(a, b) for a, b in pairs if a < b}
 
 
 @storable
@@ -109,33 +134,3 @@ class LabelledPass(Statistic):
         if len(kept.numbers) < len(labels):
             labels = labels[np.isin(sample.numbers, kept.numbers)]
         return Labelled(kept, labels, n_labelled)
-
-
-class Guides(NamedTuple):
-    """The labelled rows of a tree in groups, the label of each group, and the number of all labelled rows."""
-
-    groups: Groups
-    labels: Integers
-    n_labelled: int
-
-    def counts(self, tree: Tree) -> Integers:
-        """Return the number of labelled rows in each cluster of a tree, shape (n_clusters, n_groups)."""
-        counts = np.zeros((tree.n_clusters, len(self.labels)), dtype=np.int64)
-        np.add.at(counts, (tree.labels(self.groups.rows), self.groups.group), 1)
-        return counts
-
-    def agree(self, tree: Tree, other: Tree) -> bool:
-        """Return whether one tree cuts no group that another does not cut."""
-        cuts = ((self.counts(each) > 0).sum(axis=0) > 1 for each in (tree, other))
-        return bool((next(cuts) <= next(cuts)).all())
-
-    def apart(self, tree: Tree) -> set[tuple[int, int]]:
-        """Return the pairs of clusters with groups that should be separated."""
-        counts = self.counts(tree) > 0
-        pairs = {
-            (int(a), int(b))
-            for group in range(len(self.labels))
-            for a in np.flatnonzero(counts[:, group])
-            for b in np.flatnonzero(counts[:, self.groups.apart_from(group)].any(axis=1))
-        }
-        return {(a, b) for a, b in pairs if a < b}
