@@ -22,7 +22,7 @@ from .branches import Branch, GrowthSettings, SampleRows, State, first_parts
 from .crowds import CROWD, crowd, crowd_left
 from .discrete import atom_in, without_copies
 from .examine import Examiner
-from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, LabelledPass
+from .labelled import LEAST_LABELLED, MOST_LABELLED, Groups, Labelled, LabelledPass
 from .merging import Merges
 from .order import extend, prune
 from .passes import PILOT_ROWS, FirstLook, FirstPass, Sample, in_parts, rows_held, rows_in_memory, sample_limit
@@ -152,22 +152,24 @@ def grow_by_labels(
         that of `grow`, if no row has a label or all rows have one, or if 1 is the only label: then -1 and 1 are two
         classes.
     """
-    look, labelled = yield Pass(
-        "reading",
-        Together(
-            (
-                first_pass(settings, shape),
-                LabelledPass(settings.seed, rows_in_memory(MOST_LABELLED, shape[1], LEAST_LABELLED)),
-            )
-        ),
-    )
-    check(look)
+    most = rows_in_memory(MOST_LABELLED, shape[1], LEAST_LABELLED)
+    look, labelled = yield from _read_with_labels(settings, shape, check, most)
     two_classes = apart is None and labelled.n_labelled > 0 and bool((labelled.labels == 1).all())
     if not 0 < labelled.n_labelled < shape[0] or two_classes:
         logger.info("labels of %s of %s rows are ignored: they are not partial", labelled.n_labelled, shape[0])
         return (yield from grow_from(settings, shape, look)), None
     groups = Groups.of_labels(labelled.sample.rows, labelled.labels, apart)
     return (yield from grow_from(settings, shape, look, groups)), groups
+
+
+def _read_with_labels(
+    settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None], most: int
+) -> Plan[tuple[FirstLook, Labelled]]:
+    """Plan the first pass together with one that finds at most so many labelled rows."""
+    statistics = first_pass(settings, shape), LabelledPass(settings.seed, most)
+    look, labelled = yield Pass("reading", Together(statistics))
+    check(look)
+    return look, labelled
 
 
 Pursue = Callable[[AnyArray, AnyArray, Floats], MDHResult]
@@ -192,10 +194,7 @@ def split_by_labels(
     pursue: see `Pursue`.
     Returns a plan for rows and their labels; its result is a `Grown`.
     """
-    look, (labelled, labels, _) = yield Pass(
-        "reading", Together((first_pass(settings, shape), LabelledPass(settings.seed, most_labelled)))
-    )
-    check(look)
+    look, (labelled, labels, _) = yield from _read_with_labels(settings, shape, check, most_labelled)
     _, upper = classes(labels)
     sample, standardise = first_sample(settings, shape, look)
     sample = sample.first(settings.sample_size or len(sample.rows))
@@ -232,9 +231,7 @@ def grow_branch(branch: Branch, root: Branch, examiner: Examiner) -> Plan[None]:
         waiting = sum(own.state is State.WAITING for own in branches)
         logger.info("%s branches are counted, %s sampled anew", waiting, len(fresh))
         counts: BranchCounts = yield Pass("counting", sweep)
-        _learn(branches, counts, fresh)
-        again = fresh if settings.sample_size else {}
-        _confirm(root, branches, sweep, counts, again, examiner, settle=n_counts > MOVING_COUNTS)
+        _learn(branches, sweep, counts, fresh, examiner, settle=n_counts > MOVING_COUNTS)
     if split is not None:
         prune(branch, split)
 
@@ -253,8 +250,15 @@ def _close(root: Branch) -> None:
     )  # fmt: skip
 
 
-def _learn(branches: list[Branch], counts: BranchCounts, fresh: dict[Branch, float]) -> None:
-    """Set the numbers of rows and the fresh samples of the branches."""
+def _learn(
+    branches: list[Branch],
+    sweep: BranchPass,
+    counts: BranchCounts,
+    fresh: dict[Branch, float],
+    examiner: Examiner,
+    settle: bool,
+) -> None:
+    """Set the numbers of rows and the fresh samples of branches; confirm, move or reject the splits that waited."""
     for branch, n_rows in zip(reversed(branches), counts.arrivals[::-1].tolist()):
         branch.n_rows = sum(child.n_rows for child in branch.children) if branch.children else n_rows
         branch.counted = True
@@ -263,28 +267,17 @@ def _learn(branches: list[Branch], counts: BranchCounts, fresh: dict[Branch, flo
             drawn = counts.sample.take(np.flatnonzero(counts.leaf == i))
             branch.sample = SampleRows.of_all(drawn.first(int(fresh[branch])))
             branch.state = State.OPEN
-
-
-def _confirm(
-    root: Branch,
-    branches: list[Branch],
-    sweep: BranchPass,
-    counts: BranchCounts,
-    fresh: dict[Branch, float],
-    examiner: Examiner,
-    settle: bool,
-) -> None:
-    """Confirm, move or reject the splits that waited for the counts of all rows."""
     directions = (slice(first, last) for first, last in pairwise(sweep.first))
     counted = {
         branch: counts.along(own, first_parts(branch, examiner.settings.parts_at))
         for branch, own in zip(branches, directions)
         if own.start < own.stop
     }
+    by_sample = examiner.settings.sample_size is not None
     # The walk is lazy, so it does not visit branches under a split that moves or is rejected here.
-    for branch in root.walk():
+    for branch in branches[0].walk():
         if branch in counted:
-            examiner.confirm(branch, counted[branch], again=branch in fresh, settle=settle)
+            examiner.confirm(branch, counted[branch], again=by_sample and branch in fresh, settle=settle)
 
 
 def fresh_samples(root: Branch, sample_size: int | None) -> dict[Branch, float]:
