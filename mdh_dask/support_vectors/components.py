@@ -11,13 +11,10 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 from scipy.spatial.distance import pdist, squareform
 
 from .._jit.communities import root_of, unite
-from .._jit.landmarks import ascend, unite_inside
+from .._jit.landmarks import unite_inside
 from .._typing import Booleans, Floats, Integers
 from ..tree.clusters import largest_first
 from .dual import SLACK, Sphere, points_between
-
-STEP = 1e-4
-"""An ascent ends with a step of this length, in units of ``1 / sqrt(width)``."""
 
 
 class Links(NamedTuple):
@@ -81,11 +78,8 @@ def components(
     parent = np.arange(len(links.points))
     for a, b in links.joined:
         unite(parent, root_of(parent, a), root_of(parent, b))
-    inner = sphere.support
-    unite_inside(
-        links.points, links.edges, points_between(links.points, links.edges, sphere.width, n_segment),
-        sphere.points[inner], sphere.coefficients[inner], sphere.width, least, parent,
-    )  # fmt: skip
+    between = points_between(links.points, links.edges, sphere.width, n_segment)
+    unite_inside(links.points, links.edges, between, *sphere.kernels, least, parent)
     labels = np.full(len(sphere.points), -1)
     labels[inside] = [root_of(parent, i) for i in range(len(inside))]
     return by_size(labels, counts)
@@ -135,11 +129,8 @@ def _leave(sphere: Sphere, labels: Integers, least: float) -> Integers:
 
 def _ascend(sphere: Sphere, labels: Integers, least: float) -> Integers:
     """Return for points outside the label of the point inside that is nearest to the end of their ascent."""
-    outside, inner = np.flatnonzero(labels < 0), sphere.support
-    ends = ascend(
-        sphere.points[outside], sphere.points[inner], sphere.coefficients[inner], sphere.width,
-        STEP / np.sqrt(sphere.width), 1000,
-    )  # fmt: skip
+    outside = np.flatnonzero(labels < 0)
+    ends = sphere.summits(sphere.points[outside])
     # If the peak itself is outside, the nearest point inside counts.
     ends = np.where((sphere.totals(ends) >= least)[:, None], ends, sphere.points[outside])
     inside = np.flatnonzero(labels >= 0)
@@ -206,9 +197,8 @@ def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neigh
 
     Source: Lee and Lee, An improved cluster labeling method for support vector clustering, 2005.
     """
-    inner, unit = sphere.support, 1 / np.sqrt(sphere.width)
-    ends = ascend(points, sphere.points[inner], sphere.coefficients[inner], sphere.width, STEP * unit, 1000)
-    near = cKDTree(ends).query_pairs(0.05 * unit, output_type="ndarray")
+    ends = sphere.summits(points)
+    near = cKDTree(ends).query_pairs(0.05 * (1 / np.sqrt(sphere.width)), output_type="ndarray")
     graph = coo_array((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(ends),) * 2)
     place = connected_components(graph, directed=False)[1]
     _, first = np.unique(place, return_index=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._jit.landmarks import kernel_totals, lowest_along
-from .._typing import Booleans, Floats, Integers
+from .._jit.landmarks import ascend, kernel_totals, lowest_along
+from .._typing import Booleans, Floats, Integers, cached_property
 from ..growth.passes import Sample
 from ..growth.scaling import Standardiser
 
@@ -54,6 +54,10 @@ def spacing(points: Floats) -> float:
     return float(np.median(cKDTree(points).query(points, k=2)[0][:, 1])) if len(points) > 1 else 0.0
 
 
+STEP = 1e-4
+"""An ascent ends with a step of this length, in units of ``1 / sqrt(width)``."""
+
+
 @dataclass(frozen=True)
 class Sphere:
     """The sphere around points in the feature space of a Gaussian kernel.
@@ -81,17 +85,28 @@ class Sphere:
         """Mask of the points whose weight is at its bound, which are outside."""
         return self.support & (self.coefficients >= self.bounds * (1 - 1e-8))
 
+    @cached_property
+    def kernels(self) -> tuple[Floats, Floats, float]:
+        """Centres, weights and width of the kernels that have a weight, for compiled loops."""
+        return self.points[self.support], self.coefficients[self.support], self.width
+
     def totals(self, points: Floats) -> Floats:
         """Return the sum of kernels at points."""
-        inner = self.support
-        return kernel_totals(np.ascontiguousarray(points), self.points[inner], self.coefficients[inner], self.width)
+        return kernel_totals(np.ascontiguousarray(points), *self.kernels)
+
+    def summits(self, points: Floats) -> Floats:
+        """Return the ends of the ascents of the sum of kernels from points."""
+        return ascend(points, *self.kernels, STEP / np.sqrt(self.width), 1000)
 
     def lowest_along(self, edges: Integers, n_segment: int | None = None) -> Floats:
         """Return the lowest total between the ends of each edge; see `points_between` for `n_segment`."""
-        between, inner = points_between(self.points, edges, self.width, n_segment), self.support
-        return lowest_along(
-            self.points, edges, between, self.points[inner], self.coefficients[inner], self.width
-        )[0]  # fmt: skip
+        between = points_between(self.points, edges, self.width, n_segment)
+        return lowest_along(self.points, edges, between, *self.kernels)[0]
+
+    def highest_first(self, edges: Integers, n_segment: int | None = None) -> Integers:
+        """Return the edges in descending order of the lowest total on them."""
+        lowest = np.minimum(self.lowest_along(edges, n_segment), self.totals(self.points)[edges].min(axis=1))
+        return edges[np.argsort(-lowest, kind="stable")]
 
 
 def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: float) -> Sphere:
@@ -104,7 +119,7 @@ def smallest_sphere(points: Floats, counts: Floats, width: float, outliers: floa
     counts (n,): number of rows at each point, at least one.
     width: q of the kernel.
     outliers: p = 1 / (N C), the bound on the share of rows outside. Below one over the number of rows, no row is
-        outside.
+        outside. With one, every row has the same weight: the totals are the density of the rows.
     """
     n_rows = float(counts.sum())
     share = max(outliers, 1 / n_rows)

@@ -120,14 +120,14 @@ def _merges(
     steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Floats, level: float
 ) -> tuple[Merged, Integers, float, int] | None:
     """Return the merges that made the clusters, or, of one cluster, those that came nearest to two."""
-    tested = [step for step in steps if step.merged is not None]
-    own = [step for step in tested if step is steps[chosen]] or sorted(tested, key=lambda step: -step.failed[0])
-    if not own or own[0].merged is None:
+    tested = [(step, step.confirmed.merged) for step in steps if step.confirmed and step.confirmed.merged]
+    if not tested:
         return None
+    step, merges = max(tested, key=lambda own: (own[0] is steps[chosen], own[0].found.failed[0]))
     _, nearest = cKDTree(landmarks.points[landmarks.first]).query(landmarks.points)
-    cell = flood(own[0].edges, own[0].labels)[nearest]
-    rows = np.bincount(cell, counts, minlength=own[0].n_clusters).astype(np.int64)
-    return own[0].merged, rows, level / len(tested), len(tested)
+    cell = flood(step.edges, step.shown.labels)[nearest]
+    rows = np.bincount(cell, counts, minlength=step.n_clusters).astype(np.int64)
+    return merges, rows, level / len(tested), len(tested)
 
 
 def _clustered(contours: Contours, sample: Sample, n_landmarks: int, n_rows: int) -> Clustered:
@@ -195,12 +195,10 @@ def _flooded(settings: ContourSettings, sphere: Sphere, level: float, first: Boo
     the cluster that it is connected with at the highest level.
     """
     seeds = np.full(len(sphere.points), -1)
-    seeds[first] = step.labels if step.confirmed is None else step.confirmed
+    seeds[first] = step.found.labels
     edges = connecting_edges(sphere.points, settings.n_neighbors)
-    lowest, totals = sphere.lowest_along(edges, settings.n_segment), sphere.totals(sphere.points)
-    order = np.argsort(-np.minimum(lowest, totals[edges].min(axis=1)), kind="stable")
-    labels = flood(edges[order], seeds)
-    return np.where(totals >= level * (1 - SLACK), np.maximum(labels, 0), -1)
+    labels = flood(sphere.highest_first(edges, settings.n_segment), seeds)
+    return np.where(sphere.totals(sphere.points) >= level * (1 - SLACK), np.maximum(labels, 0), -1)
 
 
 def _contours(

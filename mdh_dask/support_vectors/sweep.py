@@ -10,13 +10,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
 from .._jit.hashing import hash_again
-from .._jit.landmarks import flood, kernel_totals, lowest_along
+from .._jit.landmarks import flood
 from .._random import any_rows
 from .._typing import Booleans, Floats, Integers
 from ..valleys.merging import FEWEST, LEVEL, Merged, merge_cells
 from ..valleys.pair_tests import Halves
 from .components import by_size, components, neighbour_pairs, spanning_tree
-from .dual import Sphere, level_of, points_between, smallest_sphere, spacing
+from .dual import Sphere, level_of, smallest_sphere, spacing
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,11 @@ def connecting_edges(points: Floats, n_neighbors: int) -> Integers:
     return np.unique(np.vstack([neighbour_pairs(points, n_neighbors), spanning_tree(points)]), axis=0)
 
 
-def densest_first(edges: Integers, points: Floats, counts: Floats, width: float) -> Integers:
-    """Return the edges in descending order of the lowest density of rows between their ends."""
-    shares = counts / counts.sum()
-    lowest, _ = lowest_along(points, edges, points_between(points, edges, width, None), points, shares, width)
-    lowest = np.minimum(lowest, kernel_totals(points, points, shares, width)[edges].min(axis=1))
-    return edges[np.argsort(-lowest, kind="stable")]
-
-
 class Confirmed(NamedTuple):
     """Clusters between which rows show valleys."""
 
     labels: Integers
+    """Shape (n_points,): 0, 1, ...; -1 outside."""
     merged: Merged | None = None
     """The merges; None if rows were too few to test."""
 
@@ -156,29 +149,27 @@ class Step:
     """Number of components of at least the least size."""
     smallest: float
     """Share of the rows inside the smallest of them."""
-    labels: Integers
-    """Shape (n_points,): labels of the clusters between which the rows that drew them show valleys; -1 outside."""
-    evidence: float
-    """Evidence of the shallowest of these valleys from the same rows, in standard deviations."""
     edges: Integers
     """Edges of a graph of the points, the densest first."""
-    confirmed: Integers | None = None
-    """Shape (n_points,): labels of the clusters that the other rows confirm; None if not tested."""
-    failed: tuple[float, float] = (-np.inf, np.inf)
-    """Evidence of the best valley that failed, in standard deviations, and what it needed: of those that the other rows
-    tested, otherwise of those that the same rows did not show; minus infinity without any."""
-    merged: Merged | None = None
-    """The merges of the clusters by the test of the other rows."""
+    shown: Confirmed
+    """The clusters between which the rows that drew them show valleys."""
+    confirmed: Confirmed | None = None
+    """Those that the other rows confirm; None if not tested."""
+
+    @property
+    def found(self) -> Confirmed:
+        """The clusters that the other rows confirm, or else those that the same rows show."""
+        return self.confirmed or self.shown
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters with valleys between them."""
-        return int(self.labels.max(initial=0)) + 1
+        """Number of clusters that the rows that drew them show."""
+        return int(self.shown.labels.max(initial=0)) + 1
 
     @property
     def n_confirmed(self) -> int:
         """Number of confirmed clusters; 0 if the step was not tested."""
-        return 0 if self.confirmed is None else int(self.confirmed.max(initial=0)) + 1
+        return int(self.confirmed.labels.max(initial=0)) + 1 if self.confirmed else 0
 
 
 def widths_for(points: Floats) -> Floats:
@@ -203,30 +194,24 @@ def sweep(points: Floats, counts: Floats, rows: Rows, settings: ContourSettings)
     """
     edges = connecting_edges(points, settings.n_neighbors)
     least = sqrt(counts.sum()) if settings.least_share is None else settings.least_share * counts.sum()
-    drawn: list[tuple[Sphere, float, Integers]] = []
+    steps, nearest = [], rows.nearest(points)
     # Large shares separate overlapping clusters.
     shares = sorted({settings.outliers, *(share for share in (0.0, 0.1, 0.3, 0.6) if share > settings.outliers)})
     for width in widths_for(points):
+        dense = smallest_sphere(points, counts, width, 1.0).highest_first(edges)
         for share in shares:
             sphere = smallest_sphere(points, counts, width, share)
             level = level_of(sphere.totals(points), counts, share)
             labels = components(sphere, level, counts, **settings.graph)
-            drawn.append((sphere, share, by_size(labels, counts, float((1 - share) * least))))
-    steps, nearest = [], rows.nearest(points)
-    for i, (sphere, share, labels) in enumerate(drawn):
-        n = int(labels.max()) + 1
-        smallest = counts[labels == n - 1].sum() / counts.sum() if n else 0.0
-        if i % len(shares) == 0:
-            dense = densest_first(edges, points, counts, sphere.width)
-        step = Step(sphere, share, n, smallest, labels, np.inf, dense)
-        if n > 1:
-            shown = rows.shown(dense, labels, nearest)
-            step = replace(step, labels=shown.labels, evidence=shown.evidence, failed=shown.failed)
-        steps.append(step)
+            labels = by_size(labels, counts, float((1 - share) * least))
+            n = int(labels.max()) + 1
+            smallest = counts[labels == n - 1].sum() / counts.sum() if n else 0.0
+            shown = rows.shown(dense, labels, nearest) if n > 1 else Confirmed(labels)
+            steps.append(Step(sphere, share, n, smallest, dense, shown))
     tried = finalists(steps, settings.max_clusters)
     for i in tried:
-        found = rows.confirmed(steps[i].edges, steps[i].labels, nearest, (1 - settings.quantile) / len(tried))
-        steps[i] = replace(steps[i], confirmed=found.labels, failed=found.failed, merged=found.merged)
+        own, level = steps[i], (1 - settings.quantile) / len(tried)
+        steps[i] = replace(own, confirmed=rows.confirmed(own.edges, own.shown.labels, nearest, level))
     return steps
 
 
@@ -242,7 +227,7 @@ def finalists(steps: Sequence[Step], max_clusters: int | None) -> list[int]:
     def merit(i: int) -> tuple[float, ...]:
         step = steps[i]
         few = max_clusters is None or step.n_clusters <= max_clusters
-        return (few, persistence[i] > 0, step.n_clusters, step.evidence, -i)
+        return (few, persistence[i] > 0, step.n_clusters, step.shown.evidence, -i)
 
     best: dict[int, int] = {}
     for i in sorted((i for i, step in enumerate(steps) if step.n_clusters > 1), key=merit, reverse=True):
@@ -273,7 +258,7 @@ def best_failed(steps: Sequence[Step], chosen: int) -> Floats:
     tested = [step for step in steps if step.confirmed is not None and (n < 2 or step.n_confirmed == n)]
     shown = [step for step in steps if step.confirmed is None]
     for by_others, own in ((1.0, tested), (0.0, shown)):
-        best = max((step.failed for step in own), default=(-np.inf, np.inf))
+        best = max((step.found.failed for step in own), default=(-np.inf, np.inf))
         if np.isfinite(best[0]):
             return np.array([by_others, *best])
     return np.empty(0)

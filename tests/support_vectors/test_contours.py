@@ -13,9 +13,9 @@ from mdh_dask import SupportVectorClustering
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from mdh_dask.growth.scaling import robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.support_vectors.dual import in_first_half
+from mdh_dask.support_vectors.dual import in_first_half, smallest_sphere
 from mdh_dask.support_vectors.model import N_BINS, bin_of, level_of_counts
-from mdh_dask.support_vectors.sweep import Rows, connecting_edges, densest_first
+from mdh_dask.support_vectors.sweep import Rows, connecting_edges
 
 
 def groups(n=2000, d=3, k=3, seed=0):
@@ -202,5 +202,5 @@ def test_a_stray_row_of_a_contour_does_not_hide_the_valley_between_two_clusters(
     marks, labels = points[drawn], side[drawn]
     stray = np.argmin(np.where(labels == 0, np.abs(marks - 1.2 * np.eye(4)[0]).sum(axis=1), np.inf))
     labels[stray] = 1
-    edges = densest_first(connecting_edges(marks, 16), marks, np.ones(len(marks)), 0.5)
+    edges = smallest_sphere(marks, np.ones(len(marks)), 0.5, 1.0).highest_first(connecting_edges(marks, 16))
     assert rows.confirmed(edges, labels, rows.nearest(marks), level=0.01).labels.max() == 1
