@@ -97,25 +97,16 @@ class Matching:
         self.column = np.full(len(self.tables), -1)
         self.shared = np.zeros((int(np.diff(self.starts).max()), len(self.tables)), dtype=np.int64)
 
-    def own(self, j: int) -> slice:
-        """Return the indices of a clustering's labels."""
-        return slice(self.starts[j], self.starts[j + 1])
-
-    def others(self, j: int) -> Integers:
-        """Return the entries of `shared` for a clustering's labels, without the part from the clustering itself."""
-        own = self.own(j)
-        found = self.shared[:, own].copy()
-        if self.column[own.start] >= 0:
-            found[self.column[own]] -= self.tables[own, own]
-        return found
-
     def match(self, j: int) -> bool:
         """Match the labels of a clustering optimally to those of the others; return whether this is better."""
-        own, agreeing = self.own(j), self.others(j)
+        own = slice(self.starts[j], self.starts[j + 1])
+        before, agreeing = self.column[own], self.shared[:, own].copy()
+        matched = before[0] >= 0
+        if matched:
+            agreeing[before] -= self.tables[own, own]
         column, place = scipy.optimize.linear_sum_assignment(agreeing, maximize=True)
-        new = column[np.argsort(place)]
-        before, here = self.column[own], np.arange(len(new))
-        if before[0] >= 0:
+        new, here = column[np.argsort(place)], np.arange(len(before))
+        if matched:
             if agreeing[new, here].sum() <= agreeing[before, here].sum():
                 return False
             self.shared[before] -= self.tables[own]

@@ -102,12 +102,31 @@ class TuplePass(TupleCounts):
 
 @dataclass(frozen=True)
 class LabelTuples(TupleCounts):
-    """The distinct tuples of the labels of several clusterings and their numbers of rows."""
+    """The distinct tuples of the labels of several clusterings, or leaves of trees, and their numbers of rows."""
 
     most: int
+    trees: tuple[Any, ...] = ()
+    """See `labels_of`."""
+
+    @property
+    def journalled(self) -> bool:
+        return not holds_maps(self.trees)
 
     def words(self, *blocks: AnyArray) -> Integers:
-        return np.stack([words_of_labels(labels) for labels in blocks], axis=1)
+        return np.stack([words_of_labels(labels) for labels in labels_of(self.trees, blocks)], axis=1)
+
+
+def labels_of(trees: tuple[Any, ...], blocks: tuple[AnyArray, ...]) -> Sequence[AnyArray]:
+    """Return row-aligned labels, or without them the leaves of rows in trees.
+
+    Trees may be other objects with a method `labels`, such as a tree on the features of a map.
+    """
+    return [tree.labels(blocks[0]) for tree in trees] if trees else blocks
+
+
+def holds_maps(trees: tuple[Any, ...]) -> bool:
+    """Return whether some are no trees: the journal cannot store feature maps, which may use any kernel."""
+    return not all(isinstance(tree, Tree) for tree in trees)
 
 
 def words_of_labels(labels: AnyArray) -> Integers:
@@ -156,19 +175,21 @@ class Votes(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelVotes(Statistic):
-    """The contingency tables of all pairs of several clusterings, whose labels are row-aligned arrays."""
+    """The contingency tables of all pairs of several clusterings, given by row-aligned labels or by trees."""
 
     seed: int
     """Seed of the rows' hashes."""
     limit: int
     """Rows with a hash of at most this are sampled."""
+    trees: tuple[Any, ...] = ()
+    """See `labels_of`."""
 
-    def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
-        """Return the labels of each clustering for the rows of a block."""
-        return blocks
+    @property
+    def journalled(self) -> bool:
+        return not holds_maps(self.trees)
 
     def chunk(self, start: int, *blocks: AnyArray) -> Votes:
-        labels = self.labels(*blocks)
+        labels = labels_of(self.trees, blocks)
         n = len(labels[0])
         places = np.full((n, len(labels)), NO_LABEL, dtype=np.int32)
         names: list[AnyArray] = []
@@ -211,33 +232,3 @@ def _renamed(votes: Votes, names: tuple[AnyArray, ...]) -> Votes:
     tables[np.ix_(to, to)] = votes.tables
     rows = np.append(to, NO_LABEL).astype(np.int32)[votes.sample.rows]  # index -1 is the last
     return Votes(names, first, tables, votes.sample._replace(rows=rows))
-
-
-@dataclass(frozen=True)
-class LeavesOfTrees:
-    """The labels of the leaves of trees, for statistics of them."""
-
-    trees: tuple[Any, ...]
-    """Trees, or other objects with a method `labels`, such as a tree on the features of a map."""
-
-    @property
-    def journalled(self) -> bool:
-        """Whether the journal keeps the value; it cannot store feature maps, which may use any kernel."""
-        return all(isinstance(tree, Tree) for tree in self.trees)
-
-    def labels(self, *blocks: AnyArray) -> Sequence[AnyArray]:
-        """Return the labels of the trees' leaves."""
-        return [tree.labels(blocks[0]) for tree in self.trees]
-
-
-@dataclass(frozen=True)
-class TreeVotes(LeavesOfTrees, LabelVotes):
-    """The votes of the leaves of trees."""
-
-
-@dataclass(frozen=True)
-class TreeTuples(LeavesOfTrees, LabelTuples):
-    """The distinct tuples of the leaves of trees."""
-
-    def words(self, *blocks: AnyArray) -> Integers:
-        return super().words(*self.labels(*blocks))

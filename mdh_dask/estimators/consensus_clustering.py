@@ -15,7 +15,7 @@ from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together,
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import found_by, most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
-from ..ensembles.votes import TreeTuples, TreeVotes
+from ..ensembles.votes import LabelTuples, LabelVotes
 from ..growth.merging import merged_cells, merging_sample
 from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, rows_in_memory, sample_limit
 from ..growth.scaling import standardiser
@@ -268,8 +268,8 @@ class ConsensusClustering(InGroups):
         """Plan the pass that counts tuples or votes of the leaves of trees, and draws rows."""
         if self.combine == "linkage":
             most = most_tuples(sum(tree.n_clusters for tree in trees))
-            return (yield Pass("counting tuples", Together((TreeTuples(most, trees), drawing))))
-        statistic = TreeVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), trees)
+            return (yield Pass("counting tuples", Together((LabelTuples(most, trees), drawing))))
+        statistic = LabelVotes(seed, sample_limit(SAMPLED_ROWS, n_rows), trees)
         return (yield Pass("counting votes", Together((statistic, drawing))))
 
     def _points(self, tree: MemberState, sample: Sample) -> Callable[[AnyArray], Floats]:

@@ -22,7 +22,7 @@ from mdh_dask.chunks import Together, reduce_rows
 from mdh_dask.columns.coding import Levels
 from mdh_dask.density_trees.passes import NearestCounts, RowsInBalls
 from mdh_dask.density_trees.plan import Places
-from mdh_dask.ensembles.votes import LabelVotes, TreeVotes, TuplePass
+from mdh_dask.ensembles.votes import LabelVotes, TuplePass
 from mdh_dask.estimators.groups import CountGroups
 from mdh_dask.growth.discrete import Discrete
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass, Sample, SamplePass, sample_limit
@@ -177,7 +177,7 @@ def tree_votes(draw):
         nodes = zip(left, right, planes, offsets)
         columns = ("left", "right", "plane", "threshold")
         trees.append(tree_from_nodes([dict(zip(columns, node), n_rows=0) for node in nodes], planes.shape[1]))
-    return TreeVotes(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)), tuple(trees)), (rows,)
+    return LabelVotes(draw(seeds), draw(st.integers(0, HASH_RANGE - 1)), tuple(trees)), (rows,)
 
 
 @st.composite
@@ -278,7 +278,7 @@ STATISTICS = {
     "LevelCounts": level_counts(),
     "TuplePass": tuples(),
     "LabelVotes": label_votes(),
-    "TreeVotes": tree_votes(),
+    "LabelVotes of trees": tree_votes(),
     "MomentPass": moments(),
     "MissingPass": missing_values(),
     "Levels": levels(),
