@@ -116,20 +116,11 @@ def nystrom_map(
         fitted = kernel.fit(landmarks)
         gram = fitted.gram(landmarks)
         mean = gram.mean(axis=0) if centred else np.zeros(len(gram))
-        values, vectors = components_about(mean, gram)
-        # The first value is left unchanged, as only the others' ratios to it matter.
-        kept = fitted.spectral_filter((values / values[0]).clip(0)) if values[0] > 0 else np.ones_like(values)
-        n_kept, spectrum = dimension(values * kept, float(np.abs(gram).max()), variance, n_components)
-        vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
-        roots = np.sqrt(values[:n_kept].clip(0))
-        kept = np.sqrt(kept[:n_kept])
-        # BLAS rounds differently for another memory layout, and saved arrays are loaded in C order.
-        projection = np.zeros((len(landmarks), n_kept))
-        np.divide(vectors * kept, roots, out=projection, where=spectrum[0] > 0)
+        values, _, projection, spectrum = components_about(mean, gram, variance, n_components, fitted.spectral_filter)
         # The number of components is that without the shift, which is equal noise in all directions: with it, a share
         # of the variance takes nearly as many components as there are landmarks.
         if spectrum[0] > 0 and (shift := fitted.eigenvalue_shift(float(values[-1]))):
-            projection *= np.sqrt(1 + shift / values[:n_kept])
+            projection *= np.sqrt(1 + shift / values[: len(projection.T)])
             spectrum = spectrum + shift
         intercept = -mean @ projection
     dtype = fitted.dtype(landmarks)
@@ -139,10 +130,25 @@ def nystrom_map(
     )  # fmt: skip
 
 
-def components_about(mean: Floats, gram: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of products about this mean of the columns, in descending order, and the eigenvectors."""
+def components_about(
+    mean: Floats, gram: Floats, variance: float, n_components: int | None, spectral_filter: Callable[[Floats], Floats]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the components of products about this mean of the columns; see `nystrom_map`.
+
+    Returns the eigenvalues, in descending order; the leading eigenvectors, as columns; these over the roots of their
+        filtered eigenvalues, zero if all products are equal; the positive filtered eigenvalues of all.
+    """
     values, vectors = eigh(gram - mean - mean[:, None] + mean.mean(), driver="evd")
-    return values[::-1], vectors[:, ::-1]
+    values, vectors = values[::-1], vectors[:, ::-1]
+    # The first value is left unchanged, as only the others' ratios to it matter.
+    kept = spectral_filter((values / values[0]).clip(0)) if values[0] > 0 else np.ones_like(values)
+    n_kept, spectrum = dimension(values * kept, float(np.abs(gram).max()), variance, n_components)
+    vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
+    roots = np.sqrt(values[:n_kept].clip(0))
+    # BLAS rounds differently for another memory layout, and saved arrays are loaded in C order.
+    projection = np.zeros(vectors.shape)
+    np.divide(vectors * np.sqrt(kept[:n_kept]), roots, out=projection, where=spectrum[0] > 0)
+    return values, vectors, projection, spectrum
 
 
 def dimension(values: Floats, largest: float, variance: float, n_components: int | None) -> tuple[int, Floats]:

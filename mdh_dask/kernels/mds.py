@@ -6,13 +6,13 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from .._blas import one_blas_thread, signs_of
+from .._blas import one_blas_thread
 from .._levels import LevelFeatures
 from .._state import checked_array
 from .._typing import AnyArray, Floats, cached_property
 from .base import Kernel
 from .gower import Gower
-from .landmarks import components_about, dimension
+from .landmarks import components_about
 from .levels import levels_by_change
 from .nystrom import HEIGHT, BasedMap, NystromMap, full_blocks
 
@@ -43,7 +43,7 @@ class ScalingMap(BasedMap):
     def levels(self) -> LevelFeatures | None:
         """Return the mean places of the levels of single columns, or None for columns of numbers."""
         kernel = self.base.kernel
-        if not isinstance(kernel, Gower) or kernel.shares is None or kernel.categorical is None:
+        if not isinstance(kernel, Gower):
             return None
         landmarks = self.base.landmarks.astype(np.float64)
         return levels_by_change(self, landmarks, kernel.categorical > 0, kernel.shares > 0, self.n_components)
@@ -121,14 +121,11 @@ def scaling_map(
         np.fill_diagonal(squared, 0.0)
         gram = -squared / 2
         mean = gram.mean(axis=0)
-        values, vectors = components_about(mean, gram)
-        n_kept, spectrum = dimension(values, float(np.abs(gram).max()), variance, n_components)
-        vectors = vectors[:, :n_kept] * signs_of(vectors[:, :n_kept])
-        roots = np.sqrt(values[:n_kept].clip(0))
-        projection = np.divide(vectors, roots, out=np.zeros(vectors.shape), where=spectrum[0] > 0)
+        values, vectors, projection, spectrum = components_about(mean, gram, variance, n_components, np.ones_like)
+        n_kept = vectors.shape[1]
         stored = fitted.stored_landmarks(landmarks).astype(np.float64)
         base = NystromMap(fitted, stored, centre, scale, projection, -mean @ projection, spectrum / len(landmarks))
-        metric_places = vectors * roots
+        metric_places = vectors * np.sqrt(values[:n_kept].clip(0))
         no_places = ScalingMap(base, squares, own, np.empty((0, n_kept)), np.eye(n_kept), np.zeros((2, 1)))
         if metric or spectrum[0] <= 0:
             return no_places, None
