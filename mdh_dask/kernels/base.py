@@ -15,6 +15,9 @@ from .._typing import AnyArray, Floats, Integers
 Evaluator = Callable[[Floats, Floats], None]
 """Write the kernel between rows, shape (n, n_features), and landmarks into an array of shape (n, n_landmarks)."""
 
+FittedArray = Any
+"""Type of an array that `fit` sets, None before: checked by `Kernel.check_fitted` alone."""
+
 TINY = float(np.finfo(np.float64).tiny)
 
 

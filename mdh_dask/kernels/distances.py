@@ -8,7 +8,7 @@ import numpy as np
 from .._jit.affinities import local_exponents, squares_from_products
 from .._state import checked_array
 from .._typing import Floats
-from .base import TINY, Evaluator, Kernel, checked_number, single_or_double
+from .base import TINY, Evaluator, FittedArray, Kernel, checked_number, single_or_double
 
 NEIGHBOUR = 7
 """The neighbour whose distance sets the local scale (Zelnik-Manor and Perona 2004)."""
@@ -82,7 +82,7 @@ class LocalScaling(Kernel):
     """
 
     neighbour: int = NEIGHBOUR
-    scales: Floats | None = field(default=None, repr=False, compare=False)
+    scales: FittedArray = field(default=None, repr=False, compare=False)
     floor: float = field(default=0.0, repr=False, compare=False)
     affinity: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
@@ -97,7 +97,6 @@ class LocalScaling(Kernel):
 
     def bind(self, landmarks: Floats) -> Evaluator:
         squares = squared_distances_to(landmarks)
-        assert self.scales is not None
         inverse = (1 / self.scales).astype(landmarks.dtype)
         k = min(self.neighbour + 1, len(landmarks))
 
@@ -114,7 +113,6 @@ class LocalScaling(Kernel):
 
     def dtype(self, landmarks: Floats) -> type[np.floating]:
         """Return float32 unless a scale is small beside its landmark."""
-        assert self.scales is not None
         return single_or_double(landmarks, self.scales)
 
 

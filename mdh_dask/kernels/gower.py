@@ -12,7 +12,7 @@ from .._levels import LevelFeatures
 from .._random import any_rows
 from .._state import checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
-from .base import Evaluator, Kernel
+from .base import Evaluator, FittedArray, Kernel
 from .levels import ColumnValues, levels_of
 
 Missing = Literal["pairs", "level"]
@@ -67,10 +67,10 @@ class Gower(Kernel):
     weights: Sequence[float] | None = None
     missing: Missing = "level"
     shift: Shift = "constant"
-    categorical: Integers | None = field(default=None, repr=False, compare=False)
-    low: Floats | None = field(default=None, repr=False, compare=False)
-    width: Floats | None = field(default=None, repr=False, compare=False)
-    shares: Floats | None = field(default=None, repr=False, compare=False)
+    categorical: FittedArray = field(default=None, repr=False, compare=False)
+    low: FittedArray = field(default=None, repr=False, compare=False)
+    width: FittedArray = field(default=None, repr=False, compare=False)
+    shares: FittedArray = field(default=None, repr=False, compare=False)
     undefined: float = field(default=1.0, repr=False, compare=False)
     affinity: ClassVar[bool] = True
     typed: ClassVar[bool] = True
@@ -119,21 +119,20 @@ class Gower(Kernel):
         return replace(kernel, undefined=mean)
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        assert self.categorical is not None
-        assert self.shares is not None
         absent = np.isnan(landmarks.T) if self.missing == "pairs" else np.zeros(landmarks.T.shape, dtype=bool)
-        codes = self._coded(landmarks)
-        codes = np.where(np.isnan(codes), self._missing_codes, codes)
+        missing_codes = np.where(self.categorical > 0, NO_LEVEL, FAR)
+
+        def complete(rows: AnyArray) -> Floats:
+            codes = self._coded(rows)
+            return np.where(np.isnan(codes), missing_codes, codes)
+
         known = GowerLandmarks(
-            np.ascontiguousarray(codes.T), (~absent).astype(np.float64), np.any(absent, axis=1),
+            np.ascontiguousarray(complete(landmarks).T), (~absent).astype(np.float64), np.any(absent, axis=1),
             self.categorical.astype(bool), self.shares, self.undefined,
         )  # fmt: skip
 
         def fill(rows: Floats, out: Floats) -> None:
-            coded = self._coded(rows)
-            if self.missing == "level":
-                coded = np.where(np.isnan(coded), self._missing_codes, coded)
-            gower_similarities(coded, known, out)
+            gower_similarities(complete(rows) if self.missing == "level" else self._coded(rows), known, out)
 
         return fill
 
@@ -146,8 +145,6 @@ class Gower(Kernel):
 
         Where a missing value is no level of its own, leaving a column out of the means of pairs is a further group.
         """
-        assert self.categorical is not None
-        assert self.shares is not None
         coded, shares, categorical = self._coded(landmarks), self.shares, self.categorical > 0
         known = ~np.isnan(coded)
         missing = self.missing == "level"
@@ -170,7 +167,6 @@ class Gower(Kernel):
 
     def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         """Return the kernel of every row with itself: 1 unless all its values are missing."""
-        assert self.shares is not None
         if self.missing == "level":
             return np.ones(len(rows))
         return np.where((np.isnan(rows) | (self.shares == 0)).all(axis=1), self.undefined, 1.0)
@@ -181,16 +177,8 @@ class Gower(Kernel):
         if not isinstance(self.undefined, float) or not 0 <= self.undefined <= 1:
             raise ValueError(f"expected a number from 0 to 1 for undefined, got {self.undefined!r}")
 
-    @property
-    def _missing_codes(self) -> Floats:
-        assert self.categorical is not None
-        return np.where(self.categorical > 0, NO_LEVEL, FAR)
-
     def _coded(self, rows: AnyArray) -> Floats:
         """Return values within [0, 1] and levels, shape (n_rows, n_features), float64; missing values stay NaN."""
-        assert self.categorical is not None
-        assert self.low is not None
-        assert self.width is not None
         scale = np.divide(1.0, self.width, out=np.zeros(len(self.width)), where=self.width > 0)
         return np.where(self.categorical > 0, rows, np.clip((rows - self.low) * scale, 0.0, 1.0))
 

@@ -99,10 +99,6 @@ def gower_code(kernel: Gower, values: Any, n_thresholds: int) -> GowerCode:
     n_thresholds: most gaps between the thresholds of a column. The distinct values are the thresholds if they are not
         more.
     """
-    assert kernel.categorical is not None
-    assert kernel.low is not None
-    assert kernel.width is not None
-    assert kernel.shares is not None
     knots: list[Floats] = []
     for j, share in enumerate(kernel.shares):
         distinct = values(j)

@@ -13,7 +13,7 @@ from .._jit.affinities import neighbour_affinities
 from .._jit.landmarks import nearest_columns
 from .._state import checked_array
 from .._typing import Floats
-from .base import Evaluator, Kernel, checked_number
+from .base import Evaluator, FittedArray, Kernel, checked_number
 from .distances import least_scale, neighbour_distances, squared_distances_to, squares_among
 
 FENCE = 3.0
@@ -46,11 +46,11 @@ class _NeighbourGraph(Kernel):
     """The affinities of `NearestNeighbors`, of which kernels differ in the eigenvalues of their features."""
 
     n_neighbors: int = 10
-    radii: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
-    inverse_roots: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
+    radii: FittedArray = field(default=None, repr=False, compare=False, kw_only=True)
+    inverse_roots: FittedArray = field(default=None, repr=False, compare=False, kw_only=True)
     floor: float = field(default=0.0, repr=False, compare=False, kw_only=True)
-    low: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
-    high: Floats | None = field(default=None, repr=False, compare=False, kw_only=True)
+    low: FittedArray = field(default=None, repr=False, compare=False, kw_only=True)
+    high: FittedArray = field(default=None, repr=False, compare=False, kw_only=True)
     shift_invariant: ClassVar[bool] = True
     sparse: ClassVar[bool] = True
     of_neighbours: ClassVar[bool] = True
@@ -80,9 +80,6 @@ class _NeighbourGraph(Kernel):
             checked_array(name, getattr(self, name), (n_features,))
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        assert self.radii is not None
-        assert self.low is not None
-        assert self.high is not None
         low, high = self.low, self.high
         squares = squared_distances_to(_near(landmarks, low, high))
         k = min(self.n_neighbors + 1, len(landmarks))
@@ -196,8 +193,8 @@ class _Paths(Kernel):
     """
 
     n_neighbors: int = 10
-    lengths: Floats | None = field(default=None, repr=False, compare=False)
-    core: Floats | None = field(default=None, repr=False, compare=False)
+    lengths: FittedArray = field(default=None, repr=False, compare=False)
+    core: FittedArray = field(default=None, repr=False, compare=False)
     shift_invariant: ClassVar[bool] = True
     of_neighbours: ClassVar[bool] = True
 
@@ -228,8 +225,6 @@ class _Paths(Kernel):
         """
 
     def bind(self, landmarks: Floats) -> Evaluator:
-        assert self.lengths is not None
-        assert self.core is not None
         lengths, core, squares = self.lengths, self.core, squared_distances_to(landmarks)
         k = min(self.n_neighbors + 1, len(landmarks))  # a row counts its nearest landmark as itself
         least = 16 * np.finfo(np.float64).eps * float(np.square(landmarks).sum(axis=1).max(initial=0.0))

@@ -73,7 +73,6 @@ class NumbersMap(BasedMap):
         """Return the numbers of rows, with those of landmarks for missing ones; no row depends on the others."""
         kernel = self.base.kernel
         assert isinstance(kernel, Gower)
-        assert kernel.shares is not None
         shares = kernel.shares.copy()
         shares[self.columns] *= NUMBERS_FIRST
         # Landmarks that lack other columns are less like a row that has them.
@@ -109,8 +108,6 @@ def with_numbers(base: NystromMap) -> NumbersMap:
     """
     kernel = base.kernel
     assert isinstance(kernel, Gower)
-    assert kernel.categorical is not None
-    assert kernel.shares is not None
     rows = base.raw_landmarks
     present = ~np.isnan(rows)
     varied = [len(np.unique(column[known])) > FEW_VALUES for column, known in zip(rows.T, present.T)]
