@@ -200,7 +200,7 @@ class Found(NamedTuple):
     def merged(self, group: Integers, votes: Votes) -> "Found":
         """Return the consensus with its clusters in groups, numbered from 0."""
         cluster = np.append(group, NO_LABEL)[np.concatenate(self.consensus.clusters)]
-        cluster = _chosen_first(_by_weight(cluster, np.diagonal(votes.tables)), votes.sample.rows)
+        cluster = _numbered(cluster, np.diagonal(votes.tables), votes.sample.rows)
         tables = np.maximum(votes.tables, votes.tables.T)
         ones = cluster[:, None] == np.arange(int(cluster.max()) + 1)
         equal = (ones * (tables @ ones)).sum(axis=1) - np.where(cluster >= 0, np.diagonal(tables), 0)
@@ -244,28 +244,25 @@ def _clusters_of_columns(matching: Matching, sampled: Integers, n_clusters: int 
     held = np.diagonal(matching.tables)
     weight = np.zeros(len(matching.shared), dtype=np.int64)
     np.add.at(weight, matching.column, held)
-    cluster = _chosen_first(_by_weight(np.arange(len(weight)), weight), sampled)
+    cluster = _numbered(np.arange(len(weight)), weight, sampled)
     if n_clusters is None or cluster.max() < n_clusters:
         return cluster
     sums = np.zeros((cluster.max() + 1, len(held)), dtype=np.int64)
     np.add.at(sums, cluster[cluster >= 0], matching.shared[cluster >= 0])
     merged = np.append(join(sums, len(matching.starts) - 1).groups(len(sums) - n_clusters), NO_LABEL)[cluster]
-    return _chosen_first(_by_weight(merged, weight), sampled)
+    return _numbered(merged, weight, sampled)
 
 
-def _by_weight(cluster: Integers, weight: Integers) -> Integers:
-    """Return the clusters of columns, numbered by the descending sums of the columns' weights."""
-    total = np.zeros(int(cluster.max()) + 1, dtype=np.int64)
-    np.add.at(total, cluster[cluster >= 0], weight[cluster >= 0])
-    return np.append(largest_first(total), NO_LABEL)[cluster]
-
-
-def _chosen_first(cluster: Integers, sampled: Integers) -> Integers:
+def _numbered(cluster: Integers, weight: Integers, sampled: Integers) -> Integers:
     """Return the clusters of columns, numbered by the sample rows whose first choice they are, without those of none.
 
-    A row with as many votes for several is in the first, so new numbers move it to a larger cluster. The sum of the
-    squared sizes grows with every turn that moves a row, so the numbers settle.
+    They are numbered by the sums of the columns' weights before. A row with as many votes for several is in the first,
+    so new numbers move it to a larger cluster. The sum of the squared sizes grows with every turn that moves a row, so
+    the numbers settle.
     """
+    total = np.zeros(int(cluster.max()) + 1, dtype=np.int64)
+    np.add.at(total, cluster[cluster >= 0], weight[cluster >= 0])
+    cluster = np.append(largest_first(total), NO_LABEL)[cluster]
     while True:
         counts = np.bincount(_first_choices(cluster, sampled)[0], minlength=int(cluster.max()) + 1)
         number = np.where(counts > 0, largest_first(counts), NO_LABEL)
