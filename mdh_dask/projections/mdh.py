@@ -127,7 +127,7 @@ def _unit(v: Floats) -> Floats:
 def mdh_families(
     rows: AnyArray,
     rng: np.random.Generator,
-    n_directions: int | None = None,
+    n_directions: int,
     *,
     starts: Starts = "valleys",
     alpha_max: float = 1.5,
@@ -143,7 +143,7 @@ def mdh_families(
     that chose them: so they are a family of their own. The same is true of the ends of pursuits where few rows have
     many columns: so the starts are a family apart from the ends.
 
-    n_directions: most directions to return, the first of all families; None for all.
+    n_directions: most directions to return, the first of all families.
     min_rows: least number of rows on each side of a valley that ends the search; infinity to search on in any case.
     Returns three families, each (k, n_features) float64: unit directions. The first family: the ends of pursuits,
         also with their own bandwidth if this differs, in descending order of relative depth. The second: the starts
@@ -154,17 +154,18 @@ def mdh_families(
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse, min_rows=min_rows
     )
-    valleys = _directions(searched.starts[searched.n_components :], searched)
-    certain = _certain_end(searched, min_rows / len(rows))
-    if certain is not None:
-        return _first([_directions([certain], searched), valleys, np.empty((0, rows.shape[1]))], n_directions)
-    results = [pursue(searched.centred, start, searched.sd, None) for start in searched.starts]
-    results.sort(key=lambda result: -result.relative_depth)
-    # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
-    ends = [result for result in results if result.relative_depth > 0] or results[:1]
-    ends += _narrow_ends(searched)
-    whitened = _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")
-    return _first([_directions(ends, searched), valleys, whitened], n_directions)
+    ends, whitened = _certain_end(searched, min_rows / len(rows)), np.empty((0, rows.shape[1]))
+    if not ends:
+        results = [pursue(searched.centred, start, searched.sd, None) for start in searched.starts]
+        results.sort(key=lambda result: -result.relative_depth)
+        # A pursuit that leaves its valley and ends at the bound has found no hyperplane.
+        ends = [result for result in results if result.relative_depth > 0] or results[:1]
+        ends += _narrow_ends(searched)
+        whitened = _ends_among_whitened_rows(rows, rng, unmix=starts == "valleys")
+    valleys = searched.starts[searched.n_components :]
+    families = [_directions(ends, searched), _directions(valleys, searched), whitened]
+    before = np.cumsum([0, *map(len, families)])
+    return [family[: max(n_directions - n, 0)] for family, n in zip(families, before)]
 
 
 def _directions(found: Sequence[Start] | Sequence[MDHResult], searched: SearchedRows) -> Floats:
@@ -173,19 +174,11 @@ def _directions(found: Sequence[Start] | Sequence[MDHResult], searched: Searched
     return directions if searched.basis is None else directions @ searched.basis
 
 
-def _first(families: list[Floats], n_directions: int | None) -> list[Floats]:
-    """Return the families without all but the first directions; None for all."""
-    before = np.cumsum([0, *map(len, families)])
-    return [family[: None if n_directions is None else max(n_directions - n, 0)] for family, n in zip(families, before)]
-
-
-def _certain_end(searched: SearchedRows, least_share: float) -> MDHResult | None:
+def _certain_end(searched: SearchedRows, least_share: float) -> list[MDHResult]:
     """Return the hyperplane from the deepest start that may end the search if its valley is beyond doubt, too."""
-    start = max((s for s in searched.starts if s.ends_search(least_share)), key=lambda s: s.depth, default=None)
-    if start is None:
-        return None
-    result = pursue(searched.centred, start, searched.sd, None)
-    return result if result.relative_depth > CERTAIN_DEPTH else None
+    certain = [start for start in searched.starts if start.ends_search(least_share)]
+    ends = [pursue(searched.centred, start, searched.sd, None) for start in certain[:1]]
+    return [end for end in ends if end.relative_depth > CERTAIN_DEPTH]
 
 
 def _narrow_ends(searched: SearchedRows) -> Iterator[MDHResult]:

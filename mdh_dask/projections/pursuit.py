@@ -83,11 +83,6 @@ class PenalisedDensity:
         best = descend(self.centred, self.columns, alpha, max_steps, unit, self.penalty, work)
         return work.x, Separator(best[0], best[1], best[2], work.gradient * unit)
 
-    def density(self, direction: Floats, offset: float) -> float:
-        """Return the kernel density on a hyperplane, without the penalty."""
-        total, _, _ = kernel_sums(self.centred @ direction, np.ones(len(self.centred)), offset, self.bandwidth)
-        return float(total * kernel_height(np.array(len(self.centred)), np.array(self.bandwidth)))
-
     @cached_property
     def columns(self) -> Floats:
         """Columns of the rows, along which projections are summed."""
@@ -183,8 +178,10 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None) ->
 def result_of(index: PenalisedDensity, last: Plane, chosen: Plane | None) -> MDHResult:
     """Return the chosen hyperplane, or the last of the pursuit, with its density and relative depth."""
     h, (v, offset) = index.bandwidth, chosen or last
-    depth = depth_at(index.centred @ v, offset, h) if chosen else 0.0
-    return MDHResult(v, offset, index.density(v, offset), depth, h)
+    projections, n = index.centred @ v, len(index.centred)
+    density = kernel_sums(projections, np.ones(n), offset, h)[0] * float(kernel_height(np.array(n), np.array(h)))
+    depth = depth_at(projections, offset, h) if chosen else 0.0
+    return MDHResult(v, offset, density, depth, h)
 
 
 GAMMAS = (0.1, 0.3)
@@ -252,9 +249,8 @@ def labelled_hyperplane(
 
 def _margin(index: PenalisedDensity, end: Plane) -> float:
     """Return the margin of the nearest labelled row on its side of a hyperplane, in standard deviations."""
-    assert index.labels is not None
     v, offset = end
-    beyond = index.labels.signs * (index.labels.rows @ v - offset)
+    beyond = index.penalty.signs * (index.penalty.labelled @ v - offset)
     return float(beyond.min() / (index.centred @ v).std())
 
 

@@ -212,13 +212,11 @@ class DirectionSearch:
         if kind == "auto":
             # 1024 directions in three dimensions, 32768 in four.
             kind = "brute" if space.n_dimensions <= 3 else "combined"
-        start = space.axes if kind == "genetic" else self._grid(space) if kind == "brute" else self._drawn(space, rng)
         if kind == "genetic":
-            found, scores = self.genetic.evolve(space, self.score, rng, start)
+            found, scores = self.genetic.evolve(space, self.score, rng, space.axes)
         else:
-            scores = space.score(start, self.score)
-            order = np.argsort(-scores, kind="stable")
-            found, scores = start[order], scores[order]
+            start = self._grid(space) if kind == "brute" else self._drawn(space, rng)
+            found, scores = _sorted(start, space.score(start, self.score))
         if kind == "random":
             return found, scores
         if kind == "combined":

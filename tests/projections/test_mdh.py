@@ -51,7 +51,7 @@ def directions(rows, rng, **options):
     return np.array([result.direction for result in found])
 
 
-def candidates(rows, rng, n_directions=None, **options):
+def candidates(rows, rng, n_directions=1000, **options):
     """The directions of all families of candidates."""
     return np.concatenate(mdh_families(rows, rng, n_directions, **options))
 
