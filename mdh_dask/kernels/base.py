@@ -47,6 +47,9 @@ class Kernel(ABC):
     uses_columns: ClassVar[bool] = True
     """Whether rows are coordinates, and so may be scaled."""
 
+    given: ClassVar[str] = ""
+    """What the user gave the kernel as, if it may not be symmetric."""
+
     typed: ClassVar[bool] = False
     """Whether columns may be categorical, and values missing; rows are then no points, and are not scaled."""
 
@@ -67,6 +70,10 @@ class Kernel(ABC):
     def gram(self, landmarks: Floats) -> Floats:
         """Return the kernel among the landmarks, symmetric to the last bit."""
         products = self.matrix(landmarks, landmarks)
+        if self.given and np.abs(products - products.T).max(initial=0.0) > 1e-5 * np.abs(products).max(initial=0.0):
+            raise ValueError(
+                f"expected a symmetric matrix from {self.given}; got one in which k(x, y) differs from k(y, x)"
+            )
         return (products + products.T) / 2
 
     def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
@@ -131,6 +138,7 @@ class FromFunction(Kernel):
     """A function ``(rows, landmarks) -> matrix`` of shape (n_rows, n_landmarks), symmetric and positive definite."""
 
     function: Callable[[Floats, Floats], Any]
+    given: ClassVar[str] = "the kernel function"
 
     def bind(self, landmarks: Floats) -> Evaluator:
 
@@ -147,10 +155,6 @@ class FromFunction(Kernel):
 
         return fill
 
-    def gram(self, landmarks: Floats) -> Floats:
-        """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
-        return symmetric(self.matrix(landmarks, landmarks), "the kernel function")
-
     def diagonal(self, rows: Floats, landmarks: Floats) -> Floats:
         return np.array([self.matrix(row[None], row[None])[0, 0] for row in rows])
 
@@ -166,6 +170,7 @@ class Precomputed(Kernel):
     """
 
     columns: Integers | None = field(default=None, repr=False, compare=False)
+    given: ClassVar[str] = "a precomputed kernel"
     affinity: ClassVar[bool] = True
     uses_columns: ClassVar[bool] = False
 
@@ -187,17 +192,6 @@ class Precomputed(Kernel):
         if columns.dtype.kind != "i" or (columns >= n_features).any():
             raise ValueError(f"expected numbers of columns below {n_features} in the array columns, got others")
 
-    def gram(self, landmarks: Floats) -> Floats:
-        """Return the kernel among the landmarks, or raise an error if it is not symmetric."""
-        return symmetric(self.matrix(landmarks, landmarks), "a precomputed kernel")
-
     def stored_landmarks(self, landmarks: Floats) -> AnyArray:
         """Return an array without columns, as only the number of landmarks is needed."""
         return np.empty((len(landmarks), 0))
-
-
-def symmetric(matrix: Floats, source: str) -> Floats:
-    """Return the matrix made exactly symmetric, or raise an error if it differs by more than rounding."""
-    if np.abs(matrix - matrix.T).max(initial=0.0) > 1e-5 * np.abs(matrix).max(initial=0.0):
-        raise ValueError(f"expected a symmetric matrix from {source}; got one in which k(x, y) differs from k(y, x)")
-    return (matrix + matrix.T) / 2

@@ -12,7 +12,7 @@ from .._state import checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Statistic
 from .base import FromFunction
-from .nystrom import HEIGHT, BasedMap, NystromMap
+from .nystrom import HEIGHT, BasedMap, NystromMap, full_blocks
 
 BITS = 30
 """Bits to which affinities are rounded, so that their sums do not depend on the chunks."""
@@ -67,10 +67,8 @@ class AffinitySums(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the sums of a block, shape (n_landmarks,)."""
-        standard = ((blocks[0][i : i + HEIGHT] - self.base.centre) * self.base.scale for i in
-                    range(0, len(blocks[0]), HEIGHT))  # fmt: skip
         sums = np.zeros(len(self.base.projection), np.int64)
-        for affinities in _affinities(self.base, standard):
+        for affinities in _affinities(self.base, blocks[0], self.base.standardised):
             sums += np.rint(affinities * 2.0**BITS).astype(np.int64).sum(axis=0)
         return _not_wrapped(sums)
 
@@ -133,8 +131,7 @@ def affinity_map(base: NystromMap, sample: Floats, sums: Floats | None, n_compon
 
 def _decomposed(base: NystromMap, sample: Floats, sums: Floats | None) -> tuple[Normalised, Floats]:
     """Return the eigenvectors of the normalised affinities of a sample, and the projection of the map."""
-    blocks = (sample[i : i + HEIGHT] for i in range(0, len(sample), HEIGHT))
-    affinities = np.concatenate(list(_affinities(base, blocks)))
+    affinities = np.concatenate(list(_affinities(base, sample, np.asarray)))
     if affinities.min() < 0:
         raise ValueError(
             f"expected a kernel without negative values for a spectral embedding; got {affinities.min():g} of "
@@ -145,15 +142,15 @@ def _decomposed(base: NystromMap, sample: Floats, sums: Floats | None) -> tuple[
     return normalised(affinities @ projection, total), projection
 
 
-def _affinities(base: NystromMap, blocks: Iterator[Floats]) -> Iterator[Floats]:
-    """Yield the affinities of blocks of standardised rows to the landmarks, those of a row whatever its block."""
+def _affinities(base: NystromMap, rows: AnyArray, standardise: Callable[[AnyArray], Floats]) -> Iterator[Floats]:
+    """Yield the affinities of rows to the landmarks in blocks, those of a row whatever its block."""
     landmarks = base.landmarks.astype(np.float64)
     with one_blas_thread():
         fill = base.kernel.bind(landmarks)
         values = np.empty((HEIGHT, len(landmarks)))
-        for block in blocks:
-            fill(np.resize(block, (HEIGHT, block.shape[1])).astype(np.float64), values)
-            yield values[: len(block)].copy()
+        for at, block in full_blocks(rows):
+            fill(standardise(block).astype(np.float64), values)
+            yield values[: at.stop - at.start].copy()
 
 
 def by_alignment(entries: Floats, most: int) -> int:
