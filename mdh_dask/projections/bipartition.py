@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from .._blas import degrees_of
 from .._jit.affinities import affinity_sums, cut_slopes, least_cut
 from .._typing import AnyArray, Booleans, Floats
-from .pca import centred_rows, scaled_components
+from .pca import centred_rows, scaled_components, with_fixed_signs
 
 STARTS, MOST_STEPS = 5, 100
 
@@ -180,7 +180,7 @@ def spectral_direction(
     if t is None:
         return nothing
     v = w - t * points.sum(axis=0)
-    return (v / np.linalg.norm(v) * (1 if v[np.abs(v).argmax()] > 0 else -1))[None], np.zeros(1)
+    return with_fixed_signs(v[None] / np.linalg.norm(v)), np.zeros(1)
 
 
 def second_eigenvalue(rows: AnyArray) -> float:

@@ -154,7 +154,8 @@ def mdh_families(
     searched = searched_rows(
         rows, rng, starts=starts, alpha_max=alpha_max, max_components=max_components, coarse=coarse, min_rows=min_rows
     )
-    ends, whitened = _certain_end(searched, min_rows / len(rows)), np.empty((0, rows.shape[1]))
+    ends = _certain_end(searched, min_rows / len(rows))
+    whitened: Floats = np.empty((0, rows.shape[1]))
     if not ends:
         results = [pursue(searched.centred, start, searched.sd, None) for start in searched.starts]
         results.sort(key=lambda result: -result.relative_depth)

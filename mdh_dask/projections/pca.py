@@ -4,6 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 
+from .._blas import signs_of
 from .._jit.rows import diagonalise
 from .._random import generator
 from .._typing import AnyArray, Floats
@@ -60,8 +61,7 @@ def centred_rows(rows: AnyArray) -> Floats:
 
 def with_fixed_signs(directions: Floats) -> Floats:
     """Return the directions with the signs that make their largest entries in absolute value positive."""
-    largest = np.abs(directions).argmax(axis=1)
-    return directions * np.where(directions[np.arange(len(directions)), largest] < 0, -1.0, 1.0)[:, None]
+    return directions * signs_of(directions.T)[:, None]
 
 
 def _leading(scatter: Floats, n_components: int) -> tuple[Floats, Floats]:

@@ -158,7 +158,6 @@ def constrained_hyperplane(
     *,
     bandwidth: float | None = None,
     alpha: float = 0.9,
-    max_iterations: int = 100,
 ) -> MDHResult:
     """Return the hyperplane of locally minimal density near the mean that a start leads to.
 
@@ -175,7 +174,6 @@ def constrained_hyperplane(
     bandwidth: standard deviation of the kernel in units of the projections; by default 0.9 standard deviations along
         the first principal component times ``n ** (-1/5)``.
     alpha: largest distance of the hyperplane from the mean of the projections, in standard deviations.
-    max_iterations: most steps of the descent; a few tens suffice.
     Returns the hyperplane, with a relative depth of zero unless it is a local minimiser within the bound.
     """
     centred = centred_rows(rows)
@@ -191,7 +189,7 @@ def constrained_hyperplane(
         centred, v = centred @ basis.T.astype(centred.dtype), basis @ v
     h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
     problem = ConstrainedDensity(centred.astype(np.float64, copy=False) / sd, h / sd, alpha)
-    x = problem.solve(np.append(v, offset * problem.sd(v)), max_iterations)
+    x = problem.solve(np.append(v, offset * problem.sd(v)), 100)  # a few tens suffice
     density = problem.total(x) * float(kernel_height(np.array(len(centred)), np.array(h)))
     depth = 0.0
     if problem.is_inner_minimiser(x):

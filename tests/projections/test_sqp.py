@@ -169,9 +169,6 @@ class TestHyperplane:
         rows = np.random.default_rng(0).normal(size=(150, d)).astype(dtype)
         rows[:75, :30] += 4
         start = np.ones(d)
-        np.testing.assert_allclose(
-            constrained_hyperplane(rows, start, max_iterations=0).direction, unit(start), rtol=1e-3
-        )
         result = constrained_hyperplane(rows, start)
         parts = rows @ result.direction > result.offset
         assert len(np.unique(parts[:75])) == len(np.unique(parts[75:])) == 1
