@@ -38,18 +38,18 @@ class Separator:
     """Gradient of the index by the direction, tangent to the unit sphere."""
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """Labelled rows, which a hyperplane should leave on their sides."""
+EPSILON = 1 - 1e-6
+"""Exponent of the distance beyond the bound in the gradient, between 0 and 1; the larger, the smoother the penalty."""
 
-    rows: Floats
-    """Shape (n_labelled, n_features), float64: centred like the rows of the density."""
-    signs: Floats
-    """Shape (n_labelled,), float64: 1 for rows that belong above the hyperplane, -1 for those below."""
-    gamma: float
-    """Penalty for a row that is one unit on the wrong side."""
-    margin: float = 0.0
-    """Distance on the right side from which rows have no penalty."""
+
+def penalty_of(n_features: int, bandwidth: float, eta: float, epsilon: float = EPSILON) -> Penalty:
+    """Return the constants of the density without labels; steepness is ``L / eta^epsilon`` of `PenalisedDensity`.
+
+    ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))`` for the bandwidth h.
+    """
+    steepness = 1 / (np.exp(0.5) * bandwidth**2 * np.sqrt(2 * np.pi)) / eta**epsilon
+    constants = (float(bandwidth), float(eta), float(epsilon), float(steepness))
+    return Penalty(*constants, labelled=np.empty((0, n_features)), signs=np.empty(0), gamma=0.0, margin=0.0)
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,15 @@ class PenalisedDensity:
     """The index ``phi(v) = min_b f(v, b)`` of a sample, where `f` is JMLR 17(156), eq. 10.
 
     ``f(v, b) = p(b) + L / eta^epsilon * max(0, |b - mean| - alpha * sd)^(1 + epsilon)`` with the kernel density `p`,
-    the mean and the standard deviation of the projections on `v`.
+    the mean and the standard deviation of the projections on `v`, and with the penalty for labelled rows on the wrong
+    side (eq. 16), if there are any.
     """
 
     centred: Floats
     """Shape (n, n_features), float64: rows with mean zero; all projections then have mean zero too, and the penalty is
     symmetric."""
-    bandwidth: float
-    """Standard deviation of the Gaussian kernel, positive."""
-    eta: float
-    """Bound on the distance of a minimiser beyond the bounds, positive."""
-    epsilon: float = 1 - 1e-6
-    """Between 0 and 1; the larger, the smoother the penalty."""
-    labels: Labels | None = None
-    """Penalty on labelled rows on the wrong side, added to `f` (eq. 16)."""
+    penalty: Penalty
+    """Its constants, among them the bandwidth, and labelled rows, which are centred like the others."""
 
     def descend(self, start: Floats, alpha: float, max_steps: int, unit: float) -> tuple[Floats, Separator]:
         """Return a direction of lower index than the start, and its best separator.
@@ -87,14 +82,6 @@ class PenalisedDensity:
     def columns(self) -> Floats:
         """Columns of the rows, along which projections are summed."""
         return np.ascontiguousarray(self.centred.T)
-
-    @cached_property
-    def penalty(self) -> Penalty:
-        """Constants of the penalty; the last is ``L / eta^epsilon`` with ``L = 1 / (e^(1/2) h^2 sqrt(2 pi))``."""
-        steepness = 1 / (np.exp(0.5) * self.bandwidth**2 * np.sqrt(2 * np.pi)) / self.eta**self.epsilon
-        labels = self.labels or Labels(np.empty((0, self.centred.shape[1])), np.empty(0), 0.0)
-        constants = (float(self.bandwidth), float(self.eta), float(self.epsilon), float(steepness))
-        return Penalty(*constants, labels.rows, labels.signs, float(labels.gamma), float(labels.margin))
 
 
 def depth_at(projections: Floats, offset: float, bandwidth: float) -> float:
@@ -164,7 +151,7 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None) ->
     if sd == 0:
         return MDHResult(v, 0.0, np.inf, 0.0, 0.0)
     h = bandwidth or float(BANDWIDTHS["multimodal"].of(len(centred), sd, sd))
-    index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
+    index = PenalisedDensity(centred, penalty_of(len(v), h, min(ETA * sd, h)))
     last: Plane
     chosen: Plane | None = None
     for alpha in start.alphas:
@@ -177,7 +164,7 @@ def pursue(centred: Floats, start: Start, sd: float, bandwidth: float | None) ->
 
 def result_of(index: PenalisedDensity, last: Plane, chosen: Plane | None) -> MDHResult:
     """Return the chosen hyperplane, or the last of the pursuit, with its density and relative depth."""
-    h, (v, offset) = index.bandwidth, chosen or last
+    h, (v, offset) = index.penalty.bandwidth, chosen or last
     projections, n = index.centred @ v, len(index.centred)
     density = kernel_sums(projections, np.ones(n), offset, h)[0] * float(kernel_height(np.array(n), np.array(h)))
     depth = depth_at(projections, offset, h) if chosen else 0.0
@@ -236,15 +223,17 @@ def labelled_hyperplane(
         )
     quartiles = np.subtract(*np.percentile(centred @ components[0], (75, 25)))
     h = float(bandwidth.of(len(centred), sd, quartiles))
-    index = PenalisedDensity(centred, h, eta=min(ETA * sd, h))
-    side = np.asarray(labelled, dtype=np.float64) - mean
-    side_of = np.asarray(signs, dtype=np.float64)
-    weights = [gamma / sd ** (2 + index.epsilon) for gamma in gammas]
-    steps = [replace(index, labels=Labels(side, side_of, weight, margin * h)) for weight in weights]
+    penalty = penalty_of(centred.shape[1], h, min(ETA * sd, h))._replace(
+        labelled=np.asarray(labelled, dtype=np.float64) - mean,
+        signs=np.asarray(signs, dtype=np.float64),
+        margin=float(margin * h),
+    )
+    weights = [float(gamma / sd ** (2 + EPSILON)) for gamma in gammas]
+    steps = [PenalisedDensity(centred, penalty._replace(gamma=weight)) for weight in weights]
     directions = [v / np.linalg.norm(v) for v in (*components, *starts)]
     ends = [_pursue(steps, sign * v, alpha_max, sd) for v in directions for sign in (1.0, -1.0)]
     best = max(ends, key=lambda end: _margin(steps[-1], end))
-    return result_of(index, best, best).moved(None, mean)
+    return result_of(steps[-1], best, best).moved(None, mean)
 
 
 def _margin(index: PenalisedDensity, end: Plane) -> float:

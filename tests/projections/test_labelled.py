@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from mdh_dask.projections.pursuit import Labels, PenalisedDensity, labelled_hyperplane
+from mdh_dask.projections.pursuit import PenalisedDensity, labelled_hyperplane, penalty_of
 
 
 def made_index(seed, n, d, n_labelled, gamma, epsilon=1 - 1e-6):
@@ -16,14 +16,16 @@ def made_index(seed, n, d, n_labelled, gamma, epsilon=1 - 1e-6):
     random = np.random.default_rng(seed)
     rows = random.normal(size=(n, d)) * random.uniform(0.3, 2, d)
     rows -= rows.mean(axis=0)
-    labels = Labels(3 * random.normal(size=(n_labelled, d)), random.choice([-1.0, 1.0], n_labelled), gamma)
-    return PenalisedDensity(rows, 0.35, 0.01, epsilon, labels)
+    labelled, signs = 3 * random.normal(size=(n_labelled, d)), random.choice([-1.0, 1.0], n_labelled)
+    penalty = penalty_of(d, 0.35, 0.01, epsilon)._replace(labelled=labelled, signs=signs, gamma=gamma)
+    return PenalisedDensity(rows, penalty)
 
 
 def for_labels(index, v, offsets):
     """Return the penalty for labels, JMLR 17(156) eq. 16, at each offset."""
-    wrong = index.labels.signs * (np.atleast_1d(offsets)[:, None] - index.labels.rows @ v)
-    return index.labels.gamma * (np.maximum(wrong, 0) ** (1 + index.epsilon)).sum(axis=1)
+    penalty = index.penalty
+    wrong = penalty.signs * (np.atleast_1d(offsets)[:, None] - penalty.labelled @ v)
+    return penalty.gamma * (np.maximum(wrong, 0) ** (1 + penalty.epsilon)).sum(axis=1)
 
 
 @given(seeds, st.integers(2, 150), st.integers(1, 4), st.integers(1, 12), st.sampled_from([0.1, 1.0, 10.0]))
@@ -31,11 +33,12 @@ def test_the_index_is_the_lowest_over_all_offsets(seed, n, d, n_labelled, gamma)
     index, alpha = made_index(seed, n, d, n_labelled, gamma), 0.9
     v = unit(np.random.default_rng(seed).normal(size=d))
     best = best_separator(index, v, alpha)
-    reach = max(alpha * (index.centred @ v).std(), np.abs(index.labels.rows @ v).max()) + 0.02
+    reach = max(alpha * (index.centred @ v).std(), np.abs(index.penalty.labelled @ v).max()) + 0.02
     offsets = np.linspace(-reach, reach, 4001)
+    constants = index.penalty.bandwidth, index.penalty.eta, index.penalty.epsilon
 
     def f(b):
-        density = reference_mdh.penalised_density(index.centred, v, b, index.bandwidth, alpha, index.eta, index.epsilon)
+        density = reference_mdh.penalised_density(index.centred, v, b, *constants[:1], alpha, *constants[1:])
         return density + for_labels(index, v, b)
 
     assert best.index <= f(offsets).min() * (1 + 1e-5) + 1e-9

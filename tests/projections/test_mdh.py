@@ -16,7 +16,7 @@ from mdh_dask.metrics import normalized_mutual_information, success_ratio
 from mdh_dask.projections import PROJECTIONS, mdh_families, principal_components
 from mdh_dask.projections.mdh import minimum_density_hyperplanes
 from mdh_dask.projections.pca import centred_rows, scaled_components
-from mdh_dask.projections.pursuit import PenalisedDensity, growing_alphas, pursue
+from mdh_dask.projections.pursuit import PenalisedDensity, growing_alphas, penalty_of, pursue
 from mdh_dask.projections.starts import ROWS_LOOKED_AT, Start, valley_starts
 from mdh_dask.projections.thesis import constrained_hyperplane
 
@@ -58,7 +58,7 @@ def candidates(rows, rng, n_directions=1000, **options):
 
 def made_index(seed, n, d, h=0.35, eta=0.01, epsilon=1 - 1e-6):
     rows = made_rows(seed, n, d)
-    return PenalisedDensity(rows - rows.mean(axis=0), h, eta, epsilon)
+    return PenalisedDensity(rows - rows.mean(axis=0), penalty_of(d, h, eta, epsilon))
 
 
 def along(index, x, alpha):
@@ -70,7 +70,7 @@ def along(index, x, alpha):
 
 def brute_force(rows):
     """The index, its lowest value for alpha 0.9 over a grid of angles and offsets, where that is, and the grid."""
-    index = PenalisedDensity(rows - rows.mean(axis=0), 0.3, 0.01)
+    index = PenalisedDensity(rows - rows.mean(axis=0), penalty_of(2, 0.3, 0.01))
     angles = np.linspace(0, np.pi, 361)
     V = np.column_stack([np.cos(angles), np.sin(angles)])
     sd = (index.centred @ V.T).std(axis=0)
@@ -120,10 +120,10 @@ class TestIndex:
         best = best_separator(index, v, alpha)
         sd = (index.centred @ v).std()
         offsets = np.linspace(-alpha * sd - 0.02, alpha * sd + 0.02, 4001)
-        f = reference_mdh.penalised_density(index.centred, v, offsets, h, alpha, 0.01, index.epsilon)
+        f = reference_mdh.penalised_density(index.centred, v, offsets, h, alpha, 0.01, index.penalty.epsilon)
         # In a bound of less than a bin, the lower end is only found to the accuracy of the grid.
         assert best.index <= f.min() * (1 + (1e-6 if alpha > 0.1 else 1e-3)) + 1e-12
-        here = reference_mdh.penalised_density(index.centred, v, best.offset, h, alpha, 0.01, index.epsilon)
+        here = reference_mdh.penalised_density(index.centred, v, best.offset, h, alpha, 0.01, index.penalty.epsilon)
         assert best.index == pytest.approx(float(here), rel=1e-9, abs=1e-12)
 
     @given(seeds, st.integers(2, 100), st.integers(1, 4), alphas)
@@ -165,13 +165,13 @@ class TestIndex:
         assert seen == {True, False}
 
     def test_in_a_gap_without_rows_the_hyperplane_lies_in_the_middle(self):
-        index = PenalisedDensity(np.repeat([[-5.0], [5.0]], 20, axis=0), 0.01, 0.01)
+        index = PenalisedDensity(np.repeat([[-5.0], [5.0]], 20, axis=0), penalty_of(1, 0.01, 0.01))
         best = best_separator(index, np.array([1.0]), 0.9)
         assert best.inside
         assert best.offset == pytest.approx(0, abs=0.5)
 
     def test_projections_without_spread_have_no_gradient(self):
-        index = PenalisedDensity(np.array([[-1.0, 0.0], [1.0, 0.0]]), 0.5, 0.01)
+        index = PenalisedDensity(np.array([[-1.0, 0.0], [1.0, 0.0]]), penalty_of(2, 0.5, 0.01))
         best = best_separator(index, np.array([0.0, 1.0]), 0.5)
         assert abs(best.offset) <= 0.01
         np.testing.assert_allclose(best.gradient, 0, atol=1e-9)
