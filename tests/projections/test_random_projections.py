@@ -1,13 +1,16 @@
-"""Random directions: moments of their entries, and what none of them may be."""
+"""Random directions: moments of their entries, and what none of them may be; directions to near rows."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdh_dask import RandomProjectionTree
 from mdh_dask._random import generator
+from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.projections import RANDOM_PROJECTIONS
 from mdh_dask.projections.directions import achlioptas, columns_without_ties, row_combinations, uniform_sphere
+from mdh_dask.projections.starts import near_means
 
 FAMILIES = pytest.mark.parametrize("family", RANDOM_PROJECTIONS.values(), ids=RANDOM_PROJECTIONS)
 
@@ -82,3 +85,27 @@ def test_combinations_of_rows_are_the_same_in_any_order_of_the_columns(n, d):
     order = np.random.default_rng(1).permutation(d)[::-1]
     expected = row_combinations(rng(1), 50, rows)[:, order]
     np.testing.assert_allclose(row_combinations(rng(1), 50, rows[:, order]), expected, rtol=1e-6, atol=1e-8)
+
+
+def embeddings(signal, n, d, k, seed=0):
+    """Rows of unit length whose spectrum decays, in k clusters, the largest with k times the rows of the smallest."""
+    rng = np.random.default_rng(seed)
+    sd, shares = np.arange(1, d + 1) ** -0.5, 1 / np.arange(1, k + 1)
+    labels = rng.choice(k, n, p=shares / shares.sum())
+    turned = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    rows = ((signal * rng.normal(size=(k, d)) * sd)[labels] + rng.normal(size=(n, d)) * sd) @ turned
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32), labels
+
+
+@pytest.mark.slow
+def test_random_projections_find_clusters_of_embeddings_that_lie_across_their_long_directions():
+    rows, labels = embeddings(0.7, 6000, 384, 20)
+    model = RandomProjectionTree().fit(rows)
+    assert abs(model.n_clusters_ - 20) <= 1
+    assert normalized_mutual_information(labels, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize(("d", "n_seeds", "whitened"), [(10, 32, True), (200, 32, True), (300, 32, False)])
+def test_directions_are_in_units_of_near_rows_if_these_are_twice_as_many_as_columns(d, n_seeds, whitened):
+    rows = np.random.default_rng(0).normal(size=(500, d))
+    assert len(near_means(rows, np.random.default_rng(1), n_seeds)) == 2 * n_seeds * (1 + whitened)
