@@ -112,12 +112,10 @@ def find_hyperplanes(
     if settings.stop.holds_out:
         scoring = rows[is_choosing(root, sample.hashes, settings.parts_at)]
     rows, scoring = near_rows(rows, scoring)
-    none = Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0)), np.empty(0)
-    if len(scoring) < 2 or not np.ptp(scoring, axis=0).any():
-        return none
-    ends = _descend(scoring.astype(np.float64), settings)
+    varies = len(scoring) > 1 and np.ptp(scoring, axis=0).any()
+    ends = _descend(scoring.astype(np.float64), settings) if varies else []
     if not ends:
-        return none
+        return Proposal(StandardDirections(np.empty((0, rows.shape[1]))), np.empty(0)), np.empty(0)
     directions, thresholds = (np.array(part) for part in zip(*ends))
     proposal = Proposal(StandardDirections(directions), thresholds)
     accepted, failed = _in_valleys(root, proposal, rows, scoring, standardise, settings)

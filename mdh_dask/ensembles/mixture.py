@@ -1,8 +1,7 @@
-"""Mixtures fitted to counted tuples of sides of hyperplanes or of labels.
+"""Mixtures fitted to counted tuples of sides of hyperplanes.
 
-A component is a product of categorical distributions. With two categories these are the Bernoulli mixtures of Topchy,
-Jain and Punch (2005) and thesis eq. 4.7. The expectation-maximisation works on tuples, not rows, so its cost does not
-depend on the number of rows.
+A component is a product of Bernoulli distributions (Topchy, Jain and Punch 2005; thesis eq. 4.7). The
+expectation-maximisation works on tuples, not rows, so its cost does not depend on the number of rows.
 """
 
 from collections.abc import Callable, Iterator

@@ -83,8 +83,9 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     counts: Integers = yield from of_all_rows("counting landmarks", counting, look.sample, n_rows)
     exact = n_rows <= settings.n_landmarks
     weights, of_first = counts.astype(np.float64)
-    if np.count_nonzero(landmarks.first) < 2 or rows.first.all():
-        settings = _one_cluster(settings, landmarks)
+    if settings.width is None and (np.count_nonzero(landmarks.first) < 2 or rows.first.all()):
+        # Too few rows to divide them into halves.
+        settings = replace(settings, width=float(widths_for(landmarks.points)[0]), max_clusters=1)
     steps: list[Step] = []
     if settings.width is None:
         steps = sweep(landmarks.points[landmarks.first], of_first[landmarks.first], rows, settings)
@@ -154,12 +155,6 @@ def _warn_of_spacing(points: Floats, width: float) -> None:
             UserWarning,
             stacklevel=2,
         )
-
-
-def _one_cluster(settings: ContourSettings, landmarks: Landmarks) -> ContourSettings:
-    """Return the settings for too few rows to divide them into halves."""
-    width = float(widths_for(landmarks.points)[0]) if settings.width is None else settings.width
-    return replace(settings, width=width, max_clusters=1 if settings.width is None else settings.max_clusters)
 
 
 def _level(
