@@ -235,18 +235,10 @@ def _draw_densities(ax: Any, tree: Tree, node: int, title: str, densities: tuple
         ax.plot(other.position, other.density, color=NEW, linewidth=1.8, label="new rows")
         ax.legend(loc="best", framealpha=0.6, edgecolor="none")
     _draw_threshold(ax, tree, node)
-    ax.set_xlim(*(joint_window(own, *new) if new else window(own)))
+    ax.set_xlim(*window(own, *new))
     ax.locator_params(axis="x", nbins=6)
     ax.set_ylim(0, 1.05 * float(max(one.density.max() for one in densities)) or 1.0)
     ax.set_xlabel("projection on the direction of the split")
-
-
-def joint_window(old: NodeDensity, new: NodeDensity) -> tuple[float, float]:
-    """Return the limits of the horizontal axis for two densities."""
-    shown = [window(density) for density in (old, new) if density.density.any()] or [window(old)]
-    low, high = min(low for low, _ in shown), max(high for _, high in shown)
-    # The positions of new rows beyond the bins are unknown.
-    return max(low, float(old.position[0])), min(high, float(old.position[-1]))
 
 
 def _title(drift: Drift, node: int) -> str:

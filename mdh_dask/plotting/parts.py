@@ -85,8 +85,17 @@ def has_valley(tree: Tree, node: int) -> bool:
     return bool(np.isfinite(tree.thresholds[node]) and not np.isnan(tree.relative_depth[node]))
 
 
-def window(density: NodeDensity) -> tuple[float, float]:
-    """Return limits for the horizontal axis that leave out the tails of a density but include the threshold."""
+def window(density: NodeDensity, *new: NodeDensity) -> tuple[float, float]:
+    """Return limits for the horizontal axis that leave out the tails of densities but include the threshold."""
+    if not new:
+        return _window(density)
+    shown = [_window(one) for one in (density, *new) if one.density.any()] or [_window(density)]
+    low, high = min(low for low, _ in shown), max(high for _, high in shown)
+    # The positions of new rows beyond the bins are unknown.
+    return max(low, float(density.position[0])), min(high, float(density.position[-1]))
+
+
+def _window(density: NodeDensity) -> tuple[float, float]:
     position, height, threshold = density
     mass = np.cumsum(height)
     first, last = np.searchsorted(mass, [TAIL * mass[-1], (1 - TAIL) * mass[-1]])

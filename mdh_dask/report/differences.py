@@ -1,8 +1,7 @@
 """The page's sections on what changed: drift, with densities of old and new rows, and the history of clusters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,74 +18,49 @@ from ..summaries.tables import (
     level_cells,
     split_cells,
 )
-from .pictures import Picture, overlay_of
+from ..tree.structure import NodeDensity
+from .pictures import picture_of
 
 MAX_OVERLAYS = 40
 """Number of nodes whose densities are drawn: those of the largest distance."""
 
 
-@dataclass(frozen=True)
-class Overlay:
-    """The densities of old and new rows at a node, and a description of their picture."""
-
-    name: str
-    facts: str
-    picture: Picture
-    summary: str
-
-
-@dataclass(frozen=True)
-class Cells:
-    """A table."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: list[list[str]]
-
-
-@dataclass(frozen=True)
-class Differences:
-    """The content of the section on drift.
-
-    n_left_out: number of nodes whose densities are not drawn.
-    """
-
-    headline: str
-    alarms: tuple[str, ...]
-    tables: list[Cells]
-    overlays: list[Overlay]
-    n_left_out: int
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether any cell has a lower confidence bound in brackets."""
-        of_changes = [table for table in self.tables if table.columns is not LEVEL_COLUMNS]
-        return any("(" in cell for table in of_changes for row in table.rows for cell in row)
-
-
-def differences_of(drift: Drift) -> Differences:
-    """Return the content of the section on drift."""
+def differences_of(drift: Drift) -> dict[str, Any]:
+    """Return the content of the section on drift; tables are captions, columns and rows."""
     n_old, n_new = drift.n_rows
     found = "Drift" if drift.found else "No drift"
     headline = f"{found} among {full_count(n_new, 'new row')}, compared with {full_count(n_old, 'row')} of the model."
     known = np.flatnonzero(np.diff(drift.old.first_bin)).tolist()
     order = sorted(known, key=lambda node: -np.nan_to_num(drift.at(node).distance.value, nan=np.inf))
-    overlays = [overlay for node in order[:MAX_OVERLAYS] if (overlay := _overlay(drift, node)) is not None]
-    splits = Cells("Splits", SPLIT_COLUMNS, split_cells(drift))
-    clusters = Cells("Clusters", CLUSTER_COLUMNS, cluster_cells(drift))
-    levels = Cells("Levels of columns", LEVEL_COLUMNS, level_cells(drift))
-    tables = [table for table in (splits, clusters, levels) if table.rows]
-    return Differences(headline, drift.alarms, tables, overlays, len(known) - len(overlays))
+    found_at = ((node, drift.densities(node)) for node in order[:MAX_OVERLAYS])
+    overlays = [_overlay(drift, node, *densities) for node, densities in found_at if densities is not None]
+    splits, clusters = split_cells(drift), cluster_cells(drift)
+    tables = [
+        ("Splits", SPLIT_COLUMNS, splits),
+        ("Clusters", CLUSTER_COLUMNS, clusters),
+        ("Levels of columns", LEVEL_COLUMNS, level_cells(drift)),
+    ]
+    return {
+        "headline": headline,
+        "alarms": drift.alarms,
+        "tables": [table for table in tables if table[2]],
+        "has_bounds": any("(" in cell for row in [*splits, *clusters] for cell in row),
+        "overlays": overlays,
+        "n_left_out": len(known) - len(overlays),
+    }
 
 
-def _overlay(drift: Drift, node: int) -> Overlay | None:
-    picture = overlay_of(drift, node)
-    if picture is None:
-        return None
+def _overlay(drift: Drift, node: int, old: NodeDensity, new: NodeDensity) -> dict[str, Any]:
+    """Return the densities of old and new rows at a node, and a description of their picture."""
     change, name = drift.at(node), node_name(drift.old, node).replace("node", "split")
     n_old, n_new = change.rows
     facts = f"{full_count(n_old, 'row')} old, {n_new:,} new, distance {change_text(change.distance)}"
-    return Overlay(name.capitalize(), facts, picture, f"Densities of the old and new rows of {name}: {facts}.")
+    return {
+        "name": name.capitalize(),
+        "facts": facts,
+        "picture": picture_of(drift.old, node, old, new),
+        "summary": f"Densities of the old and new rows of {name}: {facts}.",
+    }
 
 
 WIDTH, HEIGHT = 1000.0, 260.0
@@ -101,26 +75,7 @@ ENDED = "#9aa0a6"
 """Colour of bands that have ended."""
 
 
-class Band(NamedTuple):
-    """The band of an id."""
-
-    name: int
-    path: str
-    colour: str
-    summary: str
-
-
-class River(NamedTuple):
-    """What the page shows of a history."""
-
-    bands: list[Band]
-    first: int
-    last: int
-    events: list[dict[str, Any]]
-    n_left_out: int
-
-
-def river_of(history: History, colours: Mapping[int, str]) -> River | None:
+def river_of(history: History, colours: Mapping[int, str]) -> dict[str, Any] | None:
     """Return the river of a history of several nights, None of one.
 
     colours: colours of the clusters that are there, by their ids.
@@ -135,7 +90,13 @@ def river_of(history: History, colours: Mapping[int, str]) -> River | None:
     for one in changed:
         one["p_value"] = "" if one["p_value"] != one["p_value"] else p_text(one["p_value"])
         one["before"] = "" if one["share_before"] != one["share_before"] else f"{100 * one['share_before']:.1f} %"
-    return River(bands, first, last, changed[::-1][:MOST_EVENTS], max(len(changed) - MOST_EVENTS, 0))
+    return {
+        "bands": bands,
+        "first": first,
+        "last": last,
+        "events": changed[::-1][:MOST_EVENTS],
+        "n_left_out": max(len(changed) - MOST_EVENTS, 0),
+    }
 
 
 def _places(history: History, first: int) -> dict[tuple[int, int], tuple[float, float]]:
@@ -162,7 +123,7 @@ def _band(
     own: int,
     nights: tuple[int, int],
     colours: Mapping[int, str],
-) -> Band:
+) -> dict[str, Any]:
     """Return the band of an id; a new one begins, and one that ends does, at a point of the night before or after."""
     first, last = nights
     there = sorted(night for other, night in places if other == own)
@@ -177,7 +138,7 @@ def _band(
     path = f"M{x[0]:.1f} {upper[0]:.1f}{_curve(x, upper)}L{x[-1]:.1f} {lower[-1]:.1f}{_curve(x[::-1], lower[::-1])}Z"
     share = places[own, there[-1]]
     summary = f"cluster {own}: {share[1] - share[0]:.0%} of the rows, when it was last there"
-    return Band(own, path, colours.get(own, ENDED), summary)
+    return {"name": own, "path": path, "colour": colours.get(own, ENDED), "summary": summary}
 
 
 def _point(

@@ -201,7 +201,7 @@ def entries_of(
     tested = {int(node): p_text(p) for node, p in zip(table["node"][known], table["p_family"][known].tolist())}
     entries = []
     for node in range(tree.n_nodes):
-        leaf = tree.left[node] < 0
+        leaf, density = tree.left[node] < 0, tree.density(node) if drawn[node] else None
         children = [] if leaf else [int(tree.left[node]), int(tree.right[node])]
         entries.append(
             Entry(
@@ -220,7 +220,7 @@ def entries_of(
                 side_colours=tuple(hex_of(paint[child]) for child in children),
                 threshold=f"{tree.thresholds[node]:.4g}",
                 direction=direction_text(tree, node),
-                picture=picture_of(tree, node) if drawn[node] else None,
+                picture=None if density is None else picture_of(tree, node, density),
                 summary=_in_words(tree, node),
                 colour=hex_of(paint[node]),
                 ink="#000" if is_light(paint[node]) else "#fff",

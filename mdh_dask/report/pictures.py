@@ -13,9 +13,7 @@ from .._state import FeatureMap
 from .._typing import Floats
 from .._words import full_count, percent
 from ..kernels.landmarks import RANK_TOLERANCE
-from ..plotting.nodes import joint_window
 from ..plotting.parts import has_valley, window
-from ..summaries.drift import Drift
 from ..tree.structure import NodeDensity, Tree
 
 MEDIA_TYPES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg"}
@@ -102,27 +100,14 @@ class Picture:
     line: str | None = None
 
 
-def picture_of(tree: Tree, node: int) -> Picture | None:
-    """Draw the density of a node's rows along the direction of its split; return None if the tree holds none."""
-    density = tree.density(node)
-    return None if density is None else _drawn(tree, node, density, window(density))
-
-
-def overlay_of(drift: Drift, node: int) -> Picture | None:
-    """Draw the density of a node's old rows and, as a line, of its new rows; return None if there is none."""
-    densities = drift.densities(node)
-    return None if densities is None else _drawn(drift.old, node, densities[0], joint_window(*densities), densities[1])
-
-
-def _drawn(
-    tree: Tree, node: int, density: NodeDensity, ends: tuple[float, float], other: NodeDensity | None = None
-) -> Picture:
-    low, high = ends
+def picture_of(tree: Tree, node: int, density: NodeDensity, *new: NodeDensity) -> Picture:
+    """Draw the density of a node's rows along the direction of its split and, as a line, that of new rows."""
+    low, high = window(density, *new)
     at = np.linspace(low, high, N_POINTS)
     threshold = density.threshold if has_valley(tree, node) else None
     if threshold is not None:
         at = np.union1d(at, threshold)
-    heights = [np.interp(at, d.position, d.density, left=0.0, right=0.0) for d in (density, other) if d is not None]
+    heights = [np.interp(at, d.position, d.density, left=0.0, right=0.0) for d in (density, *new)]
     x = WIDTH * (at - low) / (high - low)
     top = max(float(height.max()) for height in heights) or 1.0
     y, *others = (HEIGHT * (1 - 0.96 * height / top) for height in heights)
@@ -145,29 +130,11 @@ def _points(x: Floats, y: Floats) -> str:
     return " ".join(f"{a},{b}" for a, b in zip(np.rint(x).astype(int), np.rint(y).astype(int)))
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """The variances of the components of a feature map, with a picture in its own coordinates.
+def spectrum_of(feature_map: FeatureMap) -> dict[str, Any]:
+    """Draw the variances of the leading components relative to the first, and their cumulative sum.
 
-    n_kept, n_shown, n_all: components used as features, components in the picture, and components of positive variance.
-    kept: share of the variance that the features explain.
-    areas: class (``left``: kept, ``whole``: left out) and path of the bars.
-    curve: path of the cumulative share of the variance.
-    cut: position from the left at which the used components end.
+    Areas are classes (``left``: kept, ``whole``: left out) and paths of bars; all components have a positive variance.
     """
-
-    n_kept: int
-    n_shown: int
-    n_all: int
-    kept: str
-    areas: tuple[tuple[str, str], ...]
-    curve: str
-    cut: int
-    summary: str
-
-
-def spectrum_of(feature_map: FeatureMap) -> Spectrum:
-    """Draw the variances of the leading components relative to the first, and their cumulative sum."""
     spectrum = feature_map.spectrum
     n_kept = len(feature_map.eigenvalues)
     n_all = max(n_kept, int(np.count_nonzero(spectrum > RANK_TOLERANCE * spectrum[0])))
@@ -182,16 +149,16 @@ def spectrum_of(feature_map: FeatureMap) -> Spectrum:
         f"Variances of the first {n_shown:,} of {full_count(n_all, 'component')} in descending order: the first "
         f"{n_kept:,} are kept and explain {kept} of the variance, {n_half:,} explain half of it."
     )
-    return Spectrum(
-        n_kept=n_kept,
-        n_shown=n_shown,
-        n_all=n_all,
-        kept=kept,
-        areas=tuple(areas[: 1 + (n_shown > n_kept)]),
-        curve=f"M{_points(edges, HEIGHT * (1 - np.concatenate([[0.0], shares[:n_shown]])))}",
-        cut=round(WIDTH * n_kept / n_shown),
-        summary=words,
-    )
+    return {
+        "n_kept": n_kept,
+        "n_shown": n_shown,
+        "n_all": n_all,
+        "kept": kept,
+        "areas": areas[: 1 + (n_shown > n_kept)],
+        "curve": f"M{_points(edges, HEIGHT * (1 - np.concatenate([[0.0], shares[:n_shown]])))}",
+        "cut": round(WIDTH * n_kept / n_shown),
+        "summary": words,
+    }
 
 
 def _bars(heights: Floats, first: int, last: int) -> str:

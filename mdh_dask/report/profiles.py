@@ -1,6 +1,6 @@
 """The page's sections on rows: the features of every cluster, and a map of a sample."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,75 +25,22 @@ STRONGEST = 3.0
 N_SHADES = 4
 
 
-@dataclass(frozen=True)
-class Strip:
-    """Means among those of all clusters, and one standard deviation to both sides, in per cent of a strip's width.
+def overview_of(profiles: Profiles, clusters: list[Entry]) -> dict[str, Any]:
+    """Return the content of the section on profiles; `clusters` are in the order of their labels.
 
-    own, others: left end and width.
+    Columns are names, and shares of the variance that the clusters explain. Some columns and clusters are left out.
     """
-
-    own: tuple[float, float]
-    others: tuple[float, float]
-    mean: float
-
-
-@dataclass(frozen=True)
-class Feature:
-    """The entry of a feature of a cluster."""
-
-    name: str
-    own: str
-    others: str
-    difference: str
-    strip: Strip
-
-
-@dataclass(frozen=True)
-class Profile:
-    """The entry of a cluster with its features."""
-
-    entry: Entry
-    summary: str
-    features: list[Feature]
-
-
-@dataclass(frozen=True)
-class Shade:
-    """A difference and the shade of its cell: ``high-1`` to ``high-4``, ``low-1`` to ``low-4`` or an empty string."""
-
-    text: str
-    shade: str
-
-
-@dataclass(frozen=True)
-class Overview:
-    """All clusters and the features that distinguish them.
-
-    columns: names, and shares of the variance that the clusters explain.
-    profiles: profiles of the same clusters.
-    n_columns, n_clusters: numbers of columns and clusters that are left out.
-    """
-
-    columns: list[tuple[str, str]]
-    rows: list[tuple[Entry, list[Shade]]]
-    profiles: list[Profile]
-    n_columns: int
-    n_clusters: int
-
-
-def overview_of(profiles: Profiles, clusters: list[Entry]) -> Overview:
-    """Return the content of the section on profiles; `clusters` are in the order of their labels."""
     explained = explained_variance(profiles)
     columns = np.argsort(-explained, kind="stable")[:MAX_COLUMNS]
     largest = np.sort(np.argsort(-profiles.n_rows, kind="stable")[:MAX_CLUSTERS]).tolist()
     rows = [(clusters[i], [_shade(x) for x in profiles.difference[i, columns]]) for i in largest]
-    return Overview(
-        [(profiles.names[i], percent(float(explained[i]))) for i in columns],
-        rows,
-        [_profile(profiles, i, clusters[i]) for i in largest],
-        len(profiles.names) - len(columns),
-        profiles.n_clusters - len(largest),
-    )
+    return {
+        "columns": [(profiles.names[i], percent(float(explained[i]))) for i in columns],
+        "rows": rows,
+        "profiles": [_profile(profiles, i, clusters[i]) for i in largest],
+        "n_columns_left_out": len(profiles.names) - len(columns),
+        "n_clusters_left_out": profiles.n_clusters - len(largest),
+    }
 
 
 def explained_variance(profiles: Profiles) -> Floats:
@@ -108,14 +55,16 @@ def explained_variance(profiles: Profiles) -> Floats:
     return np.divide(between, between + within, out=np.zeros_like(within), where=differs & (between > 0))
 
 
-def _profile(profiles: Profiles, cluster: int, entry: Entry) -> Profile:
-    top = profiles.top(cluster, TOP_FEATURES)
-    features = [_feature(profiles, cluster, i) for i in top]
+def _profile(profiles: Profiles, cluster: int, entry: Entry) -> dict[str, Any]:
     words = profiles.words[cluster] if profiles.words else ""
-    return Profile(entry, words or difference_in_words(profiles, profiles.difference[cluster]), features)
+    return {
+        "entry": entry,
+        "summary": words or difference_in_words(profiles, profiles.difference[cluster]),
+        "features": [_feature(profiles, cluster, i) for i in profiles.top(cluster, TOP_FEATURES)],
+    }
 
 
-def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:
+def _feature(profiles: Profiles, cluster: int, i: int) -> dict[str, Any]:
     moments = profiles.moments
     mean, mean_of_others = moments.mean[cluster, i], moments.mean_of_others[cluster, i]
     if profiles.levels and profiles.levels[i] is not None:
@@ -124,11 +73,20 @@ def _feature(profiles: Profiles, cluster: int, i: int) -> Feature:
     else:
         own = _spread(profiles, i, mean, moments.sd[cluster, i])
         others = _spread(profiles, i, mean_of_others, moments.sd_of_others[cluster, i])
-    difference = _signed(profiles.difference[cluster, i])
-    return Feature(profiles.names[i], own, others, difference, _strip(profiles, cluster, i))
+    return {
+        "name": profiles.names[i],
+        "own": own,
+        "others": others,
+        "difference": _signed(profiles.difference[cluster, i]),
+        "strip": _strip(profiles, cluster, i),
+    }
 
 
-def _strip(profiles: Profiles, cluster: int, i: int) -> Strip:
+def _strip(profiles: Profiles, cluster: int, i: int) -> dict[str, Any]:
+    """Return means among those of all clusters, in per cent of a strip's width; own and others are left end and width.
+
+    The width is that of one standard deviation to both sides.
+    """
     moments = profiles.moments
     ends = np.array([moments.mean[:, i] - moments.sd[:, i], moments.mean[:, i] + moments.sd[:, i]])
     low, high = np.nanmin(ends), np.nanmax(ends)
@@ -138,16 +96,19 @@ def _strip(profiles: Profiles, cluster: int, i: int) -> Strip:
         left, right = np.clip(scale * (np.array([mean - sd, mean + sd]) - low), 0, 100)
         return float(left), float(right - left)
 
-    own = place(moments.mean[cluster, i], moments.sd[cluster, i])
-    others = place(moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i])
-    return Strip(own, others, float(scale * (moments.mean[cluster, i] - low)))
+    return {
+        "own": place(moments.mean[cluster, i], moments.sd[cluster, i]),
+        "others": place(moments.mean_of_others[cluster, i], moments.sd_of_others[cluster, i]),
+        "mean": float(scale * (moments.mean[cluster, i] - low)),
+    }
 
 
-def _shade(difference: float) -> Shade:
+def _shade(difference: float) -> tuple[str, str]:
+    """Return a difference as text, and its shade: ``low-4`` to ``low-1``, ``high-1`` to ``high-4``, or an empty text."""
     if np.isnan(difference):
-        return Shade("–", "")
+        return "–", ""
     strength = int(np.ceil(N_SHADES * min(abs(difference) / STRONGEST, 1.0) - 0.5))
-    return Shade(_signed(difference), f"{'high' if difference > 0 else 'low'}-{strength}" if strength else "")
+    return _signed(difference), f"{'high' if difference > 0 else 'low'}-{strength}" if strength else ""
 
 
 def _spread(profiles: Profiles, i: int, mean: float, sd: float) -> str:
@@ -184,23 +145,11 @@ MOST_COLUMNS = 500
 """Columns whose means differ most, among which the directions are sought: the time grows with their cube."""
 
 
-@dataclass(frozen=True)
-class Scatter:
-    """A picture of rows.
+def scatter_of(rows: AnyArray, labels: Integers, profiles: Profiles, clusters: list[Entry]) -> dict[str, Any] | None:
+    """Return the picture of the rows of a sample that are in clusters, or None if these rows lie on a line.
 
-    dots: clusters, and the path of a dot for each of their rows.
-    across, up: the axes in words.
-    n_rows: number of rows in the picture.
+    Dots are clusters, and the path of a dot for each of their rows.
     """
-
-    dots: list[tuple[Entry, str]]
-    across: str
-    up: str
-    n_rows: int
-
-
-def scatter_of(rows: AnyArray, labels: Integers, profiles: Profiles, clusters: list[Entry]) -> Scatter | None:
-    """Return the picture of the rows of a sample that are in clusters, or None if these rows lie on a line."""
     shown = np.isin(labels, np.array([entry.label for entry in clusters]))
     rows, labels = rows[shown], labels[shown]
     chosen, axes = telling_axes(rows, labels, profiles)
@@ -218,7 +167,7 @@ def scatter_of(rows: AnyArray, labels: Integers, profiles: Profiles, clusters: l
     # What the first axis shows already does not describe the second.
     across, beside = points[0], points[1] - points[0] * (points[0] @ points[1] / (points[0] @ points[0]))
     words = [_in_words(along @ standard, [profiles.names[i] for i in chosen]) for along in (across, beside)]
-    return Scatter(dots, words[0], words[1], len(rows))
+    return {"dots": dots, "across": words[0], "up": words[1], "n_rows": len(rows)}
 
 
 def telling_axes(rows: AnyArray, labels: Integers, profiles: Profiles) -> tuple[Integers, Floats]:

@@ -180,7 +180,7 @@ def test_tiles_of_the_map_fill_their_parents_and_clusters_reach_the_bottom(n_lea
 
 def test_the_sides_of_a_picture_meet_at_the_valley():
     tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 10} | MEASURED, leaf(5), leaf(5)], 2)
-    picture = picture_of(tree, 0)
+    picture = picture_of(tree, 0, tree.density(0))
     corners = {side: np.array(re.findall(r"(\d+),(\d+)", area), dtype=int) for side, area in picture.areas}
     assert corners["left"][:, 0].max() == corners["right"][:, 0].min() == picture.cut
     assert corners["left"][0, 0] == 0
@@ -201,24 +201,24 @@ def test_a_feature_map_tells_kernel_landmarks_and_the_dimension(path):
     feature_map = nystrom_map(landmarks, RBF(width=2.0), np.zeros(2), np.ones(2), n_components=3)
     page = written(path, random_tree(5, 0), feature_map=feature_map)
     spectrum = spectrum_of(feature_map)
-    assert f"Kernel RBF(width=2.0) Landmarks 1,200 Components kept 3 of {spectrum.n_all}, with" in page.words
+    assert f"Kernel RBF(width=2.0) Landmarks 1,200 Components kept 3 of {spectrum['n_all']}, with" in page.words
     assert page.all("a", href="#features")
-    assert spectrum.summary in [svg["aria-label"] for svg in page.all("svg")]
+    assert spectrum["summary"] in [svg["aria-label"] for svg in page.all("svg")]
     assert "the density of the features x of a node along" in page.words
 
 
 def test_the_spectrum_in_words_and_as_a_picture():
     spectrum = spectrum_of(map_with([4.0, 3.0, 2.0, 1.0], n_components=2))
-    assert spectrum.summary == (
+    assert spectrum["summary"] == (
         "Variances of the first 4 of 4 components in descending order: the first 2 are kept and explain 70.0 % of the "
         "variance, 2 explain half of it."
     )
-    assert (spectrum.n_kept, spectrum.kept, spectrum.cut) == (2, "70.0 %", WIDTH // 2)
-    (left, kept), (whole, out) = spectrum.areas
+    assert (spectrum["n_kept"], spectrum["kept"], spectrum["cut"]) == (2, "70.0 %", WIDTH // 2)
+    (left, kept), (whole, out) = spectrum["areas"]
     assert (left, whole) == ("left", "whole")
     assert kept == "M0,240 0,0 250,0 250,60 500,60 500,240Z"
     assert out == "M500,240 500,120 750,120 750,180 1000,180 1000,240Z"
-    assert spectrum.curve == "M0,240 250,144 500,72 750,24 1000,0"
+    assert spectrum["curve"] == "M0,240 250,144 500,72 750,24 1000,0"
 
 
 def test_images_are_embedded_beside_each_other_from_bytes_and_files(path, tmp_path):
@@ -259,9 +259,9 @@ def test_a_history_of_several_nights_is_a_river_with_its_events(tmp_path):
     page = written(tmp_path / "two.html", tree, history=moved)
     assert "Nights 0 to 1" in page.words
     river = river_of(later, {0: "#123456"})
-    assert [band.name for band in river.bands] == [0, 1]
-    assert [band.colour for band in river.bands] == ["#123456", ENDED]
-    assert all("nan" not in band.path for band in river.bands)
+    assert [band["name"] for band in river["bands"]] == [0, 1]
+    assert [band["colour"] for band in river["bands"]] == ["#123456", ENDED]
+    assert all("nan" not in band["path"] for band in river["bands"])
 
 
 def test_splits_show_their_adjusted_p_values(tmp_path):

@@ -68,14 +68,15 @@ def test_what_is_left_out_is_counted_and_every_mean_lies_on_its_strip(n_clusters
     overview = overview_of(
         profiles, [e for e in entries_of(random_tree(n_clusters, seed), None) if e.label is not None]
     )
-    assert len(overview.columns) + overview.n_columns == n_features
-    assert len(overview.rows) + overview.n_clusters == n_clusters
-    assert len(overview.columns) <= MAX_COLUMNS
-    assert len(overview.rows) == len(overview.profiles) <= MAX_CLUSTERS
-    for profile in overview.profiles:
-        for feature in profile.features:
-            left, width = feature.strip.own
-            assert -1e-9 <= left <= feature.strip.mean + 1e-9 <= left + width + 2e-9 <= 100 + 3e-9
+    assert len(overview["columns"]) + overview["n_columns_left_out"] == n_features
+    assert len(overview["rows"]) + overview["n_clusters_left_out"] == n_clusters
+    assert len(overview["columns"]) <= MAX_COLUMNS
+    assert len(overview["rows"]) == len(overview["profiles"]) <= MAX_CLUSTERS
+    for profile in overview["profiles"]:
+        for feature in profile["features"]:
+            strip = feature["strip"]
+            left, width = strip["own"]
+            assert -1e-9 <= left <= strip["mean"] + 1e-9 <= left + width + 2e-9 <= 100 + 3e-9
 
 
 @pytest.mark.parametrize("feature_map", [None, GowerFeatures()])
@@ -126,11 +127,11 @@ def test_the_picture_has_a_dot_for_each_row_and_keeps_clusters_apart():
     rows, labels = groups()
     entries = [entry for entry in entries_of(tree_of_groups(), None) if entry.label is not None]
     picture = scatter_of(rows, labels, profiles_of_groups(), entries)
-    spots = [np.array(re.findall(r"M(\d+) (\d+)h0", path), dtype=float) for _, path in picture.dots]
+    spots = [np.array(re.findall(r"M(\d+) (\d+)h0", path), dtype=float) for _, path in picture["dots"]]
     assert [len(spot) for spot in spots] == [50, 30, 20]
     assert (np.concatenate(spots) >= 0).all()
     assert (np.concatenate(spots) <= [1000, 560]).all()
-    assert "noise" not in picture.across + picture.up
+    assert "noise" not in picture["across"] + picture["up"]
     centres = np.array([spot.mean(axis=0) for spot in spots])
     nearest = [np.linalg.norm(spot[:, None] - centres, axis=2).argmin(axis=1) for spot in spots]
     assert np.mean(np.concatenate(nearest) == labels) > 0.95

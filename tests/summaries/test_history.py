@@ -213,7 +213,7 @@ class TestHistory:
         model.save(tmp_path / "model.zarr")
         later = continued(fitted(rows), load_model(tmp_path / "model.zarr"), rows)
         assert {one["rows_of_night"] for one in later.history_.to_records() if one["night"]} == {len(rows)}
-        assert river_of(later.history_, {}).events == []
+        assert river_of(later.history_, {})["events"] == []
 
     def test_a_history_of_other_clusters_is_refused(self):
         history = History.begun(np.array([60, 40]), np.full(2, np.nan), np.empty((0, 1)))

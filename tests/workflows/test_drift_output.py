@@ -83,9 +83,9 @@ def test_the_largest_distances_are_drawn_first_and_only_so_many():
     )
     section = differences_of(drift(model, SAME))
     n_known = np.count_nonzero(np.diff(model.tree_.first_bin))
-    assert len(section.overlays) == min(n_known, MAX_OVERLAYS)
-    assert section.n_left_out == n_known - len(section.overlays)
-    distances = [float(m[1]) for o in section.overlays if (m := re.search(r"distance (\d\.\d\d)", o.facts))]
+    assert len(section["overlays"]) == min(n_known, MAX_OVERLAYS)
+    assert section["n_left_out"] == n_known - len(section["overlays"])
+    distances = [float(m[1]) for o in section["overlays"] if (m := re.search(r"distance (\d\.\d\d)", o["facts"]))]
     assert distances == sorted(distances, reverse=True)
 
 
