@@ -104,7 +104,7 @@ def _strip(profiles: Profiles, cluster: int, i: int) -> dict[str, Any]:
 
 
 def _shade(difference: float) -> tuple[str, str]:
-    """Return a difference as text, and its shade: ``low-4`` to ``low-1``, ``high-1`` to ``high-4``, or an empty text."""
+    """Return a difference as text, and the shade of its cell: ``low-4`` to ``high-4``, or an empty text."""
     if np.isnan(difference):
         return "–", ""
     strength = int(np.ceil(N_SHADES * min(abs(difference) / STRONGEST, 1.0) - 0.5))
