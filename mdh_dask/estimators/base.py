@@ -30,7 +30,7 @@ from .mapped import Mapped
 from .missing import of_block, of_complete_rows, without_missing
 from .models import optional
 from .repeats import Repeats, repeats
-from .tables import column_names, labels_like, plain_labels, sure_of, with_values
+from .tables import column_names, labels_like, plain_labels, sure_of
 
 logger = logging.getLogger(__name__)
 
@@ -215,7 +215,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                     "probabilities_ belongs to the rows of fit, which are not saved: take confidence(X)"
                 )
             sure = plain_labels(self.confidence(self._labelled))
-            self._probabilities = with_values(self.labels_, sure_of(plain_labels(self.labels_), sure), "probability")
+            self._probabilities = labels_like(self.labels_, sure_of(plain_labels(self.labels_), sure), "probability")
         return self._probabilities
 
     def __getstate__(self) -> dict[str, Any]:

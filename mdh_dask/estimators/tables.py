@@ -13,6 +13,7 @@ from ..columns import ColumnTypes
 from ..columns.coding import (
     Coder,
     Found,
+    Levels,
     TypedRows,
     array_of_table,
     dtype_of,
@@ -92,7 +93,7 @@ def _check_kinds(spec: "RowSpec", draft: Draft, X: Any) -> None:
 
 def _found(spec: "RowSpec", X: Any, draft: Draft | None) -> tuple[Found, int]:
     """Return the levels that a draft lacks, and the numbers of rows of partitions, with the passes that this took."""
-    statistic = Draft((), (), (), (), None, np.dtype("f4")).levels_pass if draft is None else draft.levels_pass
+    statistic = Levels((), ()) if draft is None else draft.levels_pass
     if isinstance(X, LazyTable):
         if not statistic.keys and X.n_rows is not None:
             return Found((), np.array(X.n_rows)), 0
@@ -212,22 +213,23 @@ def like_rows(X: Any, values: RowArray, name: str) -> Any:
     """Return a value for each row as a DataArray with the coordinates of the rows, if `X` is one."""
     if not is_data_array(X):
         return values
-    coords = {key: one for key, one in X.coords.items() if set(one.dims) <= {X.dims[0]}}
-    return type(X)(values, dims=X.dims[:1], coords=coords, name=SERIES_NAME if name == "labels" else name)
+    dims = X.dims[: values.ndim]
+    coords = {key: one for key, one in X.coords.items() if {*one.dims} <= {*dims}}
+    return type(X)(values, dims=dims, coords=coords, name=SERIES_NAME if name == "labels" else name)
 
 
-def labels_like(X: Any, labels: RowArray) -> Any:
-    """Return labels as `like_rows`, and for frames in memory as a series with their index."""
+def labels_like(X: Any, labels: RowArray, name: str = SERIES_NAME) -> Any:
+    """Return labels as `like_rows`, and for frames and series in memory as a series with their index."""
     match package_of(X, "DataFrame") or package_of(X, "LazyFrame") or package_of(X, "Series"):
         case "pandas":
             from pandas import Series
 
-            return Series(labels, index=X.index, name=SERIES_NAME)
+            return Series(labels, index=X.index, name=name)
         case "polars":
             from polars import Series as PolarsSeries
 
-            return PolarsSeries(SERIES_NAME, labels)
-    return like_rows(X, labels, SERIES_NAME)
+            return PolarsSeries(name, labels)
+    return like_rows(X, labels, name)
 
 
 def plain_labels(labels: Any) -> RowArray:
@@ -242,22 +244,10 @@ def plain_labels(labels: Any) -> RowArray:
     return labels.to_numpy()
 
 
-def with_values(labels: Any, values: RowArray, name: str = SERIES_NAME) -> Any:
-    """Return other values in the form of labels."""
-    if is_data_array(labels):
-        return labels.copy(data=values).rename(name)
-    match package_of(labels, "Series"):
-        case "pandas":
-            return type(labels)(values, index=labels.index, name=name)
-        case "polars":
-            return type(labels)(name, values)
-    return values
-
-
 def renamed(labels: Any, names: AnyArray) -> Any:
     """Return the names of labels of any kind by their numbers; the last name is that of -1."""
     plain, rename = plain_labels(labels), partial(np.take, names)
-    return with_values(labels, plain.map_blocks(rename, dtype=names.dtype) if is_dask(plain) else rename(plain))
+    return labels_like(labels, plain.map_blocks(rename, dtype=names.dtype) if is_dask(plain) else rename(plain))
 
 
 def sure_of(labels: RowArray, values: RowArray) -> RowArray:
