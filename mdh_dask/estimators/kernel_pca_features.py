@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._random import generator
 from .._state import FeatureMap
-from .._typing import Floats, Integers, RowArray
+from .._typing import Floats, RowArray
 from ..chunks import Pass, Plan, Together
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
@@ -24,14 +24,8 @@ _Read = tuple[Kernel, Sample, Floats, Floats]
 """A kernel that knows the columns, a sample of the rows, and the shift and scale of the columns."""
 
 
-class Chosen(NamedTuple):
-    """A standardised sample of the rows and the numbers of the landmarks in it, with kernel, shift and scale."""
-
-    standardised: Floats
-    landmarks: Integers
-    kernel: Kernel
-    centre: Floats
-    scale: Floats
+_Basis = tuple[Floats, Kernel, Floats, Floats]
+"""Standardised landmarks, a kernel, and the shift and scale of the columns: what a map is made of."""
 
 
 @documented
@@ -146,11 +140,11 @@ class KernelPCAFeatures(FeatureTransformer):
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
         """Plan the choice of the landmarks and the map."""
         wanted = self.n_landmarks * (1 if self.landmark_method == "uniform" else SAMPLE)
-        chosen = yield from self._chosen(seed, shape, wanted)
-        return self._map_of(chosen.standardised[chosen.landmarks], chosen.kernel, chosen.centre, chosen.scale)
+        _, basis = yield from self._chosen(seed, shape, wanted)
+        return self._map_of(*basis)
 
-    def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan[Chosen]:
-        """Plan the choice of the landmarks from a sample of so many rows."""
+    def _chosen(self, seed: int, shape: tuple[int, int], wanted: int) -> Plan[tuple[Floats, _Basis]]:
+        """Plan a standardised sample of so many rows, and the choice of the landmarks from it."""
         kernel = self._kernel()
         read = self._first_read_typed if kernel.typed else self._first_read
         kernel, sample, centre, scale = yield from read(kernel, seed, sample_limit(wanted, shape[0]), wanted)
@@ -163,7 +157,7 @@ class KernelPCAFeatures(FeatureTransformer):
         chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)
         chosen = chosen[np.argsort(sample.numbers[chosen])]
         self.landmarks_ = sample.numbers[chosen]
-        return Chosen(standardised, chosen, kernel.among(self.landmarks_), centre, scale)
+        return standardised, (standardised[chosen], kernel.among(self.landmarks_), centre, scale)
 
     def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
         """Return the map of some landmarks."""

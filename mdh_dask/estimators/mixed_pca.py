@@ -133,16 +133,11 @@ class MixedPCA(FeatureTransformer):
 
     def _start(self, blank: MixedPCAMap, rows: AnyArray, bits: int, seed: int) -> MixedPCAMap:
         """Return the start with the largest bound on the sample after a few iterations."""
-        best: tuple[float, MixedPCAMap] | None = None
-        for i in range(self.n_init):
-            start = start_from(blank, rows, generator(seed, i) if i else None)
-            if self.n_init == 1:
-                return start
-            found, bounds = _in_memory(rise(start, bits, FIRST_STEPS, self.tol), rows)
-            if best is None or bounds[-1] > best[0]:
-                best = bounds[-1], found
-        assert best is not None
-        return best[1]
+        starts = [start_from(blank, rows, generator(seed, i) if i else None) for i in range(self.n_init)]
+        if len(starts) == 1:
+            return starts[0]
+        risen = [_in_memory(rise(start, bits, FIRST_STEPS, self.tol), rows) for start in starts]
+        return max(risen, key=lambda one: one[1][-1])[0]
 
     def reconstruct(self, X: Any) -> RowArray:
         """Return the rows with their missing values filled in, float64; lazy rows take one pass to compute.
@@ -167,7 +162,7 @@ def rise(
 
 
 def _in_memory(plan: Generator[Pass, Sums, tuple[MixedPCAMap, list[float]]], rows: AnyArray) -> Any:
-    """Make the passes of a plan over rows in memory and return its result."""
+    """Make the passes of a plan over rows in memory, and return its result."""
     wanted = next(plan)
     while True:
         try:

@@ -76,14 +76,12 @@ class SpectralFeatures(KernelPCAFeatures):
     max_components: int = 20
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:
-        wanted = SAMPLE * self.n_landmarks
-        chosen = yield from self._chosen(seed, shape, wanted)
-        landmarks = chosen.standardised[chosen.landmarks]
-        base = nystrom_map(landmarks, chosen.kernel, chosen.centre, chosen.scale, variance=1.0, centred=False)
+        sample, basis = yield from self._chosen(seed, shape, SAMPLE * self.n_landmarks)
+        base = nystrom_map(*basis, variance=1.0, centred=False)
         sums = None
-        if len(chosen.standardised) < shape[0]:
+        if len(sample) < shape[0]:
             sums = yield Pass("adding affinities", AffinitySums(base))
-        return self._of_sample(base, chosen.standardised, sums)
+        return self._of_sample(base, sample, sums)
 
     def _of_sample(self, base: NystromMap, sample: Floats, sums: Floats | None) -> FeatureMap:
         return spectral_map(base, sample, sums, self.n_components, self.max_components)
