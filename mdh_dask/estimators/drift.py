@@ -23,7 +23,7 @@ from .groups import parts_of_groups, without_groups
 from .missing import complete_rows
 from .models import optional
 from .parameters import finite_rows
-from .tables import plain_rows, plain_table
+from .tables import column_names, plain_rows, plain_table
 
 
 def drift(
@@ -132,19 +132,15 @@ LevelCounts = tuple[Integers, ...]
 """Rows with each level, with an unknown one, and without a value, for every column with levels."""
 
 
-def columns_with_levels(columns: ColumnTypes | None) -> list[int]:
-    """Return the numbers of the columns whose values are codes of levels."""
-    return [] if columns is None else [j for j, levels in enumerate(columns.levels) if levels is not None]
+def levels_of(columns: ColumnTypes | None) -> dict[int, tuple[str, ...]]:
+    """Return the levels of the columns whose values are codes of levels, by the numbers of the columns."""
+    return {} if columns is None else {j: own for j, own in enumerate(columns.levels) if own is not None}
 
 
 def level_plans(columns: ColumnTypes | None, array: int) -> list[Plan[LevelCounts]]:
     """Return the plan that counts levels in one pass, or none without levels; `array` holds the codes."""
-    with_levels = columns_with_levels(columns)
-    if not with_levels:
-        return []
-    assert columns is not None
-    n_levels = tuple(len(columns.levels[j] or ()) for j in with_levels)
-    return [_counted(LevelPass(tuple(with_levels), n_levels, array))]
+    levels = levels_of(columns)
+    return [_counted(LevelPass(tuple(levels), tuple(map(len, levels.values())), array))] if levels else []
 
 
 def counting_levels(
@@ -165,7 +161,7 @@ def counts_as_given(model: Any, counts: LevelCounts, dtype: np.dtype[Any]) -> Le
     if model.missing != "mean":
         return counts
     values = model.missing_values_
-    for own, j in zip(counts, columns_with_levels(model.columns)):
+    for own, j in zip(counts, levels_of(model.columns)):
         own[int(values.fill[j].astype(dtype))] -= values.n_missing[j]  # where a mean between two levels is counted
         own[-1] += values.n_missing[j]
     return counts
@@ -175,11 +171,9 @@ def compared_levels(model: Any, new: LevelCounts) -> tuple[LevelDrift, ...]:
     """Return the comparison of the levels of every column; empty for a model that does not hold the old counts."""
     if (of_fit := getattr(model, "level_counts_", None)) is None:
         return ()
-    names = getattr(model, "feature_names_in_", None)
-    types, found = model.columns, []
-    for j, old, counts in zip(columns_with_levels(types), of_fit, new):
-        found.append(LevelDrift(f"x{j}" if names is None else str(names[j]), types.levels[j], old, counts))
-    return tuple(found)
+    names = column_names(model)
+    of_columns = zip(levels_of(model.columns).items(), of_fit, new)
+    return tuple(LevelDrift(names[j], levels, old, counts) for (j, levels), old, counts in of_columns)
 
 
 def with_unseen_levels(drift: Drift, model: Any, table: Any) -> Drift:
@@ -193,12 +187,12 @@ def with_unseen_levels(drift: Drift, model: Any, table: Any) -> Drift:
     some = [i for i, of_column in enumerate(drift.levels) if of_column.n_unseen]
     if not some or not (isinstance(table, LazyTable) or is_table(table)):
         return drift
-    numbers = [columns_with_levels(model.columns)[i] for i in some]
     types = model.columns
+    numbers, levels_of_fit = zip(*[[*levels_of(types).items()][i] for i in some])
     every = tuple(keys_of(table) if types.names is None else types.names)
     keys = tuple(every[j] for j in numbers)
     coder = Coder(types, every, np.dtype(np.float64)) if model.missing == "drop" else None
-    statistic = UnseenPass(keys, tuple(types.levels[j] or () for j in numbers), coder)
+    statistic = UnseenPass(keys, levels_of_fit, coder)
     if isinstance(table, LazyTable):
         unseen = reduce_rows(statistic, table.tables(keys if coder is None else every))
     else:
@@ -213,8 +207,7 @@ def restored_level_counts(saved: Mapping[str, Any], columns: ColumnTypes | None)
     """Return the counts of a saved model, which may have been tampered with; None for one without."""
     if (counts := optional(saved, "level_counts", tuple)) is None:
         return None
-    with_levels = columns_with_levels(columns)
-    lengths = [len(columns.levels[j] or ()) + 2 for j in with_levels] if columns is not None else []
+    lengths = [len(levels) + 2 for levels in levels_of(columns).values()]
     if len(counts) != len(lengths):
         raise ValueError(f"expected numbers of rows with the levels of {len(lengths)} columns; got {counts!r:.99}")
     for own, length in zip(counts, lengths):
