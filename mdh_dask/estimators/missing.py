@@ -17,7 +17,7 @@ from ..chunks import Together, is_dask, map_rows, merge_chunks, reduce_rows, sel
 from ..summaries.passes import CompleteRows, Missing, MissingPass
 
 if TYPE_CHECKING:
-    from .rows import Rows, RowSpec
+    from .rows import Rows
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
         "replaced by the means of their columns" if rule == "mean" else "these rows are left out",
     )  # fmt: skip
     if rule == "mean":
-        rows = learnt = _with_means(rows, values)
+        rows = learnt = filled(rows, values)
     return WithoutMissing(rows, learnt, values, n_passes)
 
 
@@ -100,13 +100,9 @@ def column_in_words(j: int, names: Sequence[str] | AnyArray | None) -> str:
     return f"column {j}" if names is None else f"column {names[j]!r}"
 
 
-def filled(spec: "RowSpec", rows: RowArray) -> RowArray:
-    """Return new rows with the means of `fit` in place of missing values, if the rule says so."""
-    return rows if spec.missing != "mean" or spec.values is None else _with_means(rows, spec.values)
-
-
-def _with_means(rows: RowArray, values: MissingValues) -> RowArray:
-    if rows.dtype.kind != "f":
+def filled(rows: RowArray, values: MissingValues | None) -> RowArray:
+    """Return rows with the means of `fit` in place of missing values."""
+    if values is None or rows.dtype.kind != "f":
         return rows
     return map_rows(with_means, rows, dtype=rows.dtype, n_columns=rows.shape[1], shared=values.fill)
 

@@ -17,7 +17,7 @@ from .._words import full_count
 from ..chunks import is_dask, known_chunks, sparse_blocks
 from ..columns import ColumnTypes
 from ..columns.coding import TypedRows
-from ..columns.drafts import is_table, not_numbers
+from ..columns.drafts import is_table, keys_of, not_numbers
 from ..io import open_rows
 from .missing import MissingValues, filled, with_nan
 from .tables import is_typed, package_of, plain_rows, plain_table, typed_rows
@@ -104,7 +104,7 @@ def read_rows(X: Any, spec: RowSpec) -> Rows:
             read = read._replace(names=np.array(names, dtype=object))
         else:
             _check_names(spec, names)
-    return read if spec.fits else read._replace(array=filled(spec, read.given))
+    return read if spec.fits or spec.missing != "mean" else read._replace(array=filled(read.given, spec.values))
 
 
 def _opened(X: Any) -> Any:
@@ -199,7 +199,8 @@ def _validated(X: Any, spec: RowSpec) -> Rows:
         read = _checked(X, spec, False)
         check_dtype(read.array)  # scikit-learn lets dates and categories pass
     except (ValueError, TypeError) as error:
-        if found := _not_numbers(X):
+        keys = keys_of(X) if is_table(X) else ()
+        if found := [(key, X[key].dtype) for key in keys if not _holds_numbers(np.asarray(X[key]))]:
             raise ValueError(not_numbers(found, spec.takes_map)) from error
         if spec.fits and np.ndim(X) == 2 and np.shape(X)[0] == 1:
             raise ValueError(
@@ -221,12 +222,6 @@ def _checked(X: Any, spec: RowSpec, accept_sparse: str | bool) -> Rows:
         ensure_min_samples=spec.least_rows,
     )  # fmt: skip
     return Rows(rows, rows, getattr(probe, "feature_names_in_", None))
-
-
-def _not_numbers(X: Any) -> list[tuple[Any, Any]]:
-    """Return the non-numeric columns of a frame with their dtypes, or an empty list for anything else."""
-    names = X.columns if hasattr(X, "dtypes") and hasattr(X, "columns") else ()
-    return [(name, X[name].dtype) for name in names if not _holds_numbers(np.asarray(X[name]))]
 
 
 def _holds_numbers(column: AnyArray) -> bool:
