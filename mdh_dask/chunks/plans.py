@@ -44,11 +44,7 @@ class Outcome(NamedTuple):
     """Passes over the rows, including earlier ones."""
 
 
-def _silent(description: str) -> None:
-    return None
-
-
-def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_passes: int = 0) -> Outcome:
+def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = lambda _: None, n_passes: int = 0) -> Outcome:
     """Make the passes over rows that a plan asks for.
 
     Every pass goes through `reduce_rows`, and so through the current journal.
@@ -83,7 +79,7 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = _silent, n_pass
 
 
 def run_together(
-    plans: Sequence[Plan[Any]], *arrays: RowArray, announce: Announce = _silent, n_passes: int = 0
+    plans: Sequence[Plan[Any]], *arrays: RowArray, announce: Announce = lambda _: None, n_passes: int = 0
 ) -> Outcome:
     """Run several plans on the same rows; every pass serves all plans that have not ended.
 

@@ -59,25 +59,28 @@ class _Whole:
         self._bar: Any = None
         self._passes = 0
 
-    def next_pass(self, description: str, n_rows: int) -> "_PassOfWhole":
-        """Return the progress of a pass over that many rows."""
+    @contextmanager
+    def next_pass(self, description: str, n_rows: int) -> Iterator[Self]:
+        """Show the progress of a pass over that many rows."""
         from tqdm.auto import tqdm
 
         if self._bar is None:
             self._bar = tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}")
         self._bar.set_description_str(description)
-        return _PassOfWhole(self, description, n_rows)
+        self._done, self._of = 0, n_rows
+        yield self
+        self._passes += 1
+        self._show(0.0)
+        self._bar.set_description_str(f"{description} done, computing")  # its value is worked on
 
-    def show(self, share: float) -> None:
-        """Show that a share of the current pass is made."""
+    def update(self, n: int) -> None:
+        """Advance by `n` rows of the current pass."""
+        self._done += n
+        self._show(self._done / max(self._of, 1))
+
+    def _show(self, share: float) -> None:
         made = self._passes + share
         self._bar.update(max(min(made / (made + 1), 0.99) - self._bar.n, 0.0))  # not rounded to 100 %
-
-    def end_pass(self, description: str) -> None:
-        """Show that a pass is made, and that its value is worked on."""
-        self._passes += 1
-        self.show(0.0)
-        self._bar.set_description_str(f"{description} done, computing")
 
     def end(self) -> None:
         """Show that there is nothing left to do."""
@@ -89,25 +92,6 @@ class _Whole:
         """Leave the bar as it is."""
         if self._bar is not None:
             self._bar.close()
-
-
-class _PassOfWhole:
-    """The progress of one pass in the bar of all."""
-
-    def __init__(self, whole: _Whole, description: str, n_rows: int) -> None:
-        self._whole, self._description, self._done, self._of = whole, description, 0, n_rows
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            self._whole.end_pass(self._description)
-
-    def update(self, n: int) -> None:
-        """Advance by `n` rows."""
-        self._done += n
-        self._whole.show(self._done / max(self._of, 1))
 
 
 _current: ContextVar[_Whole | None] = ContextVar("_current", default=None)
