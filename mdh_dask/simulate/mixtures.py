@@ -4,7 +4,7 @@ The rows are cut into blocks whose length depends only on the number of features
 streams, so the values depend on the seed but not on the chunks, the scheduler or the machine.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -84,27 +84,16 @@ def lazy_mixture(mixture: Mixture, chunk_rows: ChunkRows, dtype: npt.DTypeLike) 
         chunk_rows = max(1, blocks) * mixture.block_rows
     check_sizes(chunk_rows=chunk_rows)
     rows = da.arange(mixture.n_rows, chunks=min(chunk_rows, mixture.n_rows))
-    X = map_rows(partial(_draw_rows, dtype), rows, dtype=dtype, n_columns=n_features, shared=mixture)
-    return X, map_rows(_draw_labels, rows, dtype=np.int64, shared=mixture)
+    X = map_rows(partial(_drawn, "rows", dtype), rows, dtype=dtype, n_columns=n_features, shared=mixture)
+    return X, map_rows(partial(_drawn, "labels", np.int64), rows, dtype=np.int64, shared=mixture)
 
 
-def _draw_rows(dtype: np.dtype[Any], mixture: Mixture, rows: Integers) -> AnyArray:
-    return _fill(np.empty((len(rows), mixture.n_features), dtype), mixture.rows, mixture.block_rows, rows)
-
-
-def _draw_labels(mixture: Mixture, rows: Integers) -> AnyArray:
-    return _fill(np.empty(len(rows), np.int64), mixture.labels, mixture.block_rows, rows)
-
-
-def _fill(out: AnyArray, draw: Callable[[int], AnyArray], block_rows: int, rows: Integers) -> AnyArray:
-    """Write consecutive rows, each cut from the block that holds it."""
+def _drawn(method: str, dtype: npt.DTypeLike, mixture: Mixture, rows: Integers) -> AnyArray:
+    """Return the labels or features of consecutive rows, each cut from the block that holds it."""
+    draw, size = getattr(mixture, method), mixture.block_rows
     start, stop = int(rows[0]), int(rows[-1]) + 1
-    for block in range(start // block_rows, (stop - 1) // block_rows + 1):
-        first = block * block_rows
-        drawn = draw(block)[max(start - first, 0) : stop - first]
-        at = max(first - start, 0)
-        out[at : at + len(drawn)] = drawn
-    return out
+    blocks = range(start // size, (stop - 1) // size + 1)
+    return np.concatenate([draw(i)[max(start - i * size, 0) : stop - i * size].astype(dtype) for i in blocks])
 
 
 def parameter_stream(random_state: int) -> np.random.Generator:
