@@ -63,18 +63,6 @@ def current_cluster() -> Iterator[str]:
     yield f"this process ({here})" if client is None else f"scheduler at {client.scheduler.address}"
 
 
-def local_cluster(
-    workers: int | None = None,
-    threads_per_worker: int | None = None,
-    memory_limit: str | None = None,
-    processes: bool = True,
-) -> AbstractContextManager[str]:
-    """Start workers on this machine, or one in this process, for the context; the value is their description."""
-    given = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
-    settings = {name: configured(name) if value is None else value for name, value in given.items()}
-    return _local(settings, processes)
-
-
 def configured(name: str) -> Any:
     """Return a default of local clusters, which configuration may spell with underscores."""
     return dask.config.get(f"mdh-dask.cluster.{name}")
@@ -141,7 +129,13 @@ def _elsewhere(address: str | None, file: str | None, seconds: float) -> Iterato
 
 
 @contextmanager
-def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
+def local_cluster(
+    workers: int | None = None,
+    threads_per_worker: int | None = None,
+    memory_limit: str | None = None,
+    processes: bool = True,
+) -> Iterator[str]:
+    """Start workers on this machine, or one in this process, for the context; the value is their description."""
     from distributed import Client, LocalCluster
 
     from .plugins import FewProfiles, WorkerSetup
@@ -149,18 +143,19 @@ def _local(settings: dict[str, Any], processes: bool) -> Iterator[str]:
     quieten()
     # The dashboard executes requests from anyone who reaches it, so it only listens on this machine.
     dashboard = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": processes}}
-    options = {"threads_per_worker": settings["threads-per-worker"], "memory_limit": settings["memory-limit"]}
-    n_workers = settings["workers"] if processes else 1
+    given = {"workers": workers, "threads-per-worker": threads_per_worker, "memory-limit": memory_limit}
+    n_workers, threads, limit = (configured(name) if value is None else value for name, value in given.items())
+    options = {"n_workers": n_workers if processes else 1, "threads_per_worker": threads, "memory_limit": limit}
     try:
-        started = LocalCluster(n_workers=n_workers, processes=processes, **options, **dashboard)
+        started = LocalCluster(processes=processes, **options, **dashboard)
     except RuntimeError as error:
         raise _start_failed(error) from error
     with started as local, Client(local) as client:
         client.register_plugin(WorkerSetup(processes, is_json()))
         client.register_plugin(FewProfiles())
         n_workers, n_threads = len(client.nthreads()), sum(client.nthreads().values())
-        workers = f"worker process{'es' if n_workers > 1 else ''}" if processes else "worker in this process"
-        where = f"{n_workers} {workers}, {n_threads} threads"
+        kind = f"worker process{'es' if n_workers > 1 else ''}" if processes else "worker in this process"
+        where = f"{n_workers} {kind}, {n_threads} threads"
         logger.info("%s%s", where, f", dashboard at {local.dashboard_link}" if processes else "")
         try:
             yield where
