@@ -141,12 +141,8 @@ def _write_nodes(
             text = f"{rows}\n↕ {depth_text(tree.relative_depth[node])}" if has_valley(tree, node) else rows
         else:
             text = f"{rows}\n…" if cut else f"{rows}\n#{node_name(tree, node).split()[-1]}"
-        box = {
-            "boxstyle": "square" if cut and not inner else "round",
-            "facecolor": "white",
-            "edgecolor": GREY,
-            "lw": 0.6,
-        }
+        shape = "square" if cut and not inner else "round"
+        box = {"boxstyle": shape, "facecolor": "white", "edgecolor": GREY, "lw": 0.6}
         ax.text(
             across[node], down[node], text, size=size, ha="center", va="center", color=INK, bbox=box, zorder=3,
             weight="normal" if cut else "bold",
@@ -158,16 +154,8 @@ def _dot_nodes(ax: Any, tree: Tree, split: Integers, drawn: Integers, across: Fl
     leaf = drawn[tree.left[drawn] < 0]
     hidden = np.setdiff1d(drawn[tree.left[drawn] >= 0], split)
     for nodes, marker, colour in ((split, "o", "white"), (leaf, "o", INK), (hidden, "s", GREY)):
-        ax.scatter(
-            across[nodes],
-            down[nodes],
-            s=area[nodes],
-            marker=marker,
-            color=colour,
-            edgecolors=INK,
-            linewidths=0.5,
-            zorder=2,
-        )
+        style = {"marker": marker, "color": colour, "edgecolors": INK, "linewidths": 0.5, "zorder": 2}
+        ax.scatter(across[nodes], down[nodes], s=area[nodes], **style)
 
 
 DRAWN = 60
@@ -268,8 +256,8 @@ def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | 
         at, axes = model.points * unit + model.centre, ["column 0", "column 1"] if names is None else list(names)
     else:
         at = model.points @ discriminants(model.points, label, weight)
-        axes = ["discriminant 1", "discriminant 2"][: at.shape[1]]
-        at, axes = (at, axes) if at.shape[1] == 2 else (np.column_stack([at, np.zeros(len(at))]), [*axes, ""])
+        axes = ["discriminant 1", "discriminant 2" if model.n_features > 1 else ""]
+        at = np.pad(at, ((0, 0), (0, 2 - at.shape[1])))
     ax.scatter(at[:, 0], at[:, 1], s=4 * np.sqrt(weight / weight.mean()), c=[f"C{c % 10}" for c in label], linewidths=0)
     if 1 < model.n_clusters <= MOST_NUMBERED:
         for c in np.unique(label):
