@@ -5,9 +5,7 @@ does not know where the rows are, so it can be tested by sending values by hand.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from .._typing import RowArray
@@ -112,35 +110,27 @@ def together(plans: Sequence[Plan[Any]]) -> Plan[list[Any]]:
 
 
 def _one_pass(asked: Sequence[Pass]) -> Plan[list[Any]]:
-    """Make one pass for all requests and return their values."""
+    """Make one pass for all requests, which computes equal statistics once, and return their values."""
     wanted = [one.statistic for one in asked]
     parts = [one.parts if isinstance(one, Together) else (one,) for one in wanted]
-    statistics, position = _distinct([part for own in parts for part in own])
+    distinct = {_key(part): part for own in parts for part in own}
     verbs = " and ".join(dict.fromkeys(verb for one in asked for verb in one.verb.split(" and ")))
     # The journal identifies a pass by its statistic, so a single one is the same with and without other plans.
+    statistics = tuple(distinct.values())
     alone = len(statistics) == 1
-    value = yield Pass(verbs, statistics[0] if alone else Together(tuple(statistics)))
-    found = iter([value if alone else value[i] for i in position])
-    values = [tuple(islice(found, len(own))) for own in parts]
+    value = yield Pass(verbs, statistics[0] if alone else Together(statistics))
+    found = dict(zip(distinct, (value,) if alone else value))
+    values = [tuple(found[_key(part)] for part in own) for own in parts]
     return [v if isinstance(one, Together) else v[0] for one, v in zip(wanted, values)]
 
 
-def _distinct(statistics: Sequence[Statistic]) -> tuple[list[Statistic], list[int]]:
-    """Return the distinct statistics and the position of each statistic among them.
-
-    Statistics that hold arrays have no hash and count as distinct.
-    """
-    distinct: list[Statistic] = []
-    known: dict[Statistic, int] = {}
-    position: list[int] = []
-    for statistic in statistics:
-        i = len(distinct)
-        with suppress(TypeError):
-            i = known.setdefault(statistic, i)
-        if i == len(distinct):
-            distinct.append(statistic)
-        position.append(i)
-    return distinct, position
+def _key(statistic: Statistic) -> Statistic | int:
+    """Return what only equal statistics share: those that hold arrays have no hash and count as distinct."""
+    try:
+        hash(statistic)
+    except TypeError:
+        return id(statistic)
+    return statistic
 
 
 def _advanced(plan: Plan[Any], value: Any) -> tuple[Pass | None, Any]:
