@@ -59,6 +59,7 @@ class TruncatedSVDFeatures(FeatureTransformer):
     """
 
     map_type = TruncatedSVDMap
+    takes_sparse = True  # with any number of columns
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -70,11 +71,6 @@ class TruncatedSVDFeatures(FeatureTransformer):
     column_types: Any = "auto"
     random_state: Any = 0
     progress: bool = False
-
-    @property
-    def takes_sparse(self) -> bool:
-        """True, for any number of columns."""
-        return True
 
     @property
     def eigenvalues_(self) -> Floats:
