@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -277,26 +278,25 @@ def _in_words(tree: Tree, node: int) -> str:
     return f"{density}, split at {valley}: {full_count(left, 'row')} left and {full_count(right, 'row')} right of it."
 
 
-@dataclass(frozen=True)
-class Tile:
-    """A node on the map of the tree; lengths in per cent of the map's width, levels down."""
+def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[dict[str, Any]], int]:
+    """Return the tiles of the map and its levels; children lie under their parent, as wide as their shares of rows.
 
-    entry: Entry
-    left: float
-    width: float
-    level: int
-    n_levels: int
-
-
-def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[Tile], int]:
-    """Return the tiles of the map and its levels; children lie under their parent, as wide as their shares of rows."""
+    Lengths are in per cent of the map's width.
+    """
     start = np.zeros(tree.n_nodes)
     for node in np.flatnonzero(tree.left >= 0):
         left, right = tree.left[node], tree.right[node]
         start[left], start[right] = start[node], start[node] + entries[left].share
     n_levels = min(max(entry.level for entry in entries) + 1, MAP_LEVELS)
     shown = [entry for entry in entries if entry.level < n_levels and entry.share >= THINNEST]
-    return [
-        Tile(e, 100 * start[e.node], 100 * e.share, e.level, n_levels - e.level if e.label is not None else 1)
-        for e in shown
-    ], n_levels
+    tiles = [
+        {
+            "entry": entry,
+            "left": 100 * start[entry.node],
+            "width": 100 * entry.share,
+            "level": entry.level,
+            "n_levels": 1 if entry.label is None else n_levels - entry.level,
+        }
+        for entry in shown
+    ]
+    return tiles, n_levels

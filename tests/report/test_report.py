@@ -166,16 +166,16 @@ def test_a_deep_tree_is_not_nested_deeper_than_browsers_allow(path):
 def test_tiles_of_the_map_fill_their_parents_and_clusters_reach_the_bottom(n_leaves, seed):
     tree = random_tree(n_leaves, seed)
     tiles, n_levels = map_of(tree, entries_of(tree, None))
-    place = {tile.entry.node: tile for tile in tiles}
+    place = {tile["entry"].node: tile for tile in tiles}
     for node, tile in place.items():
         if tree.left[node] < 0:
-            assert tile.level + tile.n_levels == n_levels
+            assert tile["level"] + tile["n_levels"] == n_levels
         children = [place[c] for c in (tree.left[node], tree.right[node]) if c in place]
         for child in children:
-            assert tile.left - 1e-9 <= child.left
-            assert child.left + child.width <= tile.left + tile.width + 1e-9
+            assert tile["left"] - 1e-9 <= child["left"]
+            assert child["left"] + child["width"] <= tile["left"] + tile["width"] + 1e-9
         if len(children) == 2:
-            assert children[0].width + children[1].width == pytest.approx(tile.width)
+            assert children[0]["width"] + children[1]["width"] == pytest.approx(tile["width"])
 
 
 def test_the_sides_of_a_picture_meet_at_the_valley():
