@@ -26,7 +26,7 @@ class ColumnTypes:
 
     kinds: one of `KINDS` for each column, in the order of the columns.
     levels: levels of each column: of categorical columns sorted, of ordinal columns in their order. None if the values
-        of the column are numbers. A value is coded by the index of its level, and any other value by `n_levels`.
+        of the column are numbers. A value is coded by the index of its level, and any other value by their number.
     Raises ValueError if these do not belong together.
     """
 
@@ -60,15 +60,6 @@ class ColumnTypes:
     def mask(self, kind: str) -> npt.NDArray[np.bool_]:
         """Return whether each column is of a kind."""
         return np.array([own == kind for own in self.kinds], dtype=bool)
-
-    def n_levels(self, column: int) -> int | None:
-        """Return the number of levels of a column, or None if its values are numbers."""
-        levels = self.levels[column]
-        return None if levels is None else len(levels)
-
-    def all_numeric(self) -> bool:
-        """Return whether every column is continuous."""
-        return all(kind == "continuous" for kind in self.kinds)
 
 
 MICROSECONDS = 86_400_000_000

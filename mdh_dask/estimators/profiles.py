@@ -81,7 +81,7 @@ def moments_of(model: Any, rows: RowArray) -> Statistic:
     if model.columns is None:
         return moments
     columns = tuple(np.flatnonzero(model.columns.mask("categorical")).tolist())
-    n_levels = tuple(model.columns.n_levels(j) for j in columns)
+    n_levels = tuple(len(model.columns.levels[j]) for j in columns)
     return Together((moments, FrequencyPass(n_clusters, columns, n_levels, lowest=-int(noise))))
 
 

@@ -174,7 +174,7 @@ def _typed(X: Any, spec: RowSpec) -> Rows:
     (rows, types), n_passes = typed_rows(X, spec)
     check_shape(rows, spec.least_rows)
     names = None if types.names is None else np.array(types.names, dtype=object)
-    return Rows(rows, rows, names, None if types.all_numeric() else types, n_passes)
+    return Rows(rows, rows, names, None if types.mask("continuous").all() else types, n_passes)
 
 
 def _lazy(X: RowArray, spec: RowSpec) -> Rows:
