@@ -95,18 +95,16 @@ def block_size(nbytes: int, block_bytes: int | str | None) -> int:
     return size
 
 
-def merge_chunks(array: RowArray, block_bytes: int | None = None) -> RowArray:
-    """Merge neighbouring row chunks of a Dask array until each holds about `block_bytes`; none is divided.
+def merge_chunks(array: RowArray) -> RowArray:
+    """Merge neighbouring row chunks of a Dask array until each holds about `default_block_bytes`; none is divided.
 
-    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. The default
-    is `default_block_bytes`. A NumPy array is returned as it is, and so are blocks of compact rows of unknown bytes.
+    A task costs the scheduler about a millisecond, so many small chunks are slower than a few large ones. A NumPy
+    array is returned as it is, and so are blocks of compact rows of unknown bytes.
     """
     if not is_dask(array) or holds_compact(array):
         return array
-    if block_bytes is None:
-        block_bytes = default_block_bytes(array.nbytes)
     row_bytes = max(1, array.dtype.itemsize * int(np.prod(array.shape[1:])))
-    merged = _merged(array.chunks[0], block_bytes // row_bytes)
+    merged = _merged(array.chunks[0], default_block_bytes(array.nbytes) // row_bytes)
     return array if len(merged) == array.numblocks[0] else array.rechunk({0: tuple(merged)})
 
 

@@ -79,11 +79,7 @@ def run(plan: Plan[Any], *arrays: RowArray, announce: Announce = lambda _: None,
 def run_together(
     plans: Sequence[Plan[Any]], *arrays: RowArray, announce: Announce = lambda _: None, n_passes: int = 0
 ) -> Outcome:
-    """Run several plans on the same rows; every pass serves all plans that have not ended.
-
-    Returns a list of the results, in the order of the plans, and the number of passes: as many as the longest plan
-        takes.
-    """
+    """Run several plans on the same rows, as `together` advances them."""
     return run(together(plans), *arrays, announce=announce, n_passes=n_passes)
 
 

@@ -154,7 +154,7 @@ def _remembered(model: Any, X: Any) -> AnyArray:
         return known
     rows = model._read(X).array
     plan = draw(model._seed(), REMEMBERED, rows.shape[0])
-    drawn = run(plan, merge_chunks(rows) if is_dask(rows) else rows, announce=model._bar)[0]
+    drawn = run(plan, merge_chunks(rows), announce=model._bar)[0]
     return np.asarray(drawn.in_random_order(REMEMBERED))
 
 

@@ -245,7 +245,8 @@ class TestMergeChunks:
     @given(st.integers(0, 60).flatmap(chunkings), st.integers(1, 300))
     def test_merges_up_to_the_size_and_never_divides(self, sizes, block_bytes):
         array = da.zeros((sum(sizes), 2), chunks=(sizes, 2), dtype=np.float32)
-        merged = merge_chunks(array, block_bytes)
+        with dask.config.set({"mdh-dask.block-size": block_bytes}):
+            merged = merge_chunks(array)
         edges, new_edges = np.cumsum(sizes), np.cumsum(merged.chunks[0])
         assert set(new_edges) <= set(edges)
         assert merged.shape == array.shape
@@ -254,7 +255,8 @@ class TestMergeChunks:
 
     def test_the_rows_stay_what_they_were(self, scheduler):
         X = rows(20)
-        merged = merge_chunks(da.from_array(X, chunks=(1, 2)), block_bytes=64)
+        with dask.config.set({"mdh-dask.block-size": 64}):
+            merged = merge_chunks(da.from_array(X, chunks=(1, 2)))
         assert merged.numblocks == (5, 1)
         np.testing.assert_array_equal(merged.compute(), X)
 
