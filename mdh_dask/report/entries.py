@@ -12,11 +12,11 @@ from ..columns.types import date_text
 from ..plotting.parts import has_valley
 from ..summaries.evidence import evidence_of
 from ..summaries.profiles import Profiles
-from ..tree.clusters import clusters_below
+from ..tree.clusters import clusters_below, sums_below
 from ..tree.export import direction_text, side_in_words
 from ..tree.html import colours_of, hex_of, is_light, palette
 from ..tree.structure import Tree
-from .pictures import Picture, Sizes, picture_of
+from .pictures import Sizes, picture_of
 
 SAID_COLUMNS, LEAST_SAID = 3, 0.5
 """Most columns that describe rows in words, and the least difference for them in standard deviations."""
@@ -51,9 +51,7 @@ def means_of_nodes(tree: Tree, profiles: Profiles) -> Floats | None:
     """Return the means of the columns at all nodes from those of the clusters, or None if they are of other columns."""
     if profiles.mean.shape != (tree.n_clusters, tree.n_features):
         return None
-    sums = np.nan_to_num(profiles.mean)[tree.cluster] * tree.n_rows[:, None]
-    for node in np.flatnonzero(tree.left >= 0)[::-1]:
-        sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
+    sums = sums_below(tree, np.nan_to_num(profiles.mean)[tree.cluster] * tree.n_rows[:, None])
     return sums / np.maximum(tree.n_rows, 1)[:, None]
 
 
@@ -159,7 +157,7 @@ class Entry:
     sides: tuple[int, ...] = ()
     threshold: str = ""
     direction: str = ""
-    picture: Picture | None = None
+    picture: dict[str, Any] | None = None
     summary: str = ""
     words: tuple[str, ...] = ()
     side_colours: tuple[str, ...] = ()

@@ -83,25 +83,11 @@ SHOWN = 2
 """Components in the picture per component of the features, unless `LEAST_SHOWN` is more."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """The density of a node, in coordinates of the page.
+def picture_of(tree: Tree, node: int, density: NodeDensity, *new: NodeDensity) -> dict[str, Any]:
+    """Draw the density of a node's rows along the direction of its split and, as a line, that of new rows.
 
-    areas: class (``left``, ``right`` or ``whole``) and path of the filled areas.
-    cut: position of the valley from the left, or None.
-    low, high: projections at both ends of the axis.
-    line: path of the density of new rows.
+    Areas are classes (``left``, ``right`` or ``whole``) and paths, the cut is the position of the valley from the left.
     """
-
-    areas: tuple[tuple[str, str], ...]
-    cut: int | None
-    low: str
-    high: str
-    line: str | None = None
-
-
-def picture_of(tree: Tree, node: int, density: NodeDensity, *new: NodeDensity) -> Picture:
-    """Draw the density of a node's rows along the direction of its split and, as a line, that of new rows."""
     low, high = window(density, *new)
     at = np.linspace(low, high, N_POINTS)
     threshold = density.threshold if has_valley(tree, node) else None
@@ -112,13 +98,17 @@ def picture_of(tree: Tree, node: int, density: NodeDensity, *new: NodeDensity) -
     top = max(float(height.max()) for height in heights) or 1.0
     y, *others = (HEIGHT * (1 - 0.96 * height / top) for height in heights)
     if threshold is None or tree.left[node] < 0:
-        areas: tuple[tuple[str, str], ...] = (("whole", _area(x, y)),)
+        areas = [("whole", _area(x, y))]
     else:
         left, right = at <= threshold, at >= threshold
-        areas = (("left", _area(x[left], y[left])), ("right", _area(x[right], y[right])))
-    cut = None if threshold is None else round(WIDTH * (threshold - low) / (high - low))
-    line = f"M{_points(x, others[0])}" if others else None
-    return Picture(areas, cut, f"{low:.3g}", f"{high:.3g}", line)
+        areas = [("left", _area(x[left], y[left])), ("right", _area(x[right], y[right]))]
+    return {
+        "areas": areas,
+        "cut": None if threshold is None else round(WIDTH * (threshold - low) / (high - low)),
+        "low": f"{low:.3g}",
+        "high": f"{high:.3g}",
+        "line": f"M{_points(x, others[0])}" if others else None,
+    }
 
 
 def _area(x: Floats, y: Floats) -> str:

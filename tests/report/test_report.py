@@ -181,8 +181,8 @@ def test_tiles_of_the_map_fill_their_parents_and_clusters_reach_the_bottom(n_lea
 def test_the_sides_of_a_picture_meet_at_the_valley():
     tree = tree_from_nodes([{"left": 1, "right": 2, "n_rows": 10} | MEASURED, leaf(5), leaf(5)], 2)
     picture = picture_of(tree, 0, tree.density(0))
-    corners = {side: np.array(re.findall(r"(\d+),(\d+)", area), dtype=int) for side, area in picture.areas}
-    assert corners["left"][:, 0].max() == corners["right"][:, 0].min() == picture.cut
+    corners = {side: np.array(re.findall(r"(\d+),(\d+)", area), dtype=int) for side, area in picture["areas"]}
+    assert corners["left"][:, 0].max() == corners["right"][:, 0].min() == picture["cut"]
     assert corners["left"][0, 0] == 0
     assert corners["right"][-1, 0] == WIDTH
     assert all(corners[side][0, 1] == corners[side][-1, 1] == HEIGHT for side in corners)
