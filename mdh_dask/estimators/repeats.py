@@ -127,6 +127,8 @@ def repeats(model: Any, X: Any, n: int = 4, share: float = 1.0, **fit: Any) -> R
         raise ValueError(f"expected the {full_count(model.n_groups_, 'group')} of fit; got none: give groups=")
     if share < 1 and get_tags(model).input_tags.pairwise:
         raise ValueError("expected rows with a share of them; got a precomputed kernel: leave out share")
+    if share < 1 and hasattr(fit.get("y"), "must"):
+        raise ValueError("expected labels of rows with a share of them; got links of row numbers: leave out share")
     if fit.get("groups") is not None:
         X, fit["groups"] = without_groups(X, fit["groups"])
     labels, others = [plain_labels(model.cluster_labels(X))], []

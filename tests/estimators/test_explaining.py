@@ -25,6 +25,7 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
+    Links,
     PCATree,
     RandomProjectionTree,
     cluster_profiles,
@@ -326,6 +327,8 @@ class TestRepeats:
         kernel = HierarchicalKernelMDH(feature_map="precomputed").fit(rows @ rows.T)
         with pytest.raises(ValueError, match="expected rows with a share of them; got a precomputed kernel"):
             kernel.repeats(rows @ rows.T, share=0.5)
+        with pytest.raises(ValueError, match="with a share of them; got links of row numbers: leave out share"):
+            RandomProjectionTree(n_projections=20).fit(rows).repeats(rows, share=0.5, y=Links(must=[(0, 9)]))
 
 
 class TestOneCluster:
