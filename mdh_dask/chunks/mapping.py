@@ -214,10 +214,9 @@ def _map_on_threads(
         return np.asarray(_call_shared(shared, function, *arrays), dtype=dtype)
     out = np.empty(n_rows if n_columns is None else (n_rows, n_columns), dtype=dtype)
 
-    def fill(start: int) -> tuple[()]:
+    def fill(start: int) -> None:
         block = slice(start, start + ROWS_OF_A_THREAD)
         out[block] = _call_shared(shared, function, *(a[block] for a in arrays))
-        return ()
 
     work_through(fill, range(0, n_rows, ROWS_OF_A_THREAD))
     return out
@@ -228,8 +227,8 @@ def _call_shared(shared: Any, function: Callable[..., AnyArray], *blocks: AnyArr
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> None:
-    """Apply a NumPy or numba function to every item, and to the items it returns, on the threads of this process.
+def work_through(function: Callable[[Any], Iterable[Any] | None], items: Iterable[Any]) -> None:
+    """Apply a NumPy or numba function to every item, and to items that it returns, on the threads of this process.
 
     Items start as threads become free, in no particular order. BLAS is limited to one thread each.
     """
@@ -238,7 +237,7 @@ def work_through(function: Callable[[Any], Iterable[Any]], items: Iterable[Any])
         try:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                pending |= {pool.submit(function, item) for future in done for item in future.result()}
+                pending |= {pool.submit(function, item) for future in done for item in future.result() or ()}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)  # else what is queued would be worked through first
             raise

@@ -162,15 +162,14 @@ def _state_on_threads(statistic: Statistic, arrays: Sequence[AnyArray]) -> Any:
     if n_blocks < 2 or statistic.keeps_blocks:
         return statistic.state_of(0, *arrays)
     ends = [n_rows * i // n_blocks for i in range(n_blocks + 1)]
-    states: dict[int, Any] = {}
+    states: list[Any] = [None] * n_blocks
 
-    def reduce_block(block: int) -> tuple[()]:
+    def reduce_block(block: int) -> None:
         start, end = ends[block : block + 2]
         states[block] = statistic.state_of(start, *(a[start:end] for a in arrays))
-        return ()
 
     work_through(reduce_block, range(n_blocks))
-    return reduce(statistic.combine, (states[block] for block in range(n_blocks)))
+    return reduce(statistic.combine, states)
 
 
 def _chunk_states(shared: Delayed, followed: Sequence[RowArray]) -> list[Delayed]:

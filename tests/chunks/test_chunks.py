@@ -327,16 +327,6 @@ def test_many_numpy_rows_are_mapped_in_parts_to_the_same_result(monkeypatch):
     assert sorted(seen) == [4, 7, 7, 7]
 
 
-def test_an_error_in_a_part_is_raised(monkeypatch):
-    monkeypatch.setattr("mdh_dask.chunks.mapping.ROWS_OF_A_THREAD", 7)
-
-    def fail(shared, rows):
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        map_rows(fail, np.zeros(25), dtype=float)
-
-
 @pytest.mark.parametrize("n", [13, 14, 25, 1000])
 def test_many_numpy_rows_are_reduced_in_parts_and_combined_in_order(n, monkeypatch):
     monkeypatch.setattr("mdh_dask.chunks.reduction.ROWS_OF_A_THREAD", 7)
