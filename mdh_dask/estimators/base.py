@@ -30,6 +30,7 @@ from .mapped import Mapped
 from .missing import of_block, of_complete_rows, without_missing
 from .models import optional
 from .repeats import Repeats, repeats
+from .states import MappedState
 from .tables import column_names, labels_like, plain_labels, sure_of
 
 logger = logging.getLogger(__name__)
@@ -197,9 +198,6 @@ class ClusterEstimator(ClusterMixin, Mapped):
         """The id of each cluster by its label, shape (n_clusters_,), which `continued` and `partial_fit` keep."""
         return self.history_.ids
 
-    def _adopt(self, state: Any) -> None:
-        self._state = state
-
     def _finish(self, rows: RowArray, X: Any) -> None:
         """Set the attributes that follow from the state, and the labels of the rows in the form of `X`."""
         self._name_columns(getattr(self, "feature_names_in_", None))
@@ -326,8 +324,10 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         """Set the state and what was saved besides it."""
+        if isinstance(state := saved["state"], MappedState):
+            self._restore_feature_map(state)
         self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
-        self._adopt(saved["state"])
+        self._adopt(state)
         if (exemplars := optional(saved, "exemplars", Exemplars)) is not None:
             exemplars.check_clusters(self.n_clusters_)
             self._exemplars = exemplars

@@ -346,8 +346,7 @@ class ConsensusClustering(InGroups):
             # Only the estimator of a tree knows the class of its feature map.
             member = clone(turns[j % len(turns)])
             member.n_features_in_, member.columns = self.n_features_in_, self.columns
-            n_columns = {"points" if isinstance(member, DensityTree) else "planes": tree.n_columns}
-            member._restore_feature_map(tree.feature_map, **n_columns)
+            member._restore_feature_map(tree)
         super()._restore(saved)
 
 

@@ -15,6 +15,7 @@ from .states import MappedState
 class DensityState(MappedState, ComparedState):
     """A density tree and the map of the rows to its features."""
 
+    of_columns = "points"
     model: DensityModel
     feature_map: FeatureMap | None = None
 

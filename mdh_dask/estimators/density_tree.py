@@ -1,6 +1,5 @@
 """Clusters of any shape from the density of the rows along the cuts between cells."""
 
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from numbers import Integral
@@ -15,7 +14,6 @@ from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Cache, Plan, is_dask
 from ..density_trees.crowded import MOST_ROWS
-from ..density_trees.model import DensityModel
 from ..density_trees.passes import DOUBLINGS
 from ..density_trees.plan import cluster
 from ..density_trees.sketch import DensitySettings
@@ -162,7 +160,7 @@ class DensityTree(InGroups):
     random_state: Any = 0
     progress: bool = False
 
-    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[DensityModel]:
+    def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[DensityState]:
         size = self.min_cluster_size
         if self.n_clusters is not None and self.max_clusters is not None:
             raise ValueError(
@@ -182,7 +180,8 @@ class DensityTree(InGroups):
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
             parts_at=self._parts_at,
         )
-        return cluster(settings, shape, self._check_look)
+        model = yield from cluster(settings, shape, self._check_look)
+        return DensityState(model, self._map)
 
     @property
     def _leaves_rows(self) -> bool:
@@ -192,7 +191,7 @@ class DensityTree(InGroups):
     def levels_(self) -> tuple[Level, ...]:
         """Numbers of clusters from one to all, with the least evidence that keeps so many apart; see `cut`."""
         check_is_fitted(self)
-        return self._model.levels
+        return self._state.model.levels
 
     def cut(self, n_clusters: int) -> Self:
         """Return a model with fewer clusters, each a union of clusters of this one.
@@ -220,17 +219,18 @@ class DensityTree(InGroups):
         """
         check_is_fitted(self)
         check_fewer(n_clusters, self.n_clusters_)
-        other, before = without_clusters(copy(self)), self._model.clusters
-        other._adopt(self._model.cut(n_clusters))
+        other, before = without_clusters(copy(self)), self._state.model
+        after = before.cut(n_clusters)
+        other._adopt(replace(self._state, model=after))
         united = np.empty(self.n_clusters_ + 1, dtype=np.int32)
-        united[before], united[-1] = other._model.clusters, -1
-        unite(other, self.history_, united[:-1], self._model.sizes)
+        united[before.clusters], united[-1] = after.clusters, -1
+        unite(other, self.history_, united[:-1], before.sizes)
         if (labels := getattr(self, "labels_", None)) is not None:
             other.labels_, other._labelled = renamed(labels, united), self._labelled
         return other
 
     def _reason(self) -> str:
-        state = self._model
+        state = self._state.model
         united = np.flatnonzero(~state.separates)
         if not len(united):
             return (
@@ -251,27 +251,23 @@ class DensityTree(InGroups):
         rows = full_count(round(in_core), "held-out row")
         return f"{said}; the less dense of the cores has {rows}, and the cut between them {in_cut:,.0f}"
 
-    @property
-    def state_(self) -> DensityState:
-        """The density tree and the map of the rows, which together label rows."""
-        return DensityState(self._model, self._map)
-
-    def _adopt(self, state: DensityModel) -> None:
-        self._model = state
-        sides = rows_of_sides(state.links, state.cell_rows, len(state.links))
-        p_values = p_values_of_merges(state.evidence, state.threshold, 1 - self.quantile)
-        columns = (*state.links.T, state.evidence, state.core_rows, state.cut_rows, state.separates, *sides.T, p_values)
+    def _adopt(self, state: DensityState) -> None:
+        super()._adopt(state)
+        model = state.model
+        sides = rows_of_sides(model.links, model.cell_rows, len(model.links))
+        p_values = p_values_of_merges(model.evidence, model.threshold, 1 - self.quantile)
+        columns = (*model.links.T, model.evidence, model.core_rows, model.cut_rows, model.separates, *sides.T, p_values)
         self.merges_ = np.array(list(zip(*columns)), dtype=MERGES_DTYPE)
-        self.level_ = state.level
+        self.level_ = model.level
 
         # Row numbers count those without missing values only.
-        self._exemplars = None if self.missing == "drop" else state.exemplars
+        self._exemplars = None if self.missing == "drop" else model.exemplars
 
     def _finish(self, rows: RowArray, X: Any) -> None:
-        model = self._model
+        model = self._state.model
         numbers = self._original(model.peak_numbers)
         peaks = model.peaks if self.feature_map_ is None else self._raw_peaks(rows, numbers)
-        self._adopt(replace(model, peaks=peaks, peak_numbers=numbers))
+        self._adopt(replace(self._state, model=replace(model, peaks=peaks, peak_numbers=numbers)))
         super()._finish(rows, X)
 
     def _raw_peaks(self, rows: RowArray, numbers: Integers) -> AnyArray:
@@ -284,14 +280,9 @@ class DensityTree(InGroups):
     def _saved_state(self) -> dict[str, Any]:
         return {}  # the model holds the peaks of its cells
 
-    def _restore(self, saved: Mapping[str, Any]) -> None:
-        state: DensityState = saved["state"]
-        self._restore_feature_map(state.feature_map, points=state.n_columns)
-        self._adopt(state.model)
-
     def report_pictures(self) -> dict[str, bytes]:
         """Return a map of the landmarks, and a picture of the evidence of the merges."""
-        model = self._model
+        model = self._state.model
         drawn = {
             "The landmarks of the model in the two columns, or in the two directions that separate the clusters best. "
             "Their areas grow with the number of rows near them.": plot_landmarks(model, names=self._names)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._levels import NO_LEVELS
-from .._typing import AnyArray, Integers
+from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Cache
 from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH, Bandwidth, resolve_bandwidth
 from ..growth.branches import GrowthSettings
 from ..growth.order import ORDERS
+from ..growth.passes import rows_in_memory
 from ..growth.propose import LEAST_ROWS
 from ..projections import PROJECTIONS, projection_of
 from ..projections.directions import NO_COLUMNS, Proposal
@@ -265,10 +266,17 @@ class DivisiveTree(TreeEstimator):
         )
 
     def _near_rows(self) -> float:
+        """Return the most sample rows that one of very many clusters must have; zero for methods that do not look."""
         usual = self.threshold_rule == "relative_depth" and self.stop_rule == "hold-out" and self.alpha is None
         if not usual or self.merge or self.max_levels is not None or projection_of(self.projection).from_origin:
             return 0.0
         return LEAST_ROWS if self.min_cluster_size is None else np.inf
+
+    def _crowd_bytes(self, rows: RowArray) -> int:
+        """Return the most bytes of the sample that is drawn where clusters are very many, zero if none is."""
+        if not self._near_rows() or self.sample_size is None:
+            return 0
+        return rows_in_memory(rows.shape[0], rows.shape[1]) * rows.dtype.itemsize * rows.shape[1]
 
     def _saved_parameters(self) -> dict[str, Any]:
         if callable(self.projection):

@@ -16,7 +16,7 @@ from ..growth.branches import GrowthSettings
 from ..growth.exemplars import Exemplars, medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Groups
-from ..growth.merging import SAMPLE_ROWS, merged, merging_sample
+from ..growth.merging import SAMPLE_ROWS, Merges, merged, merging_sample
 from ..growth.passes import Sample, rows_held, rows_in_memory
 from ..growth.refine import ROUNDS, refine
 from ..kernels.landmarks import SAMPLE
@@ -80,6 +80,9 @@ class GrownTree(ClusterEstimator):
         """The tree and the map of the rows, which together label rows."""
         return TreeState(self.tree_, self._map)
 
+    def _adopt(self, state: TreeState) -> None:
+        self.tree_ = state.tree
+
     def _learn(self, rows: RowArray, seed: int) -> int:
         wanted = self._wanted_clusters()
         if wanted is not None and self.max_clusters is not None:
@@ -113,42 +116,33 @@ class GrownTree(ClusterEstimator):
         wanted = self._wanted_clusters()
         return self.max_clusters if wanted is None else wanted
 
-    def _bounds(self) -> tuple[int | None, int]:
-        """Return the largest and the smallest number of clusters that merging may leave."""
-        return self._most_clusters(), self._wanted_clusters() or 1
-
     def _learn_tree(self, rows: RowArray, seed: int) -> int:
         self.feature_map_ = self._new_feature_map(seed)
         if self.feature_map_ is None:
-            n_passes = self._grow(seed, merge_chunks(rows), self._bar)
-        else:
-            # A precomputed kernel has no points, which only its fitted map knows.
-            samples = self.merge and not get_tags(self).input_tags.pairwise
-            shape = (rows.shape[0], rows.shape[1])
-            plans: list[Plan[Any]] = [merging_sample(shape, seed, self._parts_at)] if samples else []
-            counting = level_plans(self.columns, array=0)
-            plans += [*counting, *(seeing := self._seeing(rows, seed))]
-            drawn = self.feature_map_._fit_beside(self._typed(rows), *plans, beside=self._beside)
-            self._keep_seen(drawn[-1:] if seeing else [])
-            self.level_counts_ = counts_as_given(self, drawn[samples], rows.dtype) if counting else None
-            n_passes = self._on_features(self.feature_map_, rows, partial(self._grow, seed))
-            if self._merges():
-                leaf_of, points = self.state_.labels, self.feature_map_.map_.points
-                apart = self._apart(self.tree_)
-                self.tree_, merges = merged(
-                    self.tree_, leaf_of, points, drawn[0], *self._bounds(), apart, bool(self._beside)
-                )
-                self.merges_ = None if merges is None else table_of_cells(*merges)
+            return self._settle(seed, merge_chunks(rows), self._bar)
+        plans: list[Plan[Any]] = []
+        if self.merge and not get_tags(self).input_tags.pairwise:  # without points, which only a fitted map knows
+            plans.append(merging_sample((rows.shape[0], rows.shape[1]), seed, self._parts_at))
+        counting = level_plans(self.columns, array=0)
+        drawn = self._fit_map(self.feature_map_, rows, seed, *plans, *counting)
+        self.level_counts_ = counts_as_given(self, drawn[-1], rows.dtype) if counting else None
+        n_passes = self._on_features(self.feature_map_, rows, partial(self._settle, seed))
+        if self._merges():
+            points = self.feature_map_.map_.points
+            self.tree_, merges = self._merged(self.tree_, self.state_.labels, points, drawn[0])
+            self.merges_ = None if merges is None else table_of_cells(*merges)
         return n_passes
 
-    def _apart(self, tree: Tree) -> set[tuple[int, int]]:
-        """Return the pairs of leaves that labels keep apart."""
-        return set() if self._guides is None else self._guides.clusters_apart(tree)
+    def _merged(self, tree: Tree, leaf_of: Any, points: Any, sample: Sample) -> tuple[Tree, Merges | None]:
+        """Return a tree whose leaves are merged by a sample of rows, and the merges; see `growth.merging.merged`."""
+        apart = set() if self._guides is None else self._guides.clusters_apart(tree)
+        most, fewest = self._most_clusters(), self._wanted_clusters() or 1
+        return merged(tree, leaf_of, points, sample, most, fewest, apart, bool(self._beside))
 
     def _merges(self) -> bool:
         return self.merge and (self.feature_map_ is None or self.feature_map_.map_.points is not None)
 
-    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+    def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
         labels = [] if self._target is None else [self._target.labels]
@@ -181,9 +175,7 @@ class GrownTree(ClusterEstimator):
             # The densest rows may turn a hyperplane into a group of labelled ones.
             tree = refined if self._guides is None or self._guides.agree(refined, tree) else tree
         if merges:
-            in_groups = settings.parts_at is not None
-            apart = self._apart(tree)
-            tree, united = merged(tree, tree.labels, standardise, drawn[0], *self._bounds(), apart, in_groups)
+            tree, united = self._merged(tree, tree.labels, standardise, drawn[0])
             grown = grown._replace(merges=united)
         return grown._replace(tree=tree)
 
@@ -242,10 +234,6 @@ class GrownTree(ClusterEstimator):
             most = None if most is None else most + ROUNDS + 2
         return self._passes_on_features(fewest, most)
 
-    def _near_rows(self) -> float:
-        """Return the most sample rows that one of very many clusters must have; zero for methods that do not look."""
-        return 0.0
-
     def _task_bytes(self, rows: RowArray) -> int:
         row_bytes = rows.dtype.itemsize * rows.shape[1]
         sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
@@ -259,12 +247,6 @@ class GrownTree(ClusterEstimator):
             sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)
 
-    def _crowd_bytes(self, rows: RowArray) -> int:
-        """Return the most bytes of the sample that is drawn where clusters are very many, zero if none is."""
-        if not self._near_rows() or self.sample_size is None:
-            return 0
-        return rows_in_memory(rows.shape[0], rows.shape[1]) * rows.dtype.itemsize * rows.shape[1]
-
     def _saved_state(self) -> dict[str, Any]:
         labels = None
         if self.label_counts_ is not None and self.known_labels_ is not None:
@@ -274,15 +256,12 @@ class GrownTree(ClusterEstimator):
         return {**super()._saved_state(), **own, **more}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
-        state: TreeState = saved["state"]
-        self.tree_ = state.tree
-        self._restore_feature_map(state.feature_map, planes=state.n_columns)
+        super()._restore(saved)
         self.n_batches_ = count(saved, "n_batches", 1)
         self.level_counts_ = restored_level_counts(saved, self.columns)
         self._crowded = optional(saved, "crowded", bool) or False
         if (labels := optional(saved, "labels", dict)) is not None:
             self.known_labels_, self.label_counts_ = restored_counts(labels, self.tree_.n_clusters)
-        super()._restore(saved)
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:

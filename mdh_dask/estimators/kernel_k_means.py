@@ -1,8 +1,8 @@
 """K-means of rows, or of their features by a kernel, of any number of rows."""
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from collections.abc import Callable
+from dataclasses import field
 from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
@@ -116,15 +116,14 @@ class KernelKMeans(ClusterEstimator):
         """Whether the number is that of features; the many columns of texts have linear features."""
         return self.n_clusters is None and not self._wide and not get_tags(self).input_tags.pairwise
 
-    def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
+    def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int, *plans: Plan[Any]) -> list[Any]:
         if not self._compares_features:
-            return super()._fit_map(feature_map, rows, seed)
-        plans = (gap_sample((rows.shape[0], rows.shape[1]), seed), *self._seeing(rows, seed))
-        sample, *drawn = feature_map._fit_beside(self._typed(rows), *plans)
-        self._keep_seen(drawn)
+            return super()._fit_map(feature_map, rows, seed, *plans)
+        sampling = gap_sample((rows.shape[0], rows.shape[1]), seed)
+        sample, *results = super()._fit_map(feature_map, rows, seed, sampling, *plans)
         categorical, most = categorical_columns(self.columns, rows.shape[1]), self.max_clusters
         self._number = gap_number_of_features(sample, categorical, partial(self._features, seed), most, seed)
-        return None
+        return results
 
     def _features(self, seed: int, rows: Floats) -> Floats:
         """Return the features of rows by a map that is fitted to them."""
@@ -150,9 +149,11 @@ class KernelKMeans(ClusterEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        centre, scale = found.frame.centre, found.frame.scale
         self._drawn = found.exemplars
-        return CentroidState(centre, scale, found.means, found.n_rows, found.gaps, found.inertia, found.far, found.unit)
+        return CentroidState(
+            found.frame.centre, found.frame.scale, found.means, found.n_rows, found.gaps, found.inertia, found.far,
+            found.unit, self._map,
+        )  # fmt: skip
 
     def _reason(self) -> str:
         k = self.n_clusters_
@@ -165,19 +166,9 @@ class KernelKMeans(ClusterEstimator):
             "apart, and divides some clouds: give n_clusters if you know it"
         )
 
-    @property
-    def state_(self) -> CentroidState:
-        """The centroids and the map of the rows, which together label rows."""
-        return replace(self._state, feature_map=self._map)
-
     def _adopt(self, state: CentroidState) -> None:
         super()._adopt(state)
         self.cluster_centers_, self.inertia_, self.gaps_ = state.centroids, state.inertia, state.gaps
-
-    def _restore(self, saved: Mapping[str, Any]) -> None:
-        state: CentroidState = saved["state"]
-        self._restore_feature_map(state.feature_map, centroids=state.n_columns)
-        super()._restore(saved)
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = (1, 1) if n_rows <= self.sample_size else (2, 1 + MOST_PASSES)

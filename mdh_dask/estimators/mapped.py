@@ -1,6 +1,5 @@
 """The list of feature maps, and the base of estimators that may cluster the features of rows instead of the rows."""
 
-from abc import abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +31,7 @@ from .rows import MAP
 from .spectral_features import AffinityFeatures as AffinityFeatures
 from .spectral_features import MultidimensionalScaling as MultidimensionalScaling
 from .spectral_features import SpectralFeatures as SpectralFeatures
+from .states import MappedState
 
 FEATURE_MAPS: dict[str, type[FeatureTransformer]] = {
     "products": QuadraticFeatures,
@@ -103,13 +103,16 @@ class Mapped(RowValues):
         self._fit_map(self.feature_map_, rows, seed)
         return self._on_features(self.feature_map_, rows, partial(self._settle, seed))
 
-    @abstractmethod
     def _adopt(self, state: Any) -> None:
         """Set a fitted or loaded state."""
+        self._state = state
 
-    def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int) -> None:
-        """Fit the feature map to rows."""
-        self._keep_seen(feature_map._fit_beside(self._typed(rows), *self._seeing(rows, seed)))
+    def _fit_map(self, feature_map: FeatureTransformer, rows: RowArray, seed: int, *plans: Plan[Any]) -> list[Any]:
+        """Fit the feature map to rows, draw some to remember, and return the results of other plans of these passes."""
+        seeing = self._seeing(rows, seed)
+        results = feature_map._fit_beside(self._typed(rows), *plans, *seeing, beside=self._beside)
+        self._seen = results.pop() if seeing else None
+        return results
 
     def _seeing(self, rows: RowArray, seed: int, array: int = 0) -> list[Plan[Sample]]:
         """Return the plan that draws rows to remember, of which there are none of kernel matrices or too wide rows."""
@@ -117,17 +120,13 @@ class Mapped(RowValues):
         n_seen = 0 if get_tags(self).input_tags.pairwise else min(REMEMBERED, MOST_VALUES // n_columns)
         return [draw(seed, n_seen, n_rows, array=array)] if n_seen else []
 
-    def _keep_seen(self, drawn: Sequence[Sample]) -> None:
-        self._seen = drawn[0] if drawn else None
-
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Set the state from rows or their features, and return the number of passes, including the earlier ones."""
         plan = self._plan(seed, (rows.shape[0], rows.shape[1]))
-        seeing = [] if self.feature_map_ is not None else self._seeing(rows, seed)
-        plans = [plan, *seeing]
+        plans = [plan, *([] if self.feature_map_ is not None else self._seeing(rows, seed))]
         (state, *drawn), n_passes = run_together(plans, rows, *self._beside, announce=announce, n_passes=n_passes)
-        if seeing:
-            self._keep_seen(drawn)
+        if drawn:
+            (self._seen,) = drawn
         self._adopt(state)
         return n_passes
 
@@ -227,11 +226,9 @@ class Mapped(RowValues):
         """Raise an error if the first pass shows that the rows, or their features, cannot be clustered."""
         check_first_look(look, self._names, self._get_param_names())
 
-    def _restore_feature_map(self, feature_map: FeatureMap | None, **n_columns: int) -> None:
-        """Set the feature map of a saved model.
-
-        `n_columns` are the columns of an array of the model by its name; there must be as many features.
-        """
+    def _restore_feature_map(self, state: MappedState) -> None:
+        """Set the feature map of a saved state, which must have as many features as the state has columns."""
+        feature_map = state.feature_map
         self._wide = self.feature_map is None and isinstance(feature_map, TruncatedSVDMap)
         self.feature_map_ = self._new_feature_map(seed=0)
         if (feature_map is None) != (self.feature_map_ is None):
@@ -240,9 +237,8 @@ class Mapped(RowValues):
         if self.feature_map_ is not None and feature_map is not None:
             self.feature_map_.columns = self.columns
             self.feature_map_._restore(feature_map)
-            for name, n in n_columns.items():
-                if n != self.feature_map_.n_components_:
-                    raise ValueError(f"expected {self.feature_map_.n_components_} columns in the array {name}, got {n}")
+            if (n := self.feature_map_.n_components_) != state.n_columns:
+                raise ValueError(f"expected {n} columns in the array {state.of_columns}, got {state.n_columns}")
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()

@@ -172,7 +172,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             )
         self._target = encoded(y, n_rows)
 
-    def _grow(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
+    def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         plan = split_by_labels(
             self._settings(rows.shape[0], seed),
             (rows.shape[0], rows.shape[1]),

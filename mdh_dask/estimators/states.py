@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -24,6 +24,8 @@ class MappedState(State):
     """A state of the features of rows, or of the rows themselves if `feature_map` is None."""
 
     feature_map: FeatureMap | None
+    of_columns: ClassVar[str]
+    """Name of an array that has `n_columns`."""
 
     @property
     @abstractmethod
@@ -57,6 +59,7 @@ class MappedState(State):
 class TreeState(MappedState, ComparedState):
     """A tree of separators."""
 
+    of_columns = "planes"
     tree: Tree
     feature_map: FeatureMap | None = None
     """Maps rows to the features that the tree splits."""
@@ -137,6 +140,7 @@ class TreeState(MappedState, ComparedState):
 class CentroidState(MappedState):
     """Centroids of clusters; a row is in the cluster of the nearest."""
 
+    of_columns = "centroids"
     centre: Floats
     scale: Floats
     """Both of shape (n_columns,), float64: rows, or features, become ``(x - centre) * scale``."""

@@ -3,7 +3,6 @@
 import logging
 from typing import Any, ClassVar, get_args
 
-from .._state import FeatureMap
 from .._typing import RowArray
 from ..chunks import merge_chunks
 from ..growth.branches import GrowthSettings
@@ -11,6 +10,7 @@ from ..projections.mdh import Starts
 from .divisive_tree import DivisiveTree
 from .parameters import StrOptions, documented
 from .planned import FeatureTransformer
+from .states import MappedState
 
 
 @documented
@@ -245,7 +245,7 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         logger.info("the features show a single cluster: looking for some among the rows themselves")
         of_features = self.feature_map_, self.tree_, self._grown_from, self.merges_
         self.feature_map_ = None
-        n_passes = self._grow(seed, merge_chunks(rows), self._bar, n_passes)
+        n_passes = self._settle(seed, merge_chunks(rows), self._bar, n_passes)
         if self.tree_.n_clusters == 1:
             self.feature_map_, self.tree_, self._grown_from, self.merges_ = of_features
         return n_passes
@@ -271,11 +271,11 @@ class HierarchicalKernelMDH(HierarchicalMDH):
         own.feature_map_, own.n_features_in_ = None, self.n_features_in_
         return own._settings(n_rows, seed)
 
-    def _restore_feature_map(self, feature_map: FeatureMap | None, **n_columns: int) -> None:
-        if self.merge and feature_map is None:
+    def _restore_feature_map(self, state: MappedState) -> None:
+        if self.merge and state.feature_map is None:
             self.feature_map_ = None
         else:
-            super()._restore_feature_map(feature_map, **n_columns)
+            super()._restore_feature_map(state)
 
     def _passes(self, n_rows: int, n_columns: int) -> tuple[int, int | None]:
         fewest, most = super()._passes(n_rows, n_columns)

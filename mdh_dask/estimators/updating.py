@@ -15,7 +15,7 @@ from .._words import full_count
 from ..chunks import merge_chunks, run, run_together
 from ..growth import update as growth
 from ..growth.growth import Grown
-from ..growth.merging import merged, merging_sample
+from ..growth.merging import merging_sample
 from ..summaries.changes import weighted
 from ..tree.editing import checked_node
 from ..tree.structure import Tree
@@ -196,7 +196,7 @@ def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: in
     plan = growth.regrow(tree, node, settings, (there.shape[0], there.shape[1]), model._check_look)
     grown, n_passes = run(plan, merge_chunks(there), announce=model._bar, n_passes=n_passes)
     if not model._merges():
-        most, _ = model._bounds()
+        most = model._most_clusters()
         return grown.tree if most is None else grown.tree.cut(most), n_passes
     return _merged_again(model, tree.prune(node), node, grown, rows, seed), n_passes + 1
 
@@ -208,4 +208,5 @@ def _merged_again(model: Any, bare: Tree, node: int, grown: Grown, rows: RowArra
     nodes = TreeState(bare, map_).by_features(bare.apply, sample.rows)
     sample = sample.take(np.flatnonzero(nodes == node))
     points = grown.standardise if map_ is None else map_.points
-    return merged(grown.tree, TreeState(grown.tree, map_).labels, points, sample, *model._bounds())[0]
+    merged: Tree = model._merged(grown.tree, TreeState(grown.tree, map_).labels, points, sample)[0]
+    return merged
