@@ -13,7 +13,7 @@ from .._typing import AnyArray, Floats, RowArray
 from .._words import full_count, listed
 from ..chunks import Announce, Pass, Plan, Together, merge_chunks, run_together, together, work_through
 from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
-from ..ensembles.labels import found_by, most_tuples
+from ..ensembles.labels import most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
 from ..ensembles.votes import LabelTuples, LabelVotes
 from ..growth.merging import merged_cells, merging_sample
@@ -250,14 +250,15 @@ class ConsensusClustering(InGroups):
             combined = linkage_of(counted, self.n_clusters)
         else:
             combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
-        state = _state_of(trees, combined, counted)
+        state = ConsensusState.of(trees, combined, counted)
         if merging and state.n_clusters > 1:
             (sample,) = merging
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
             cells = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
             sizes = np.bincount(label, minlength=state.n_clusters) if state.sizes is None else state.sizes
             self.merges_ = table_of_cells(cells, sizes)
-            state = _state_of(trees, combined.merged(cells.group, counted), counted, state.n_clusters)
+            merged = combined.merged(cells.group, counted)
+            state = ConsensusState.of(trees, merged, counted, n_pieces=state.n_clusters)
         if self._sample is not None:
             drawn = drawn._replace(numbers=self._sample.numbers[drawn.numbers])
             state = state if len(self._sample.rows) == self._n_rows else replace(state, counts=None)
@@ -310,12 +311,8 @@ class ConsensusClustering(InGroups):
         if not grown:
             return f"of {self.n_trees} trees, {told}"
         j, state = max(grown, key=lambda each: strongest(each[1].tree)[1])
-        turns = turns_of(self.estimator)
-        own: Any = clone(turns[j % len(turns)])
-        own.tree_, own.feature_map_, own.n_groups_ = state.tree, None, self.n_groups_
-        if state.feature_map is not None and (own_map := own._new_feature_map(seed=0)) is not None:
-            own_map._adopt(state.feature_map)
-            own.feature_map_ = own_map
+        own = self._member(j, state)
+        own.tree_, own.n_groups_ = state.tree, self.n_groups_
         return (
             f"of {self.n_trees} trees, {told}; nearest to one more split is a branch of tree {j}, "
             f"{why_not(own, strongest(own.tree_)[0])}"
@@ -341,17 +338,14 @@ class ConsensusClustering(InGroups):
         return sum(own._task_bytes(rows) for own, _ in self._members(0))
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
-        turns = turns_of(self.estimator)
-        for j, tree in enumerate(saved["state"].trees):
-            # Only the estimator of a tree knows the class of its feature map.
-            member = clone(turns[j % len(turns)])
-            member.n_features_in_, member.columns = self.n_features_in_, self.columns
-            member._restore_feature_map(tree)
+        for j, state in enumerate(saved["state"].trees):
+            self._member(j, state)  # only the estimator of a tree knows the class of its feature map
         super()._restore(saved)
 
-
-def _state_of(
-    trees: tuple[MemberState, ...], combined: LabelLinkage | Found, counted: Any, n_pieces: int | None = None
-) -> ConsensusState:
-    found, linkage = (found_by(combined, counted), combined) if isinstance(combined, LabelLinkage) else (combined, None)
-    return ConsensusState.of(trees, found, n_pieces or found.consensus.n_clusters, linkage)
+    def _member(self, j: int, state: MemberState) -> Any:
+        """Return the estimator of a tree with the feature map of its state."""
+        turns = turns_of(self.estimator)
+        own: Any = clone(turns[j % len(turns)])
+        own.n_features_in_, own.columns = self.n_features_in_, self.columns
+        own._restore_feature_map(state)
+        return own

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from .._state import State, checked_array
 from .._typing import AnyArray, Floats, Integers
 from ..ensembles.consensus import Consensus, Found
+from ..ensembles.labels import found_by
 from ..ensembles.linkage import LabelLinkage
 from ..ensembles.votes import NO_LABEL, words_of_labels
 from ..growth.exemplars import Exemplars, medoids
@@ -45,9 +46,11 @@ class ConsensusState(State):
 
     @classmethod
     def of(
-        cls, trees: tuple[MemberState, ...], found: Found, n_pieces: int, linkage: LabelLinkage | None = None
+        cls, trees: tuple[MemberState, ...], combined: Found | LabelLinkage, counted: Any, n_pieces: int | None = None
     ) -> Self:
-        """Return the state of a consensus, or of a linkage of the leaves that rows of `fit` reached."""
+        """Return the state of a consensus, or of a linkage of the leaves that the counted rows reached."""
+        linkage = combined if isinstance(combined, LabelLinkage) else None
+        found: Any = combined if linkage is None else found_by(linkage, counted)
         clusters = []
         for tree, names, own in zip(trees, found.consensus.names, found.consensus.clusters):
             of_leaf = np.full(tree.n_clusters, NO_LABEL, dtype=np.int32)
@@ -59,8 +62,8 @@ class ConsensusState(State):
             linked = np.zeros((linkage.n_clusters, starts[-1]), dtype=np.int64)
             reached = np.concatenate([start + names for start, names in zip(starts, found.consensus.names)])
             linked[:, reached] = linkage.rows
-        counted = found.consensus.n_clusters, found.agreement, found.confidence
-        return cls(trees, tuple(clusters), *counted, linked, n_pieces, found.sizes)
+        n = found.consensus.n_clusters
+        return cls(trees, tuple(clusters), n, found.agreement, found.confidence, linked, n_pieces or n, found.sizes)
 
     @property
     def n_clusters(self) -> int:
