@@ -24,12 +24,10 @@ from ..summaries.evidence import MERGES_DTYPE, p_values_of_merges, rows_of_sides
 from ..tree.clusters import Level
 from .base import InGroups
 from .density_state import DensityState
-from .editing import check_fewer, without_clusters
-from .history import unite
+from .editing import check_fewer, united, without_clusters
 from .parameters import Interval, StrOptions, documented, rows_of_share
 from .planned import FeatureTransformer
 from .row_values import Absent
-from .tables import renamed
 
 MOST_SAMPLED = 20_000
 """Most sample rows, as comparing all pairs of them takes time with the square of their number."""
@@ -166,11 +164,9 @@ class DensityTree(InGroups):
             raise ValueError(
                 f"expected n_clusters or max_clusters, got {self.n_clusters} and {self.max_clusters}: give one"
             )
-        settings = DensitySettings(
-            sample_size=self.sample_size,
-            n_landmarks=self.n_landmarks,
+        settings = self._set(
+            DensitySettings,
             scale=self.scale and self.feature_map_ is None,
-            quantile=self.quantile,
             min_rows=0 if size is None else rows_of_share(size, shape[0]),
             most_clusters=self.max_clusters if self.n_clusters is None else self.n_clusters,
             exactly=self.n_clusters is not None,
@@ -222,21 +218,18 @@ class DensityTree(InGroups):
         other, before = without_clusters(copy(self)), self._state.model
         after = before.cut(n_clusters)
         other._adopt(replace(self._state, model=after))
-        united = np.empty(self.n_clusters_ + 1, dtype=np.int32)
-        united[before.clusters], united[-1] = after.clusters, -1
-        unite(other, self.history_, united[:-1], before.sizes)
-        if (labels := getattr(self, "labels_", None)) is not None:
-            other.labels_, other._labelled = renamed(labels, united), self._labelled
-        return other
+        union = np.empty(self.n_clusters_, dtype=np.int32)
+        union[before.clusters] = after.clusters
+        return united(self, other, union)
 
     def _reason(self) -> str:
         state = self._state.model
-        united = np.flatnonzero(~state.separates)
-        if not len(united):
+        merged = np.flatnonzero(~state.separates)
+        if not len(merged):
             return (
                 "every cell of the sample is a cluster" if len(state.clusters) > 1 else "the sample has a single cell"
             )
-        best = int(united[state.evidence[united].argmax()])
+        best = int(merged[state.evidence[merged].argmax()])
         evidence = float(state.evidence[best])
         if evidence >= state.threshold:
             small = "clusters of fewer rows than min_cluster_size, or without a landmark"

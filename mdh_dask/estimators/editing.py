@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Integers
 from ..chunks import merge_chunks, run_together
 from ..growth.trees import recounted
 from ..tree.clusters import Quality, coarser
@@ -47,7 +48,7 @@ def cut(model: M, n_clusters: int) -> M:
     """
     check_is_fitted(model)
     check_fewer(n_clusters, model.n_clusters_)
-    return united(model, model.tree_.cut(n_clusters))
+    return _with_fewer(model, model.tree_.cut(n_clusters))
 
 
 def extract(model: M, quality: str | Quality = "stability") -> M:
@@ -73,7 +74,7 @@ def extract(model: M, quality: str | Quality = "stability") -> M:
     True
     """
     check_is_fitted(model)
-    return united(model, model.tree_.extract(quality))
+    return _with_fewer(model, model.tree_.extract(quality))
 
 
 def with_tree(model: M, tree: Tree, X: Any = None) -> M:
@@ -115,15 +116,21 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     return other
 
 
-def united(model: M, tree: Tree) -> M:
-    """Return a model of a tree that has some of the splits of its own; labels and exemplars are kept."""
-    other = with_tree(model, model._numbered(tree))
+def _with_fewer(model: M, tree: Tree) -> M:
+    """Return a model of a tree that has some of the splits of its own."""
+    other = without_clusters(copy(model))
+    other.tree_ = model._numbered(tree)
     union = coarser(model.tree_, other.tree_)
-    unite(other, model.history_, union, model.tree_.cluster_rows)
-    if (labels := getattr(model, "labels_", None)) is not None:
-        other.labels_, other._labelled = renamed(labels, np.append(union, -1).astype(np.int32)), model._labelled
     if model._exemplars is not None:
         other._exemplars = model._exemplars.united(union, model.tree_.cluster_rows)
+    return united(model, other, union)
+
+
+def united(model: E, other: E, union: Integers) -> E:
+    """Return another model, whose clusters are unions of those of a model, with its history and its labels."""
+    unite(other, model.history_, union, model.state_.sizes)
+    if (labels := getattr(model, "labels_", None)) is not None:
+        other.labels_, other._labelled = renamed(labels, np.append(union, -1).astype(np.int32)), model._labelled
     return other
 
 
