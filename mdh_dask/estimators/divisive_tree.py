@@ -1,6 +1,6 @@
 """The base of the methods of divisive clustering: what their users set, and how they split branches."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +22,7 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.stopping import STOP_RULES, StopRule
 from .parameters import Interval, StrOptions, checked_proposal, rows_of_share
 from .planned import FeatureTransformer
-from .proposing import OPTIONS, PROPOSERS, SEARCHED, Branch, searching
+from .proposing import OPTIONS, PROPOSERS, SEARCHED, Branch, Searching, searching
 from .tree_estimator import TreeEstimator
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class DivisiveTree(TreeEstimator):
         "decay": [Interval(Real, 0, 1, closed="both")],
         "criterion_first": ["boolean"],
         "fixed_directions": ["boolean"],
+        **{name: constraints for options in OPTIONS.values() for name, constraints in options.items()},
     }
 
     quantile: float = 0.975
@@ -160,8 +161,9 @@ class DivisiveTree(TreeEstimator):
         return DivisiveClustering(**own | {"projection_params": options or None} | changes)
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of the projection that differ from its defaults."""
-        return {}
+        """Return the options of the projection that are parameters of the method."""
+        own = self._get_param_names()
+        return {name: getattr(self, name) for name in OPTIONS.get(str(self.projection), {}) if name in own}
 
     def _directions(
         self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
@@ -170,11 +172,13 @@ class DivisiveTree(TreeEstimator):
 
         The values of the columns in `coarse` were spread. Splits leave at least `min_rows` of the rows on each side.
         """
+        if self.projection == SEARCHED:
+            return self._searching()(rows, rng)
         if self.projection not in PROPOSERS:
             return projection_of(self.projection)(rows, rng, self.n_projections)
         # A valley beyond doubt ends a pursuit, but it may be beyond `alpha`, or less deep than a split must be.
         ends = self.alpha is None and self.min_relative_depth <= CERTAIN_DEPTH
-        branch = Branch(rows, rng, self.n_projections, coarse, min_rows, ends, self._rule(), self._bandwidth_rule())
+        branch = Branch(rows, rng, self.n_projections, coarse, min_rows, ends)
         return PROPOSERS[self.projection](branch, **self._options())
 
     def _propose(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers, min_rows: float) -> Proposal:
@@ -188,18 +192,21 @@ class DivisiveTree(TreeEstimator):
 
     def _rule(self) -> SplitRule:
         criterion = self.criterion if isinstance(self.criterion, str) else criteria_named(self.criterion)
-        rule = SplitRule(criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule)
-        return replace(rule, criterion_first=self.criterion_first)
+        return SplitRule(
+            criterion, self.alpha, self.min_relative_depth, threshold_rule=self.threshold_rule,
+            criterion_first=self.criterion_first,
+        )  # fmt: skip
 
     def _search(self) -> Search:
         """Return the search of directions for rows of as many columns, or features."""
         map_ = getattr(self, "feature_map_", None)
         n_features = self.n_features_in_ if map_ is None else map_.n_components_
-        bandwidth = self._bandwidth_rule()
         if self.projection == SEARCHED:
-            searched = searching(self._rule(), bandwidth, self.n_projections, **self._options())
-            return shared_search(searched, n_features, self._rule(), bandwidth)
-        return Search(self._directions, n_features, self._rule(), bandwidth)
+            return shared_search(self._searching(), n_features, self._rule(), self._bandwidth_rule())
+        return Search(self._directions, n_features, self._rule(), self._bandwidth_rule())
+
+    def _searching(self) -> Searching:
+        return searching(self._rule(), self._bandwidth_rule(), self.n_projections, **self._options())
 
     def _bandwidth_rule(self) -> Bandwidth:
         return resolve_bandwidth(self.bandwidth)
@@ -285,3 +292,14 @@ class DivisiveTree(TreeEstimator):
                 "Register it, as mdh_dask.projections.PROJECTIONS['mine'] = function, and fit with projection='mine'."
             )
         return super()._saved_parameters()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UntestedTree(DivisiveTree):
+    """Base of the methods that split a branch along their one direction, without a test and whatever the depth."""
+
+    n_projections = 1
+    n_candidates = 1
+    stop_rule = "none"
+    quantile: float = field(init=False, default=0.975)
+    min_relative_depth: float = field(init=False, default=0.0)

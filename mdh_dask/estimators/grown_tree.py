@@ -251,9 +251,8 @@ class GrownTree(ClusterEstimator):
         labels = None
         if self.label_counts_ is not None and self.known_labels_ is not None:
             labels = {"known": self.known_labels_.tolist(), "counts": self.label_counts_.tolist()}
-        own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_}
-        more = {"labels": labels, "crowded": self._crowded}
-        return {**super()._saved_state(), **own, **more}
+        own = {"n_batches": self.n_batches_, "level_counts": self.level_counts_, "labels": labels}
+        return super()._saved_state() | own | {"crowded": self._crowded}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         super()._restore(saved)

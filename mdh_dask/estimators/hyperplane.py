@@ -1,7 +1,6 @@
 """A single minimum density hyperplane, which gives two clusters."""
 
 from dataclasses import field, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -14,13 +13,13 @@ from ..projections.directions import NO_COLUMNS
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.pursuit import within
 from ..splits.rules import SplitRule
-from .divisive_tree import DivisiveTree
-from .parameters import Interval, StrOptions, documented
+from .divisive_tree import UntestedTree
+from .parameters import StrOptions, documented
 from .row_values import Absent
 
 
 @documented
-class MinimumDensityHyperplane(DivisiveTree):
+class MinimumDensityHyperplane(UntestedTree):
     """The hyperplane of least density among those near the mean, which separates two clusters.
 
     Projection pursuit turns hyperplanes from several starts to minimise the density on them; the one that ends with the
@@ -88,25 +87,15 @@ class MinimumDensityHyperplane(DivisiveTree):
     (True, True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "starts": [StrOptions(set(get_args(Starts)))],
-        "alpha_max": [Interval(Real, 0, None, closed="neither")],
-        "max_components": [None, Interval(Integral, 2, None, closed="left")],
-        "solver": [StrOptions(set(get_args(Solver)))],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"solver": [StrOptions(set(get_args(Solver)))]}
 
     projection = "mdh"
-    n_projections = 1
     threshold_rule = "minimum_density"
-    stop_rule = "none"
-    quantile: float = field(init=False, default=0.975)
-    n_candidates = 1
     min_cluster_size: float | None = field(init=False, default=1)
     merge: bool = field(init=False, default=False)
     max_clusters: int | None = field(init=False, default=None)
     n_clusters: Any = field(init=False, default=Absent("parameter n_clusters: one hyperplane gives two clusters"))
     max_levels = 1
-    min_relative_depth: float = field(init=False, default=0.0)
     starts: Starts = "balanced"
     alpha_max: float = 1.5
     max_components: int | None = None
@@ -127,10 +116,7 @@ class MinimumDensityHyperplane(DivisiveTree):
     def _directions(
         self, rows: AnyArray, rng: np.random.Generator, coarse: Integers = NO_COLUMNS, min_rows: float = 0.0
     ) -> tuple[AnyArray, Floats]:
-        ends = minimum_density_hyperplanes(
-            rows, rng, starts=self.starts, alpha_max=self.alpha_max, max_components=self.max_components,
-            solver=self.solver, coarse=coarse,
-        )  # fmt: skip
+        ends = minimum_density_hyperplanes(rows, rng, **self._options(), solver=self.solver, coarse=coarse)
         # Pursuits from valleys are bounded by these, not by `alpha_max`.
         best = next((end for end in ends if within(rows, end, self.alpha_max)), ends[0])
         return best.direction[None], np.array([best.offset])

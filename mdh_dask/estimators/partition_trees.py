@@ -1,10 +1,9 @@
 """Trees of the classical objectives: two means, clusterability, normalised cuts and spectral ones."""
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..kernels import AFFINITIES
-from .divisive_tree import DivisiveTree
+from .divisive_tree import DivisiveTree, UntestedTree
 from .parameters import StrOptions, documented
 from .planned import FeatureTransformer
 from .spectral_features import AffinityFeatures
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @documented
-class BisectingKernelKMeans(DivisiveTree):
+class BisectingKernelKMeans(UntestedTree):
     """Divide the cluster of the largest scatter in the feature space of a kernel by two means, repeatedly.
 
     Parameters
@@ -42,14 +41,9 @@ class BisectingKernelKMeans(DivisiveTree):
     """
 
     projection = "two_means"
-    n_projections = 1
     criterion = "sse"
     threshold_rule = "two_means"
-    stop_rule = "none"
-    quantile: float = field(init=False, default=0.975)
-    n_candidates = 1
     order = "scatter"
-    min_relative_depth: float = field(init=False, default=0.0)
     feature_map: str | FeatureTransformer | None = "rbf"
 
 
@@ -124,7 +118,7 @@ class NormalisedCutTree(DivisiveTree):
 
 
 @documented
-class HierarchicalSpectral(DivisiveTree):
+class HierarchicalSpectral(UntestedTree):
     """Divide the cluster whose own affinities are divided best, by their second eigenvector, repeatedly.
 
     The affinities of a branch are normalised anew. Its rows are divided where the normalised cut is least along the
@@ -166,14 +160,9 @@ class HierarchicalSpectral(DivisiveTree):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"feature_map": [StrOptions(AFFINITIES), AffinityFeatures]}
 
     projection = "spectral"
-    n_projections = 1
     criterion = "normalised_cut"
     threshold_rule = "proposed"
-    stop_rule = "none"
-    quantile: float = field(init=False, default=0.975)
-    n_candidates = 1
     order = "eigenvalue"
-    min_relative_depth: float = field(init=False, default=0.0)
     feature_map: str | FeatureTransformer | None = "local_scaling"
 
     def as_divisive(self, **changes: Any) -> "DivisiveClustering":

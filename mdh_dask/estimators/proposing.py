@@ -26,7 +26,7 @@ SEARCHED = "pursuit"
 
 
 class Branch(NamedTuple):
-    """What projections know of a branch, and of the estimator."""
+    """What projections know of a branch."""
 
     rows: AnyArray
     """The standardised sample."""
@@ -38,8 +38,6 @@ class Branch(NamedTuple):
     """Least number of these rows on each side of a split."""
     ends: bool
     """Whether a valley beyond doubt ends a pursuit."""
-    rule: SplitRule
-    bandwidth: Bandwidth
 
 
 def combinations(branch: Branch) -> AnyArray:
@@ -100,19 +98,16 @@ def searching(
     return Searching(DirectionSearch(search, n_random, genetic, step, whiten, score), population)
 
 
-def searched(branch: Branch, **options: Any) -> Floats:
-    """Return the best directions of a search."""
-    return searching(branch.rule, branch.bandwidth, branch.n_directions, **options)(branch.rows, branch.rng)
-
-
 PROPOSERS: dict[Any, Callable[..., Any]] = {
     "row_combinations": combinations,
     "mdh": pursued,
-    SEARCHED: searched,
     "ica": lambda branch, n_unmixed=UNMIXED: leading_components(branch.rows, branch.n_directions, n_unmixed),
     "spectral": lambda branch: spectral_direction(branch.rows, branch.rng, min_rows=branch.min_rows),
 }
-"""Functions of a branch and of options, by the names of projections; those of the others are in `PROJECTIONS`."""
+"""Functions of a branch and of options, by the names of projections; those of the others are in `PROJECTIONS`.
+
+`SEARCHED` needs the rule of the splits, too; see `searching`.
+"""
 
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "mdh": {

@@ -1,15 +1,14 @@
 """Principal direction divisive partitioning, its variants that search for a separation, and projection pursuit."""
 
 from dataclasses import field
-from typing import Any, ClassVar
 
 from ..projections.search import SearchKind
-from .divisive_tree import DivisiveTree
-from .parameters import StrOptions, documented
+from .divisive_tree import DivisiveTree, UntestedTree
+from .parameters import documented
 
 
 @documented
-class PDDP(DivisiveTree):
+class PDDP(UntestedTree):
     """Split the branch with the largest scatter at the mean of its first principal component, repeatedly.
 
     Principal direction divisive partitioning. It does not search for valleys: clusters are compact, but not separated.
@@ -41,14 +40,9 @@ class PDDP(DivisiveTree):
     """
 
     projection = "pca"
-    n_projections = 1
     criterion = "variance"
     threshold_rule = "mean"
-    stop_rule = "none"
-    quantile: float = field(init=False, default=0.975)
-    n_candidates = 1
     order = "scatter"
-    min_relative_depth: float = field(init=False, default=0.0)
 
 
 @documented
@@ -86,7 +80,7 @@ class IPDDP(DivisiveTree):
 
 
 @documented
-class DePDDP(DivisiveTree):
+class DePDDP(UntestedTree):
     """Split branches at the lowest density between the outermost modes along their first principal component.
 
     Density enhanced principal direction divisive partitioning. A branch with a unimodal density is a cluster. Splits
@@ -119,11 +113,7 @@ class DePDDP(DivisiveTree):
     """
 
     projection = "pca"
-    n_projections = 1
     threshold_rule = "minimum_density"
-    stop_rule = "none"
-    quantile: float = field(init=False, default=0.975)
-    n_candidates = 1
     bandwidth: str | float = "normal"
     min_cluster_size: float | None = 1
     min_relative_depth: float = 0.0
@@ -177,10 +167,6 @@ class ProjectionPursuitTree(DivisiveTree):
     4
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "search": [StrOptions({"auto", "combined", "genetic", "brute", "random"})],
-    }
-
     projection = "pursuit"
     criterion = "minimum_error"
     threshold_rule = "minimum_error"
@@ -190,6 +176,3 @@ class ProjectionPursuitTree(DivisiveTree):
     merge: bool = field(init=False, default=False)
     n_projections: int = 1000
     search: SearchKind = "auto"
-
-    def _options(self) -> dict[str, Any]:
-        return {"search": self.search}

@@ -1,14 +1,13 @@
 """Trees on random directions, leading components, and minimum density hyperplanes, also in the features of kernels."""
 
 import logging
-from typing import Any, ClassVar, get_args
 
 from .._typing import RowArray
 from ..chunks import merge_chunks
 from ..growth.branches import GrowthSettings
 from ..projections.mdh import Starts
 from .divisive_tree import DivisiveTree
-from .parameters import StrOptions, documented
+from .parameters import documented
 from .planned import FeatureTransformer
 from .states import MappedState
 
@@ -162,15 +161,8 @@ class HierarchicalMDH(DivisiveTree):
     3
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "starts": [StrOptions(set(get_args(Starts)))],
-    }
-
     projection = "mdh"
     starts: Starts = "valleys"
-
-    def _options(self) -> dict[str, Any]:
-        return {"starts": self.starts}
 
 
 logger = logging.getLogger(__name__)
