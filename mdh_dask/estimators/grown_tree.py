@@ -28,8 +28,7 @@ from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .drift import LevelCounts, counts_as_given, level_plans, restored_level_counts
-from .mapped import with_feature_map
-from .models import count, optional, refuse_others
+from .models import count, optional
 from .states import ROWS_AT_ONCE, TreeState
 from .targets import Target, partial_target, restored_counts
 
@@ -160,12 +159,11 @@ class GrownTree(ClusterEstimator):
 
     def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
         """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
-        settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed)
-        if self._beside:
-            settings = replace(settings, parts_at=1 + (self._target is not None))
+        parts_at = 1 + (self._target is not None) if self._beside else None
+        settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed, parts_at=parts_at)
         plans: list[Plan[Any]] = [self._grown(settings, shape, self._check_look)]
         if merges := self._merges() and self.feature_map_ is None:
-            plans.append(merging_sample(shape, seed, settings.parts_at))
+            plans.append(merging_sample(shape, seed, parts_at))
         grown, *drawn = yield from together(plans)
         tree, standardise = grown.tree, grown.standardise
         # Merging limits their number instead, as the deepest splits need not be those that separate clusters.
@@ -264,9 +262,8 @@ class GrownTree(ClusterEstimator):
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        given = with_feature_map(parameters)
-        refuse_others(cls, given, "parameters")
         # A projection registered where the model was fitted may be unknown here; labels do not need it.
-        unknown = {"projection", "projection_params"} & {*given} if isinstance(given.get("projection"), str) else set()
-        model = super()._from_saved({name: value for name, value in given.items() if name not in unknown})
-        return cls(**given) if unknown else model
+        named = {"projection", "projection_params"} if isinstance(parameters.get("projection"), str) else set()
+        unchecked = named & parameters.keys() & {*cls._get_param_names()}
+        model = super()._from_saved({name: value for name, value in parameters.items() if name not in unchecked})
+        return model.set_params(**{name: parameters[name] for name in unchecked})

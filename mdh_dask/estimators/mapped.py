@@ -248,7 +248,9 @@ class Mapped(RowValues):
 
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
-        return super()._from_saved(with_feature_map(parameters))
+        form = parameters.get("feature_map")
+        own = {"feature_map": of_form(form, transformers(), "a feature map")} if isinstance(form, dict) else {}
+        return super()._from_saved({**parameters, **own})
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -259,10 +261,3 @@ class Mapped(RowValues):
         with suppress(TypeError, ValueError):  # parameters are checked in `fit`
             tags.input_tags.allow_nan = self.uses_types
         return tags
-
-
-def with_feature_map(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return saved parameters with the feature map that its own parameters describe."""
-    if not isinstance(form := parameters.get("feature_map"), dict):
-        return dict(parameters)
-    return {**parameters, "feature_map": of_form(form, transformers(), "a feature map")}

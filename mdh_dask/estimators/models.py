@@ -134,10 +134,3 @@ def of_form(saved: Any, known: Mapping[str, Any], what: str) -> Any:
     if (name := part(saved, "estimator", str)) not in known:
         raise ValueError(f"expected {what} among {', '.join(sorted(known))}; got {name}")
     return known[name]._from_saved(part(saved, "parameters", dict))
-
-
-def refuse_others(estimator: Any, given: Mapping[str, Any], what: str) -> None:
-    """Raise an error if an estimator has no parameters of some names."""
-    known = estimator._get_param_names()
-    if others := sorted(set(given) - set(known)):
-        raise ValueError(f"expected {what} among {', '.join(known)}; got {', '.join(others)}")

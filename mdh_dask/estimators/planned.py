@@ -20,7 +20,6 @@ from ..chunks import Plan, Progress, announced, is_dask, map_rows, merge_chunks,
 from ..columns import ColumnTypes
 from ..kernels import Kernel
 from .missing import MissingValues, checked_finite, of_block, of_complete_rows
-from .models import refuse_others
 from .parameters import SHARED, InvalidParameterError, StrOptions
 from .rows import Rows, RowSpec, read_rows
 from .tables import like_rows
@@ -212,7 +211,9 @@ class Planned(BaseEstimator, ABC):
     @classmethod
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         """Return an unfitted object with checked saved parameters."""
-        refuse_others(cls, parameters, cls.saved_as)
+        known = cls._get_param_names()
+        if others := sorted(parameters.keys() - {*known}):
+            raise ValueError(f"expected {cls.saved_as} among {', '.join(known)}; got {', '.join(others)}")
         made = cls(**parameters)
         made._validate_params()
         return made
