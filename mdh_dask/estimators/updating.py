@@ -14,7 +14,6 @@ from .._typing import RowArray
 from .._words import full_count
 from ..chunks import merge_chunks, run, run_together
 from ..growth import update as growth
-from ..growth.growth import Grown
 from ..growth.merging import merging_sample
 from ..summaries.changes import weighted
 from ..tree.editing import checked_node
@@ -198,15 +197,9 @@ def _grown_again(model: Any, tree: Tree, node: int, rows: RowArray, n_passes: in
     if not model._merges():
         most = model._most_clusters()
         return grown.tree if most is None else grown.tree.cut(most), n_passes
-    return _merged_again(model, tree.prune(node), node, grown, rows, seed), n_passes + 1
-
-
-def _merged_again(model: Any, bare: Tree, node: int, grown: Grown, rows: RowArray, seed: int) -> Tree:
-    """Return the tree of a node with merged leaves, by a pass over all rows."""
-    map_, plan = model._map, merging_sample((rows.shape[0], rows.shape[1]), seed)
-    sample, _ = run(plan, merge_chunks(rows), announce=model._bar)
+    sample, _ = run(merging_sample((rows.shape[0], rows.shape[1]), seed), merge_chunks(rows), announce=model._bar)
+    bare, map_ = tree.prune(node), model._map
     nodes = TreeState(bare, map_).by_features(bare.apply, sample.rows)
     sample = sample.take(np.flatnonzero(nodes == node))
     points = grown.standardise if map_ is None else map_.points
-    merged: Tree = model._merged(grown.tree, TreeState(grown.tree, map_).labels, points, sample)[0]
-    return merged
+    return model._merged(grown.tree, TreeState(grown.tree, map_).labels, points, sample)[0], n_passes + 1
