@@ -71,7 +71,6 @@ class ConsensusState(State):
 
     @property
     def sizes(self) -> Integers | None:
-        """Return the number of rows in every cluster, if all were counted."""
         return self.counts
 
     @property
@@ -107,7 +106,6 @@ class ConsensusState(State):
 
     @property
     def missing(self) -> bool:
-        """Return whether the maps of all trees accept missing values."""
         return all(tree.missing for tree in self.trees)
 
     def labels(self, rows: AnyArray) -> Integers:
@@ -123,7 +121,6 @@ class ConsensusState(State):
         return self._by_votes(self.rule.confidence, rows)
 
     def prepared(self) -> Self:
-        """Return the state with the margins of its trees."""
         for tree in self.trees:
             tree.prepared()
         return self
@@ -150,7 +147,6 @@ class ConsensusState(State):
         )
 
     def check(self) -> None:
-        """Raise an error unless the trees, their votes and their agreement are consistent."""
         m = len(self.trees)
         if not m or len(self.clusters) != m or self.n_voted < 1 or self.n_voted > sum(map(len, self.clusters)):
             raise ValueError(

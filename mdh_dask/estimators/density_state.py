@@ -32,7 +32,6 @@ class DensityState(MappedState, ComparedState):
         return self.model.sizes
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row; see `DensityModel.labels`."""
         return self.by_features(self.model.labels, rows)
 
     def distances(self, rows: AnyArray) -> Floats:
@@ -45,13 +44,10 @@ class DensityState(MappedState, ComparedState):
 
     @property
     def compared(self) -> Tree:
-        """The splits between clusters with the rows of `fit`."""
         return tree_of(self.model)
 
     def recount(self) -> Plan[Tree]:
-        """Plan the count of other rows, or their features, in the same splits; one pass."""
         return recount(self.model)
 
     def check(self) -> None:
-        """Raise a ValueError unless a fit could have given all values of the model."""
         self.model.check()

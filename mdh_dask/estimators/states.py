@@ -38,12 +38,10 @@ class MappedState(State):
 
     @property
     def takes_sparse(self) -> bool:
-        """Return whether the map takes sparse rows."""
         return self.feature_map is not None and self.feature_map.takes_sparse
 
     @property
     def missing(self) -> bool:
-        """Return whether the map accepts missing values."""
         return self.feature_map is not None and self.feature_map.missing
 
     def by_features(self, function: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
@@ -90,7 +88,6 @@ class TreeState(MappedState, ComparedState):
         return self.tree
 
     def recount(self) -> Plan[Tree]:
-        """Plan the count of other rows, or their features, in the nodes of the tree; one pass."""
         return recount(self.tree)
 
     def decision(self, rows: AnyArray) -> Floats:
@@ -172,7 +169,6 @@ class CentroidState(MappedState):
         return self.counts
 
     def labels(self, rows: AnyArray) -> Integers:
-        """Return the label of every row: the nearest centroid."""
         return self.by_features(self._nearest, rows)
 
     def _nearest(self, rows: AnyArray) -> Integers:
