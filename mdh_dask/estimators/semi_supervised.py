@@ -1,7 +1,7 @@
 """A minimum density hyperplane that leaves labelled rows on their sides: a classifier for few labels."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, Tags
 
 from .._typing import AnyArray, Floats, RowArray
-from ..chunks import Announce, run
-from ..growth.growth import split_by_labels
+from ..chunks import Plan
+from ..growth.branches import GrowthSettings
+from ..growth.growth import Grown, split_by_labels
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import GAMMAS, MARGIN, MDHResult, labelled_hyperplane
 from ..splits.rules import SplitRule
@@ -172,19 +173,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             )
         self._target = encoded(y, n_rows)
 
-    def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
-        plan = split_by_labels(
-            self._settings(rows.shape[0], seed),
-            (rows.shape[0], rows.shape[1]),
-            self._check_look,
-            self.max_labelled,
-            self._two_classes,
-            self._pursue,
-        )
-        assert self._target is not None
-        grown, n_passes = run(plan, rows, self._target.labels, announce=announce, n_passes=n_passes)
-        self.tree_, self._grown_from = grown.tree, grown
-        return n_passes
+    def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
+        return split_by_labels(settings, shape, check, self.max_labelled, self._two_classes, self._pursue)
 
     def _numbered(self, tree: Tree) -> Tree:
         return tree  # its clusters are the classes

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mdh_dask import SemiSupervisedMDH
@@ -135,6 +136,13 @@ def test_equal_rows_with_labels_of_both_classes_are_refused(scale):
     _, _, y = two_groups()
     with pytest.raises(ValueError, match=r"expected rows that differ, .*; got 600 equal rows"):
         SemiSupervisedMDH(scale=scale).fit(np.full((600, 2), 5.0), y)
+
+
+def test_levels_of_a_table_are_counted_as_in_other_trees():
+    X, _, y = two_groups()
+    table = pd.DataFrame(X).assign(grade=pd.Categorical(np.where(X[:, 1] > 0, "high", "low"), ["low", "high"], True))
+    (counts,) = SemiSupervisedMDH().fit(table, y).level_counts_
+    assert counts.tolist() == [(X[:, 1] <= 0).sum(), (X[:, 1] > 0).sum(), 0, 0]
 
 
 def test_weights_of_labels_must_be_positive():
