@@ -5,7 +5,6 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from .._typing import Floats
 from .._words import depth_text, full_count
 from ..chunks import Plan
 from ..density.kde import BANDWIDTHS, resolve_bandwidth
@@ -144,20 +143,10 @@ class HyperplaneEnsemble(InGroups):
         self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
         return found.mixture
 
-    @property
-    def directions_(self) -> Floats:
-        """Normals of the hyperplanes for raw rows."""
-        return self.state_.planes
-
-    @property
-    def offsets_(self) -> Floats:
-        """Thresholds of the hyperplanes."""
-        return self.state_.offsets
-
-    @property
-    def side_probabilities_(self) -> Floats:
-        """Probabilities of lying above each hyperplane in each cluster."""
-        return np.exp(self.state_.log_probabilities[:, :, 1])
+    def _adopt(self, state: HyperplaneMixture) -> None:
+        super()._adopt(state)
+        self.directions_, self.offsets_ = state.planes, state.offsets
+        self.side_probabilities_ = np.exp(state.log_probabilities[:, :, 1])
 
     def _reason(self) -> str:
         n, failed = len(self.offsets_), self.state_.failed
