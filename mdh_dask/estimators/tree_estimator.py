@@ -1,6 +1,5 @@
 """The public methods of fitted trees."""
 
-from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -129,11 +128,10 @@ class TreeEstimator(GrownTree):
         check_is_fitted(self)
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"expected a positive integer for n, the number of directions; got {n!r}")
-        model = copy(self)  # projections may keep what they pursued
-        rows, _ = complete_rows(model, model._read(X).array)
-        rows, settings = model._clustered(rows), model._settings(rows.shape[0], model._seed())
-        plan = leading_directions(settings, (rows.shape[0], rows.shape[1]), model._check_look, n)
-        return run(plan, merge_chunks(rows), announce=model._bar)[0]
+        rows, _ = complete_rows(self, self._read(X).array)
+        rows, settings = self._clustered(rows), self._settings(rows.shape[0], self._seed())
+        plan = leading_directions(settings, (rows.shape[0], rows.shape[1]), self._check_look, n)
+        return run(plan, merge_chunks(rows), announce=self._bar)[0]
 
     def suggest_labels(self, X: Any, n: int = 10, y: Any = None) -> Integers:
         """Return the numbers of at most `n` rows whose labels are worth asking for: those nearest to the separators.
