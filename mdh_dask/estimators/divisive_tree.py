@@ -9,7 +9,7 @@ import numpy as np
 from .._levels import NO_LEVELS
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Cache
-from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH, Bandwidth, resolve_bandwidth
+from ..density.kde import BANDWIDTHS, CERTAIN_DEPTH, resolve_bandwidth
 from ..growth.branches import GrowthSettings
 from ..growth.order import ORDERS
 from ..growth.passes import rows_in_memory
@@ -201,15 +201,13 @@ class DivisiveTree(TreeEstimator):
         """Return the search of directions for rows of as many columns, or features."""
         map_ = getattr(self, "feature_map_", None)
         n_features = self.n_features_in_ if map_ is None else map_.n_components_
+        given = n_features, self._rule(), resolve_bandwidth(self.bandwidth)
         if self.projection == SEARCHED:
-            return shared_search(self._searching(), n_features, self._rule(), self._bandwidth_rule())
-        return Search(self._directions, n_features, self._rule(), self._bandwidth_rule())
+            return shared_search(self._searching(), *given)
+        return Search(self._directions, *given)
 
     def _searching(self) -> Searching:
-        return searching(self._rule(), self._bandwidth_rule(), self.n_projections, **self._options())
-
-    def _bandwidth_rule(self) -> Bandwidth:
-        return resolve_bandwidth(self.bandwidth)
+        return searching(self._rule(), resolve_bandwidth(self.bandwidth), self.n_projections, **self._options())
 
     def _least_depth(self) -> float:
         """Return the least relative depth of the splits of the tree, zero if they need no valley."""
@@ -256,7 +254,7 @@ class DivisiveTree(TreeEstimator):
                 n_root=n_rows,
                 min_rows=rows_of_share(self.min_cluster_size, n_rows),
             ),
-            bandwidth=self._bandwidth_rule(),
+            bandwidth=resolve_bandwidth(self.bandwidth),
             n_candidates=self.n_candidates,
             sample_size=self.sample_size,
             scale=self.scale and feature_map is None,  # features are not scaled

@@ -12,6 +12,7 @@ from sklearn.utils import ClassifierTags, Tags
 
 from .._typing import AnyArray, Floats, RowArray
 from ..chunks import Plan
+from ..density.kde import resolve_bandwidth
 from ..growth.branches import GrowthSettings
 from ..growth.growth import Grown, split_by_labels
 from ..projections.mdh import Solver, Starts
@@ -197,7 +198,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
     def _pursue(self, rows: AnyArray, labelled: AnyArray, signs: Floats) -> MDHResult:
         return labelled_hyperplane(
             rows, labelled, signs, starts=_linear_classifier(labelled, signs), gammas=self.gamma, margin=self.margin,
-            alpha_max=self.alpha_max, bandwidth=self._bandwidth_rule(),
+            alpha_max=self.alpha_max, bandwidth=resolve_bandwidth(self.bandwidth),
         )  # fmt: skip
 
 
