@@ -142,7 +142,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 self._history = begun(self, None if self._seen is None else self._seen.in_random_order(REMEMBERED))
                 self._warn_of_fewer()
                 self._finish(rows, X)
-                feature_map: Any = getattr(self, "feature_map_", None)  # not all models have one
+                feature_map: Any = self.feature_map_
                 if hasattr(feature_map, "landmarks_"):
                     feature_map.landmarks_ = self._original(feature_map.landmarks_)
                 note(rows=rows.shape[0], columns=rows.shape[1], clusters=self.n_clusters_, passes=self.n_passes_)

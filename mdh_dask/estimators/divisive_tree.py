@@ -199,8 +199,7 @@ class DivisiveTree(TreeEstimator):
 
     def _search(self) -> Search:
         """Return the search of directions for rows of as many columns, or features."""
-        map_ = getattr(self, "feature_map_", None)
-        n_features = self.n_features_in_ if map_ is None else map_.n_components_
+        n_features = self.n_features_in_ if self.feature_map_ is None else self.feature_map_.n_components_
         given = n_features, self._rule(), resolve_bandwidth(self.bandwidth)
         if self.projection == SEARCHED:
             return shared_search(self._searching(), *given)
@@ -243,7 +242,7 @@ class DivisiveTree(TreeEstimator):
 
     def _settings(self, n_rows: int, seed: int) -> GrowthSettings:
         projection = projection_of(self.projection)
-        feature_map = getattr(self, "feature_map_", None)
+        feature_map = self.feature_map_
         return GrowthSettings(
             levels=None if feature_map is None else feature_map.levels or NO_LEVELS,
             propose=self._propose,

@@ -240,8 +240,7 @@ def looked_near(model: Any) -> bool:
     tree = model.tree_
     held = 0 if model.sample_size is None else rows_held(model.sample_size, tree.n_features)
     alone = model.order is None and model.known_labels_ is None and model.n_groups_ is None
-    map_ = getattr(model, "feature_map_", None)
-    sought = alone and (map_ is None or not has_levels(map_.levels))
+    sought = alone and (model.feature_map_ is None or not has_levels(model.feature_map_.levels))
     return bool(model._near_rows() and sought and min(held, tree.n_rows[0]) >= FEWEST_ROWS)
 
 
@@ -276,9 +275,8 @@ def why_not(model: Any, leaf: int) -> str:
 
 def _why_rejected(model: Any, leaf: int, valley: str) -> str:
     """Return why the valley of a leaf was rejected, though it is deep enough."""
-    merges = bool(getattr(model, "merge", False))
     if model.stop_rule != "hold-out":
-        rules = [f"stop_rule={model.stop_rule!r}"] * (model.stop_rule != "none") + ["merging"] * merges
+        rules = [f"stop_rule={model.stop_rule!r}"] * (model.stop_rule != "none") + ["merging"] * model.merge
         return f"{valley}, and {' or '.join(rules) or 'a limit of the parameters'} rejected it"
     allowed = (1 - model.quantile) / model.n_candidates
     if model.n_groups_ is not None:
@@ -291,6 +289,6 @@ def _why_rejected(model: Any, leaf: int, valley: str) -> str:
         return f"{valley}, and no valley that half of the rows chose could be tested on the others"
     said = f"{valley}; on rows that did not choose it, its tests have {p_text(p_value)} together"
     if p_value <= 1 - model.quantile:
-        by = "merging, as around them the density shows no valley, or by cut()" if merges else "cut() or a limit"
+        by = "merging, as around them the density shows no valley, or by cut()" if model.merge else "cut() or a limit"
         return f"{said}, but its sides were united by {by}"
     return f"{said}, and a split needs {1 - model.quantile:.2g} in one of them"

@@ -235,7 +235,7 @@ class GrownTree(ClusterEstimator):
     def _task_bytes(self, rows: RowArray) -> int:
         row_bytes = rows.dtype.itemsize * rows.shape[1]
         sample = rows_held(self.sample_size or 0, rows.shape[1]) * row_bytes
-        directions = getattr(self, "n_projections", 1) if self.sample_size is None else self.n_candidates
+        directions = self.n_projections if self.sample_size is None else self.n_candidates
         counts = directions * BRANCHES * 2 * BINS * 8
         if (feature_map := self._new_feature_map(seed=0)) is not None:
             landmarks = getattr(feature_map, "n_landmarks", 0)

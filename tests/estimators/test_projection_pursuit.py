@@ -176,7 +176,7 @@ class TestTree:
         model = ProjectionPursuitTree(search="genetic", n_projections=7).as_divisive(
             population=9, crossover=0.3, mutation=0.2, step=0.4, n_bins=50, whiten=False
         )
-        model.n_features_in_ = 3
+        model.n_features_in_, model.feature_map_ = 3, None
         search = model._search().propose
         expected = DirectionSearch("genetic", 7, GeneticSearch(9, 0.3, 0.2), 0.4, False)
         assert replace(search.search, score=expected.score) == expected
