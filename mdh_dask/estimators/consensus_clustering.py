@@ -191,11 +191,11 @@ class ConsensusClustering(InGroups):
             own.columns, own._beside = self.columns, self._beside
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
-        together = [own for own, _ in members if joins(own)]
-        plans = [own._plan(s, shape, sample_seed=seed) for own, s in members if joins(own)]
+        joined = [(own, s) for own, s in members if joins(own)]
+        plans = [own._plan(s, shape, sample_seed=seed) for own, s in joined]
         sampling = [sample_for_others(seed, shape, self._check_look, self._parts_at)] if need_sample(members) else []
         results, n_passes = run_together([*plans, *sampling], merged, *self._beside, announce=self._bar)
-        for own, found in zip(together, results):
+        for (own, _), found in zip(joined, results):
             own.tree_ = found.tree
         if not sampling:
             return self._settle_members(members, rows, seed, self._bar, n_passes)
