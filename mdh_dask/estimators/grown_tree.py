@@ -1,7 +1,7 @@
 """Estimators of one tree: how they learn, and how they are saved."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
@@ -161,7 +161,7 @@ class GrownTree(ClusterEstimator):
         """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
         parts_at = 1 + (self._target is not None) if self._beside else None
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed, parts_at=parts_at)
-        plans: list[Plan[Any]] = [self._grown(settings, shape, self._check_look)]
+        plans: list[Plan[Any]] = [self._grown(settings, shape)]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed, parts_at))
         grown, *drawn = yield from together(plans)
@@ -177,10 +177,10 @@ class GrownTree(ClusterEstimator):
             grown = grown._replace(merges=united)
         return grown._replace(tree=tree)
 
-    def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
+    def _grown(self, settings: GrowthSettings, shape: tuple[int, int]) -> Plan[Grown]:
         if self._target is None:
-            return (yield from grow(settings, shape, check))
-        grown, self._guides = yield from grow_by_labels(settings, shape, check, self._target.apart)
+            return (yield from grow(settings, shape, self._check_look))
+        grown, self._guides = yield from grow_by_labels(settings, shape, self._check_look, self._target.apart)
         return grown
 
     def _keep_exemplars(self, rows: RowArray) -> None:

@@ -1,7 +1,7 @@
 """A minimum density hyperplane that leaves labelled rows on their sides: a classifier for few labels."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -174,8 +174,8 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             )
         self._target = encoded(y, n_rows)
 
-    def _grown(self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[Any], None]) -> Plan[Grown]:
-        return split_by_labels(settings, shape, check, self.max_labelled, self._two_classes, self._pursue)
+    def _grown(self, settings: GrowthSettings, shape: tuple[int, int]) -> Plan[Grown]:
+        return split_by_labels(settings, shape, self._check_look, self.max_labelled, self._two_classes, self._pursue)
 
     def _numbered(self, tree: Tree) -> Tree:
         return tree  # its clusters are the classes
