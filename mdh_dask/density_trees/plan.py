@@ -2,19 +2,35 @@
 
 import logging
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._levels import has_levels
+from .._levels import changed_by_levels, has_levels
+from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Pass, Plan
+from ..growth.bounds import clipped
+from ..growth.crowds import (
+    BALL,
+    BALLS,
+    FEWEST_ROWS,
+    GAPS,
+    MOST_IN_BALL,
+    N_BALLS,
+    ROWS_EACH,
+    balls_are_crowded,
+    groups_apart,
+)
 from ..growth.passes import FirstLook, Sample, draw, first_read, of_all_rows, rows_in_memory
+from ..growth.scaling import near_standardiser
 from ..tree.clusters import clusters_of
+from ..valleys.graph import neighbourhood
+from ..valleys.neighbours import distinct
 from ..valleys.regions import least_of_discoveries
-from ..valleys.structure import Structure
+from ..valleys.structure import Structure, cells_of_crowd, spanned
 from .basins import with_basins
-from .crowded import crowd_of
 from .model import DensityModel, counts_in_cells
 from .passes import NearestCounts, Recount, RowsInBalls, level_of
 from .places import AT_PEAK, RADII, Places, places_of
@@ -29,6 +45,15 @@ WIDE = 2
 
 MORE_ROWS = np.iinfo(np.int64).max
 """More rows than in any ball."""
+
+ROWS_OF_CELL = 400
+"""Sample rows of a cell where clusters are not clearly apart, on average.
+
+Of 200, 300, 400 and 600, ``python -m tests.benchmarks many --clusters 200 --columns 8 --kind Zipf`` finds 140, 156, 160
+and 163 clusters, and takes longer with each."""
+
+MOST_ROWS = 100_000
+"""Most rows, as comparing all pairs of them takes time with the square of their number."""
 
 
 def tested_again(structure: Structure, again: Places, in_balls: Integers, level: float) -> Structure:
@@ -150,6 +175,36 @@ def _peaks(sample: Sample, landmarks: NearestCounts, reach: Floats, n_cells: int
     best = order[first]
     peaks[found], numbers[found], reaches[found] = rows[best], sample.numbers[best], reach[best]
     return peaks, numbers, reaches
+
+
+class Crowd(NamedTuple):
+    """What shows clusters that are many."""
+
+    rows: int
+    """Rows of the sample."""
+    n_landmarks: int
+    """Least number of landmarks: a quarter of the rows where clusters are clearly apart, else half of them."""
+
+
+@one_blas_thread()
+def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
+    """Return what shows so many clusters that neighbourhoods of sample rows look like them, or None if they do not."""
+    raw = clipped(sample.rows, scale)
+    changed = changed_by_levels(raw, None)  # each combination of levels would look like a cluster
+    rows = near_standardiser(raw, scale).without(changed).exactly(raw)
+    rows = spanned(rows[distinct(rows)])
+    if len(rows) < FEWEST_ROWS:
+        return None
+    groups = groups_apart(rows, 0, generator(seed, GAPS))
+    if groups is not None:
+        wanted = min(round(len(sample.rows) * ROWS_EACH / groups.rows), MOST_ROWS)
+        return Crowd(wanted, wanted // 4)
+    n = min(round(BALL * len(rows)), MOST_IN_BALL)
+    if not balls_are_crowded(rows, n, N_BALLS, generator(seed, BALLS)):
+        return None
+    n_cells = int(cells_of_crowd(neighbourhood(rows)).max()) + 1
+    wanted = min(ROWS_OF_CELL * n_cells, MOST_ROWS)
+    return Crowd(wanted, wanted // 2)
 
 
 def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) -> Plan[tuple[Sample, Sketch, int]]:

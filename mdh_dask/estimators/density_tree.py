@@ -13,9 +13,8 @@ from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Cache, Plan, is_dask
-from ..density_trees.crowded import MOST_ROWS
 from ..density_trees.passes import DOUBLINGS
-from ..density_trees.plan import cluster
+from ..density_trees.plan import MOST_ROWS, cluster
 from ..density_trees.sketch import DensitySettings
 from ..growth.passes import rows_in_memory
 from ..plotting import plot_landmarks, plot_merges

@@ -6,7 +6,7 @@ import pytest
 
 from mdh_dask import DensityTree, load_model
 from mdh_dask.density_trees import plan
-from mdh_dask.density_trees.crowded import Crowd
+from mdh_dask.density_trees.plan import Crowd
 from mdh_dask.metrics import normalized_mutual_information
 from mdh_dask.valleys import merging, structure
 from mdh_dask.valleys.graph import neighbourhood
