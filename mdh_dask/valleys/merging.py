@@ -10,9 +10,9 @@ from scipy.special import ndtri
 from .._blas import one_blas_thread
 from .._typing import Floats, Integers
 from ..splits.dependence import parts_in
+from .graph import Merges, closest
 from .known import Known, WithoutLevels, factors_of, without_levels_of
 from .lines import Bandwidth, has_many_columns
-from .linkage import Merges, closest
 from .neighbours import smoothed_cells
 from .pair_tests import PROMISING, Halves, Pair, PairTests, Values
 

@@ -12,13 +12,14 @@ from .graph import (
     RESOLUTION,
     Neighbourhood,
     basins_of,
+    closest,
     communities,
+    linkage,
     neighbourhood,
     smooth_neighbours,
     with_most_edges,
 )
 from .lines import FEW_COLUMNS, has_many_columns
-from .linkage import closest, linkage
 from .merging import FEWEST, Merged, merge_cells
 from .pair_tests import counted_in_regions
 from .regions import WIDTHS, least_of_discoveries

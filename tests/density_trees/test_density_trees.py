@@ -28,9 +28,8 @@ from mdh_dask.metrics import adjusted_rand_index
 from mdh_dask.plotting.parts import discriminants
 from mdh_dask.summaries.drift import novelty_of
 from mdh_dask.tree.clusters import clusters_of
-from mdh_dask.valleys.graph import basins_of, communities, nearest_others, neighbourhood, with_most_edges
+from mdh_dask.valleys.graph import basins_of, communities, linkage, nearest_others, neighbourhood, with_most_edges
 from mdh_dask.valleys.landmarks import errors_in_balls
-from mdh_dask.valleys.linkage import linkage
 from mdh_dask.valleys.structure import SOURCES, Source, spanned, structure_of
 
 
