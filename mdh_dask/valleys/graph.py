@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from .._jit.communities import move_nodes
 from .._typing import Floats, Integers
-from .neighbours import KEPT, distances_in_blocks, nearest
+from .neighbours import KEPT, distances_in_blocks, nearest_in_blocks
 
 NEIGHBOURS = 10
 """Number of neighbours of a row."""
@@ -67,20 +67,14 @@ def shared_neighbours(points: Floats) -> tuple[csr_array, Floats]:
 def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
     """Return the k nearest other points of each point, the nearest first, and the distance to the last of them."""
     n, d = points.shape
-    near = np.empty((n, k), dtype=np.int64)
-    last = np.empty(n)
     if d <= 10:  # in more columns, comparing all pairs of rows is faster than a search tree
         distances, found = cKDTree(points).query(points, k=k + 1)
         # Among more than k + 1 equal points, a point may not be the nearest of itself.
         own = found == np.arange(n)[:, None]
         own[~own.any(axis=1), -1] = True
         return found[~own].reshape(n, k), distances[:, -1]
-    for i, squares in distances_in_blocks(points, points):
-        block = slice(i, i + len(squares))
-        np.fill_diagonal(squares[:, i:], np.inf)
-        near[block] = nearest(squares, k)
-        last[block] = np.sqrt(np.take_along_axis(squares, near[block, -1:], axis=1)[:, 0])
-    return near, last
+    near, squares = nearest_in_blocks(points, points, k, others=True)
+    return near, np.sqrt(squares[:, -1]).astype(np.float64)
 
 
 def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:

@@ -81,6 +81,21 @@ def nearest(distances: Floats, k: int) -> Integers:
     return near
 
 
+def nearest_in_blocks(rows: Floats, places: Floats, k: int, others: bool = False) -> tuple[Integers, Floats]:
+    """Return the `k` nearest places of each row in their order, and their squared distances, float32.
+
+    others: whether the places are the rows, and none is near itself.
+    """
+    near, found = np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k), dtype=np.float32)
+    for i, squares in distances_in_blocks(rows, places):
+        block = slice(i, i + len(squares))
+        if others:
+            np.fill_diagonal(squares[:, i:], np.inf)
+        near[block] = nearest(squares, k)
+        found[block] = np.take_along_axis(squares, near[block], axis=1)
+    return near, found
+
+
 def distinct(rows: Floats) -> Integers:
     """Return the first of all equal rows, as the nearest neighbours of a landmark could otherwise all equal it."""
     _, value, n_rows = np.unique(rows[:, 0], return_inverse=True, return_counts=True)
@@ -99,26 +114,18 @@ def smoothed_cells(rows: Floats, cell: Integers, n_cells: int) -> Integers:
     """
     voters = rows[:VOTERS]
     n_votes = min(VOTES, len(voters) - 1)
-    near = _nearest(voters, voters, n_votes, others=True)
+    near, _ = nearest_in_blocks(voters, voters, n_votes, others=True)
     smoothed = cell[: len(voters)]
     for _ in range(ROUNDS):
         votes = _votes(smoothed[near], n_cells)
         votes[np.arange(len(votes)), smoothed] += OWN_VOTE
         smoothed = votes.argmax(axis=1)
-    rest = _votes(smoothed[_nearest(rows[VOTERS:], voters, n_votes)], n_cells).argmax(axis=1)
+    near, _ = nearest_in_blocks(rows[VOTERS:], voters, n_votes)
+    rest = _votes(smoothed[near], n_cells).argmax(axis=1)
     found = np.concatenate([smoothed, rest])
     n_kept = np.bincount(cell[found == cell], minlength=n_cells)
     lost = n_kept < KEPT * np.bincount(cell, minlength=n_cells)
     return np.where(lost[cell], cell, found)
-
-
-def _nearest(rows: Floats, places: Floats, k: int, others: bool = False) -> Integers:
-    near = np.empty((len(rows), k), dtype=np.int64)
-    for i, distances in distances_in_blocks(rows, places):
-        if others:
-            np.fill_diagonal(distances[:, i:], np.inf)
-        near[i : i + BLOCK] = nearest(distances, k)
-    return near
 
 
 def _votes(cells: Integers, n_cells: int) -> Floats:

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from .._typing import Floats, Integers
 from .landmarks import ELSEWHERE, Found, Half
 from .lines import errors_in_slabs
-from .neighbours import BLOCK, distances_in_blocks, nearest
+from .neighbours import BLOCK, nearest_in_blocks
 
 WIDTHS = 1 / 3, 1 / 4
 """Widths of slabs through both groups and between them, as shares of the distance of the groups."""
@@ -56,8 +56,8 @@ class Regions:
     def _members(self, means: Floats, known: Integers) -> list[Integers]:
         """Return the counted rows of which each group is among the three nearest ones."""
         rows, k = self.counted, min(3, len(known))
-        near = [nearest(squares, k) for _, squares in distances_in_blocks(rows, means[known])]
-        of_group, row = known[np.concatenate(near)].ravel(), np.repeat(np.arange(len(rows)), k)
+        near, _ = nearest_in_blocks(rows, means[known], k)
+        of_group, row = known[near].ravel(), np.repeat(np.arange(len(rows)), k)
         order = np.argsort(of_group, kind="stable")
         return np.split(row[order], np.cumsum(np.bincount(of_group, minlength=len(means)))[:-1])
 
