@@ -83,9 +83,6 @@ class Slabs:
         Returns errors (n_pairs, n_lines * n_widths, 2 groups): zero without a line, NaN without a cut.
         Returns rows (n_pairs, n_lines * n_widths, 2, 2): the rows in the slab through the group, and in that between.
         """
-        if not self.few_columns and self.combinations is None:
-            return _no_evidence(cuts)
-        size = max(BLOCK // (len(LADDER) * self.choosing.shape[1]), 1)
         contacts = self.landmarks.contacts(cuts)
         if self.combinations is not None:
             contacts = contacts @ self.combinations
@@ -93,19 +90,17 @@ class Slabs:
         members, of_counted = (members_of(cells, len(group)) for cells in (group[self.own], own))
         of_others = np.zeros((len(pairs), len(group) + 1), dtype=np.bool_)  # rows elsewhere are counted
         of_others[:, :-1] = left_out
-        counts = []
-        for i in range(0, max(len(pairs), 1), size):
-            pair = pairs[i : i + size]
-            lines = drawn_lines(self.choosing, contacts[i : i + size], members, pair, self.few_columns)
+        counts = np.zeros((len(pairs), len(LADDER), len(WIDTHS), int(self.part.max()) + 1, 3), dtype=np.int64)
+        n_drawn = len(pairs) if self.few_columns or self.combinations is not None else 0
+        size = max(BLOCK // (len(LADDER) * self.choosing.shape[1]), 1)
+        for i in range(0, n_drawn, size):
+            some = slice(i, i + size)
+            lines = drawn_lines(self.choosing, contacts[some], members, pairs[some], self.few_columns)
             if not self.few_columns and not self.landmarks.by_parts:  # a few groups can be told apart along some line
-                place_by_counted(self.counted, of_counted, pair, WITHIN, lines)
-            n_parts, shifts = int(self.part.max()) + 1, (self._widths(lines.direction, bandwidth), self.normal)
-            found = np.zeros((len(pair), len(LADDER), len(WIDTHS), n_parts, 3), dtype=np.int64)
-            count_on_lines(
-                self.counted, own, self.part, of_others[i : i + size], lines, np.array(WIDTHS), shifts, found
-            )
-            counts.append(found.reshape(len(pair), N_KINDS, n_parts, 3))
-        return self._errors(np.concatenate(counts), cuts)
+                place_by_counted(self.counted, of_counted, pairs[some], WITHIN, lines)
+            shifts = self._widths(lines.direction, bandwidth), self.normal
+            count_on_lines(self.counted, own, self.part, of_others[some], lines, np.array(WIDTHS), shifts, counts[some])
+        return self._errors(counts.reshape(len(pairs), N_KINDS, *counts.shape[3:]), cuts)
 
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
         """Return the standard errors of counts of shape (n_pairs, n_lines * n_widths, n_parts, 3), and the rows."""
@@ -148,11 +143,6 @@ def drawn_lines(rows: Floats, contacts: Floats, members: Listed, pairs: Integers
     guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
     draw_lines(rows, contacts, members, pairs, np.array(LADDER), guards, lines)
     return lines
-
-
-def _no_evidence(cuts: Listed) -> tuple[Floats, Floats]:
-    shape = len(cuts.start) - 1, N_KINDS, 2
-    return np.where((np.diff(cuts.start) == 0)[:, None, None], np.nan, np.zeros(shape)), np.zeros((*shape, 2))
 
 
 def combinations_apart(rows: Floats, cell: Integers) -> Floats | None:
