@@ -8,8 +8,7 @@ import numpy as np
 from .._numba import jit, part
 from .._storable import storable
 from .._typing import Booleans, Floats
-from .pairs import order_of, quantile_of
-from .rows import add_multiple, inner
+from .rows import add_multiple, inner, order_of, quantile_of
 
 
 @storable

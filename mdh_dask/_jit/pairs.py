@@ -1,5 +1,6 @@
 """Counts of rows that compare pairs of groups in balls of their cores and of the cut between both."""
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,35 @@ import numpy as np
 from .._numba import jit, part
 from .._typing import Booleans, Floats, Integers
 from .communities import rows_by_radius
+from .rows import order_of, quantile_of
+
+PLACES = 40
+"""Largest number of balls on a cut and in a core."""
+
+ROWS_OF_PLACE, LEAST_PLACES = 3, 5
+"""Landmarks of the smaller group for each place, and least number of places."""
+
+SPREAD = 8.0
+"""Largest ratio of the squared distances to the neighbours of places on a cut."""
+
+WIDTH = 3
+"""Landmarks around the densest one of a group for each ball of its core. The balls of neighbouring landmarks would hold
+the same rows."""
+
+SHARE_OF_GROUP = 0.7
+"""Share of the landmarks of a group around its densest one that have balls in its core, where a cut has few places: at
+least `WIDTH` times as many as these, at most `PLACES`. As few balls in a core would be as uncertain: many clusters of
+less than a hundred rows were merged."""
+
+COLUMNS_OF_BALLS = 3
+"""Most columns in which balls hold enough rows to show a valley that slabs show; in more, see `mdh_dask.valleys.views`.
+"""
+
+UNLIMITED = sys.float_info.max
+"""A ratio that limits nothing; zero times infinity would be no number."""
+
+TIES = 1e-5
+"""Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
 
 
 class Listed(NamedTuple):
@@ -43,21 +73,6 @@ class Marks(NamedTuple):
     sizes: Integers
     """The numbers of these neighbours, shape (n_radii,)."""
     links: Links
-
-
-class Limits(NamedTuple):
-    """How many balls compare a core and a cut; see `mdh_dask.valleys.landmarks`."""
-
-    rows_of_place: int
-    least_places: int
-    most_places: int
-    spread: float
-    width: int
-    share_of_group: float
-    fair: float
-    densest: bool
-    """Whether the densest landmarks of a core come first, and not those of the lowest hashes."""
-    ties: float
 
 
 @jit
@@ -131,13 +146,13 @@ def kth_from_middle(one, other, between, k):
 
 
 @jit
-def any_in_ball_between(one, other, between, ties):
+def any_in_ball_between(one, other, between):
     """Return whether any point is nearer to the middle of two others than these, by the distances to both.
 
     If they are far apart, one of the first points usually is.
     """
     n, quarter = one.shape[0], between / 4
-    least, farthest = quarter * (1 - ties), between * (1 + ties)  # a little more than sums of points inside
+    least, farthest = quarter * (1 - TIES), between * (1 + TIES)  # a little more than sums of points inside
     for start in range(0, n, SUMS_AT_ONCE):
         stop = min(start + SUMS_AT_ONCE, n)
         if any_sum_below(one[start:stop], other[start:stop], farthest):
@@ -160,17 +175,16 @@ def any_sum_below(one, other, bound):
 
 
 @jit
-def find_meeting(apart, first, second, ties, meets):
+def find_meeting(apart, first, second, meets):
     """Find the links of landmarks in the middle of which no other landmark is nearer than both ends.
 
     apart (n_landmarks, n_landmarks): squared distances.
     first, second (n_links,) int.
-    ties: relative difference up to which distances are equal.
     meets (n_links,) bool, written.
     """
     for e in range(first.shape[0]):
         a, b = first[e], second[e]
-        meets[e] = apart[a, b] < np.inf and not any_in_ball_between(apart[a], apart[b], apart[a, b], ties)
+        meets[e] = apart[a, b] < np.inf and not any_in_ball_between(apart[a], apart[b], apart[a, b])
 
 
 @jit
@@ -188,17 +202,17 @@ def find_halfway(squares, apart, first, second, k, halfway):
 
 
 @part
-def cut_between(own, links, n_least, limits, used):
+def cut_between(own, links, n_least, used):
     """Return some of the links `own` of two groups, which are in descending order of density, as places on their cut.
 
     Each landmark is in one of them at most, as the same rows would otherwise be counted in many balls. Further places
     than these would be far from the densest one, and sparser than a core even if no valley is between. `n_least` is
     the number of landmarks of the smaller group; `used` is false before and after, shape (n_landmarks,).
     """
-    most = min(max(n_least // limits.rows_of_place, limits.least_places), limits.most_places)
+    most = min(max(n_least // ROWS_OF_PLACE, LEAST_PLACES), PLACES)
     chosen, n = np.empty(most, np.int64), 0
     for e in own:
-        sparse = links.reach[e] > limits.spread * links.reach[own[0]]
+        sparse = links.reach[e] > SPREAD * links.reach[own[0]]
         if n == most or sparse or links.meets[e] != links.meets[own[0]]:
             break
         if not used[links.first[e]] and not used[links.second[e]]:
@@ -211,28 +225,28 @@ def cut_between(own, links, n_least, limits, used):
 
 
 @part
-def core_around_peak(side, n_places, marks, limits):
+def core_around_peak(side, n_places, marks, densest):
     """Return landmarks around the densest one of a group, and how far the core reaches at most.
 
     `side` are the landmarks of the group, in ascending order.
     There are more balls in the core than the `n_places` on the cut, as few would be as uncertain. Landmarks are in the
     order of hashes, so the first of those around the densest one are a random choice; the densest of a thin group all
-    lie on its ridge, but places on a cut through it do not.
+    lie on its ridge, but places on a cut through it do not. If `densest`, the densest come first all the same.
     """
     peak = side[np.argmin(marks.reach[side])]
     around = order_of(marks.apart[peak][side])
-    wide = limits.width * n_places
+    wide = WIDTH * n_places
     farthest = marks.apart[peak, side[around[min(wide, around.shape[0]) - 1]]]
-    n = max(n_places, min(max(wide, int(limits.share_of_group * side.shape[0])), limits.most_places))
+    n = max(n_places, min(max(wide, int(SHARE_OF_GROUP * side.shape[0])), PLACES))
     near = np.zeros(side.shape[0], np.bool_)
     for x in around[: max(wide, n)]:
         near[x] = True
     core = side[near][:n]
-    return (core[order_of(marks.reach[core])] if limits.densest else core), farthest
+    return (core[order_of(marks.reach[core])] if densest else core), farthest
 
 
 @part
-def radii_of(core, n_rows, marks, ties):
+def radii_of(core, n_rows, marks):
     """Return the squared radii of balls around landmarks in the core of a group of so many rows.
 
     A ball that would hold more rows than the group, or only equal ones, has one below zero: no row is in it.
@@ -241,33 +255,49 @@ def radii_of(core, n_rows, marks, ties):
     for r in range(radii.shape[0]):
         if core.shape[0] > 0 and marks.sizes[r] <= max(n_rows, marks.sizes[0]):
             reach = quantile_of(marks.reaches[:, r][core].astype(np.float64), 0.5)
-            radii[r] = reach * (1 + ties) if reach > 0 else -1.0
+            radii[r] = reach * (1 + TIES) if reach > 0 else -1.0
     return radii
 
 
 @part
-def balls_of_group(side, n_rows, cut, marks, limits):
+def fair_ratio(n_columns):
+    """Return by how much the squared width of a cut may exceed that of a core.
+
+    In up to `COLUMNS_OF_BALLS` columns, the mean squared distance from the middle, across the line between both groups,
+    is then the same: the density may fall in these directions only, as in long clouds, and has the same mean on a cut,
+    which has one dimension less. In more columns, where balls hold few rows, the distance along the line counts, too:
+    otherwise small clusters beside several columns are lost.
+    """
+    if n_columns <= 1:
+        return UNLIMITED
+    ratio = (n_columns + 1) / (n_columns + 2)
+    return ratio if n_columns <= COLUMNS_OF_BALLS else ratio * (n_columns / (n_columns - 1))
+
+
+@part
+def balls_of_group(side, n_rows, cut, marks, n_columns):
     """Return the landmarks in the core of a group, the links on a cut that are as near to its densest place, and radii.
 
     Rows grow sparser along a cut, too. Its places would be farther from the densest one than those of a core are from
     theirs, as a cut has a dimension less: in skewed and curved clouds they would be sparser without a valley.
     """
-    core, farthest = core_around_peak(side, cut.shape[0], marks, limits)
+    core, farthest = core_around_peak(side, cut.shape[0], marks, n_columns > COLUMNS_OF_BALLS)
+    widest = farthest * fair_ratio(n_columns) * (1 + TIES)
     links, one, other = marks.links, marks.links.ends[0], marks.links.ends[1]
     near, n = np.empty(cut.shape[0], np.int64), 0
     for e in cut:
         square = -np.float64(links.between[cut[0]] + links.between[e]) / 4
         for a in (one[cut[0]], other[cut[0]]):
             square += (np.float64(marks.apart[a, one[e]]) + marks.apart[a, other[e]]) / 4
-        if square <= farthest * limits.fair * (1 + limits.ties):
+        if square <= widest:
             near[n] = e
             n += 1
     core = core[: -(-core.shape[0] * n // cut.shape[0])]
-    return core, near[:n], radii_of(core, n_rows, marks, limits.ties)
+    return core, near[:n], radii_of(core, n_rows, marks)
 
 
 @jit
-def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, limits, sums, n_balls):
+def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, n_columns, sums, n_balls):
     """Count the rows in balls in the core of either group of each pair, and in those on the cut between both.
 
     squares (n_landmarks, n_rows) float32: squared distances of the rows, which are in the order of their parts.
@@ -275,6 +305,7 @@ def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, limits,
     members, cuts: the landmarks of each group, and the links of each pair in descending order of density.
     n_rows (n_groups,) int.
     pairs (n_pairs, 2) int.
+    n_columns: number of columns of the rows.
     sums (n_pairs, 2, n_parts, n_radii, 5) int64: for each group, those of `mdh_dask._jit.communities.rows_by_radius`
         are added.
     n_balls (n_pairs, 2, 2) int64, written: the numbers of balls in the core and on the cut.
@@ -287,63 +318,11 @@ def count_in_balls(squares, starts, marks, members, n_rows, cuts, pairs, limits,
         first, second = pairs[p]
         one = members.items[members.start[first] : members.start[first + 1]]
         other = members.items[members.start[second] : members.start[second + 1]]
-        cut = cut_between(own, marks.links, min(one.shape[0], other.shape[0]), limits, used)
+        cut = cut_between(own, marks.links, min(one.shape[0], other.shape[0]), used)
         for g in range(2):
             side = one if g == 0 else other
-            core, near, radii = balls_of_group(side, n_rows[pairs[p, g]], cut, marks, limits)
+            core, near, radii = balls_of_group(side, n_rows[pairs[p, g]], cut, marks, n_columns)
             n_balls[p, g, 0], n_balls[p, g, 1] = core.shape[0], near.shape[0]
             ends, between = marks.links.ends[:, near], marks.links.between[near]
             for q in range(starts.shape[0] - 1):
                 rows_by_radius(squares, starts[q : q + 2], core, ends, between, radii, sums[p, g, q])
-
-
-@jit
-def order_of(values):
-    """Return the places of values in ascending order of these, equal ones in the order in which they are.
-
-    NumPy's `argsort` and `partition` would take seconds to compile.
-    """
-    n, width = values.shape[0], 1
-    order, merged = np.arange(n), np.empty(n, np.int64)
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle, end = min(start + width, n), min(start + 2 * width, n)
-            i, j = start, middle
-            for at in range(start, end):
-                if j == end or (i < middle and values[order[i]] <= values[order[j]]):
-                    merged[at] = order[i]
-                    i += 1
-                else:
-                    merged[at] = order[j]
-                    j += 1
-        order, merged = merged, order
-        width *= 2
-    return order
-
-
-@jit
-def quantile_of(values, share):
-    """Return a quantile of values, between the two nearest of them; see `order_of`."""
-    values = values.copy()
-    first = int((values.shape[0] - 1) * share)
-    beyond = (values.shape[0] - 1) * share - first
-    low, high = 0, values.shape[0] - 1
-    while low < high:  # values before `low` are none of the larger ones, those after `high` none of the smaller ones
-        pivot, i, j = values[(low + high) // 2], low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i, j = i + 1, j - 1
-        if j < first < i:
-            break
-        low, high = (low, j) if first <= j else (i, high)
-    if beyond == 0:
-        return values[first]
-    following = np.inf
-    for i in range(first + 1, values.shape[0]):
-        following = min(following, values[i])
-    return values[first] * (1 - beyond) + following * beyond

@@ -233,3 +233,55 @@ def largest_beside(entries, p, q, largest):
         for j in range(entries.shape[1]):
             if j != p and j != q:
                 largest[i] = max(largest[i], entries[i, j] * entries[i, j])
+
+
+@jit
+def order_of(values):
+    """Return the places of values in ascending order of these, equal ones in the order in which they are.
+
+    NumPy's `argsort` and `partition` would take seconds to compile.
+    """
+    n, width = values.shape[0], 1
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            i, j = start, middle
+            for at in range(start, end):
+                if j == end or (i < middle and values[order[i]] <= values[order[j]]):
+                    merged[at] = order[i]
+                    i += 1
+                else:
+                    merged[at] = order[j]
+                    j += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+@jit
+def quantile_of(values, share):
+    """Return a quantile of values, between the two nearest of them; see `order_of`."""
+    values = values.copy()
+    first = int((values.shape[0] - 1) * share)
+    beyond = (values.shape[0] - 1) * share - first
+    low, high = 0, values.shape[0] - 1
+    while low < high:  # values before `low` are none of the larger ones, those after `high` none of the smaller ones
+        pivot, i, j = values[(low + high) // 2], low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i, j = i + 1, j - 1
+        if j < first < i:
+            break
+        low, high = (low, j) if first <= j else (i, high)
+    if beyond == 0:
+        return values[first]
+    following = np.inf
+    for i in range(first + 1, values.shape[0]):
+        following = min(following, values[i])
+    return values[first] * (1 - beyond) + following * beyond

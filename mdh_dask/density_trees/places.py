@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._jit.pairs import Marks, cut_between, radii_of
+from .._jit.pairs import PLACES, ROWS_OF_PLACE, Marks, cut_between, radii_of
 from .._storable import storable
 from .._typing import Floats, Integers
 from ..valleys.graph import nearest_others
-from ..valleys.landmarks import PLACES, ROWS_OF_PLACE, limits_of, links_of, meeting_of, reaches_of
+from ..valleys.landmarks import links_of, meeting_of, reaches_of
 from ..valleys.neighbours import distinct, squared_distances
 from ..valleys.structure import spanned
 
@@ -93,7 +93,6 @@ class PeaksAndCuts:
         self.to_rows = squared_distances(points[self.places], points)
         self.apart = np.ascontiguousarray(self.to_rows[:, self.places])
         self.reach, self.reaches = reaches_of(self.to_rows, SMOOTH, RADII)
-        self.limits = limits_of(points.shape[1])
 
     def peaks(self, group: Integers) -> list[tuple[int, Integers, Floats]]:
         """Return the densest landmark of group 0, the places on the cut, and the radii of balls; the same of group 1.
@@ -107,7 +106,7 @@ class PeaksAndCuts:
         marks, cut = self._cut(*sides)
         tops = [own[self.reach[own].argmin()] for own in sides]
         rows = [int(np.sum(group == side)) for side in (0, 1)]
-        radii = [radii_of(np.array([top]), n, marks, self.limits.ties) for top, n in zip(tops, rows)]
+        radii = [radii_of(np.array([top]), n, marks) for top, n in zip(tops, rows)]
         return [(int(top), marks.links.ends[:, cut], own) for top, own in zip(tops, radii)]
 
     def _cut(self, one: Integers, other: Integers) -> tuple[Marks, Integers]:
@@ -122,7 +121,7 @@ class PeaksAndCuts:
             pairs, meets = pairs[meets], meets[meets]
         links, order = links_of(self.to_rows, self.apart, self.reach, SMOOTH, pairs // n, pairs % n, meets)
         most, unused = PLACES * ROWS_OF_PLACE, np.zeros(n, dtype=np.bool_)
-        cut = cut_between(np.arange(len(order)), links, most, self.limits, unused)
+        cut = cut_between(np.arange(len(order)), links, most, unused)
         return Marks(self.apart, self.reach, self.reaches, np.array(RADII), links), cut
 
 

@@ -5,7 +5,6 @@ other half is counted in balls around these places, so they are not tested on th
 any shape.
 """
 
-import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from .._jit.pairs import (
-    Limits,
     Links,
     Listed,
     Marks,
@@ -26,7 +24,7 @@ from .._jit.pairs import (
 )
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
-from .neighbours import TIES, Distances, distinct, nearest
+from .neighbours import Distances, distinct, nearest
 
 LANDMARKS = 1500
 """Largest number of rows of one half that may be centres of balls."""
@@ -41,28 +39,6 @@ that in the gap."""
 RADII = (2, 5, 10, 20)
 """Balls in the core hold about these numbers of choosing rows. The smallest fit into narrow gaps, the largest count the
 most rows."""
-
-PLACES = 40
-"""Largest number of balls on a cut and in a core."""
-
-ROWS_OF_PLACE, LEAST_PLACES = 3, 5
-"""Landmarks of the smaller group for each place, and least number of places."""
-
-SPREAD = 8.0
-"""Largest ratio of the squared distances to the neighbours of places on a cut."""
-
-WIDTH = 3
-"""Landmarks around the densest one of a group for each ball of its core. The balls of neighbouring landmarks would hold
-the same rows."""
-
-SHARE_OF_GROUP = 0.7
-"""Share of the landmarks of a group around its densest one that have balls in its core, where a cut has few places: at
-least `WIDTH` times as many as these, at most `PLACES`. As few balls in a core would be as uncertain: many clusters of
-less than a hundred rows were merged."""
-
-COLUMNS_OF_BALLS = 3
-"""Most columns in which balls hold enough rows to show a valley that slabs show; in more, see `mdh_dask.valleys.views`.
-"""
 
 ELSEWHERE = -1
 """Cell of rows that are in none of the groups to be compared. They are neighbours and counted like others."""
@@ -110,7 +86,6 @@ class Landmarks:
         self.to_counted = distances.between(drawn, counted)
         self.n_rows = np.bincount(cell[ours])
         self.marks, self.near = self._marks(distances.between(drawn, drawn), distances.between(drawn, choosing))
-        self.limits = limits_of(rows.shape[1])
 
     def _marks(self, apart: Floats, to_choosing: Floats) -> tuple[Marks, Booleans]:
         """Return the landmarks with their links, and whether each link joins neighbours.
@@ -168,8 +143,8 @@ class Landmarks:
         n_balls = np.ones((len(pairs), 2, 2), dtype=np.int64)
         n_rows = np.zeros(len(group), dtype=np.int64)
         np.add.at(n_rows, group[: len(self.n_rows)], self.n_rows)
-        members, limits = self.members(group), self.limits
-        count_in_balls(self.to_counted, self.starts, self.marks, members, n_rows, cuts, pairs, limits, sums, n_balls)
+        members, d = self.members(group), self.places.shape[1]
+        count_in_balls(self.to_counted, self.starts, self.marks, members, n_rows, cuts, pairs, d, sums, n_balls)
         n_balls = np.maximum(n_balls, 1)
         n_core, n_cut = n_balls[..., :1], n_balls[..., 1:]
         total = sums.sum(axis=2)
@@ -180,22 +155,6 @@ class Landmarks:
             errors = errors_of_parts(of_parts[..., 0] / n_core - of_parts[..., 1] / n_cut, errors)
         errors[np.diff(cuts.start) == 0] = np.nan
         return errors.swapaxes(1, 2), np.stack([core, cut], axis=-1).swapaxes(1, 2)
-
-
-def limits_of(n_columns: int) -> Limits:
-    """Return how many balls compare a core and a cut, and by how much a cut may be wider than a core.
-
-    In up to `COLUMNS_OF_BALLS` columns, the mean squared distance from the middle, across the line between both groups,
-    is then the same: the density may fall in these directions only, as in long clouds, and has the same mean on a cut,
-    which has one dimension less. In more columns, where balls hold few rows, the distance along the line counts, too,
-    and the densest landmarks of a core come first: otherwise small clusters beside several columns are lost.
-
-    >>> limits_of(2).fair, limits_of(5).fair, limits_of(1).fair * 0.0
-    (0.75, 1.0714285714285714, 0.0)
-    """
-    d, few = n_columns, n_columns <= COLUMNS_OF_BALLS
-    fair = (d + 1) / (d + 2) * (1 if few else d / (d - 1)) if d > 1 else sys.float_info.max  # zero times it is zero
-    return Limits(ROWS_OF_PLACE, LEAST_PLACES, PLACES, SPREAD, WIDTH, SHARE_OF_GROUP, fair, not few, TIES)
 
 
 def reaches_of(to_rows: Floats, ranked_by: int, radii: Sequence[int]) -> tuple[Floats, Floats]:
@@ -209,7 +168,7 @@ def reaches_of(to_rows: Floats, ranked_by: int, radii: Sequence[int]) -> tuple[F
 def meeting_of(apart: Floats, first: Integers, second: Integers) -> Booleans:
     """Return whether no other landmark is in the ball between two, as their middle may be in a third place."""
     meets = np.zeros(len(first), dtype=np.bool_)
-    find_meeting(apart, first, second, TIES, meets)
+    find_meeting(apart, first, second, meets)
     return meets
 
 

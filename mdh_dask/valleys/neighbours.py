@@ -10,9 +10,6 @@ from .._typing import Floats, Integers
 BLOCK = 512
 """Number of rows per block of distances, fixed as the last bits of products depend on the height of a block."""
 
-TIES = 1e-5
-"""Relative difference up to which distances are equal, as those of rounded values differ by rounding errors."""
-
 VOTERS = 4000
 """Number of rows among which neighbours vote on the cells of rows."""
 

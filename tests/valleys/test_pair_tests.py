@@ -9,23 +9,9 @@ from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
 
 from mdh_dask._jit.lines import count_on_lines
+from mdh_dask._jit.pairs import LEAST_PLACES, PLACES, ROWS_OF_PLACE, SHARE_OF_GROUP, SPREAD, TIES, WIDTH, fair_ratio
 from mdh_dask.valleys import pair_tests
-from mdh_dask.valleys.landmarks import (
-    ELSEWHERE,
-    LEAST_PLACES,
-    NEIGHBOURS,
-    PLACES,
-    RADII,
-    RANKED_BY,
-    ROWS_OF_PLACE,
-    SHARE_OF_GROUP,
-    SPREAD,
-    TIES,
-    WIDTH,
-    Half,
-    Landmarks,
-    errors_in_balls,
-)
+from mdh_dask.valleys.landmarks import ELSEWHERE, NEIGHBOURS, RADII, RANKED_BY, Half, Landmarks, errors_in_balls
 from mdh_dask.valleys.lines import (
     FEW_COLUMNS,
     LADDER,
@@ -153,6 +139,11 @@ class TestBalls:
         of_rows = by_row.errors(group, PAIR, by_row.cuts(group, PAIR))[0][0]
         assert (of_parts > of_rows).any()
         assert_allclose(found[0], np.minimum(of_parts, of_rows), rtol=1e-6)
+
+    def test_a_cut_may_be_as_wide_as_leaves_equal_distances_across_the_line_between_both_groups(self):
+        assert fair_ratio(2) == 0.75
+        assert fair_ratio(5) == pytest.approx(6 / 7 * 5 / 4)
+        assert fair_ratio(1) * 0.0 == 0.0
 
     def test_more_balls_in_the_core_make_a_valley_more_certain_but_not_one_without_rows(self):
         few, many = ([[10 * k, 3, 10 * k, 0, 3], [10 * k, 0, 10 * k, 0, 0]] for k in (1, 100))
