@@ -10,6 +10,16 @@ from .._storable import storable
 from .._typing import Booleans, Floats
 from .rows import add_multiple, inner, order_of, quantile_of
 
+WITHIN = 0.9
+"""Share of the rows that place slabs within their radius, so that few rows of other groups are counted."""
+
+LEAST_SPREAD = 0.6
+"""Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are
+divided without this limit."""
+
+BESIDE = 3.5
+"""The contact is beside a line if it is farther from it than so many standard errors of the mean of a group's rows."""
+
 
 @storable
 class Lines(NamedTuple):
@@ -27,23 +37,15 @@ class Lines(NamedTuple):
     """Whether all rows of the smaller group have chosen the line, shape (n_pairs, n_lines)."""
 
 
-class Guards(NamedTuple):
-    """Which lines are drawn; see `mdh_dask.valleys.lines`."""
-
-    within: float
-    least_spread: float
-    beside: float
-    few_columns: bool
-
-
 @jit
-def draw_lines(rows, contacts, members, pairs, ladder, guards, lines):
+def draw_lines(rows, contacts, members, pairs, ladder, few_columns, lines):
     """Draw lines through the means of the rows of both groups that are nearest to their contact.
 
     rows (n_rows, n_columns): rows that choose lines.
     contacts (n_pairs, n_columns): the densest place between both groups; NaN without any.
     pairs (n_pairs, 2) int.
     ladder (n_lines,) int: numbers of rows of each group.
+    few_columns: whether lines may leave the groups, so that they are drawn near the contact only.
     lines: they are written.
     """
     for p in range(pairs.shape[0]):
@@ -56,10 +58,11 @@ def draw_lines(rows, contacts, members, pairs, ladder, guards, lines):
             continue
         for k in range(ladder.shape[0]):
             n = min(ladder[k], fewest)
-            if (guards.few_columns and n < ladder[k]) or (k > 0 and ladder[k - 1] >= fewest):
+            if (few_columns and n < ladder[k]) or (k > 0 and ladder[k - 1] >= fewest):
                 break
             lines.whole[p, k] = n == fewest or k + 1 == ladder.shape[0]
-            if not draw_line(taken(rows, one[:n]), taken(rows, other[:n]), contacts[p : p + 1], guards, p, k, lines):
+            near_one, near_other = taken(rows, one[:n]), taken(rows, other[:n])
+            if not draw_line(near_one, near_other, contacts[p : p + 1], few_columns, p, k, lines):
                 break
 
 
@@ -85,7 +88,7 @@ def nearest_rows(rows, members, group, place):
 
 
 @part
-def draw_line(one, other, contact, guards, p, k, lines):
+def draw_line(one, other, contact, few_columns, p, k, lines):
     """Draw the line through the means of rows of two groups; return whether lines through more rows may be drawn.
 
     There is no line if the medians on it are not in order or, in few columns, if the contact is not between them, as
@@ -103,17 +106,17 @@ def draw_line(one, other, contact, guards, p, k, lines):
     along_one, beside_one = on_line(one, direction, middle)
     along_other, beside_other = on_line(other, direction, middle)
     low, high = quantile_of(along_one, 0.5), quantile_of(along_other, 0.5)
-    radius = quantile_of(np.concatenate((beside_one, beside_other)), guards.within)
+    radius = quantile_of(np.concatenate((beside_one, beside_other)), WITHIN)
     if not low < high:
         return True
     half = (high - low) / 4
     at, beside = on_line(contact, direction, middle)
-    if guards.few_columns and not (beside[0] <= radius and low < at[0] < high):
+    if few_columns and not (beside[0] <= radius and low < at[0] < high):
         return True
     own = slab_at(one, along_one, low, half), slab_at(other, along_other, high, half)
-    if guards.few_columns and is_thin(own, direction, guards.least_spread, (along_one.var() + along_other.var()) / 2):
+    if few_columns and is_thin(own, direction, (along_one.var() + along_other.var()) / 2):
         return False
-    if is_bent(own, direction, contact[0] - middle, half, guards.beside / math.sqrt(one.shape[0])):
+    if is_bent(own, direction, contact[0] - middle, half, BESIDE / math.sqrt(one.shape[0])):
         return False
     lines.ends[p, k, 0], lines.ends[p, k, 1], lines.radius[p, k] = low, high, radius
     return True
@@ -160,7 +163,7 @@ def slab_at(rows, along, place, half):
 
 
 @part
-def is_thin(slabs, direction, least_spread, variance):
+def is_thin(slabs, direction, variance):
     """Return whether the rows in two slabs spread less across a line than a share of the `variance` along it."""
     n, d = 0, direction.shape[0]
     covariance, across = np.zeros((d, d)), np.empty(d)
@@ -173,7 +176,7 @@ def is_thin(slabs, direction, least_spread, variance):
             for j in range(d):
                 add_multiple(covariance[j], across[j], across)
     # In ascending order; the first is zero, along the line.
-    return np.linalg.eigvalsh(covariance)[1] / max(n - 2, 1) < least_spread**2 * variance
+    return np.linalg.eigvalsh(covariance)[1] / max(n - 2, 1) < LEAST_SPREAD**2 * variance
 
 
 @part
@@ -205,7 +208,7 @@ def is_bent(slabs, direction, contact, half, beside):
 
 
 @jit
-def place_by_counted(rows, members, pairs, within, lines):
+def place_by_counted(rows, members, pairs, lines):
     """Place the slabs of lines that whole groups have chosen by the medians of the rows that are counted.
 
     A line tells apart better the rows that chose it than others. Parameters are those of `draw_lines` for counted rows.
@@ -223,7 +226,7 @@ def place_by_counted(rows, members, pairs, within, lines):
             along_one, beside_one = on_line(taken(rows, one), lines.direction[p, k], lines.middle[p, k])
             along_other, beside_other = on_line(taken(rows, other), lines.direction[p, k], lines.middle[p, k])
             lines.ends[p, k, 0], lines.ends[p, k, 1] = quantile_of(along_one, 0.5), quantile_of(along_other, 0.5)
-            lines.radius[p, k] = quantile_of(np.concatenate((beside_one, beside_other)), within)
+            lines.radius[p, k] = quantile_of(np.concatenate((beside_one, beside_other)), WITHIN)
 
 
 @jit

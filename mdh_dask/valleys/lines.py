@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._jit.lines import Guards, Lines, count_on_lines, draw_lines, place_by_counted
+from .._jit.lines import Lines, count_on_lines, draw_lines, place_by_counted
 from .._jit.pairs import Listed
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
@@ -23,22 +23,12 @@ LADDER = (12, 24, 48, 96, 192, 384, 768, 1536)
 """Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
 not reach the sides of a wide valley: clusters that overlap were merged, the sooner the more rows they had."""
 
-WITHIN = 0.9
-"""Share of the rows that place slabs within their radius, so that few rows of other groups are counted."""
-
 WIDTHS = 1 / 2, 1 / 3
 """Widths of slabs, as shares of the distance between the medians of both groups. Wide ones hold more rows of few; in
 narrow ones, the flank of a large group does not hide a small one."""
 
 N_KINDS = len(LADDER) * len(WIDTHS)
 """Slabs of a pair: one for each line and width."""
-
-LEAST_SPREAD = 0.6
-"""Least spread of rows across the line as a share of that along it, in the groups. Lines leave thin curves, which are
-divided without this limit."""
-
-BESIDE = 3.5
-"""The contact is beside a line if it is farther from it than so many standard errors of the mean of a group's rows."""
 
 FEW_COLUMNS = 8
 """In more columns, lines are drawn in the combinations of columns that tell cells apart. Lines through two curved
@@ -97,7 +87,7 @@ class Slabs:
             some = slice(i, i + size)
             lines = drawn_lines(self.choosing, contacts[some], members, pairs[some], self.few_columns)
             if not self.few_columns and not self.landmarks.by_parts:  # a few groups can be told apart along some line
-                place_by_counted(self.counted, of_counted, pairs[some], WITHIN, lines)
+                place_by_counted(self.counted, of_counted, pairs[some], lines)
             shifts = self._widths(lines.direction, bandwidth), self.normal
             count_on_lines(self.counted, own, self.part, of_others[some], lines, np.array(WIDTHS), shifts, counts[some])
         return self._errors(counts.reshape(len(pairs), N_KINDS, *counts.shape[3:]), cuts)
@@ -140,8 +130,7 @@ def drawn_lines(rows: Floats, contacts: Floats, members: Listed, pairs: Integers
     shape = len(pairs), len(LADDER)
     directions, middles = np.zeros((2, *shape, rows.shape[1]))
     lines = Lines(directions, middles, np.zeros((*shape, 2)), np.zeros(shape), np.zeros(shape, dtype=np.bool_))
-    guards = Guards(WITHIN, LEAST_SPREAD, BESIDE, few_columns)
-    draw_lines(rows, contacts, members, pairs, np.array(LADDER), guards, lines)
+    draw_lines(rows, contacts, members, pairs, np.array(LADDER), few_columns, lines)
     return lines
 
 

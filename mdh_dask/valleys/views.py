@@ -7,11 +7,12 @@ and a curve is still a curve.
 
 import numpy as np
 
+from .._jit.lines import WITHIN
 from .._jit.pairs import COLUMNS_OF_BALLS
 from .._jit.rows import quantile_of
 from .._typing import Booleans, Floats, Integers
 from .landmarks import ELSEWHERE, LANDMARKS, RADII, Found, Half, Landmarks
-from .lines import N_KINDS, WITHIN, Bandwidth, Slabs, has_many_columns, whitening
+from .lines import N_KINDS, Bandwidth, Slabs, has_many_columns, whitening
 from .neighbours import Distances
 
 LANDMARKS_OF_VIEW = 500
