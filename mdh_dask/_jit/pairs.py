@@ -113,17 +113,6 @@ def find_closest(apart, cell, one, other):
 
 
 @jit
-def place_links(first, second, own, lists, numbers):
-    """Write the list of each link: that of the groups `own` of both landmarks.
-
-    lists (n_groups, n_groups) int: symmetric.
-    numbers (n_links,) int.
-    """
-    for e in range(first.shape[0]):
-        numbers[e] = lists[own[first[e]], own[second[e]]]
-
-
-@jit
 def kth_from_middle(one, other, between, k):
     """Return the k-th smallest squared distance to the middle of two points from the distances to both.
 

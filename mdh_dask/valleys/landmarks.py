@@ -20,7 +20,6 @@ from .._jit.pairs import (
     find_halfway,
     find_meeting,
     list_places,
-    place_links,
 )
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
@@ -71,6 +70,8 @@ class Landmarks:
 
     distances: those of the rows, which several halves share.
     n_landmarks: largest number of landmarks.
+
+    `near` says which links join neighbours, and `joined`, shape (2, n_links), the cells of both landmarks of each.
     """
 
     def __init__(self, half: Half, distances: Distances | None = None, n_landmarks: int = LANDMARKS) -> None:
@@ -85,50 +86,34 @@ class Landmarks:
         self.starts = np.array([*starts, len(counted)], dtype=np.int64)
         self.to_counted = distances.between(drawn, counted)
         self.n_rows = np.bincount(cell[ours])
-        self.marks, self.near = self._marks(distances.between(drawn, drawn), distances.between(drawn, choosing))
-
-    def _marks(self, apart: Floats, to_choosing: Floats) -> tuple[Marks, Booleans]:
-        """Return the landmarks with their links, and whether each link joins neighbours.
-
-        `apart` and `to_choosing` are the squared distances to other landmarks, and to the rows that choose places.
-        """
+        apart, to_choosing = distances.between(drawn, drawn), distances.between(drawn, choosing)
         reach, reaches = reaches_of(to_choosing, RANKED_BY, RADII)
         first, second, near = _pairs(apart, self.cell)
         meets = meeting_of(apart, first, second)
         links, order = links_of(to_choosing, apart, reach, RANKED_BY, first, second, meets)
-        return Marks(apart, reach, reaches, np.array(RADII), links), near[order]
-
-    @property
-    def neighbours(self) -> Integers:
-        """The pairs of cells with neighbouring landmarks, one for each of their links, shape (n_links, 2)."""
-        links = self.marks.links
-        return self.cell[np.column_stack([links.first, links.second])[self.near]]
+        self.marks, self.near = Marks(apart, reach, reaches, np.array(RADII), links), near[order]
+        self.joined = self.cell[np.stack([links.first, links.second])]
 
     def spanning(self, group: Integers) -> Integers:
         """Return the pairs of groups in a least spanning tree by their closest landmarks, shape (n_groups - 1, 2)."""
         links, apart = self.marks.links, np.full((len(group), len(group)), np.inf)
         between = np.maximum(self.marks.apart[links.first, links.second], np.finfo(np.float32).tiny)
-        np.minimum.at(apart, (group[self.cell[links.first]], group[self.cell[links.second]]), between)
+        np.minimum.at(apart, tuple(group[self.joined]), between)
         np.fill_diagonal(apart, np.inf)
         return np.sort(np.transpose(minimum_spanning_tree(apart).nonzero()), axis=1)
 
     def cuts(self, group: Integers, pairs: Integers) -> Listed:
         """Return the links between the groups of each pair, the densest first."""
-        links, lists = self.marks.links, np.full((len(group), len(group)), -1)
-        lists[pairs.T, pairs.T[::-1]] = np.arange(len(pairs))
-        numbers = np.empty(len(links.first), dtype=np.int64)
-        place_links(links.first, links.second, group[self.cell], lists, numbers)
-        return members_of(numbers, len(pairs))
+        n, (one, other) = len(group), group.take(self.joined)
+        number_of = np.full((n, n), -1)
+        number_of[pairs.T, pairs.T[::-1]] = np.arange(len(pairs))
+        return members_of(number_of.take(one * n + other), len(pairs))  # two indices would take twice as long
 
     def contacts(self, cuts: Listed) -> Floats:
         """Return the densest place on the cut of each pair, NaN without a cut, shape (n_pairs, n_columns)."""
         places, met = np.full((len(cuts.start) - 1, self.places.shape[1]), np.nan), np.diff(cuts.start) > 0
         places[met] = self.places[self.marks.links.ends[:, cuts.items[cuts.start[:-1][met]]]].mean(axis=0)
         return places
-
-    def members(self, group: Integers) -> Listed:
-        """Return the landmarks of each group."""
-        return members_of(group[self.cell], len(group))
 
     def errors(self, group: Integers, pairs: Integers, cuts: Listed) -> tuple[Floats, Floats]:
         """Return by how many standard errors balls of each core hold more rows than those on the cut, and the rows.
@@ -143,7 +128,7 @@ class Landmarks:
         n_balls = np.ones((len(pairs), 2, 2), dtype=np.int64)
         n_rows = np.zeros(len(group), dtype=np.int64)
         np.add.at(n_rows, group[: len(self.n_rows)], self.n_rows)
-        members, d = self.members(group), self.places.shape[1]
+        members, d = members_of(group[self.cell], len(group)), self.places.shape[1]
         count_in_balls(self.to_counted, self.starts, self.marks, members, n_rows, cuts, pairs, d, sums, n_balls)
         n_balls = np.maximum(n_balls, 1)
         n_core, n_cut = n_balls[..., :1], n_balls[..., 1:]

@@ -121,7 +121,7 @@ class PairTests:
             return Whole(half, distances, normal if self.slabs else None)
 
         self.splits, self.known = _seen_by(seen, ways, rows, cell, parts), dict[bytes, Values]()
-        self.neighbours = np.unique(np.concatenate([own.neighbours for own in self._landmarks()]), axis=0)
+        self.neighbours = np.unique(np.concatenate([own.joined.T[own.near] for own in self._landmarks()]), axis=0)
 
     def counted(
         self, group: Integers, pairs: Integers, left_out: Booleans | None = None, promising: float = -np.inf
