@@ -4,7 +4,6 @@ import numpy as np
 
 from .._jit.landmarks import flood
 from .._typing import Floats, Integers
-from ..tree.clusters import groups_of
 from ..valleys.graph import basins_of, smooth_neighbours
 from ..valleys.structure import Structure
 
@@ -48,7 +47,7 @@ def with_basins(points: Floats, structure: Structure) -> tuple[Structure, Intege
     basin = basins_of(near, reach)
     pairs = _by_saddle(near, reach, basin)
     shown = np.flatnonzero(structure.evidence >= structure.threshold)
-    group_of_cell = groups_of(np.delete(structure.links, shown, axis=0), len(structure.links) + 1)
+    group_of_cell = structure.groups
     rows = _rows_in_common(basin, group_of_cell[structure.cell])
     group, links = groups_of_basins(rows, pairs), _Links(len(rows))
     for a, b in pairs[group[pairs[:, 0]] == group[pairs[:, 1]]].tolist():

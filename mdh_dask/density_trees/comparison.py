@@ -48,7 +48,7 @@ def _tree(model: DensityModel, counts: Integers, outside: Integers) -> Tree:
         landmarks = [np.isin(model.clusters[model.cells], side) for side in sides]
         cells = [np.isin(model.clusters, side) for side in sides]
         n_rows = [int(counts[at].sum() + outside[:, c].sum()) for at, c in zip(landmarks, cells)]
-        node: dict[str, Any] = {"clusters": own, "n_rows": sum(n_rows), "left": -1, "right": -1}
+        node: dict[str, Any] = {"cluster": own[0], "n_rows": sum(n_rows), "left": -1, "right": -1}
         if all(at.any() for at in landmarks):
             away = _away([model.points[at] for at in landmarks])
             extent = float(max(each.max() for each in away)) or 1.0  # of equal landmarks, any will do
@@ -60,13 +60,13 @@ def _tree(model: DensityModel, counts: Integers, outside: Integers) -> Tree:
             node |= {"bins": np.concatenate([first, parts[-1]]), "width": extent / INSIDE}
             node |= {"origin": -len(first) * node["width"], "bandwidth": BANDWIDTH * node["width"]}
         if link is not None:
-            node["threshold"] = 0.0
+            # The left child follows its parent, the right one all nodes below the left one.
+            left, right = len(nodes) + 1, len(nodes) + 2 * len(sides[0])
+            node |= {"cluster": -1, "left": left, "right": right, "threshold": 0.0}
             if model.cut_rows[link] > 0:
                 node["relative_depth"] = model.core_rows[link] / model.cut_rows[link] - 1
         nodes.append(node)
-    _join(nodes)
-    tree = tree_from_nodes(nodes, n_features=1)
-    return replace(tree, cluster=np.array([-1 if len(n["clusters"]) > 1 else n["clusters"][0] for n in nodes], "i4"))
+    return replace(tree_from_nodes(nodes, n_features=1), cluster=np.array([node["cluster"] for node in nodes], "i4"))
 
 
 def _splits(model: DensityModel, own: Integers) -> Iterator[tuple[Integers, list[Integers], int | None]]:
@@ -88,14 +88,6 @@ def _splits(model: DensityModel, own: Integers) -> Iterator[tuple[Integers, list
     yield own, [own[left], own[~left]], link
     yield from _splits(model, own[left])
     yield from _splits(model, own[~left])
-
-
-def _join(nodes: list[dict[str, Any]]) -> None:
-    """Set the children of nodes that are in order: the left one follows its parent, the right one all below that."""
-    for i, node in enumerate(nodes):
-        if len(node["clusters"]) > 1:
-            node["left"] = i + 1
-            node["right"] = i + 2 * len(nodes[i + 1]["clusters"])
 
 
 def _away(sides: list[Floats]) -> list[Floats]:

@@ -63,9 +63,7 @@ class DensityModel(State):
     @property
     def sizes(self) -> Integers:
         """Number of rows of `fit` in every cluster, shape (n_clusters,)."""
-        sizes = np.zeros(self.n_clusters, dtype=np.int64)
-        np.add.at(sizes, self.clusters, self.cell_rows)
-        return sizes
+        return counts_in_cells(self.cell_rows, self.clusters, self.n_clusters)
 
     @property
     def cell_rows(self) -> Integers:
