@@ -34,7 +34,7 @@ from .basins import with_basins
 from .model import DensityModel, counts_in_cells
 from .passes import NearestCounts, Recount, RowsInBalls, level_of
 from .places import AT_PEAK, RADII, Places, places_of
-from .sketch import DensitySettings, Sketch, different_rows, sketch_of
+from .sketch import DensitySettings, Sketch, sketch_of
 
 OF_PEAK, OF_PATH = 8, 9
 """Weights of a row at a peak and in the sparsest ball on a path: the peak must be denser by more than an eighth, as the
@@ -214,25 +214,22 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     regions around two cells if most cells are clusters, or if this shows more of them than balls and slabs do, which
     know more of groups of many cells.
     """
-
-    def sketched(sample: Sample, crowded: bool = False, least_apart: int = 0) -> Sketch:
-        shown = sample if settings.levels is not None else different_rows(settings, sample, None, shape[0])
-        return sketch_of(settings, look.columns, shown, crowded, least_apart, shape[0])
+    n_rows, n_columns = shape
 
     def usual(least_apart: int = 0) -> tuple[Sample, Sketch, int]:
         sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
-        return sample, sketched(sample, least_apart=least_apart), 0
+        return sample, sketch_of(settings, look.columns, sample, False, least_apart, n_rows), 0
 
     # Each combination of levels would look like a cluster of a crowd.
     sought = settings.parts_at is None and not has_levels(settings.levels)
     if not sought or (crowd := crowd_of(look.sample, settings.scale, settings.seed)) is None:
         return usual()
-    sample, n_rows = look.sample, min(crowd.rows, shape[0])
-    if len(sample.rows) < n_rows:
-        logger.info("neighbourhoods look like those of many clusters: %s rows are drawn", n_rows)
-        sample = yield from draw(settings.seed, rows_in_memory(n_rows, shape[1], len(sample.rows)), shape[0])
+    sample, wanted = look.sample, min(crowd.rows, n_rows)
+    if len(sample.rows) < wanted:
+        logger.info("neighbourhoods look like those of many clusters: %s rows are drawn", wanted)
+        sample = yield from draw(settings.seed, rows_in_memory(wanted, n_columns, len(sample.rows)), n_rows)
     sample = sample.take(np.argsort(sample.hashes, kind="stable"))
-    sketch = sketched(sample, crowded=True)
+    sketch = sketch_of(settings, look.columns, sample, True, 0, n_rows)
     apart = sketch.structure.n_apart
     if 2 * apart <= len(sketch.structure.links) and (found := usual(apart))[1].structure.n_apart >= apart:
         return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -88,74 +89,74 @@ class _Look(NamedTuple):
     """Rows that differ in the columns."""
 
 
-def _looks(settings: DensitySettings, shown: Sample, crowded: bool, n_rows: int) -> list[_Look]:
+def _looks(settings: DensitySettings, sample: Sample, crowded: bool, n_rows: int) -> list[_Look]:
     """Return the looks at a sample: that at the columns which levels do not change first, the only one of a crowd."""
+    shown = sample if settings.levels is not None else _different_rows(settings, sample, None, n_rows)
     raw = clipped(shown.rows, settings.scale)
     frame = near_standardiser(raw, settings.scale)
     numbers = frame.without(changed_by_levels(raw, settings.levels))
     every = [_Look(frame, True, settings.levels, shown)]
     if (numbers.scale == frame.scale).all() or not numbers.scale.any():
         return every
-    shown = different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
+    shown = _different_rows(settings, shown, np.flatnonzero(numbers.scale), n_rows)
     of_numbers = _Look(numbers, False, None, shown)
     return [of_numbers] if crowded else [of_numbers, *every]
 
 
 def sketch_of(
-    settings: DensitySettings, columns: Columns, shown: Sample, crowded: bool, least_apart: int, n_rows: int
+    settings: DensitySettings, columns: Columns, sample: Sample, crowded: bool, least_apart: int, n_rows: int
 ) -> Sketch:
     """Return what rows show without the columns that levels change or with them, whichever are more clusters.
 
     Neighbours in all columns are rows of equal levels, and jittered levels hide clusters of the other columns; but
     levels may tell clusters apart, too.
     """
-    looks = _looks(settings, shown, crowded, n_rows)
+    looks = _looks(settings, sample, crowded, n_rows)
     level = (1 - settings.quantile) / len(looks)
     in_groups = settings.parts_at is not None
 
+    def drawn(look: _Look, raw: Sample, draw: int) -> Sketch:
+        again = hash_again(raw.hashes, draw) if draw else raw.hashes
+        order = np.argsort(again, kind="stable")
+        rows = raw._replace(hashes=again).take(order)
+        changed, discrete, bandwidth = _without_levels(columns, rows, look)
+        points = look.frame.exactly(discrete.jittered_levels(changed, rows.hashes))
+        if crowded:
+            found = structure_of_crowd(points, rows.hashes, level)
+        else:
+            found = structure_of(points, rows.hashes, level, bandwidth, in_groups, least_apart)
+        # Rows that are not drawn would show the levels of scales.
+        testable = not crowded and not in_groups and not has_many_columns(points) and changed is rows.rows
+        back = np.argsort(order)
+        found = found._replace(cell=found.cell[back], reach=found.reach[back])
+        return Sketch(look.sample, look.frame, discrete, points[back], found, testable and len(found.links) > 0)
+
     def seen(look: _Look) -> Sketch:
         raw = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
-
-        def drawn(draw: int) -> Sketch:
-            again = hash_again(raw.hashes, draw) if draw else raw.hashes
-            order = np.argsort(again, kind="stable")
-            rows = raw._replace(hashes=again).take(order)
-            spread_out = _spread_out(columns, rows, look)
-            points = look.frame.exactly(spread_out.discrete.jittered_levels(spread_out.rows, rows.hashes))
-            if crowded:
-                found = structure_of_crowd(points, rows.hashes, level)
-            else:
-                found = structure_of(points, rows.hashes, level, spread_out.bandwidth, in_groups, least_apart)
-            # Rows that are not drawn would show the levels of scales.
-            testable = not crowded and not in_groups and not has_many_columns(points) and spread_out.rows is rows.rows
-            back = np.argsort(order)
-            found = found._replace(cell=found.cell[back], reach=found.reach[back])
-            testable = testable and len(found.links) > 0
-            return Sketch(look.sample, look.frame, spread_out.discrete, points[back], found, testable)
-
-        return drawn(0) if crowded or in_groups else _most_agreed(drawn, len(raw.rows))
+        draws = partial(drawn, look, raw)
+        return draws(0) if crowded or in_groups else _most_agreed(draws, len(raw.rows))
 
     with one_blas_thread():
         return max(map(seen, looks), key=lambda sketch: sketch.structure.n_apart)
 
 
-class _SpreadOut(NamedTuple):
-    """Rows whose levels neither are clusters nor hide any."""
+def _without_levels(
+    columns: Columns, sample: Sample, look: _Look
+) -> tuple[AnyArray, Discrete, Callable[[Floats], float] | None]:
+    """Return rows with drawn scales, and what else keeps their levels from being clusters, or from hiding any.
 
-    rows: AnyArray
-    discrete: Discrete
-    bandwidth: Callable[[Floats], float] | None
-    """That of `mdh_dask.valleys.structure.structure_of`."""
-
-
-def _spread_out(columns: Columns, sample: Sample, look: _Look) -> _SpreadOut:
-    """Return the rows of a draw with drawn scales, and what else hides levels."""
+    The third is the bandwidth of `mdh_dask.valleys.structure.structure_of`.
+    """
     many = np.count_nonzero(look.frame.scale) > FEW_COLUMNS
     if many and look.levels is not None:
-        return _SpreadOut(sample.rows, Discrete(), _bandwidth(look.levels, look.frame.scale))
+        return sample.rows, Discrete(), _bandwidth(look.levels, look.frame.scale)
     sample = with_drawn_scales(sample)  # the ends of correlated ratings would be clusters
-    discrete = spread(sample) if many else _spread_or_levels(columns, sample, look.levels)
-    return _SpreadOut(sample.rows, discrete if look.whole else replace(discrete, levels=None), None)
+    if many:
+        discrete = spread(sample)
+    else:  # each step or level would be a cluster, and gaps between values valleys
+        near = without_far_rows(columns, sample)[1]
+        discrete = replace(discrete_of(near, look.levels, ROUNDED), uneven=uneven_in(near))
+    return sample.rows, discrete if look.whole else replace(discrete, levels=None), None
 
 
 def _most_agreed(drawn: Callable[[int], Sketch], n_rows: int) -> Sketch:
@@ -182,12 +183,6 @@ def _shared(found: list[Sketch]) -> Floats:
     return np.array([[normalized_mutual_information(one, other) for other in labels] for one in labels])
 
 
-def _spread_or_levels(columns: Columns, sample: Sample, levels: LevelFeatures | None) -> Discrete:
-    """Return what hides steps and levels of few columns: each would be a cluster, and gaps between values valleys."""
-    near = without_far_rows(columns, sample)[1]
-    return replace(discrete_of(near, levels, ROUNDED), uneven=uneven_in(near))
-
-
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
     """Return how far the levels of a map of many columns smooth directions of standardised features.
 
@@ -200,7 +195,7 @@ def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats]
     return lambda direction: float(discrete.bandwidth_along((direction * scale)[None])[0])
 
 
-def different_rows(settings: DensitySettings, sample: Sample, columns: Integers | None, n_rows: int) -> Sample:
+def _different_rows(settings: DensitySettings, sample: Sample, columns: Integers | None, n_rows: int) -> Sample:
     """Return a sample without copies of rows in some columns, all if None.
 
     The nearest rows of a row, and those that test it, would be its copies.
