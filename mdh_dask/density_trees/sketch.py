@@ -25,7 +25,7 @@ from ..growth.passes import Columns, Sample
 from ..growth.scaling import Standardiser, near_standardiser
 from ..growth.uneven import uneven_in
 from ..metrics.scores import normalized_mutual_information
-from ..valleys.lines import FEW_COLUMNS, has_many_columns
+from ..valleys.lines import FEW_COLUMNS, n_varying
 from ..valleys.structure import Structure, structure_of, structure_of_crowd
 
 ROWS_OF_DRAWS, MOST_DRAWS, FEWEST_DRAWS = 5000, 7, 3
@@ -126,7 +126,7 @@ def sketch_of(
         else:
             found = structure_of(points, rows.hashes, level, bandwidth, in_groups, least_apart)
         # Rows that are not drawn would show the levels of scales.
-        testable = not crowded and not in_groups and not has_many_columns(points) and changed is rows.rows
+        testable = not crowded and not in_groups and n_varying(points) <= FEW_COLUMNS and changed is rows.rows
         back = np.argsort(order)
         found = found._replace(cell=found.cell[back], reach=found.reach[back])
         return Sketch(look.sample, look.frame, discrete, points[back], found, testable and len(found.links) > 0)

@@ -53,7 +53,7 @@ class Slabs:
         self.cell, self.normal, self.landmarks = cell[counted], normal[counted], landmarks
         of_one = np.zeros(len(counted), dtype=np.int64)
         self.part = of_one if parts is None else np.unique(parts[counted], return_inverse=True)[1]
-        self.few_columns = not has_many_columns(rows)
+        self.few_columns = n_varying(rows) <= FEW_COLUMNS
         self.combinations = None if self.few_columns else combinations_apart(self.choosing, self.own)
         self.axes = axes if self.combinations is None else self.combinations
         if self.combinations is not None:
@@ -111,9 +111,9 @@ class Slabs:
         return np.array(widths, dtype=np.float64).reshape(directions.shape[:2])
 
 
-def has_many_columns(rows: Floats) -> bool:
-    """Return whether there are more than `FEW_COLUMNS`, constant ones aside."""
-    return bool(np.count_nonzero(np.ptp(rows, axis=0)) > FEW_COLUMNS)
+def n_varying(rows: Floats) -> int:
+    """Return the number of columns that are not constant."""
+    return int(np.count_nonzero(np.ptp(rows, axis=0)))
 
 
 def errors_in_slabs(counts: Integers) -> Floats:

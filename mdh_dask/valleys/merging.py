@@ -12,7 +12,7 @@ from .._typing import Floats, Integers
 from ..splits.dependence import parts_in
 from .graph import Merges, closest
 from .known import Known, WithoutLevels, factors_of, without_levels_of
-from .lines import Bandwidth, has_many_columns
+from .lines import FEW_COLUMNS, Bandwidth, n_varying
 from .neighbours import smoothed_cells
 from .pair_tests import PROMISING, Halves, Pair, PairTests, Values
 
@@ -159,7 +159,7 @@ def merge_cells(
 
 def evidence_needed(rows: Floats, level: float, n_merges: int, views: bool) -> float:
     """Return the evidence that keeps communities apart if a share of clouds without clusters may be divided."""
-    bounds = IN_MANY_COLUMNS if has_many_columns(rows) else IN_VIEWS if views else IN_FEW_COLUMNS
+    bounds = IN_MANY_COLUMNS if n_varying(rows) > FEW_COLUMNS else IN_VIEWS if views else IN_FEW_COLUMNS
     needed = np.clip(EVIDENCE + BY_ROWS * np.log2(len(rows) / 200), *bounds)
     usual, wanted = (ndtri(1 - share / (n_merges * KINDS)) for share in (LEVEL, level))
     return float(max(needed * wanted / usual, 1e-3))

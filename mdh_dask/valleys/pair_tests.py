@@ -11,14 +11,15 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from .._jit.hashing import hash_again
+from .._jit.pairs import COLUMNS_OF_BALLS
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
 from .landmarks import ELSEWHERE, LANDMARKS, RADII, Found, Half, Landmarks
-from .lines import Bandwidth
+from .lines import FEW_COLUMNS, Bandwidth, n_varying
 from .neighbours import Distances
 from .regions import Regions
-from .views import Views, Whole, has_few_columns, need_views
+from .views import Views, Whole
 
 Pair = tuple[int, int]
 
@@ -108,12 +109,12 @@ class PairTests:
         self.rows, self.hashes, self.cell, self.in_groups = rows, hashes, cell, in_groups
         parts = parts_in(hashes) if in_groups else None
         normal = normal_of(hash_again(hashes, LEVELS))
-        self.slabs = slabs and bool(np.count_nonzero(np.ptp(rows, axis=0)) > 1)
+        n_columns = n_varying(rows)
+        self.slabs, self.views = slabs and n_columns > 1, views and COLUMNS_OF_BALLS < n_columns <= FEW_COLUMNS
+        self.both = self.slabs and (self.views or n_columns <= COLUMNS_OF_BALLS)
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts, most_splits)]
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         distances = Distances(rows, n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways)))
-        self.views = views and need_views(rows)
-        self.both = self.slabs and (self.views or has_few_columns(rows))
 
         def seen(half: Half) -> Whole | Views:
             if self.views:
@@ -131,12 +132,13 @@ class PairTests:
         Rows of groups that are left out are not counted in slabs, shape (n_pairs, n_cells). Pairs with less evidence
         than `promising` are compared by the first halving only.
         """
-        nothing, met = np.inf, self._touching(group, pairs)
+        n, nothing = len(group), np.inf
+        met = np.isin(pairs @ [n, 1], np.sort(group[self.neighbours], axis=1) @ [n, 1])
         if self.in_groups:  # groups of dependent rows are no neighbours without being clusters
             nothing, met = 0.0, np.ones_like(met)
         found = Counted(np.full(len(pairs), nothing), *np.zeros((2, len(pairs))))
         if met.any():
-            none = np.zeros((len(pairs), len(group)), dtype=np.bool_) if left_out is None else left_out
+            none = np.zeros((len(pairs), n), dtype=np.bool_) if left_out is None else left_out
             of_met = self._counted(group, np.ascontiguousarray(pairs[met]), none[met], promising)
             for every, some in zip(found, of_met):
                 every[met] = some
@@ -147,11 +149,6 @@ class PairTests:
         """Return the rows in the core and on the cut of a pair, also of groups that are no neighbours."""
         _, core, cut = self._counted(group, np.array([pair]), np.zeros((1, len(group)), dtype=np.bool_)).values(0)
         return core, cut
-
-    def _touching(self, group: Integers, pairs: Integers) -> Booleans:
-        """Return which pairs have neighbouring landmarks in any half."""
-        n = len(group)
-        return np.isin(pairs @ [n, 1], np.sort(group[self.neighbours], axis=1) @ [n, 1])
 
     def _counted(self, group: Integers, pairs: Integers, left_out: Booleans, promising: float = -np.inf) -> Counted:
         """Return what the rows show of pairs, and count those of the same cells, without the same, only once."""

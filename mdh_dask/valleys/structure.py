@@ -19,7 +19,7 @@ from .graph import (
     smooth_neighbours,
     with_most_edges,
 )
-from .lines import FEW_COLUMNS, has_many_columns
+from .lines import FEW_COLUMNS, n_varying
 from .merging import FEWEST, Merged, merge_cells
 from .pair_tests import counted_in_regions
 from .regions import WIDTHS, least_of_discoveries
@@ -92,11 +92,6 @@ class Structure(NamedTuple):
         within = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_cells, n_cells))
         return connected_components(within, directed=False)[1]
 
-    @property
-    def separates(self) -> bool:
-        """Return whether there are clusters."""
-        return self.n_apart > 0
-
 
 def structure_of(
     points: Floats,
@@ -122,7 +117,7 @@ def structure_of(
     if n < FEWEST or not (varying := np.ptp(points, axis=0) > 0).any():
         return one_cell(n)
     points = spanned(points)
-    many, graph = has_many_columns(points), neighbourhood(points)
+    many, graph = n_varying(points) > FEW_COLUMNS, neighbourhood(points)
     # Columns of few levels are hidden in projections of many columns only.
     along = (lambda direction: bandwidth(_placed(direction, varying))) if many and bandwidth is not None else None
     partitions = _partitions(points, graph, many, in_groups)

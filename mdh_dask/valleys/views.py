@@ -8,11 +8,10 @@ and a curve is still a curve.
 import numpy as np
 
 from .._jit.lines import WITHIN
-from .._jit.pairs import COLUMNS_OF_BALLS
 from .._jit.rows import quantile_of
 from .._typing import Booleans, Floats, Integers
 from .landmarks import ELSEWHERE, LANDMARKS, RADII, Found, Half, Landmarks
-from .lines import N_KINDS, Bandwidth, Slabs, has_many_columns, whitening
+from .lines import N_KINDS, Bandwidth, Slabs, whitening
 from .neighbours import Distances
 
 LANDMARKS_OF_VIEW = 500
@@ -118,16 +117,6 @@ class Views:
         rows = view[kept]
         half = Half(rows, np.flatnonzero(chooses), np.flatnonzero(~chooses), side)
         return Whole(half, Distances(rows), self.normal[kept], self.combinations @ plane, LANDMARKS_OF_VIEW)
-
-
-def need_views(rows: Floats) -> bool:
-    """Return whether rows have four to eight columns, constant ones aside."""
-    return not has_few_columns(rows) and not has_many_columns(rows)
-
-
-def has_few_columns(rows: Floats) -> bool:
-    """Return whether there are at most `COLUMNS_OF_BALLS`, constant ones aside."""
-    return bool(np.count_nonzero(np.ptp(rows, axis=0)) <= COLUMNS_OF_BALLS)
 
 
 def nearest_to(place: Floats, rows: Floats, which: Booleans) -> Integers:

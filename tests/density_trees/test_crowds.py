@@ -61,7 +61,7 @@ def test_regions_divide_no_cloud(n_columns):
     for cloud in clouds:
         found = structure.structure_of_crowd(cloud, hashes, 0.05)
         assert len(found.links) > 50
-        assert not found.separates
+        assert found.n_apart == 0
 
 
 def test_cells_of_more_rows_than_usual_are_more_and_those_of_fewer_not_less(monkeypatch):
@@ -93,7 +93,7 @@ def test_groups_are_compared_no_more_where_too_few_are_left_to_be_apart_and_as_u
     for one, other in zip(usual, enough):
         np.testing.assert_array_equal(one, other)
     monkeypatch.setattr(merging, "Known", None)
-    assert not structure.structure_of(rows, hashes, 0.05, least_apart=3).separates
+    assert structure.structure_of(rows, hashes, 0.05, least_apart=3).n_apart == 0
 
 
 def test_a_third_cell_between_two_is_not_counted():

@@ -2,20 +2,22 @@
 
 import numpy as np
 import pytest
-from helpers import at_night
+from helpers import at_night, hashes
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 
 from mdh_dask import DensityTree
 from mdh_dask.valleys.landmarks import ELSEWHERE, Half
 from mdh_dask.valleys.neighbours import Distances
-from mdh_dask.valleys.views import BOTH, NOBODY, Views, near_rows, need_views, plane_through
+from mdh_dask.valleys.pair_tests import PairTests
+from mdh_dask.valleys.views import BOTH, NOBODY, Views, near_rows, plane_through
 
 
 @pytest.mark.parametrize(("n_columns", "needed"), [(1, False), (3, False), (4, True), (8, True), (9, False)])
 def test_rows_of_four_to_eight_columns_need_views_constant_ones_aside(n_columns, needed):
     rows = np.random.default_rng(0).normal(size=(20, n_columns))
-    assert need_views(np.column_stack([rows, np.ones(20)])) == needed
+    tests = PairTests(np.column_stack([rows, np.ones(20)]), hashes(20), np.arange(20) % 2, views=True)
+    assert tests.views == needed
 
 
 def test_a_plane_is_fishers_direction_and_the_longest_one_beside_it():
