@@ -18,7 +18,7 @@ from ..splits.dependence import N_PARTS, halves_of_parts, parts_in
 from .landmarks import ELSEWHERE, LANDMARKS, RADII, Found, Half, Landmarks
 from .lines import FEW_COLUMNS, Bandwidth, n_varying
 from .neighbours import Distances
-from .regions import Regions
+from .regions import found_in_regions
 from .views import Views, Whole
 
 Pair = tuple[int, int]
@@ -222,8 +222,9 @@ class PairTests:
 
 def counted_in_regions(rows: Floats, hashes: Integers, cell: Integers, pairs: Integers) -> Counted:
     """Return what rows in convex regions show of pairs of cells in contact; parameters are those of `PairTests`."""
-    halves = _seen_by(Regions, [*_splits(hashes, None)], rows, cell, None)
-    found = [[half.found(int(cell.max()) + 1, pairs) for half in split] for split in halves]
+    n_cells = int(cell.max()) + 1
+    ways = [*_splits(hashes, None)]
+    found = _seen_by(lambda half: found_in_regions(half, n_cells, pairs), ways, rows, cell, None)
     return _combined(found, SHARED_EVIDENCE, 0)
 
 

@@ -5,13 +5,11 @@ unimodal (Prekopa 1973). So all rows of a region may be counted along the line b
 count the few near it: this shows valleys between hundreds of clusters of tens of rows in few columns.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from scipy.special import ndtri
 
 from .._typing import Floats, Integers
-from .landmarks import ELSEWHERE, Found, Half
+from .landmarks import Found, Half
 from .lines import errors_in_slabs
 from .neighbours import BLOCK, nearest_in_blocks
 
@@ -19,47 +17,37 @@ WIDTHS = 1 / 3, 1 / 4
 """Widths of slabs through both groups and between them, as shares of the distance of the groups."""
 
 
-class Regions:
-    """Rows of one half, which place groups, and of the other half, which are counted in regions around two of them."""
+def found_in_regions(half: Half, n_cells: int, pairs: Integers) -> Found:
+    """Return what slabs through both cells of each pair and between them hold, shape (n_pairs, 2).
 
-    def __init__(self, half: Half) -> None:
-        self.rows, self.counted = half.rows, half.rows[half.counted]
-        self.choosing = half.choosing[half.cell[half.choosing] != ELSEWHERE]
-        self.own = half.cell[self.choosing]
+    One half of the rows places cells, the other is counted in regions around two of them. Errors of cells that no row
+    places are zero.
+    """
+    own, rows = half.cell[half.choosing], half.rows[half.counted]
+    sizes, means = np.bincount(own, minlength=n_cells), np.zeros((n_cells, rows.shape[1]))
+    np.add.at(means, own, half.rows[half.choosing])
+    means /= np.maximum(sizes, 1)[:, None]
+    known = sizes > 0
+    members = _members(rows, means, np.flatnonzero(known))
+    counts = np.zeros((len(pairs), len(WIDTHS), 3), dtype=np.int64)
+    for found, (i, j) in zip(counts, pairs.tolist()):
+        if known[i] and known[j]:
+            others = known.copy()
+            others[[i, j]] = False
+            near = rows[np.union1d(members[i], members[j])]
+            places = np.abs(_within(near, means[i], means[j], means[others])[:, None] - np.array([0, 0.5, 1]))
+            found[:] = [np.count_nonzero(places < width / 2, axis=0) for width in WIDTHS]
+    in_slabs = np.stack([counts[..., [0, 2]], counts[..., [1, 1]]], axis=-1)
+    return Found(errors_in_slabs(counts), in_slabs.astype(np.float64))
 
-    def found(self, n_cells: int, pairs: Integers) -> Found:
-        """Return what slabs through both cells of each pair and between them hold, shape (n_pairs, 2).
 
-        Errors of cells without rows that place them are zero.
-        """
-        counts = np.array([*self._counted(n_cells, pairs)]).reshape(-1, len(WIDTHS), 3)
-        rows = np.stack([counts[..., [0, 2]], counts[..., [1, 1]]], axis=-1)
-        return Found(errors_in_slabs(counts), rows.astype(np.float64))
-
-    def _counted(self, n_cells: int, pairs: Integers) -> Iterator[Integers]:
-        """Yield the rows in the three slabs of each width for each pair, shape (n_widths, 3)."""
-        sizes, means = np.bincount(self.own, minlength=n_cells), np.zeros((n_cells, self.rows.shape[1]))
-        np.add.at(means, self.own, self.rows[self.choosing])
-        means /= np.maximum(sizes, 1)[:, None]
-        members, known = self._members(means, np.flatnonzero(sizes)), sizes > 0
-        none = np.zeros((len(WIDTHS), 3), dtype=np.int64)
-        for i, j in pairs.tolist():
-            if known[i] and known[j]:
-                others = known.copy()
-                others[[i, j]] = False
-                rows = self.counted[np.union1d(members[i], members[j])]
-                places = np.abs(_within(rows, means[i], means[j], means[others])[:, None] - np.array([0, 0.5, 1]))
-                yield np.array([np.count_nonzero(places < width / 2, axis=0) for width in WIDTHS])
-            else:
-                yield none
-
-    def _members(self, means: Floats, known: Integers) -> list[Integers]:
-        """Return the counted rows of which each group is among the three nearest ones."""
-        rows, k = self.counted, min(3, len(known))
-        near, _ = nearest_in_blocks(rows, means[known], k)
-        of_group, row = known[near].ravel(), np.repeat(np.arange(len(rows)), k)
-        order = np.argsort(of_group, kind="stable")
-        return np.split(row[order], np.cumsum(np.bincount(of_group, minlength=len(means)))[:-1])
+def _members(rows: Floats, means: Floats, known: Integers) -> list[Integers]:
+    """Return the rows of which each group is among the three nearest ones."""
+    k = min(3, len(known))
+    near, _ = nearest_in_blocks(rows, means[known], k)
+    of_group, row = known[near].ravel(), np.repeat(np.arange(len(rows)), k)
+    order = np.argsort(of_group, kind="stable")
+    return np.split(row[order], np.cumsum(np.bincount(of_group, minlength=len(means)))[:-1])
 
 
 def _within(rows: Floats, start: Floats, end: Floats, others: Floats) -> Floats:
