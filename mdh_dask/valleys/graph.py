@@ -51,7 +51,8 @@ def neighbourhood(points: Floats) -> Neighbourhood:
     reach = np.maximum(distances / typical, 0.05)  # that of copies of a row would be zero
     edges = shared.tocoo()
     weights = edges.data / (reach[edges.row] * reach[edges.col])
-    return Neighbourhood(shared, _ordered(csr_array((weights, (edges.row, edges.col)), shape=(n, n))), reach)
+    dense = csr_array((weights, (edges.row, edges.col)), shape=(n, n))
+    return Neighbourhood(shared, dense.sorted_indices(), reach)
 
 
 def shared_neighbours(points: Floats) -> tuple[csr_array, Floats]:
@@ -61,7 +62,8 @@ def shared_neighbours(points: Floats) -> tuple[csr_array, Floats]:
     known = coo_array((np.ones(near.size), (np.repeat(np.arange(n), near.shape[1]), near.ravel())), shape=(n, n))
     linked = csr_array(known)
     close = linked + eye_array(n, format="csr")
-    return _ordered(_bridged(csr_array((linked + linked.T) * (close @ close.T)), points)), distances
+    shared = csr_array((linked + linked.T) * (close @ close.T))
+    return _bridged(shared, points).sorted_indices(), distances
 
 
 def nearest_others(points: Floats, k: int) -> tuple[Integers, Floats]:
@@ -95,7 +97,7 @@ def communities(graph: csr_array, resolution: float = RESOLUTION) -> Integers:
         belongs = csr_array(
             (np.ones(len(community)), (np.arange(len(community)), community)), shape=(len(community), n)
         )
-        graph = _ordered(csr_array(belongs.T @ graph @ belongs))
+        graph = csr_array(belongs.T @ graph @ belongs).sorted_indices()
 
 
 def with_most_edges(graph: csr_array, cell: Integers, group: Integers) -> Integers:
@@ -204,11 +206,6 @@ def closest(contact: Floats, one: Integers, other: Integers) -> tuple[int, int]:
     """Return the two cells in closest contact, one of each group."""
     i, j = np.unravel_index(contact[np.ix_(one, other)].argmax(), (len(one), len(other)))
     return int(one[i]), int(other[j])
-
-
-def _ordered(graph: csr_array) -> csr_array:
-    graph.sort_indices()
-    return graph
 
 
 def _bridged(graph: csr_array, points: Floats) -> csr_array:
