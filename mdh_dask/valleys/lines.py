@@ -157,9 +157,9 @@ def whitening(rows: Floats, cell: Integers) -> Floats:
     The covariance is that of `combinations_apart`.
     """
     within, _, unit = _about_means(rows, cell)
-    products, (n, d) = within.T @ within, within.shape
-    mean, shrinkage = _shrinkage(within, products)
-    covariance = (1 - shrinkage) / n * products + shrinkage * (mean or 1) * np.eye(d)
+    products = within.T @ within
+    of_products, of_identity = _shares(within, products)
+    covariance = of_products * products + of_identity * np.eye(len(products))
     return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)).T / unit)
 
 
@@ -176,17 +176,16 @@ def _solved(within: Floats, right: Floats) -> Floats:
     """Return the right sides divided by the covariance of centred rows."""
     n, d = within.shape
     products = within @ within.T if n < d else within.T @ within
-    mean, shrinkage = _shrinkage(within, products)
-    own, others = shrinkage * (mean or 1), (1 - shrinkage) / n
+    of_products, of_identity = _shares(within, products)
+    small = of_products * products + of_identity * np.eye(len(products))
     if n >= d:
-        return np.asarray(np.linalg.solve(others * products + own * np.eye(d), right))
+        return np.asarray(np.linalg.solve(small, right))
     # The identity of Woodbury: fewer rows than columns make a smaller system.
-    small = others * products + own * np.eye(n)
-    return np.asarray((right - others * (within.T @ np.linalg.solve(small, within @ right))) / own)
+    return np.asarray((right - of_products * (within.T @ np.linalg.solve(small, within @ right))) / of_identity)
 
 
-def _shrinkage(within: Floats, products: Floats) -> tuple[float, float]:
-    """Return the mean variance of columns, and the share of the identity in the covariance, by Ledoit and Wolf.
+def _shares(within: Floats, products: Floats) -> tuple[float, float]:
+    """Return the multiples of the products and of the identity whose sum is the covariance, by Ledoit and Wolf.
 
     `products` are those of the columns, or those of the rows.
     """
@@ -196,4 +195,5 @@ def _shrinkage(within: Floats, products: Floats) -> tuple[float, float]:
     chance = (float(fourth) / n - squares) / n
     spread = squares - d * mean**2
     # With less, the covariance of rows of which some column is constant could not be inverted.
-    return mean, min(max(chance / spread, 1e-6), 1.0) if spread > 0 else 1.0
+    shrinkage = min(max(chance / spread, 1e-6), 1.0) if spread > 0 else 1.0
+    return (1 - shrinkage) / n, shrinkage * (mean or 1)
