@@ -111,7 +111,7 @@ class PairTests:
         normal = normal_of(hash_again(hashes, LEVELS))
         n_columns = n_varying(rows)
         self.slabs, self.views = slabs and n_columns > 1, views and COLUMNS_OF_BALLS < n_columns <= FEW_COLUMNS
-        self.both = self.slabs and (self.views or n_columns <= COLUMNS_OF_BALLS)
+        self.n_balls = len(RADII) if self.slabs and (self.views or n_columns <= COLUMNS_OF_BALLS) else 0
         ways = [[one] for one in halves] if halves else [*_splits(hashes, parts, most_splits)]
         n_landmarks = min(int(np.count_nonzero(cell != ELSEWHERE)) // 2, LANDMARKS)
         distances = Distances(rows, n_landmarks * (len(rows) + n_landmarks) * sum(map(len, ways)))
@@ -167,14 +167,13 @@ class PairTests:
         def found(split: Sequence[Whole | Views], some: Integers) -> list[Found]:
             return [half.found(group, pairs[some], left_out[some]) for half in split]
 
-        n_balls = len(RADII) if self.both else 0
         by_first = found(self.splits[0], np.arange(len(pairs)))
-        counted = _combined([by_first], self.shared, n_balls)
+        counted = _combined([by_first], self.shared, self.n_balls)
         more = np.flatnonzero((counted.evidence >= promising) | np.isinf(counted.evidence))
         if len(self.splits) > 1 and len(more):
             halvings = [[Found(*(of[more] for of in half)) for half in by_first]]
             halvings += [found(split, more) for split in self.splits[1:]]
-            for every, some in zip(counted, _combined(halvings, self.shared, n_balls)):
+            for every, some in zip(counted, _combined(halvings, self.shared, self.n_balls)):
                 every[more] = some
         return counted
 
