@@ -6,9 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import jit, part
-from .._storable import storable
 from .._typing import Booleans, Floats
 from .rows import add_multiple, inner, order_of, quantile_of
+
+LADDER = (12, 24, 48, 96, 192, 384, 768, 1536)
+"""Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
+not reach the sides of a wide valley: clusters that overlap were merged, the sooner the more rows they had."""
+
+WIDTHS = 1 / 2, 1 / 3
+"""Widths of slabs, as shares of the distance between the medians of both groups. Wide ones hold more rows of few; in
+narrow ones, the flank of a large group does not hide a small one."""
 
 WITHIN = 0.9
 """Share of the rows that place slabs within their radius, so that few rows of other groups are counted."""
@@ -21,7 +28,6 @@ BESIDE = 3.5
 """The contact is beside a line if it is farther from it than so many standard errors of the mean of a group's rows."""
 
 
-@storable
 class Lines(NamedTuple):
     """Lines between the groups of each pair, and the places and the radius of three slabs on each."""
 
@@ -38,13 +44,12 @@ class Lines(NamedTuple):
 
 
 @jit
-def draw_lines(rows, contacts, members, pairs, ladder, few_columns, lines):
-    """Draw lines through the means of the rows of both groups that are nearest to their contact.
+def draw_lines(rows, contacts, members, pairs, few_columns, lines):
+    """Draw lines through the means of the rows of both groups that are nearest to their contact, as `LADDER` says.
 
     rows (n_rows, n_columns): rows that choose lines.
     contacts (n_pairs, n_columns): the densest place between both groups; NaN without any.
     pairs (n_pairs, 2) int.
-    ladder (n_lines,) int: numbers of rows of each group.
     few_columns: whether lines may leave the groups, so that they are drawn near the contact only.
     lines: they are written.
     """
@@ -56,11 +61,11 @@ def draw_lines(rows, contacts, members, pairs, ladder, few_columns, lines):
         fewest = min(one.shape[0], other.shape[0])
         if fewest < 3:
             continue
-        for k in range(ladder.shape[0]):
-            n = min(ladder[k], fewest)
-            if (few_columns and n < ladder[k]) or (k > 0 and ladder[k - 1] >= fewest):
+        for k in range(len(LADDER)):
+            n = min(LADDER[k], fewest)
+            if (few_columns and n < LADDER[k]) or (k > 0 and LADDER[k - 1] >= fewest):
                 break
-            lines.whole[p, k] = n == fewest or k + 1 == ladder.shape[0]
+            lines.whole[p, k] = n == fewest or k + 1 == len(LADDER)
             near_one, near_other = taken(rows, one[:n]), taken(rows, other[:n])
             if not draw_line(near_one, near_other, contacts[p : p + 1], few_columns, p, k, lines):
                 break
@@ -230,13 +235,12 @@ def place_by_counted(rows, members, pairs, lines):
 
 
 @jit
-def count_on_lines(rows, own, part, left_out, lines, widths, shifts, counts):
+def count_on_lines(rows, own, part, left_out, lines, shifts, counts):
     """Count the rows around both ends of each line and half way between, without those of some groups.
 
     rows (n_rows, n_columns), held column by column.
     own, part (n_rows,) int: group and part of each row.
     left_out (n_pairs, n_groups + 1) bool: groups whose rows are not counted on the lines of each pair.
-    widths (n_widths,): of the slabs, as shares of the distance of the ends.
     shifts, (n_pairs, n_lines) and (n_rows,): products of both displace the rows along the lines.
     counts (n_pairs, n_lines, n_widths, n_parts, 3) int64: they are added to: around the lower end, between, around the
         other end.
@@ -252,8 +256,8 @@ def count_on_lines(rows, own, part, left_out, lines, widths, shifts, counts):
                 if left_out[p, own[x]]:
                     continue
                 at = along[x] + shifts[0][p, k] * shifts[1][x]
-                for w in range(widths.shape[0]):
-                    half, found = (high - low) * widths[w] / 2, counts[p, k, w, part[x]]
+                for w in range(len(WIDTHS)):
+                    half, found = (high - low) * WIDTHS[w] / 2, counts[p, k, w, part[x]]
                     for end in range(3):
                         place = low + (high - low) * end / 2
                         found[end] += place - half < at <= place + half

@@ -11,21 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._jit.lines import Lines, count_on_lines, draw_lines, place_by_counted
+from .._jit.lines import LADDER, WIDTHS, Lines, count_on_lines, draw_lines, place_by_counted
 from .._jit.pairs import Listed
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
 from .landmarks import ELSEWHERE, Half, Landmarks, members_of
 
 Bandwidth = Callable[[Floats], float]
-
-LADDER = (12, 24, 48, 96, 192, 384, 768, 1536)
-"""Rows of each group, nearest to the contact, that choose a line. The line that 192 of thousands of rows choose does
-not reach the sides of a wide valley: clusters that overlap were merged, the sooner the more rows they had."""
-
-WIDTHS = 1 / 2, 1 / 3
-"""Widths of slabs, as shares of the distance between the medians of both groups. Wide ones hold more rows of few; in
-narrow ones, the flank of a large group does not hide a small one."""
 
 N_KINDS = len(LADDER) * len(WIDTHS)
 """Slabs of a pair: one for each line and width."""
@@ -89,7 +81,7 @@ class Slabs:
             if not self.few_columns and not self.landmarks.by_parts:  # a few groups can be told apart along some line
                 place_by_counted(self.counted, of_counted, pairs[some], lines)
             shifts = self._widths(lines.direction, bandwidth), self.normal
-            count_on_lines(self.counted, own, self.part, of_others[some], lines, np.array(WIDTHS), shifts, counts[some])
+            count_on_lines(self.counted, own, self.part, of_others[some], lines, shifts, counts[some])
         return self._errors(counts.reshape(len(pairs), N_KINDS, *counts.shape[3:]), cuts)
 
     def _errors(self, counts: Integers, cuts: Listed) -> tuple[Floats, Floats]:
@@ -130,7 +122,7 @@ def drawn_lines(rows: Floats, contacts: Floats, members: Listed, pairs: Integers
     shape = len(pairs), len(LADDER)
     directions, middles = np.zeros((2, *shape, rows.shape[1]))
     lines = Lines(directions, middles, np.zeros((*shape, 2)), np.zeros(shape), np.zeros(shape, dtype=np.bool_))
-    draw_lines(rows, contacts, members, pairs, np.array(LADDER), few_columns, lines)
+    draw_lines(rows, contacts, members, pairs, few_columns, lines)
     return lines
 
 

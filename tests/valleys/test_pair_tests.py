@@ -8,14 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm, ttest_1samp
 from sklearn.covariance import ledoit_wolf
 
-from mdh_dask._jit.lines import count_on_lines
+from mdh_dask._jit.lines import LADDER, WIDTHS, count_on_lines
 from mdh_dask._jit.pairs import LEAST_PLACES, PLACES, ROWS_OF_PLACE, SHARE_OF_GROUP, SPREAD, TIES, WIDTH, fair_ratio
 from mdh_dask.valleys import pair_tests
 from mdh_dask.valleys.landmarks import ELSEWHERE, NEIGHBOURS, RADII, RANKED_BY, Half, Landmarks, errors_in_balls
 from mdh_dask.valleys.lines import (
     FEW_COLUMNS,
-    LADDER,
-    WIDTHS,
     Slabs,
     combinations_apart,
     drawn_lines,
@@ -194,7 +192,7 @@ def drawn(rows, choosing, counted, group, contact, few_columns=True):
     shape, none = lines.radius.shape, np.zeros(len(counted), dtype=np.int64)
     counts, nobody = np.zeros((*shape, len(WIDTHS), 1, 3), dtype=np.int64), np.zeros((len(PAIR), 1), dtype=bool)
     shifts = np.zeros(shape), np.zeros(len(counted))
-    count_on_lines(np.asfortranarray(rows[counted]), none, none, nobody, lines, np.array(WIDTHS), shifts, counts)
+    count_on_lines(np.asfortranarray(rows[counted]), none, none, nobody, lines, shifts, counts)
     return lines, counts[0, ..., 0, :]
 
 
