@@ -149,26 +149,15 @@ def elected(near, distance, cell):
 
 
 @jit
-def agreeing_points(rows, centre, scale, bundles, cell, cluster, k, shares):
-    """Write for every row which share of the `k` nearest points is in the cluster of the `elected` one."""
+def near_in_bundles(rows, centre, scale, bundles, cell, cluster, k, found):
+    """Write for every row what its `k` nearest points show, the fields of `mdh_dask.growth.nearest.Near`."""
     near, distance = np.empty((AT_ONCE, k), np.int64), np.empty((AT_ONCE, k))
     for first in range(0, rows.shape[0], AT_ONCE):
         some = rows[first : first + AT_ONCE]
         nearest_in_bundles(some, centre, scale, bundles, near[: some.shape[0]], distance[: some.shape[0]])
         for i in range(some.shape[0]):
-            chosen, own = cluster[near[i, elected(near[i], distance[i], cell)]], 0
+            own, agreeing = near[i, elected(near[i], distance[i], cell)], 0
             for v in near[i]:
-                own += cluster[v] == chosen
-            shares[first + i] = own / k
-
-
-@jit
-def nearest_and_reach(rows, centre, scale, bundles, cell, k, found):
-    """Write for every row the nearest point, the `elected` one, and the squared distance to the `k`-th nearest."""
-    near, distance = np.empty((AT_ONCE, k), np.int64), np.empty((AT_ONCE, k))
-    for first in range(0, rows.shape[0], AT_ONCE):
-        some = rows[first : first + AT_ONCE]
-        nearest_in_bundles(some, centre, scale, bundles, near[: some.shape[0]], distance[: some.shape[0]])
-        for i in range(some.shape[0]):
-            own = near[i, elected(near[i], distance[i], cell)]
+                agreeing += cluster[v] == cluster[own]
             found.nearest[first + i], found.own[first + i], found.reach[first + i] = near[i, 0], own, distance[i, -1]
+            found.agreeing[first + i] = agreeing / k

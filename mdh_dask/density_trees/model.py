@@ -7,7 +7,7 @@ import numpy as np
 from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..growth.exemplars import Exemplars
-from ..growth.nearest import agreeing_shares
+from ..growth.nearest import near_points
 from ..tree.clusters import Level, clusters_of
 from .passes import DOUBLINGS, NearestCounts
 
@@ -97,7 +97,7 @@ class DensityModel(State):
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the `VOTERS` nearest landmarks that are in the cluster of each raw row."""
         clusters = self.clusters[self.cells]
-        return agreeing_shares(rows, self.centre, self.scale, self.points, self.cells, clusters)
+        return near_points(rows, self.centre, self.scale, self.points, self.cells, clusters).agreeing
 
     @property
     def separates(self) -> Booleans:

@@ -96,5 +96,5 @@ class RowsInBalls(Statistic):
 def level_of(points: Floats, outliers: float) -> float:
     """Return the distance to the last of the `VOTERS` nearest other landmarks that a share of the landmarks exceeds."""
     n, d = points.shape
-    reach = near_points(points, np.zeros(d), np.ones(d), points, np.zeros(n, dtype=np.int64), VOTERS + 1).reach
+    reach = near_points(points, np.zeros(d), np.ones(d), points, np.zeros(n, dtype=np.int64), k=VOTERS + 1).reach
     return float(np.sqrt(np.quantile(reach, 1 - outliers, method="higher")))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.bundles import agreeing_points, nearest_and_reach
+from .._jit.bundles import near_in_bundles
 from .._jit.rows import loop_ready
 from .._typing import AnyArray, Floats, Integers
 
@@ -28,6 +28,8 @@ class Near(NamedTuple):
     distance (Dudani 1976): in many columns, the nearest one alone is often in a cluster beside."""
     reach: Floats
     """How sparse rows are: the squared distance to the last of these."""
+    agreeing: Floats
+    """The share of these that are in the cluster of the cell."""
 
 
 class Bundles(NamedTuple):
@@ -79,36 +81,28 @@ def _closest(points: Floats, middles: Floats) -> Integers:
     return np.asarray((np.square(middles).sum(axis=1) - 2 * (points @ middles.T)).argmin(axis=1))
 
 
-def near_points(rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cell: Integers, k: int = VOTERS) -> Near:
+def near_points(
+    rows: AnyArray,
+    centre: Floats,
+    scale: Floats,
+    points: Floats,
+    cell: Integers,
+    cluster: Integers | None = None,
+    k: int = VOTERS,
+) -> Near:
     """Return what the `k` nearest points of raw rows show, which become ``(rows - centre) * scale``.
 
     points (n_points, n_columns) float64.
-    cell (n_points,) int64: cell of each point.
+    cell, cluster (n_points,) int: cell of each point, and its cluster, which is its cell by default.
 
     >>> points, cell = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-    >>> near_points(np.array([[1.9], [3.1]]), np.zeros(1), np.ones(1), points, cell, k=3).own
-    array([1, 2])
+    >>> near = near_points(np.array([[1.9], [3.1]]), np.zeros(1), np.ones(1), points, cell, k=3)
+    >>> near.own, near.agreeing
+    (array([1, 2]), array([0.66666667, 0.66666667]))
     """
     rows, n = loop_ready(rows), len(rows)
-    near = Near(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n))
+    near = Near(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n), np.empty(n))
+    bundles, cluster, k = bundles_of(points, n), cell if cluster is None else cluster, min(k, len(points))
     with one_blas_thread():
-        nearest_and_reach(rows, centre, scale, bundles_of(points, n), cell, min(k, len(points)), near)
+        near_in_bundles(rows, centre, scale, bundles, cell, cluster, k, near)
     return near
-
-
-def agreeing_shares(
-    rows: AnyArray, centre: Floats, scale: Floats, points: Floats, cell: Integers, cluster: Integers
-) -> Floats:
-    """Return the share of the `VOTERS` nearest points that are in the cluster of each raw row.
-
-    This is that of the cell for which the nearest points vote, each with the reciprocal of its squared distance.
-
-    >>> points, cluster = np.concatenate([np.zeros((8, 1)), np.ones((20, 1))]), np.repeat([0, 1], [8, 20])
-    >>> agreeing_shares(np.array([[0.1], [0.9]]), np.zeros(1), np.ones(1), points, cluster, cluster)
-    array([0.8, 1. ])
-    """
-    rows = loop_ready(rows)
-    shares, bundles = np.empty(len(rows)), bundles_of(points, len(rows))
-    with one_blas_thread():
-        agreeing_points(rows, centre, scale, bundles, cell, cluster, min(VOTERS, len(cluster)), shares)
-    return shares

@@ -11,7 +11,7 @@ from .._state import State, checked_array
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Statistic
 from ..growth.discrete import Discrete
-from ..growth.nearest import agreeing_shares
+from ..growth.nearest import near_points
 from ..growth.passes import hashes_of
 from ..tree.clusters import largest_first
 from .dual import SLACK, in_first_half
@@ -192,7 +192,7 @@ class Contours(State):
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the nearest points that have the label of the one nearest to each raw row, shape (n,)."""
         each, cluster = np.arange(len(self.points)), self.point_labels.astype(np.int64)
-        return agreeing_shares(rows, self.centre, self.scale, self.points, each, cluster)
+        return near_points(rows, self.centre, self.scale, self.points, each, cluster).agreeing
 
     def check(self) -> None:
         if not isinstance(self.points, np.ndarray) or self.points.ndim != 2 or 0 in self.points.shape:

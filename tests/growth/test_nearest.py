@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdh_dask.growth.nearest import agreeing_shares, bundles_of, near_points
+from mdh_dask.growth.nearest import bundles_of, near_points
 from tests import reference_density_tree as reference
 
 seeds = st.integers(0, 10_000)
@@ -30,7 +30,7 @@ def points_and_rows(seed, kind):
 def test_nearest_points_in_bundles_are_those_of_all_distances(seed, kind, k):
     points, rows, cell = points_and_rows(seed, kind)
     centre, scale = np.full(points.shape[1], 0.5 * np.abs(points).max()), np.full(points.shape[1], 2.0)
-    near = near_points(rows, centre, scale, points, cell, k)
+    near = near_points(rows, centre, scale, points, cell, k=k)
     expected = reference.near_points((rows - centre) * scale, points, cell, k)
     assert near.nearest.tolist() == [nearest for nearest, _, _ in expected]
     assert near.own.tolist() == [own for _, own, _ in expected]
@@ -52,8 +52,8 @@ def test_distances_that_single_precision_does_not_tell_apart_are_in_their_order(
 def test_shares_count_the_voters_in_the_cluster_of_the_elected_point(seed, kind):
     points, rows, cell = points_and_rows(seed, kind)
     cluster = np.array([0, 1, 1, 0])[cell]
-    shares = agreeing_shares(rows, np.zeros(points.shape[1]), np.ones(points.shape[1]), points, cell, cluster)
-    np.testing.assert_array_equal(shares, reference.agreeing_shares(rows, points, cell, cluster))
+    near = near_points(rows, np.zeros(points.shape[1]), np.ones(points.shape[1]), points, cell, cluster)
+    np.testing.assert_array_equal(near.agreeing, reference.agreeing_shares(rows, points, cell, cluster))
 
 
 @pytest.mark.parametrize("n_rows", [1, 50, 10_000])
