@@ -13,13 +13,13 @@ from ..projections.directions import NO_COLUMNS
 from ..projections.mdh import Solver, Starts, minimum_density_hyperplanes
 from ..projections.pursuit import within
 from ..splits.rules import SplitRule
-from .divisive_tree import UntestedTree
+from .divisive_tree import DivisiveTree
 from .parameters import StrOptions, documented
 from .row_values import Absent
 
 
 @documented
-class MinimumDensityHyperplane(UntestedTree):
+class MinimumDensityHyperplane(DivisiveTree):
     """The hyperplane of least density among those near the mean, which separates two clusters.
 
     Projection pursuit turns hyperplanes from several starts to minimise the density on them; the one that ends with the
@@ -91,6 +91,11 @@ class MinimumDensityHyperplane(UntestedTree):
 
     projection = "mdh"
     threshold_rule = "minimum_density"
+    n_projections = 1
+    n_candidates = 1
+    stop_rule = "none"
+    quantile: float = field(init=False, default=0.975)
+    min_relative_depth: float = field(init=False, default=0.0)
     min_cluster_size: float | None = field(init=False, default=1)
     merge: bool = field(init=False, default=False)
     max_clusters: int | None = field(init=False, default=None)
