@@ -16,6 +16,11 @@ def test_the_modules_of_single_estimators_are_those_of_the_registry():
     assert {name: f"mdh_dask.estimators.{module}" for name, module in MODULES.items()} == own
 
 
+def test_no_estimator_stands_on_more_than_eight_classes_of_this_package():
+    for cls in all_estimators().values():
+        assert sum(base.__module__.startswith("mdh_dask.") for base in cls.__mro__[1:]) <= 8, cls
+
+
 @pytest.mark.parametrize(("room", "name"), [("workflows", "predikt"), ("estimators", "PCATre")])
 def test_a_misspelt_workflow_or_estimator_is_an_error_that_names_the_right_one(room, name):
     meant = {"predikt": "predict", "PCATre": "PCATree"}[name]
