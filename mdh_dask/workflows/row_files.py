@@ -219,7 +219,9 @@ class StoredBeside:
 
 
 def check_ids(id_column: str | int | None, labels: str | None) -> None:
-    """Raise a SettingError if a column names rows, but labels are not written beside it."""
+    """Raise a SettingError if a column names rows, but labels are not written beside it, or have its name."""
+    if str(id_column) == LABEL:
+        raise SettingError(f"expected another name than {LABEL}, that of the labels, for the column of ids: rename it")
     if id_column is not None and (labels is None or not is_label_table(labels)):
         raise SettingError(
             f"expected labels in Parquet, as labels.parquet, beside the column {id_column}; got {labels or 'none'}"

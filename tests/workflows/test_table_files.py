@@ -254,6 +254,12 @@ def test_rows_are_named_as_their_csv_names_them(tmp_path):
     assert pq.read_table(labels)["id"].to_pylist() == ids
 
 
+def test_rows_are_not_named_by_a_column_with_the_name_of_labels(tmp_path):
+    (tmp_path / "x.csv").write_text("\n".join(["label,a", *(f"{i},{i}" for i in range(50))]))
+    with pytest.raises(SettingError, match=r"expected another name than label, .* for the column of ids"):
+        fit(str(tmp_path / "x.csv"), RandomProjectionTree(), labels=str(tmp_path / "l.parquet"), id_column="label")
+
+
 def test_a_compressed_csv_that_holds_too_many_lines_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("mdh_dask.io.csv.LARGEST_UNPACKED", 2**20)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**18))
