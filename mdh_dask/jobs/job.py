@@ -75,7 +75,11 @@ class Job:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint of the input, with those of what belongs to it."""
-        return fingerprint(self.source) | {key: fingerprint(path) for key, path in self._beside().items()}
+        beside = {key: fingerprint(path) for key, path in self._beside().items()}
+        for key, found in beside.items():
+            if found.get("objects") == 0:
+                raise FileNotFoundError(f"{self.input[key]} is not there: check the path input.{key} of the job")
+        return fingerprint(self.source) | beside
 
     def _beside(self) -> dict[str, str]:
         """Return what belongs to the input, but for the model that the job itself replaces every night."""

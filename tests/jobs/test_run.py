@@ -134,6 +134,16 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     assert not (here / "job.work").exists()
 
 
+@pytest.mark.parametrize("key", ["labels", "previous"])
+def test_what_belongs_to_the_rows_may_come_after_a_run_without_it(key, here):
+    given = {"path": "x.zarr", key: "later.zarr"}
+    Path("job.toml").write_text(job_text(input=given, method={"name": "rp"}, output={"model": "m.zarr"}))
+    for options in ([], ["--check"]):
+        assert f"later.zarr is not there: check the path input.{key}" in run("job.toml", *options, code=66).stderr
+    shutil.copytree("x.zarr", "later.zarr")  # the check does not open it
+    run("--check", "job.toml", code=0)
+
+
 def test_check_tells_what_thousands_of_clusters_need_where_they_are_looked_for(here):
     wide = zarr.create_array("wide.zarr", shape=(300_000, 64), dtype="float32", chunks=(50_000, 64))
     wide[0] = 1.0  # one chunk is stored
