@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from .._errors import CannotCreateError
 from .._fields import JobError
 from .._journal import traced, use_journal
 from .._locations import HIDDEN
@@ -44,6 +45,9 @@ class Run:
         """Raise an error if an output cannot be written, or overlaps with another path of the job."""
         check_writable(str(self.job.work))
         self.outputs.check(*self.job.inputs(), str(self.job.work), str(self.job.path))
+        check_folder(self.job.work.resolve().parent)
+        if self.job.work.exists() and not self.job.work.is_dir():
+            raise CannotCreateError(f"{self.job.work} is not a folder: name another one for the work of the job")
 
     def begins_anew(self, about: dict[str, Any]) -> bool:
         """Return whether the job has changed since it began; it may replace the outputs that it made itself.
@@ -111,7 +115,6 @@ def run_of(job: Job, overwrite: bool = False, progress: bool = False) -> "InputR
 @contextmanager
 def _alone(job: Job, outputs: JobOutputs) -> Iterator[None]:
     """Make the folder of work, and lock the job and its outputs against other runs."""
-    check_folder(job.work.resolve().parent)
     job.work.mkdir(exist_ok=True)
     with ExitStack() as locks:
         locks.enter_context(locked(job.work / LOCK, job.name, keep=True))

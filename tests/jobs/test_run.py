@@ -144,6 +144,14 @@ def test_what_belongs_to_the_rows_may_come_after_a_run_without_it(key, here):
     run("--check", "job.toml", code=0)
 
 
+@pytest.mark.parametrize(("work", "why"), [("x.npy", "is not a folder"), ("none/w", "does not exist: make it first")])
+def test_the_check_refuses_a_folder_of_work_that_cannot_be_made(work, why, here):
+    Path("x.npy").touch()
+    Path("job.toml").write_text(job_text(input={"path": "x.zarr"}, output={"model": "m.zarr"}, run={"work": work}))
+    for options in ([], ["--check"]):
+        assert why in run("job.toml", *options, code=73).stderr
+
+
 def test_check_tells_what_thousands_of_clusters_need_where_they_are_looked_for(here):
     wide = zarr.create_array("wide.zarr", shape=(300_000, 64), dtype="float32", chunks=(50_000, 64))
     wide[0] = 1.0  # one chunk is stored
