@@ -168,6 +168,8 @@ def check_node(node: Revision, name: str, is_array: bool) -> None:
 
 def check_writable(path: str) -> None:
     """Raise an error if a path or URL cannot be that of an output."""
+    if not path:
+        raise SettingError("expected the path or URL of an output; got an empty one: name a place, or leave it out")
     chained = "::" in path and "://" in path and revision_of(path) is None
     if path.startswith(("http://", "https://")) or chained:
         raise SettingError(

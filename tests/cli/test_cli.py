@@ -282,6 +282,12 @@ def test_overlapping_places_are_found_through_links_and_in_urls(tmp_path):
     Outputs(f"{tmp_path}/a").check(f"{tmp_path}/b")
 
 
+@pytest.mark.parametrize("option", ["--out", "--model", "--report"])
+def test_an_output_without_a_name_is_said_to_have_none(option, here):
+    result = run("fit", "../in/x.zarr", option, "", code=exits.USAGE)
+    assert "expected the path or URL of an output; got an empty one" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("outputs", "named", "spelt"),
     [
