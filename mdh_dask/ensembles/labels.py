@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -126,10 +127,10 @@ def consensus(
     >>> found.labels, found.confidence.round(2)
     (array([1, 1, 0, 0, 0], dtype=int32), array([1.  , 1.  , 1.  , 1.  , 0.67]))
     """
-    for name, value in (("n_clusters", n_clusters), ("n_init", n_init)):
-        if not (isinstance(value, int) and value >= 1) and not (name == "n_clusters" and value is None):
+    for name, value, least in (("n_clusters", n_clusters, 1), ("n_init", n_init, 1), ("random_state", random_state, 0)):
+        if not (isinstance(value, Integral) and value >= least) and not (name == "n_clusters" and value is None):
             none = "None or " if name == "n_clusters" else ""
-            raise ValueError(f"{name} must be {none}an integer of at least 1; got {value!r}")
+            raise ValueError(f"{name} must be {none}an integer of at least {least}; got {value!r}")
     if method not in ("votes", "linkage"):
         raise ValueError(f"method must be 'votes' or 'linkage'; got {method!r}")
     if len(labels) < 2:

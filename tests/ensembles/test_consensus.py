@@ -177,6 +177,11 @@ class TestConsensus:
         assert adjusted_rand_index(coarse, found.labels) == 1
         assert consensus(fine, fine, coarse, n_clusters=9).n_clusters == 4
 
+    def test_options_may_be_integers_of_numpy(self):
+        labels = [0, 0, 1, 2]
+        options = {"n_clusters": np.int64(2), "n_init": np.int32(3), "random_state": np.int64(0)}
+        assert consensus(labels, labels, **options).n_clusters == 2
+
     @pytest.mark.parametrize(
         ("labels", "options", "message"),
         [
@@ -188,6 +193,8 @@ class TestConsensus:
             ([[[0, 1]], [0, 1]], {}, "labels_1 must be one-dimensional"),
             ([[0, 1], [0, 1]], {"n_clusters": 0}, "n_clusters must be None or an integer of at least 1; got 0"),
             ([[0, 1], [0, 1]], {"n_init": 0}, "n_init must be an integer of at least 1; got 0"),
+            ([[0, 1], [0, 1]], {"random_state": None}, "random_state must be an integer of at least 0; got None"),
+            ([[0, 1], [0, 1]], {"random_state": -1}, "random_state must be an integer of at least 0; got -1"),
         ],
     )
     def test_bad_labels_are_refused(self, labels, options, message):
