@@ -4,6 +4,7 @@ import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -345,7 +346,7 @@ def check_length(y: Any, n_rows: int) -> None:
     """Raise an error if there are labels, but not one for each row: those that are ignored, too."""
     shape = getattr(y, "shape", None)
     n = len(y) if shape is None and hasattr(y, "__len__") else shape[0] if shape else None
-    if n is not None and n == n and n != n_rows:  # the length of lazy labels may be unknown
+    if isinstance(n, Integral) and n != n_rows:  # the length of lazy labels may be unknown
         raise ValueError(f"expected one label for each of the {n_rows} rows; got an array of shape ({n},)")
 
 

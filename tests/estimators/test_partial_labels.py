@@ -1,6 +1,7 @@
 """Trees with labels of some rows: no class is cut, classes are separated, and full labels are ignored."""
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -211,6 +212,7 @@ WITHOUT_LABELS = {
     "masked, floats, lazy": lambda y: da.from_array(hidden(y, "f8"), chunks=70),
     "None": lambda y: np.array([None if label < 0 else str(label) for label in y], dtype=object),
     "None beside integers": lambda y: [None if label < 0 else int(label) for label in y],
+    "series of Dask": lambda y: dd.from_pandas(pd.Series(np.where(y < 0, np.nan, y)), npartitions=3),
     "pandas' integers": lambda y: pd.Series(np.where(y < 0, np.nan, y)).astype("Int64"),
 }
 
