@@ -155,8 +155,8 @@ class TreeEstimator(GrownTree):
         >>> np.sort(RandomProjectionTree().fit(x).suggest_labels(x, 4))
         array([198, 199, 200, 201])
         """
-        if n < 1:
-            raise ValueError(f"expected a positive number of rows for n; got {n}")
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"expected a positive number of rows for n; got {n!r}")
         distances, labels = self.boundary_distance(X), self.cluster_labels(X)
         known = () if y is None else (encoded(y, distances.shape[0]).labels,)
         progress = self._bar("looking for rows to label")

@@ -196,6 +196,8 @@ def test_suggested_rows_are_the_nearest_to_separators_of_each_cluster_without_a_
     assert len(model.suggest_labels(X[:5], 12)) == 5
     with pytest.raises(ValueError, match="expected a positive number of rows for n; got 0"):
         model.suggest_labels(X, 0)
+    with pytest.raises(ValueError, match=r"expected a positive number of rows for n; got 2\.5"):
+        model.suggest_labels(X, 2.5)
 
 
 def hidden(y, dtype):
