@@ -210,8 +210,8 @@ def extract(tree: T, quality: str | Quality = "stability") -> T:
 
 def best_splits(tree: "Tree", quality: str | Quality) -> Booleans:
     """Return a mask of the splits above the best clusters; see `extract`."""
-    if isinstance(quality, str) and quality not in QUALITIES:
-        known, meant = ", ".join(QUALITIES), nearest(quality, QUALITIES)
+    if not callable(quality) and str(quality) not in QUALITIES:
+        known, meant = ", ".join(QUALITIES), nearest(str(quality), QUALITIES)
         raise ValueError(f"expected a quality of {known}, or a function of the tree; got {quality!r}{meant}")
     own = np.asarray((QUALITIES[quality] if isinstance(quality, str) else quality)(tree), dtype=np.float64)
     if own.shape != (tree.n_nodes,) or not np.isfinite(own).all():

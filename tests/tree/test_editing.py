@@ -147,6 +147,7 @@ def test_qualities_that_are_none_are_refused():
             "Stable",
             r"expected a quality of stability, or a function of the tree; got 'Stable' \(did you mean 'stability'",
         ),
+        (2, "expected a quality of stability, or a function of the tree; got 2"),
         (lambda tree: [1.0], r"for each of 5 nodes; got an array of shape \(1,\)"),
         (lambda tree: tree.n_rows * np.nan, "with NaN or infinity"),
     ]:
