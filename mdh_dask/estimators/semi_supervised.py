@@ -159,7 +159,7 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        if not len(self.gamma) or not all(isinstance(g, int | float) and 0 < g < np.inf for g in self.gamma):
+        if not len(self.gamma) or not all(isinstance(g, Real) and 0 < g < np.inf for g in self.gamma):
             raise ValueError(f"gamma must be positive numbers, got {self.gamma!r}")
 
     def _rule(self) -> SplitRule:

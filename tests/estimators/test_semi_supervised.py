@@ -149,6 +149,8 @@ def test_weights_of_labels_must_be_positive():
     X, _, y = two_groups()
     with pytest.raises(ValueError, match=r"gamma must be positive numbers, got \(0.1, -1\)"):
         SemiSupervisedMDH(gamma=(0.1, -1)).fit(X, y)
+    of_numpy, plain = (SemiSupervisedMDH(gamma=gamma).fit(X, y) for gamma in (np.array([1, 10]), [1, 10]))
+    assert of_numpy.tree_ == plain.tree_
 
 
 def test_commands_write_the_places_of_the_classes(tmp_path):
