@@ -1,5 +1,6 @@
 """Why there are so many clusters, in words and as a table."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,8 @@ def evidence(model: Any) -> Evidence:
 def why_clusters(model: Any, cluster: int | None) -> str:
     """Return in words which splits bound clusters, and why they are not split further; see `TreeEstimator.why`."""
     tree, lines = model.tree_, []
-    if cluster is not None and cluster not in range(tree.n_clusters):
+    is_number = isinstance(cluster, Integral) and not isinstance(cluster, bool)
+    if cluster is not None and not (is_number and cluster in range(tree.n_clusters)):
         raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {cluster!r}")
     features = None if model.feature_map_ is None else [f"feature {j}" for j in range(tree.n_features)]
     for label in range(tree.n_clusters) if cluster is None else [cluster]:

@@ -231,7 +231,7 @@ class TestWords:
         assert list(model.predict(model.exemplars_)) == list(range(model.n_clusters_))
 
 
-@pytest.mark.parametrize("cluster", [-1, 3, "0"])
+@pytest.mark.parametrize("cluster", [-1, 3, "0", 1.0, True])
 def test_why_refuses_a_label_that_no_cluster_has(rows, cluster):
     with pytest.raises(ValueError, match=f"expected a cluster from 0 to 2, got {cluster!r}"):
         RandomProjectionTree(n_projections=20).fit(rows).why(cluster)
