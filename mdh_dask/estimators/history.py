@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from copy import copy
+from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -216,6 +217,8 @@ def name_clusters(model: Any, X: Any, texts: Any, n_words: int = 4, vectorizer: 
     ['rain, snow', 'goals, match']
     """
     check_is_fitted(model)
+    if not isinstance(n_words, Integral) or n_words < 0:
+        raise ValueError(f"expected a number of words from 0 for n_words; got {n_words!r}")
     X, texts = without_groups(X, texts, "texts")
     labels = plain_labels(model.cluster_labels(X))
     labels = np.asarray(labels.compute() if is_dask(labels) else labels)
@@ -227,7 +230,7 @@ def name_clusters(model: Any, X: Any, texts: Any, n_words: int = 4, vectorizer: 
     drawn = (labels >= 0) & (generator(model._seed()).random(len(labels)) < share[labels])
     found = some_rows(texts, drawn)
     found = plain_labels(found.compute() if hasattr(found, "compute") else found)
-    own = ["" if is_missing(text) else str(text) for text in found]
+    own = ["" if text is np.ma.masked or is_missing(text) else str(text) for text in found]
     names = _names(own, labels[drawn], model.n_clusters_, n_words, vectorizer)
     model._words = tuple(map(str, names))
     return names

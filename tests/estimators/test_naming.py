@@ -100,3 +100,11 @@ def test_what_is_no_text_for_each_row_is_an_error(model, rows, texts):
         model.name_clusters(rows, [""] * 600)
     with pytest.raises(ValueError, match=r"a column of a frame|one of the columns of a frame for texts"):
         model.name_clusters(rows, "text")
+    with pytest.raises(ValueError, match=r"expected a number of words from 0 for n_words; got -1"):
+        model.name_clusters(rows, texts, n_words=-1)
+
+
+def test_masked_texts_are_empty(model, rows, texts):
+    hidden = np.asarray(model.labels_) == 0
+    blank = np.where(hidden, "", texts)
+    assert model.name_clusters(rows, np.ma.array(texts, mask=hidden)) == model.name_clusters(rows, blank)
