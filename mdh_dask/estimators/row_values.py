@@ -103,7 +103,8 @@ class RowValues(Planned):
         In trees, the share of the rows of a branch that lie where the density along its direction is no higher, the
         least of all branches on the way, times their number; at most 1. Of several trees, twice the median. Around
         centroids, the share of the rows of the cluster that are no nearer. Of the rows of `fit`, at most a share of
-        p has a lower score than p. NumPy for NumPy input, otherwise lazy with one pass to compute.
+        p has a lower score than p, or somewhat more in trees whose leaves lie under different numbers of splits.
+        NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Notes
         -----
@@ -118,7 +119,7 @@ class RowValues(Planned):
     def outliers(self, X: Any, level: float = 0.001) -> Booleans:
         """Return whether each row lies where the density is low: its `score_samples` is below `level`.
 
-        `level` is the largest share of the rows of `fit` that are outliers. NumPy for NumPy input, otherwise lazy with
+        Of the rows of `fit`, at most about a share of `level` are outliers. NumPy for NumPy input, otherwise lazy with
         one pass to compute.
         """
         if not 0 <= level <= 1:
