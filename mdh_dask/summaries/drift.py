@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -75,8 +76,9 @@ class Drift(Table):
     def __post_init__(self) -> None:
         """Raise an error if a limit is out of its range."""
         for name, most in (("threshold", 1.0), ("filled", 1.0), ("false_alarms", 0.5)):
-            if not 0 < (value := getattr(self, name)) <= most:
-                raise ValueError(f"{name} must be over 0 and at most {most:g}; got {value}")
+            value: float = getattr(self, name)
+            if not (isinstance(value, Real) and 0 < value <= most):
+                raise ValueError(f"{name} must be over 0 and at most {most:g}; got {value!r}")
 
     @property
     def n_rows(self) -> tuple[int, int]:

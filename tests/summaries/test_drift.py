@@ -117,6 +117,7 @@ def test_alarms_name_the_columns_that_moved_but_not_features_of_a_map(tmp_path):
         ({"threshold": 0.0}, "threshold must be over 0 and at most 1; got 0.0"),
         ({"filled": 1.5}, "filled must be over 0 and at most 1; got 1.5"),
         ({"false_alarms": 0.7}, r"false_alarms must be over 0 and at most 0.5; got 0.7"),
+        ({"threshold": None}, "threshold must be over 0 and at most 1; got None"),
         ({"threshold": np.nan}, "threshold must be over 0 and at most 1; got nan"),
     ],
 )
