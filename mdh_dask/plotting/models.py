@@ -1,6 +1,7 @@
 """Drawings of whole models: trees, agreement of clusterings, merges and landmarks of density trees."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,8 +65,8 @@ def plot_tree(tree: Any, ax: "Axes | None" = None, max_nodes: int = 401) -> "Axe
     >>> plot_tree(tree).get_title()
     '1 cluster, 7 rows'
     """
-    if max_nodes < 1:
-        raise ValueError(f"at least one node is drawn; got max_nodes={max_nodes}")
+    if not isinstance(max_nodes, Integral) or max_nodes < 1:
+        raise ValueError(f"expected max_nodes as a whole number from 1; got {max_nodes!r}")
     tree = tree_in(tree)
     # A parent has at least as many rows as its children and comes before them, so the choice is connected.
     inner = np.flatnonzero(tree.left >= 0)

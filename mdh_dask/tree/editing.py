@@ -36,8 +36,8 @@ def cut(tree: T, n_clusters: int) -> T:
     >>> cut(tree_from_nodes([root, inner, *leaves], 1), 2).cluster_rows.tolist()
     [5, 4]
     """
-    if n_clusters < 1:
-        raise ValueError(f"a tree has at least 1 cluster; got n_clusters={n_clusters}")
+    if not isinstance(n_clusters, Integral) or n_clusters < 1:
+        raise ValueError(f"expected n_clusters as a whole number from 1; got {n_clusters!r}")
     order = list(tree.split_order())
     if tree.n_clusters == tree.n_leaves:
         return with_first(tree, order, n_clusters - 1)

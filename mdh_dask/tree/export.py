@@ -1,6 +1,7 @@
 """A tree as a linkage matrix, as plain Python objects, as text, and its splits and clusters in words."""
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,8 +177,8 @@ def _shares_along(tree: "Tree", node: int) -> Floats:
 
 def checked_names(tree: "Tree", feature_names: Sequence[str] | None, n_top: int = N_TOP) -> list[str]:
     """Return the names of the columns, or raise an error unless there is one for each."""
-    if n_top < 0:
-        raise ValueError(f"n_top must be at least 0; got {n_top}")
+    if not isinstance(n_top, Integral) or n_top < 0:
+        raise ValueError(f"expected n_top as a whole number from 0; got {n_top!r}")
     if feature_names is None:
         feature_names = tree.feature_names or [f"x{j}" for j in range(tree.n_features)]
     names = [str(name) for name in feature_names]

@@ -80,6 +80,8 @@ def test_impossible_edits_are_refused():
         (lambda: tree.split(0, [np.nan, 1.0], 0.0), "a direction of 2 finite numbers"),
         (lambda: bare.split(0), "node 0 may have none"),
         (lambda: bare.split(0, [1.0, 0.0]), "a finite threshold, got nan"),
+        (lambda: tree.cut(2.0), r"n_clusters as a whole number from 1; got 2\.0"),
+        (lambda: tree.cut("2"), "n_clusters as a whole number from 1; got '2'"),
     ]:
         with pytest.raises(ValueError, match=message):
             wrong()

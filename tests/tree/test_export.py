@@ -148,5 +148,7 @@ def test_the_text_uses_the_names_that_the_tree_knows_unless_there_are_others():
 def test_names_that_are_not_one_per_column_are_refused(form):
     with pytest.raises(ValueError, match="expected 4 feature names, one for each column; got 2"):
         getattr(one_split(), form)(["a", "b"])
-    with pytest.raises(ValueError, match="n_top must be at least 0; got -1"):
+    with pytest.raises(ValueError, match="n_top as a whole number from 0; got -1"):
         getattr(one_split(), form)(n_top=-1)
+    with pytest.raises(ValueError, match=r"n_top as a whole number from 0; got 1\.5"):
+        getattr(one_split(), form)(n_top=1.5)

@@ -147,7 +147,7 @@ def test_pruning_keeps_the_splits_of_growing_best_first(tree, n_leaves):
 
 
 def test_cutting_to_no_cluster_is_refused():
-    with pytest.raises(ValueError, match="at least 1 cluster; got n_clusters=0"):
+    with pytest.raises(ValueError, match="n_clusters as a whole number from 1; got 0"):
         random_tree(0, 3, 2).cut(0)
 
 
