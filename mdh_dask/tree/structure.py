@@ -177,7 +177,7 @@ class Tree:
 
     def density(self, node: int) -> NodeDensity | None:
         """Return the kernel density of the node's rows along its direction, or None if it has none."""
-        counts = self.histogram(node)
+        counts = self.histogram(editing.checked_node(self, node))
         if len(counts) == 0:
             return None
         position = self.origin[node] + self.width[node] * (np.arange(len(counts)) + 0.5)
