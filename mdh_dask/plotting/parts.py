@@ -68,6 +68,10 @@ def tree_in(model: Any) -> Tree:
 def check_drawn(model: Any, expected: str, is_it: bool) -> None:
     """Raise an error if a drawing is not one of a model, which names those that are."""
     if not is_it:
+        if hasattr(model, "fit"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(model)
         name = type(model).__name__
         own = DRAWINGS.get(name, "plot_tree" if hasattr(model, "tree_") else "")
         raise TypeError(f"expected {expected}; got {name}{own and f', which {own} draws'}")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
 from mdh_dask import (
     ConsensusClustering,
@@ -156,6 +157,9 @@ def test_models_other_than_trees_are_drawn_by_their_own_functions():
         (plot_sweep, density, "a fitted SupportVectorClustering, or its sweep_; got DensityTree"),
     ):
         with pytest.raises(TypeError, match=message):
+            draw(model)
+    for draw, model in ((plot_tree, PCATree()), (plot_merges, DensityTree()), (plot_sweep, SupportVectorClustering())):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             draw(model)
 
 
