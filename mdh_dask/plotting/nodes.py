@@ -141,6 +141,8 @@ def _check_rows(tree: Tree, rows: AnyArray, labels: AnyArray | None) -> None:
         raise TypeError(f"rows are a sample, a NumPy array; got {found}: take some rows and compute them")
     if rows.ndim != 2 or rows.shape[1] != tree.n_features:
         raise ValueError(f"rows have shape (n_rows, {tree.n_features}) as those of the tree; got {rows.shape}")
+    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
+        raise ValueError("expected finite values; got NaN or infinity: drop these rows or fill in the values first")
     if labels is not None and np.shape(labels) != (len(rows),):
         raise ValueError(f"labels have shape ({len(rows)},), one for each row; got {np.shape(labels)}")
 

@@ -269,6 +269,8 @@ def test_what_cannot_be_drawn_is_refused():
         plot_scatter(tree, rows, labels=[0, 1, 2])
     with pytest.raises(TypeError, match=r"got builtins\.list"):
         plot_scatter(tree, rows.tolist())
+    with pytest.raises(ValueError, match="expected finite values; got NaN or infinity"):
+        plot_scatter(tree, np.full((4, 3), np.nan))
     with pytest.raises(ValueError, match=r"max_nodes as a whole number from 1; got 2\.5"):
         plot_tree(tree, max_nodes=2.5)
 
