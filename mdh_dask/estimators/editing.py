@@ -99,6 +99,8 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     (2, True)
     """
     check_is_fitted(model)
+    if not isinstance(tree, Tree):
+        raise TypeError(f"expected a tree, as tree_ of a model; got {type(tree).__name__}")
     if tree.n_features != model.tree_.n_features:
         raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
     other = without_clusters(copy(model))
