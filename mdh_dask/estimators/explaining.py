@@ -103,7 +103,8 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     tree, lines = model.tree_, []
     is_number = isinstance(cluster, Integral) and not isinstance(cluster, bool)
     if cluster is not None and not (is_number and cluster in range(tree.n_clusters)):
-        raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {cluster!r}")
+        got = repr(cluster) if np.ndim(cluster) == 0 else f"a {type(cluster).__name__}"
+        raise ValueError(f"expected a cluster from 0 to {tree.n_clusters - 1}, got {got}")
     features = None if model.feature_map_ is None else [f"feature {j}" for j in range(tree.n_features)]
     for label in range(tree.n_clusters) if cluster is None else [cluster]:
         bounds = named(model._words[label : label + 1], column_names(model))

@@ -104,6 +104,9 @@ class TestWhy:
         assert model.why(label).splitlines()[1] in lines
         with pytest.raises(ValueError, match="a cluster from 0 to 2, got 3"):
             model.why(3)
+        for wrong, got in ((0.0, r"0\.0"), (rows, "a ndarray")):
+            with pytest.raises(ValueError, match=f"a cluster from 0 to 2, got {got}$"):
+                model.why(wrong)
 
     def test_where_no_bound_on_any_false_split_says_something_their_share_is_told(self, rows):
         model = PCATree(random_state=0).fit(rows)
