@@ -272,6 +272,7 @@ def test_a_saved_model_is_loaded_as_it_was(name, tmp_path):
     model.save(tmp_path / "m.zarr")
     loaded = load_model(tmp_path / "m.zarr")
     assert repr(loaded) == repr(model)
+    assert type(loaded.feature_map_) is type(model.feature_map_)
     assert_same_fit(loaded, model)
     assert_same_results(results(loaded, ROWS), results(model, ROWS))
     np.testing.assert_array_equal(loaded.exemplars_, model.exemplars_)

@@ -325,6 +325,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         """Set the state and what was saved besides it."""
+        self.feature_map_ = None
         if isinstance(state := saved["state"], MappedState):
             self._restore_feature_map(state)
         self.merges_ = restored_merges(optional(saved, "merges", np.ndarray))
