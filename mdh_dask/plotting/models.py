@@ -9,6 +9,7 @@ import numpy as np
 from .._typing import Floats, Integers
 from .._words import depth_text, full_count, short_count
 from ..tree.structure import Tree
+from ..valleys.structure import MOST_EVIDENCE
 from .parts import (
     GREY,
     INK,
@@ -206,7 +207,7 @@ def plot_merges(model: Any, ax: "Axes | None" = None) -> "Axes":
 
     Notes
     -----
-    No pass. Only the merges with the most evidence are drawn, at most 60.
+    No pass. Only the merges with the most evidence are drawn, at most 60; that of groups far apart is out of the axes.
 
     Examples
     --------
@@ -221,6 +222,8 @@ def plot_merges(model: Any, ax: "Axes | None" = None) -> "Axes":
     ax.bar(np.arange(1, len(order) + 1), np.maximum(model.evidence[order], 0), color=colours.tolist())
     if np.isfinite(model.threshold):
         ax.axhline(model.threshold, color="black", linewidth=0.8)
+        known = model.evidence[model.evidence < MOST_EVIDENCE]  # bars of groups that are far apart leave the axes
+        ax.set_ylim(0, 1.2 * max(model.threshold, known.max(initial=0)))
     ax.set(xlabel="merge", ylabel="evidence, standard errors")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title(full_count(model.n_clusters, "cluster"), fontsize="medium")

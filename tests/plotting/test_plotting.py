@@ -163,6 +163,14 @@ def test_models_other_than_trees_are_drawn_by_their_own_functions():
             draw(model)
 
 
+def test_the_evidence_of_groups_far_apart_does_not_hide_the_threshold():
+    model = DensityTree().fit(np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[0], [99]], 300, axis=0))
+    ax = plot_merges(model)
+    (threshold,) = {float(y) for y in ax.lines[0].get_ydata()}
+    assert max(bar.get_height() for bar in ax.patches) > 1e5
+    assert threshold < ax.get_ylim()[1] < 10 * threshold
+
+
 def test_rows_in_place_of_axes_and_a_model_in_place_of_its_drift_are_refused():
     rows = np.random.default_rng(0).normal(size=(60, 2))
     model = PCATree().fit(rows)
