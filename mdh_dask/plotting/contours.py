@@ -124,7 +124,11 @@ def plot_sweep(sweep: Any, axes: Any = None) -> AnyArray:
     ['support vectors', 'clusters', 'persistence']
     """
     given, sweep = sweep, getattr(sweep, "sweep_", sweep)
-    check_drawn(given, "a fitted SupportVectorClustering, or its sweep_", isinstance(sweep, np.ndarray))
+    check_drawn(
+        given,
+        "a fitted SupportVectorClustering, or its sweep_",
+        isinstance(sweep, np.ndarray) and sweep.dtype.names is not None,
+    )
     if len(sweep) == 0:
         raise ValueError("expected at least one step of a sweep; got none: fit with width='sweep'")
     from matplotlib.ticker import LogLocator, NullFormatter

@@ -183,7 +183,8 @@ def plot_agreement(rows: Any, ax: "Axes | None" = None) -> "Axes":
     'On average 92 % agree, 40 rows'
     """
     given, rows = rows, getattr(getattr(rows, "state_", rows), "confidence", rows)
-    check_drawn(given, "a fitted ConsensusClustering, or numbers of rows", isinstance(rows, np.ndarray))
+    is_it = isinstance(rows, np.ndarray) and rows.ndim == 1 and len(rows) > 1
+    check_drawn(given, "a fitted ConsensusClustering, or an array of at least two numbers of rows", is_it)
     ax = new_axes(ax, (5.0, 2.8))
     shares = np.arange(len(rows)) / (len(rows) - 1)
     total = max(int(rows.sum()), 1)

@@ -152,7 +152,13 @@ def test_models_other_than_trees_are_drawn_by_their_own_functions():
         (plot_tree, density, "a fitted model of one tree; got DensityTree, which plot_landmarks or plot_merges draws"),
         (plot_merges, tree, "a fitted DensityTree; got PCATree, which plot_tree draws"),
         (plot_landmarks, votes, "a fitted DensityTree; got ConsensusClustering, which plot_agreement draws"),
-        (plot_agreement, tree, "a fitted ConsensusClustering, or numbers of rows; got PCATree"),
+        (
+            plot_agreement,
+            tree,
+            "a fitted ConsensusClustering, or an array of at least two numbers of rows; got PCATree",
+        ),
+        (plot_agreement, np.array([3]), "an array of at least two numbers of rows; got ndarray"),
+        (plot_sweep, np.ones(3), "a fitted SupportVectorClustering, or its sweep_; got ndarray"),
         (plot_contours, tree, "a fitted SupportVectorClustering; got PCATree"),
         (plot_sweep, density, "a fitted SupportVectorClustering, or its sweep_; got DensityTree"),
     ):
