@@ -50,6 +50,10 @@ class Outputs:
     final: tuple[tuple[str, str], ...] = ()
     """Names and places at which outputs that are staged will be."""
 
+    def __post_init__(self) -> None:
+        for name, path in self.places().items():
+            object.__setattr__(self, name, os.fspath(path))
+
     def check(self, *inputs: str | None) -> None:
         """Raise an error if an output cannot be written, before any work is done."""
         places = self.places()

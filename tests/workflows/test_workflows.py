@@ -94,6 +94,13 @@ def test_what_contradicts_is_named_as_in_python_before_anything_is_written(call,
     assert sorted(path.name for path in here.iterdir()) == ["job.toml", "x.npy"]
 
 
+def test_outputs_are_named_by_paths_of_python_too(here):
+    said = workflows.fit(Path("x.npy"), tree(), labels=Path("l.zarr"), model=Path("m.zarr"), report=Path("r.html"))
+    assert said.endswith(": l.zarr, m.zarr, r.html")
+    workflows.predict(Path("x.npy"), Path("m.zarr"), Path("new.zarr"))
+    np.testing.assert_array_equal(open_rows("new.zarr", ndim=1), open_rows("l.zarr", ndim=1))
+
+
 def test_what_a_model_of_rows_cannot_take_is_named_as_in_python(here):
     tree().fit(np.load("x.npy")).save("m.zarr")
     with pytest.raises(SettingError, match=r"leave out preview=\.\.\."):
