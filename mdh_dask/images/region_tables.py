@@ -146,7 +146,8 @@ def write_table(
 
     Columns are ``region``, ``segment``, ``area`` in pixels, ``first_line``, ``last_line``, ``first_column``,
     ``last_column``; ``x`` and ``y`` of the middle of this box, if the image has coordinates; and ``mean_`` with the
-    name or number of each band. Ending in ``.geoparquet``, also ``geometry``, the polygon, along the edges of pixels.
+    name of each band, or its number unless all have names of their own. Ending in ``.geoparquet``, also ``geometry``,
+    the polygon, along the edges of pixels.
 
     Sums and polygons are kept only for regions that go on below the lines that were read. `largest` is the value of
     `LargestValues`; `bar` returns the progress bar for a text.
@@ -184,7 +185,8 @@ def _rows(regions: Regions, ids: Integers, means: Floats, image: Image, polygons
     columns: dict[str, Any] = {"region": ids, "segment": regions.classes[ids], "area": regions.areas[ids]}
     columns |= dict(zip(("first_line", "last_line", "first_column", "last_column"), boxes.T))
     columns |= dict(zip("xy", _middles(boxes, image)))
-    columns |= {f"mean_{name}": mean for name, mean in zip(image.bands or count(), means.T)}
+    names = image.bands if len({*image.bands}) == len(means.T) else count()
+    columns |= {f"mean_{name}": mean for name, mean in zip(names, means.T)}
     columns = {name: np.ascontiguousarray(column) for name, column in columns.items()}
     if polygons is None:
         return pyarrow.table(columns)

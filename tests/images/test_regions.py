@@ -166,6 +166,14 @@ def test_labels_regions_and_table_agree(sieve, image, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
+def test_bands_of_one_name_are_numbered_in_a_table_of_regions(tmp_path):
+    zarr.create_array(tmp_path / "a.zarr", data=np.arange(12).reshape(2, 2, 3), attributes={"bands": ["a", "b", "a"]})
+    image, path = open_image(tmp_path / "a.zarr", axes="yxc"), str(tmp_path / "r.parquet")
+    write_segments(lambda rows: 0 * rows[:, 0], image, regions=path, sieve=None, n_labels=1)
+    table = pyarrow.parquet.read_table(path).to_pydict()
+    assert [table[f"mean_{j}"] for j in range(3)] == [[4.5], [5.5], [6.5]]
+
+
 @pytest.mark.parametrize("registration", ["pixel", "node"])
 def test_regions_have_coordinates_and_bands_have_their_names(tmp_path, registration):
     pixels = np.tile(np.array([0, 0, 1, 1])[:, None], (2, 1, 2))
