@@ -18,7 +18,7 @@ from .features import Features
 from .georeference import differing_place, in_attributes, names_of_bands, placed
 from .image import PANEL, Block, Image, Source, opened
 from .label_arrays import NO_DATA, Label, label_dtype
-from .validity import Nodata, OpenPixels, declared_by, validity_of
+from .validity import ATTRIBUTES, Nodata, OpenPixels, declared_by, validity_of
 
 NAMING = ("band_names", "bands", "long_name")
 """Attributes of Zarr arrays that name the bands, the first two of ours and others', the last of rioxarray."""
@@ -194,9 +194,9 @@ def labels_like(array: Any, image: Image, features: Features, label: Label, n_la
     names = {NAMES.get(str(name).lower(), str(name).lower()): name for name in array.dims}
     dims = (names["y"], names["x"])
     coords = {name: one for name, one in array.coords.items() if set(one.dims) <= {*dims}}
-    attributes = {**array.attrs, "nodata": NO_DATA} if lowest < 0 else {**array.attrs}
-    for name in ("_FillValue", "missing_value"):
-        attributes.pop(name, None)
+    of_values = {*ATTRIBUTES, *SCALES.values()}  # which would be those of the labels
+    attributes = {name: value for name, value in array.attrs.items() if name not in of_values}
+    attributes |= {"nodata": NO_DATA} if lowest < 0 else {}
     values = labels if is_dask(array.data) else labels.compute()
     return type(array)(values, coords=coords, dims=dims, name="segments", attrs=attributes)
 

@@ -194,6 +194,14 @@ def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(
     assert model.n_clusters_ == PCATree().fit(together[(together != -1).all(axis=1)]).n_clusters_
 
 
+@pytest.mark.parametrize("nodata", [None, "none"])
+def test_labels_of_a_data_array_have_no_scale_or_fill_value_of_its_numbers(nodata, array):
+    about = {"scale_factor": 1e-4, "add_offset": -0.1, "missing_value": -1, "nodata": 0}
+    labels = segment(array.assign_attrs(about), PCATree(), nodata=nodata)
+    assert labels.attrs == {"title": "beach"} | ({} if nodata else {"nodata": -1})
+    np.testing.assert_array_equal(xarray.decode_cf(labels.to_dataset()).segments, labels)
+
+
 def test_data_arrays_with_labels_at_one_place_are_refused_before_any_work(array, tmp_path):
     with pytest.raises(SettingError, match="which overlap"):
         segment({"a": array, "./a": array}, PCATree(), labels=f"{tmp_path}/{{scene}}.zarr", overwrite=True)
