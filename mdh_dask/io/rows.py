@@ -207,8 +207,6 @@ def open_rows(
     ...     open_rows(f"{folder}/x.zarr", block_bytes=64).chunks
     ((4, 2), (2,))
     """
-    if missing_chunks not in ("error", "fill"):
-        raise ValueError(f"missing_chunks must be 'error' or 'fill'; got {missing_chunks!r}")
     array = source if isinstance(source, zarr.Array) else open_array(source)
     _check_shape(array, source, ndim)
     check_complete(array, source, missing_chunks)
@@ -263,6 +261,8 @@ def _check_shape(array: zarr.Array, source: object, ndim: int) -> None:
 
 def check_complete(array: zarr.Array, source: object, missing_chunks: str) -> None:
     """Raise an error if an array was left incomplete, or lacks chunks and `missing_chunks` is not ``"fill"``."""
+    if missing_chunks not in ("error", "fill"):
+        raise ValueError(f"missing_chunks must be 'error' or 'fill'; got {missing_chunks!r}")
     mark = array.attrs.get(MARK)
     ours = isinstance(mark, dict) and "complete" in mark
     if ours and not mark["complete"]:

@@ -361,6 +361,11 @@ def test_what_is_no_image_is_refused(name, kind, message, broken):
         open_image(broken / name)
 
 
+def test_another_word_for_missing_chunks_is_refused(broken):
+    with pytest.raises(ValueError, match="missing_chunks must be 'error' or 'fill'; got 'ignore'"):
+        open_image(broken / "missing.zarr", missing_chunks="ignore")
+
+
 @pytest.mark.parametrize(("package", "name"), [("PIL.Image", "a.png"), ("tifffile", "broken.tif")])
 def test_a_missing_package_is_named_with_its_remedy(package, name, broken, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
