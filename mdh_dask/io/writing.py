@@ -16,6 +16,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 import zarr
+from scipy.sparse import issparse
 
 from .._locations import hiding_credentials
 from .._typing import RowArray
@@ -46,6 +47,8 @@ def check_array(array: RowArray) -> RowArray:
         raise TypeError("expected a NumPy or Dask array, got a Zarr array; open it with open_rows")
     if np.ma.isMaskedArray(array):
         raise TypeError("expected an array without a mask, got a masked array, which Zarr cannot store: fill it first")
+    if issparse(array):
+        raise TypeError("expected a dense array, got sparse rows: store them by scipy.sparse.save_npz")
     array = array if is_dask(array) else np.asarray(array)
     if array.ndim not in (1, 2):
         raise ValueError(f"expected an array of one or two dimensions, got shape {array.shape}; reshape it to rows")

@@ -21,6 +21,7 @@ import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
 from helpers import Added, names, noting_reads
+from scipy.sparse import csr_array
 from zarr.storage import LocalStore
 
 from mdh_dask.io import open_rows, verify_rows, write_rows
@@ -312,6 +313,7 @@ def test_blocks_that_contradict_the_declaration_are_refused(path, wrong, error, 
     [
         (np.zeros((2, 2, 2)), ValueError, r"one or two dimensions, got shape \(2, 2, 2\)"),
         (np.zeros((0, 2)), ValueError, "at least one row and one column"),
+        (csr_array(np.eye(2)), TypeError, "got sparse rows: store them by scipy.sparse.save_npz"),
         (np.array(["a", "b"]), TypeError, "expected booleans or numbers, got dtype <U1"),
         (np.array([None, 1]), TypeError, "got dtype object"),
         (np.ma.masked_array([1, 2], [True, False]), TypeError, "without a mask"),
