@@ -155,6 +155,9 @@ def segment(
     )  # fmt: skip
     if sieve is not None and not any((labels, connected, regions)):
         raise SettingError("expected labels, connected or regions with sieve; got none of them: leave sieve out")
+    for name, given in (("bands", bands), ("features", features)):
+        if isinstance(given, str):
+            raise SettingError(f"expected a list of names for {name}; got {given!r}: give {given.split(',')}")
     check_labels(estimator, None)
     several = names_scenes(image) or isinstance(image, Mapping)
     reading = Reading(

@@ -1,8 +1,10 @@
 """Opening of an input as rows, or as an image whose pixels are rows."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import dask.array as da
@@ -102,6 +104,15 @@ class PixelOptions:
         return Features(window, self.coordinates is not None, kinds=self.features)
 
     def __post_init__(self) -> None:
+        for name, least in (("window", 3), ("sample", 2), ("sieve", 2)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, Integral) or value < least):
+                raise SettingError(f"expected a whole number of {least} or more for {name}; got {value!r}")
+        weight = self.coordinates
+        if weight is not None and not (isinstance(weight, Real) and 0 < weight < math.inf):
+            raise SettingError(f"expected a number above 0 for coordinates; got {weight!r}: leave them out for none")
+        if self.bands == ():
+            raise SettingError("expected names of bands; got none: leave bands out to use all")
         side = self.dependence
         if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
             raise SettingError(f"expected a number of pixels, 'auto' or 'none' for dependence; got {side!r}")

@@ -22,6 +22,7 @@ from mdh_dask import (
     drift,
     load_model,
 )
+from mdh_dask._errors import SettingError
 from mdh_dask.estimators.groups import Parts
 from mdh_dask.images import Features, open_image, pixel_rows, tiles
 from mdh_dask.images.rows import counted
@@ -185,6 +186,25 @@ def test_scenes_like_those_of_a_model_have_drifted_by_pixels_but_not_by_tiles(tm
     assert_array_equal(parts_by_tiles(scene(16, shift=4, chunks=(17, 96)), tiled.summary.side), np.asarray(parts))
     assert sum(by_pixels for by_pixels, _ in found[:-1]) > 0
     assert [by_tiles for _, by_tiles in found] == [False] * 6 + [True]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"window": "5"}, "expected a whole number of 3 or more for window; got '5'"),
+        ({"window": 0}, "expected a whole number of 3 or more for window; got 0"),
+        ({"sample": -1}, "expected a whole number of 2 or more for sample; got -1"),
+        ({"sieve": 2.5}, "expected a whole number of 2 or more for sieve; got 2.5"),
+        ({"coordinates": 0}, "expected a number above 0 for coordinates; got 0"),
+        ({"coordinates": np.nan}, "expected a number above 0 for coordinates; got nan"),
+        ({"bands": []}, "expected names of bands; got none"),
+        ({"bands": "red,nir"}, r"expected a list of names for bands; got 'red,nir': give \['red', 'nir'\]"),
+        ({"features": "smooth"}, r"expected a list of names for features; got 'smooth': give \['smooth'\]"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(option, message, tmp_path):
+    with pytest.raises(SettingError, match=message):
+        segment(stored(tmp_path, smooth(0, 48)), RandomProjectionTree(), labels=f"{tmp_path}/l.zarr", **option)
 
 
 def test_options_that_exclude_tiles_are_refused(tmp_path, monkeypatch):
