@@ -191,7 +191,10 @@ def validity_of(
     """
     if nodata == "none":
         return None
-    values = [*declared] if nodata is None else [nodata]
+    given = [*declared] if nodata is None else [nodata]
+    values = [value.item() if isinstance(value, np.generic) else value for value in given]
+    if nodata is not None and _number(values[0]) is None:
+        raise ValueError(f"expected a number or 'none' for nodata; got {nodata!r}")
     found = tuple(dict.fromkeys(v for value in values for v in _as_dtype(value, np.dtype(dtype))))
     rule = replace(own or Validity(), nodata=found, nan=np.dtype(dtype).kind == "f")
     return None if rule == Validity() else rule
@@ -203,9 +206,9 @@ def nodata_of(text: str) -> Nodata:
 
 
 def declared_by(attributes: Any) -> list[Any]:
-    """Return the values of pixels without data that attributes of a Zarr array declare."""
+    """Return the values of pixels without data that attributes of a Zarr array or of xarray declare."""
     found = [attributes[name] for name in ATTRIBUTES if attributes.get(name) is not None]
-    return [value for one in found for value in (one if isinstance(one, list) else [one])]
+    return [value for one in found for value in (one if isinstance(one, list | np.ndarray) else [one])]
 
 
 def _as_dtype(value: Any, dtype: np.dtype) -> list[Any]:

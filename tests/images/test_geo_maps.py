@@ -19,7 +19,7 @@ from rasterio.shutil import copy
 from test_images import beach, bright, image_of
 from test_nodata import HOLES, THERE, geotiff
 
-from mdh_dask import PCATree
+from mdh_dask import PCATree, load_model
 from mdh_dask._errors import SettingError
 from mdh_dask.cli import exits
 from mdh_dask.images import open_image, pixel_rows, write_labels
@@ -192,6 +192,23 @@ def test_data_arrays_by_name_share_a_model_and_keep_their_places_and_attributes(
         assert (labels[name].dims, labels[name].attrs["title"]) == (("y", "x"), one.attrs["title"])
     together = np.concatenate([one.sel(band=["g", "b"]).values.reshape(2, -1).T for one in given.values()])
     assert model.n_clusters_ == PCATree().fit(together[(together != -1).all(axis=1)]).n_clusters_
+
+
+@pytest.mark.parametrize("value", [np.int16(-1), np.float32(-1), np.array([-1, -2]), -1])
+def test_values_of_no_data_have_any_type_of_numpy(value, array, tmp_path):
+    labels = segment(array.assign_attrs(_FillValue=value), PCATree())
+    np.testing.assert_array_equal(labels == -1, HOLES)
+    if np.ndim(value) == 0:
+        model, path = PCATree(), tmp_path / "m.zarr"
+        plain = array.astype("i2").drop_attrs()
+        np.testing.assert_array_equal(segment(plain, model, nodata=value, model=path) == -1, HOLES)
+        assert load_model(path).pixel_columns_.nodata == -1
+
+
+@pytest.mark.parametrize("nodata", [True, "x", [-1]])
+def test_a_value_of_no_data_that_is_no_number_is_refused(nodata, array):
+    with pytest.raises(ValueError, match="expected a number or 'none' for nodata; got"):
+        segment(array, PCATree(), nodata=nodata)
 
 
 @pytest.mark.parametrize("nodata", [None, "none"])
