@@ -139,7 +139,9 @@ def segment_data_arrays(
     if len({*map(str, arrays)}) < len(arrays):
         raise ValueError(f"expected names that differ as texts; got {', '.join(map(repr, arrays))}")
     reading = options.reading
-    images = matched({str(name): image_of(array, reading.index, reading.nodata) for name, array in arrays.items()})
+    found = {str(name): image_of(array, reading.index, reading.nodata) for name, array in arrays.items()}
+    first = options.bands if all(image.bands for image in found.values()) else None  # some take those of others
+    images = matched({name: with_bands(image, first) for name, image in found.items()})
     images = {name: with_bands(image, options.bands) for name, image in images.items()}
     own = own_outputs(images, outputs, Taken()) if outputs.kept() else {}
     segment_images(images, own, estimator, options, outputs, cluster)

@@ -219,6 +219,14 @@ def test_labels_of_a_data_array_have_no_scale_or_fill_value_of_its_numbers(nodat
     np.testing.assert_array_equal(xarray.decode_cf(labels.to_dataset()).segments, labels)
 
 
+def test_data_arrays_may_have_other_bands_than_those_that_are_chosen(array):
+    more = array.sel(band=["r", "g", "b", "r"]).assign_coords(band=["x", "g", "b", "r"])
+    labels = segment({"a": more, "b": array}, PCATree(), bands=["g", "b"])
+    np.testing.assert_array_equal(labels["a"], labels["b"])
+    plain = segment({"a": array.drop_vars("band"), "b": array}, PCATree(), bands=["g", "b"])
+    np.testing.assert_array_equal(plain["a"], labels["a"])
+
+
 def test_data_arrays_with_labels_at_one_place_are_refused_before_any_work(array, tmp_path):
     with pytest.raises(SettingError, match="which overlap"):
         segment({"a": array, "./a": array}, PCATree(), labels=f"{tmp_path}/{{scene}}.zarr", overwrite=True)
