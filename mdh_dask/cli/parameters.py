@@ -92,7 +92,10 @@ def estimator_of(options: dict[str, Any], progress: bool) -> Any:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.UsageError(f"expected -p NAME=VALUE, as -p n_projections=500; got -p {text}")
-        given[name.replace("-", "_")] = value
+        if (key := name.replace("-", "_")) == "name" or key in given:
+            flag = "--method NAME" if key == "name" else key
+            raise click.UsageError(f"expected {flag} once, got -p {text}, too: leave one out")
+        given[key] = value
     typed = {name: _typed(value) for name, value in given.items()}
     from ..jobs.methods import estimator_of, with_map_settings  # imported late: most of the time of a short command
 

@@ -257,6 +257,8 @@ def test_a_missing_package_is_named_before_any_work(here, monkeypatch):
         ("--min-cluster-size", "2.5", "an int in the range .*, a float in the range"),
         ("-p", "criterion=DIP --method=divisive", "dip|kurtosis"),
         ("-p", "criterion", "NAME=VALUE, as"),
+        ("-p", "name=pddp", "--method NAME once"),
+        ("--n-clusters", "3 -p n_clusters=3", "n_clusters once"),
         ("--random-state", "-1", "an integer from 0"),
         ("--feature-map", "gaussian", "'cosine'"),
         ("-p", "feature_map.n_landmarks=1 --feature-map=rbf", "an int in the range"),
