@@ -1,5 +1,6 @@
 """The state of a consensus: its trees, and the cluster that each of their leaves votes for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -99,10 +100,9 @@ class ConsensusState(State):
             return Consensus(tuple(leaves), self.clusters, self.n_clusters)
         return LabelLinkage(tuple(map(words_of_labels, leaves)), self.linked)
 
-    def _by_votes(self, what: str, rows: AnyArray) -> AnyArray:
-        """Return what a method of the rule returns for the votes of the trees, or the similarity to each cluster."""
-        rule = self.rule
-        return rule.by_votes(getattr(rule, what), [tree.labels(rows) for tree in self.trees])
+    def _by_votes(self, of: Callable[[AnyArray], AnyArray], rows: AnyArray) -> AnyArray:
+        """Return a function of the votes of the trees, or of the similarity to each cluster."""
+        return self.rule.by_votes(of, [tree.labels(rows) for tree in self.trees])
 
     @property
     def missing(self) -> bool:
@@ -110,15 +110,15 @@ class ConsensusState(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the cluster with the most votes, the first, and so largest, among several."""
-        return self._by_votes("labels", rows)
+        return self._by_votes(self.rule.labels, rows)
 
     def shares(self, rows: AnyArray) -> Floats:
         """Return the shares of the votes for every cluster, equal for a row without votes."""
-        return self._by_votes("shares", rows)
+        return self._by_votes(self.rule.shares, rows)
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the trees that agree with the label of every row, or the share of its similarities."""
-        return self._by_votes("confidence", rows)
+        return self._by_votes(self.rule.confidence, rows)
 
     def prepared(self) -> Self:
         for tree in self.trees:

@@ -91,6 +91,7 @@ class MinimumDensityHyperplane(DivisiveTree):
 
     projection = "mdh"
     threshold_rule = "minimum_density"
+    # As in `UntestedTree`, on which it does not stand: `SemiSupervisedMDH` would stand on nine classes.
     n_projections = 1
     n_candidates = 1
     stop_rule = "none"

@@ -114,7 +114,7 @@ class PixelOptions:
         if self.bands == ():
             raise SettingError("expected names of bands; got none: leave bands out to use all")
         side = self.dependence
-        if side not in (None, "auto") and (not isinstance(side, int) or side < 1):
+        if side not in (None, "auto") and (not isinstance(side, Integral) or side < 1):
             raise SettingError(f"expected a number of pixels, 'auto' or 'none' for dependence; got {side!r}")
         if side is not None and self.coordinates is not None:
             raise SettingError(
