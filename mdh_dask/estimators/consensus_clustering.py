@@ -16,7 +16,7 @@ from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
 from ..ensembles.votes import LabelTuples, LabelVotes
-from ..growth.merging import merged_cells, merging_sample
+from ..growth.merging import merged_cells, merging_sample, rows_for_cells
 from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, rows_in_memory, sample_limit
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
@@ -252,7 +252,7 @@ class ConsensusClustering(InGroups):
             combined = find_consensus(counted, n_clusters=self.n_clusters, n_init=self.n_init, seed=seed)
         state = ConsensusState.of(trees, combined, counted)
         if merging and state.n_clusters > 1:
-            (sample,) = merging
+            sample = rows_for_cells(merging[0], state.n_clusters)
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
             cells = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
             sizes = np.bincount(label, minlength=state.n_clusters) if state.sizes is None else state.sizes

@@ -17,8 +17,11 @@ from .passes import Sample, draw, rows_in_memory
 
 logger = logging.getLogger(__name__)
 
-SAMPLE_ROWS = 10_000
-"""Number of sampled rows on which merging is based; fewer with many columns."""
+SAMPLE_ROWS = 65_536
+"""Largest number of sampled rows on which merging is based; fewer with many columns."""
+
+FEW_CELLS_ROWS, CELL_ROWS = 10_000, 500
+"""Rows on which it is based with few cells, and of each of more: few rows do not show a valley between two of many."""
 
 
 class Merges(NamedTuple):
@@ -39,6 +42,11 @@ def merging_sample(shape: tuple[int, int], seed: int, parts_at: int | None = Non
     return (yield from draw(key, rows_in_memory(wanted, shape[1]), shape[0], parts_at))
 
 
+def rows_for_cells(sample: Sample, n_cells: int) -> Sample:
+    """Return as many rows of a sample as show whether so many cells are apart."""
+    return sample.first(max(FEW_CELLS_ROWS, CELL_ROWS * n_cells))
+
+
 def merged(
     tree: Tree,
     leaf_of: Callable[[AnyArray], Integers],
@@ -49,10 +57,12 @@ def merged(
     """Return a tree in which every leaf is a cluster with merged leaves, and the merges.
 
     leaf_of: returns the leaf of each row, numbered from left to right.
-    coordinates, sample, limits: as for `merged_cells`.
+    sample: result of `merging_sample`.
+    coordinates, limits: as for `merged_cells`.
     """
     if tree.n_leaves == 1:
         return tree, None
+    sample = rows_for_cells(sample, tree.n_leaves)
     cells = merged_cells(leaf_of(sample.rows), tree.n_leaves, coordinates, sample, *limits)
     return tree.merged(cells.group), Merges(cells, tree.n_rows[tree.leaves])
 
@@ -71,7 +81,7 @@ def merged_cells(
 
     cell (n,) int: cells of the sample rows.
     coordinates: returns the rows as points whose distances are compared.
-    sample: result of `merging_sample`.
+    sample: result of `rows_for_cells`.
     most_clusters, fewest_clusters: cells are merged down to the former, and not below the latter, whatever the density.
     apart: cells that should stay in different clusters.
     in_groups: whether rows depend on each other, and the last bits of the hashes of the sample are their parts.
