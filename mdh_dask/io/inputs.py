@@ -182,8 +182,9 @@ def _numbers_of(table: LazyTable, path: str | os.PathLike[str]) -> Table:
     kinds = {name: kind_of_values(table[name].type) for name in names}
     if bad := [name for name in names if kinds[name] not in "biuf"]:
         found = csv_texts(path, bad)
-        numeric = [name for name in names if kinds[name] in "biuf"]
-        without = "columns are separated by commas, semicolons, tabs or bars (|)" if len(names) == 1 else "it has none"
+        types = csv_types(path)
+        numeric = [name for name, kind in types.items() if kind_of_values(kind) in "biuf"]
+        without = "columns are separated by commas, semicolons, tabs or bars (|)" if len(types) == 1 else "it has none"
         raise not_numeric([f"{name} ({found[name]})" for name in bad], numeric, path, without)
     coder = Coder(ColumnTypes.continuous(len(names), names), names, np.dtype(np.float64))
     return Table(table.rows(coder, names, table.n_rows, coder.dtype), names)

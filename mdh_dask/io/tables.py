@@ -55,9 +55,12 @@ def lazy_rows(
 
 def not_numeric(bad: Sequence[str], numeric: Sequence[str], path: Any, without: str = "it has none") -> ValueError:
     """Return the error for columns that are no numbers, which names those that are; `without` says what else to do."""
-    remedy = f"name the columns to take with columns=..., as {','.join(numeric)}" if numeric else without
+    remedy = (
+        f"convert them, or name the columns to take with columns=..., as {','.join(numeric)}" if numeric else without
+    )
     return ValueError(
-        f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; feature_map='gower' takes others, too"
+        f"expected numeric columns; got {', '.join(bad)} in {path}: {remedy}; models with feature_map='gower' take "
+        "others, too"
     )
 
 

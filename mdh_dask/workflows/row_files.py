@@ -12,7 +12,7 @@ from .._errors import SettingError
 from .._locations import name_of
 from .._typing import RowArray
 from ..chunks import holds_compact
-from ..columns.coding import text_of
+from ..columns.coding import kind_of, text_of
 from ..columns.types import is_missing
 from ..estimators.groups import whole_weights
 from ..growth.labelled import UNLABELLED
@@ -198,8 +198,14 @@ class StoredBeside:
         labels = None if self.labels is None else open_labels(self.labels, n_rows)
         weights, source = None, f"the column {self.weight_column} of {features}"
         if self.weight_column is not None:
-            rows = inputs.open_features(features, [self.weight_column], missing_chunks=self.missing_chunks).rows
-            weights = _column_of(rows)
+            named = [self.weight_column]
+            table = inputs.open_typed(features, named, missing_chunks=self.missing_chunks)
+            if isinstance(table, inputs.TypedTable):
+                kind = table.source[table.names[0]].type
+                if kind_of(kind) not in "biuf":
+                    raise SettingError(f"expected numbers for the weights; got {kind} in {source}: name another column")
+                table = inputs.open_features(features, named)
+            weights = _column_of(table.rows)
         groups, _ = self._column(features, self.groups)
         ids, id_type = self._column(features, self.id_column)
         texts, _ = self._column(features, self.text_column)

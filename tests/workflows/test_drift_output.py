@@ -147,6 +147,6 @@ def test_predict_and_drift_take_the_columns_of_the_model_and_refuse_others(here)
 def test_a_table_with_other_columns_says_how_to_name_some(here):
     result = run("fit", "old.parquet", "--out", "l.zarr", *THREADS, code=exits.BAD_DATA)
     assert result.stderr.splitlines()[-1].endswith(
-        "expected numeric columns; got day (string) in old.parquet: name the columns to take with --columns, as c,a,b; "
-        "--feature-map gower takes others, too"
+        "expected numeric columns; got day (string) in old.parquet: convert them, or name the columns to take with "
+        "--columns, as c,a,b; models with --feature-map gower take others, too"
     )

@@ -117,7 +117,7 @@ def test_names_may_contain_what_separates_values_elsewhere_and_empty_lines_alone
 @pytest.mark.parametrize(
     ("lines", "error"),
     [
-        ("a,b\n1,2\n3,oops\n", r"got b \('oops' in row 1\) in .*: name the columns to take with columns=..., as a;"),
+        ("a,b\n1,2\n3,oops\n", r"got b \('oops' in row 1\) in .*: convert them, or name the columns .*, as a;"),
         ("a,b\n1,\n3,NA\n", r"got b \(no value in 2 rows\)"),
         ("a b\n1 2\n3 4\n", r"got a b \('1 2' in row 0\) in .*: columns are separated by commas, semicolons,"),
     ],
@@ -241,7 +241,7 @@ def test_a_column_of_csv_without_a_name_is_called_as_pandas_calls_it(tmp_path):
     names = pd.read_csv(tmp_path / "x.csv").columns
     assert open_typed(tmp_path / "x.csv").names == tuple(names)
     assert open_features(tmp_path / "x.csv", list(names[:3])).rows.compute()[:, 0].tolist() == [0.0, 1.0, 2.0]
-    with pytest.raises(ValueError, match=r"got c \('x' in row 0\) in .*: name the columns .* as Unnamed: 0,a,b;"):
+    with pytest.raises(ValueError, match=r"got c \('x' in row 0\) in .*: .* name the columns .* as Unnamed: 0,a,b;"):
         open_features(tmp_path / "x.csv")
 
 

@@ -90,6 +90,7 @@ def test_missing_chunks_of_weights_are_filled_if_those_of_rows_are(store, tmp_pa
         (["negative.npy", "--weight-column", "2"], "at least 0 for the weights in .*negative.npy; got -1.0 in row 5"),
         (["share.npy", "--weight-column", "2"], "whole numbers .* the fraction 0.5: give counts"),
         (["x.csv", "--weight-column", "time"], "expected one of the columns a, times, b for the weights; got time"),
+        (["t.csv", "--weight-column", "t"], "numbers for the weights; got string in .* t of .*t.csv: name another"),
         (["w.csv", "--weight-column", "times"], "other columns than that of the weights; got only times in .*w.csv"),
         (["x.csv", "--weight-column", "a", "--columns", "a,b"], "in a column that is not clustered; got a for both"),
         (["x.npy", "--weight-column", "2", "--labels", "w.npy"], "weights of rows or labels of some of them; got both"),
@@ -101,6 +102,7 @@ def test_weights_that_cannot_be_used_are_refused_before_any_work(store, tmp_path
     monkeypatch.setattr(RandomProjectionTree, "_plan", lambda *_: pytest.fail("work was begun"))
     np.save(folder / "negative.npy", np.column_stack([np.ones((N, 2)), np.where(np.arange(N) == 5, -1, 1)]))
     np.save(folder / "share.npy", np.full((N, 3), 0.5))
+    (folder / "t.csv").write_text("a,b,t\n1,2,x\n3,4,y\n")
     found = fit(folder, *options, "--model", tmp_path / "m.zarr")
     assert found.exit_code in (2, 65, 66), found.output
     assert re.search(message, found.output), found.output
