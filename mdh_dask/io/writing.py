@@ -20,7 +20,7 @@ from scipy.sparse import issparse
 
 from .._locations import hiding_credentials
 from .._typing import RowArray
-from ..chunks import Progress, Statistic, Together, follow_chunks, is_dask, reduce_rows
+from ..chunks import Progress, Statistic, Together, follow_chunks, holds_compact, is_dask, reduce_rows
 from .blocks import (
     CONFIG,
     Block,
@@ -47,8 +47,9 @@ def check_array(array: RowArray) -> RowArray:
         raise TypeError("expected a NumPy or Dask array, got a Zarr array; open it with open_rows")
     if np.ma.isMaskedArray(array):
         raise TypeError("expected an array without a mask, got a masked array, which Zarr cannot store: fill it first")
-    if issparse(array):
-        raise TypeError("expected a dense array, got sparse rows: store them by scipy.sparse.save_npz")
+    if issparse(array) or holds_compact(array):
+        own = "array.compute().csr" if is_dask(array) else "array"
+        raise TypeError(f"expected a dense array, got sparse rows: store them by scipy.sparse.save_npz(path, {own})")
     array = array if is_dask(array) else np.asarray(array)
     if array.ndim not in (1, 2):
         raise ValueError(f"expected an array of one or two dimensions, got shape {array.shape}; reshape it to rows")

@@ -10,7 +10,7 @@ from helpers import run_on_threads as command
 
 from mdh_dask import RandomProjectionTree, load_model
 from mdh_dask._sparse import SparseRows
-from mdh_dask.io import open_features, open_rows, sparse
+from mdh_dask.io import open_features, open_rows, sparse, write_rows
 from mdh_dask.io.inputs import kind_of
 from mdh_dask.jobs import run
 from mdh_dask.jobs._run import check_job
@@ -169,6 +169,15 @@ def test_groups_that_are_not_what_they_claim_are_refused(written, tmp_path, name
     spoil(zarr.open_group(tmp_path / "a.zarr/X", mode="r+"))
     with pytest.raises(ValueError, match=message):
         open_features(tmp_path / "a.zarr/X").rows.compute()
+
+
+def test_sparse_rows_are_not_written_as_dense_ones(tmp_path):
+    sp.save_npz(tmp_path / "x.npz", sp.eye_array(3))
+    rows = open_features(tmp_path / "x.npz").rows
+    with pytest.raises(TypeError, match=r"got sparse rows: store them by .*save_npz\(path, array.compute\(\).csr\)"):
+        write_rows(rows, tmp_path / "x.zarr")
+    sp.save_npz(tmp_path / "again.npz", rows.compute().csr)
+    assert (open_features(tmp_path / "again.npz").rows.compute().csr != rows.compute().csr).nnz == 0
 
 
 @pytest.mark.slow
