@@ -11,6 +11,7 @@ from .._typing import Integers
 from ..chunks import merge_chunks, run_together
 from ..growth.trees import recounted
 from ..tree.clusters import Quality, coarser
+from ..tree.editing import check_columns
 from ..tree.structure import Tree
 from .drift import counting_levels
 from .history import follow, unite
@@ -99,10 +100,7 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     (2, True)
     """
     check_is_fitted(model)
-    if not isinstance(tree, Tree):
-        raise TypeError(f"expected a tree, as tree_ of a model; got {type(tree).__name__}")
-    if tree.n_features != model.tree_.n_features:
-        raise ValueError(f"expected a tree for {model.tree_.n_features} columns, got one for {tree.n_features}")
+    check_columns(model.tree_, tree)
     other = without_clusters(copy(model))
     other.tree_ = tree
     follow(other, model.history_, model.state_.labels, other.state_.labels)

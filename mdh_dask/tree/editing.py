@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .._typing import AnyArray, Booleans, Floats, Integers
+from .._words import full_count
 from ..projections.directions import Axes, RawDirections
 from .clusters import with_first
 
@@ -156,6 +157,7 @@ def graft(tree: T, node: int, twig: T) -> T:
     >>> graft(halves, 2, halves).labels(np.array([[0.0], [1.0]])).tolist()
     [0, 2]
     """
+    check_columns(tree, twig)
     tree = prune(_parted(tree, node), node)
     if node == 0:
         return replace(twig, feature_names=tree.feature_names)
@@ -192,6 +194,22 @@ def checked_node(tree: "Tree", node: Any) -> int:
     leaves = ", ".join(map(str, tree.leaves[:20]))
     got = repr(node) if is_number or np.ndim(node) == 0 else f"a {type(node).__name__}"
     raise ValueError(f"expected a node of tree_ from 0 to {tree.n_nodes - 1}; got {got}: the leaves are {leaves}")
+
+
+def check_columns(tree: "Tree", other: Any) -> None:
+    """Raise an error unless `other` is a tree for the same columns."""
+    if not isinstance(other, type(tree)):
+        raise TypeError(f"expected a tree, as tree_ of a model; got {type(other).__name__}")
+    named = tree.feature_names is not None and other.feature_names is not None
+    if tree.n_features != other.n_features or (named and tree.feature_names != other.feature_names):
+        raise ValueError(
+            f"expected a tree for {_columns(tree)}; got one for {_columns(other)}: take one that was fitted to the same"
+        )
+
+
+def _columns(tree: "Tree") -> str:
+    names = "" if tree.feature_names is None else f" ({', '.join(tree.feature_names):.200})"
+    return full_count(tree.n_features, "column") + names
 
 
 def turned(tree: T, nodes: Integers, directions: RawDirections, thresholds: Floats) -> T:

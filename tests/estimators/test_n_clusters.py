@@ -125,7 +125,7 @@ def test_rows_are_counted_in_a_tree_that_was_edited_by_hand(groups):
     assert_array_equal(edited.tree_.cluster_rows, np.bincount(edited.labels_))
     assert_array_equal(edited.predict(X), edited.labels_)
     assert not hasattr(model.with_tree(model.tree_.prune(0)), "labels_")
-    with pytest.raises(ValueError, match="a tree for 2 columns, got one for 3"):
+    with pytest.raises(ValueError, match="a tree for 2 columns; got one for 3"):
         model.with_tree(RandomProjectionTree(n_projections=10).fit(np.c_[X, X[:, 0]]).tree_)
     with pytest.raises(TypeError, match="a tree, as tree_ of a model; got RandomProjectionTree"):
         model.with_tree(model)

@@ -175,3 +175,16 @@ def test_a_branch_grown_again_leaves_clusters_elsewhere_apart():
     labels = graft(tree, int(tree.left[0]), twig).labels(corners)
     assert labels[2] != labels[3]
     assert not {labels[0], labels[1]} & {labels[2], labels[3]}
+
+
+def test_trees_of_other_columns_are_not_grafted():
+    tree, wider = random_tree(0, 3, 2), random_tree(0, 3, 3)
+    named, other = (replace(tree, feature_names=names) for names in (("a", "b"), ("b", "a")))
+    assert named.graft(1, tree) == tree.graft(1, named)
+    for node in (0, 1):
+        with pytest.raises(ValueError, match="expected a tree for 2 columns; got one for 3 columns: take one that"):
+            tree.graft(node, wider)
+        with pytest.raises(ValueError, match=r"a tree for 2 columns \(a, b\); got one for 2 columns \(b, a\): take"):
+            named.graft(node, other)
+    with pytest.raises(TypeError, match="expected a tree, as tree_ of a model; got str"):
+        tree.graft(0, "tree")
