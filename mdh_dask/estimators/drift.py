@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
-from sklearn.utils.validation import check_is_fitted
 
 from .._state import ComparedState, checked_array
 from .._typing import Integers, RowArray
@@ -22,7 +21,7 @@ from ..summaries.passes import LevelPass, UnseenPass
 from .groups import parts_of_groups, without_groups
 from .missing import complete_rows
 from .models import optional
-from .parameters import finite_rows
+from .parameters import check_model, finite_rows
 from .tables import column_names, plain_rows, plain_table
 
 
@@ -90,7 +89,7 @@ def drift(
     >>> print(drift(model, blobs(800, 200)).alarms[-1])
     shares of the clusters: 30% of the rows are in others
     """
-    check_is_fitted(model)
+    check_model(model, "drift(model, X)")
     state = model.state_
     if not isinstance(state, ComparedState):
         raise ValueError(

@@ -20,7 +20,7 @@ from ..summaries.evidence import evidence_of
 from ..summaries.history import REMEMBERED, History
 from ..summaries.tables import shortened
 from .groups import without_groups
-from .parameters import rows_of_share
+from .parameters import check_model, rows_of_share
 from .repeats import some_rows
 from .tables import plain_labels
 
@@ -127,8 +127,8 @@ def continued(model: T, previous: Any, X: Any) -> T:
     >>> first.ids_.tolist(), second.ids_.tolist(), second.history_.to_records()[-1]["event"]
     ([0, 1], [1, 0, 2], 'born')
     """
-    check_is_fitted(previous)
-    check_is_fitted(model)
+    for one in (model, previous):
+        check_model(one, "continued(model, previous, X)")
     other: Any = copy(model)
     if previous.n_features_in_ != other.n_features_in_:
         raise ValueError(

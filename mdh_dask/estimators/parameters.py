@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import (
     make_constraint,
     validate_parameter_constraints,
 )
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Booleans, RowArray
 from .._words import full_count
@@ -49,6 +50,13 @@ SHARED: dict[str, list[Any]] = {
     "random_state": ["random_state"],
     "progress": ["boolean"],
 }
+
+
+def check_model(model: Any, call: str) -> None:
+    """Raise an error for what is no fitted model, such as rows, with the order of the arguments in a `call`."""
+    if not hasattr(model, "fit"):
+        raise TypeError(f"expected a fitted model, as in {call}; got {type(model).__name__} in its place")
+    check_is_fitted(model)
 
 
 C = TypeVar("C", bound=type)

@@ -18,6 +18,7 @@ from ..summaries.passes import FrequencyPass
 from ..summaries.profiles import Profiles, entries_of_rows, with_levels
 from ..summaries.words import named
 from .explaining import IN_NONE
+from .parameters import check_model
 from .tables import column_names
 
 
@@ -61,11 +62,7 @@ def cluster_profiles(model: Any, X: Any, *, progress: Progress | None = None) ->
           0  1,500       x0    7.0   1.0           -0.13       +7.07
           1    500       x0  -0.13  0.98             7.0       -7.07
     """
-    if not hasattr(model, "fit"):
-        raise TypeError(
-            f"expected a fitted model, then its rows; got {type(model).__name__} first: cluster_profiles(model, X)"
-        )
-    check_is_fitted(model)
+    check_model(model, "cluster_profiles(model, X)")
     rows = model._read(X).array
     of_clusters, merged = moments_of(model, rows), merge_chunks(rows)
     return profiles_of(model, reduce_rows(of_clusters, model._labels_of_valid_rows(merged), merged, progress=progress))

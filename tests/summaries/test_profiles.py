@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import LOOP_DTYPES, chunkings, row_sets, seeds
 
-from mdh_dask import RandomProjectionTree, cluster_profiles
+from mdh_dask import RandomProjectionTree, cluster_profiles, continued, drift
 from mdh_dask._jit.sums import BASE, N_SLICES, add_slices, largest_deviations
 from mdh_dask._journal import use_journal
 from mdh_dask.chunks import reduce_rows
@@ -177,11 +177,17 @@ def test_columns_have_their_names_where_the_model_knows_them(model):
     }
 
 
-def test_rows_before_their_model_get_a_remedy():
-    with pytest.raises(
-        TypeError, match=r"^expected a fitted model, .*; got ndarray first: cluster_profiles\(model, X\)$"
-    ):
-        cluster_profiles(np.zeros((9, 2)), RandomProjectionTree())
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        (cluster_profiles, r"cluster_profiles\(model, X\)"), (drift, r"drift\(model, X\)"),
+        (lambda X, model: continued(X, model, model), r"continued\(model, previous, X\)"),
+        (lambda X, model: continued(model.fit(X), X, model), r"continued\(model, previous, X\)"),
+    ],
+)  # fmt: skip
+def test_rows_before_their_model_get_a_remedy(function, call):
+    with pytest.raises(TypeError, match=f"^expected a fitted model, as in {call}; got ndarray in its place$"):
+        function(np.zeros((9, 2)), RandomProjectionTree())
 
 
 def test_a_single_cluster_differs_from_nothing():
