@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import AnyArray, Floats
 from .._words import full_count
 from ..support_vectors.dual import SLACK
-from .parts import GREY, INK, check_drawn, new_axes, new_figure, shown
+from .parts import GREY, INK, check_drawn, new_axes, new_figure, shown, two_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     '2 clusters'
     """
     given, contours = contours, getattr(contours, "state_", contours)
-    names = getattr(given, "feature_names_in_", ("column 0", "column 1")) if names is None else names
+    names = getattr(given, "feature_names_in_", None) if names is None else names
     check_drawn(given, "a fitted SupportVectorClustering", hasattr(contours, "vectors"))
     if contours.n_features != 2:
         raise ValueError(
@@ -85,7 +85,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     ax.plot(*vectors[~outside].T, "o", mfc="none", mec=INK, ms=6, mew=0.8)
     ax.plot(*vectors[outside].T, "x", color=GREY, ms=4, mew=0.8)
     ax.set(xlim=at[0][[0, -1]], ylim=at[1][[0, -1]])
-    ax.set(**dict(zip(("xlabel", "ylabel"), names)))
+    ax.set(**dict(zip(("xlabel", "ylabel"), two_names(names))))
     on_contour = full_count(int((~outside).sum()), "support vector")
     title = f"{full_count(contours.n_clusters, 'cluster')}, q = {contours.width:.3g}, {on_contour}"
     ax.set_title(title, fontsize="medium")

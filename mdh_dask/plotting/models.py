@@ -21,6 +21,7 @@ from .parts import (
     new_axes,
     node_name,
     tree_in,
+    two_names,
 )
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def plot_landmarks(model: Any, ax: "Axes | None" = None, names: Sequence[str] | 
     label, weight = model.clusters[model.cells], np.maximum(model.counts, 1)
     if model.n_features == 2:
         unit = np.divide(1.0, model.scale, out=np.zeros(2), where=model.scale > 0)
-        at, axes = model.points * unit + model.centre, ["column 0", "column 1"] if names is None else list(names)
+        at, axes = model.points * unit + model.centre, two_names(names)
     else:
         at = model.points @ discriminants(model.points, label, weight)
         axes = ["discriminant 1", "discriminant 2" if model.n_features > 1 else ""]

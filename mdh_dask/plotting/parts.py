@@ -1,5 +1,6 @@
 """Helpers of all drawings: axes, limits of densities, images, and titles."""
 
+from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,15 @@ def check_drawn(model: Any, expected: str, is_it: bool) -> None:
         name = type(model).__name__
         own = DRAWINGS.get(name, "plot_tree" if hasattr(model, "tree_") else "")
         raise TypeError(f"expected {expected}; got {name}{own and f', which {own} draws'}")
+
+
+def two_names(names: Sequence[Any] | None) -> list[str]:
+    """Return the names of two columns, which are checked, or numbers for them."""
+    if names is None:
+        return ["column 0", "column 1"]
+    if isinstance(names, str) or len(names) != 2:
+        raise ValueError(f"expected names=... of two columns; got {names!r:.99}: give two, or none")
+    return [*names]
 
 
 def png_of(ax: Any) -> bytes:

@@ -327,6 +327,14 @@ def test_contours_have_the_names_of_the_columns_that_were_fitted(pair):
     assert plot_contours(model, names=["a", "b"]).get_ylabel() == "b"
 
 
+@pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], "ab"])
+def test_other_than_two_names_of_two_columns_are_refused(pair, names):
+    contours = SupportVectorClustering(width=1.0, outliers=0.1).fit(pair[:60])
+    for draw, model in ((plot_contours, contours), (plot_landmarks, DensityTree().fit(pair))):
+        with pytest.raises(ValueError, match=r"expected names=... of two columns; got .*: give two, or none"):
+            draw(model, names=names)
+
+
 @pytest.mark.slow
 def test_a_sweep_is_drawn_as_its_table_says_and_a_notebook_shows_its_first_axes(pair):
     model = SupportVectorClustering().fit(pair[:300])
