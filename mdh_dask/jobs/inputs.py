@@ -13,6 +13,7 @@ from .._locations import redacted
 from .._typing import cached_property
 from .._words import full_count
 from ..chunks import holds_compact
+from ..columns.drafts import draft_of
 from ..images import Image
 from ..images.rows import all_rows
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
@@ -160,10 +161,12 @@ def options_from(given: Mapping[str, Any], kind: Callable[..., T], **others: Any
 
 def open_rows_input(given: Mapping[str, Any]) -> RowsInput:
     """Open rows from the values of ``[input]``, and whether their columns are typed."""
-    use, _ = columns_and_kinds(given["columns"])
+    use, kinds = columns_and_kinds(given["columns"])
     path, missing = given["path"], given["missing_chunks"]
     beside = options_from(given, StoredBeside)
     table = Reading(missing, beside.clustered(path, use)).table(path, given.get("typed", False))
+    if kinds and not holds_compact(table.rows):
+        draft_of(table.source, kinds)  # raises the errors for columns that are not there, or of other kinds
     return RowsInput(path, table, beside, given.get("previous"))
 
 

@@ -134,6 +134,17 @@ def test_check_tells_what_a_job_needs_and_computes_nothing(here, monkeypatch):
     assert not (here / "job.work").exists()
 
 
+def test_the_check_refuses_kinds_of_columns_that_are_not_there(here):
+    Path("t.csv").write_text("a,t\n" + "1,x\n2,y\n" * 100)
+    method = {"name": "rp", "feature_map": "gower"}
+    for path, column, said in (("t.csv", "nope", "'a', 't'; got 'nope'"), ("x.zarr", 9, "from 0 to 2; got 9")):
+        given = {"path": path, "columns.categorical": [column]}
+        Path("job.toml").write_text(job_text(input=given, method=method, output={"model": "m.zarr"}))
+        for options in ([], ["--check"]):
+            assert said in run("job.toml", *options, code=exits.BAD_DATA).stderr
+        assert not Path("job.work/job.json").exists()
+
+
 @pytest.mark.parametrize("key", ["labels", "previous"])
 def test_what_belongs_to_the_rows_may_come_after_a_run_without_it(key, here):
     given = {"path": "x.zarr", key: "later.zarr"}
