@@ -69,8 +69,7 @@ def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
     keys_of(X)  # raises the error for columns of the same name
     X = lazy_table(X) if is_lazy_table(X) else X
     if spec.fits:
-        booleans: Any = "categorical" if spec.uses_types else "continuous"
-        draft = draft_of(X, spec.column_types, booleans=booleans)
+        draft = draft_for(X, spec)
         _check_kinds(spec, draft, X)
         found, n_passes = _found(spec, X, draft)
         types = draft.types(found)
@@ -80,6 +79,11 @@ def typed_rows(X: Any, spec: "RowSpec") -> tuple[TypedRows, int]:
     coder = _coder_of(spec, X, types)
     found, n_passes = _found(spec, X, None)
     return TypedRows(_coded(X, coder, found), types), n_passes
+
+
+def draft_for(X: Any, spec: Any) -> Draft:
+    """Return the types of a table, before its levels are known, for what an estimator or its `RowSpec` expects."""
+    return draft_of(X, spec.column_types, booleans="categorical" if spec.uses_types else "continuous")
 
 
 def _check_kinds(spec: "RowSpec", draft: Draft, X: Any) -> None:

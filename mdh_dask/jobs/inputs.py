@@ -14,6 +14,7 @@ from .._typing import cached_property
 from .._words import full_count
 from ..chunks import holds_compact
 from ..columns.drafts import draft_of
+from ..estimators.tables import draft_for
 from ..images import Image
 from ..images.rows import all_rows
 from ..images.scenes import Scene, find_scenes, matched, open_scene, rows_of
@@ -31,6 +32,9 @@ from ..workflows.row_files import StoredBeside
 from .outputs import JobOutputs
 
 T = TypeVar("T")
+
+MANY = 10**12
+"""More rows than any sample has."""
 
 
 class Input(ABC):
@@ -85,8 +89,16 @@ class RowsInput(Input):
         return int(written) + (self.previous is not None) + (self.beside.text_column is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
-        need = estimate(self.rows, estimator).more(self.n_passes_after(outputs))
+        need = estimate(self.rows, estimator)
+        if self.beside.weight_column is not None:  # what rows count is not known yet
+            need = replace(need, most=estimator._passes(MANY, self.rows.shape[1])[1])
+        need = need.more(self.n_passes_after(outputs) + self._finds_levels(estimator))
         return replace(need, held_bytes=held_bytes(self.path))
+
+    def _finds_levels(self, estimator: Any) -> bool:
+        """Return whether a pass before the others finds the levels of columns."""
+        kinds = estimator.column_types != "auto" and not holds_compact(self.rows)
+        return (kinds or isinstance(self.table, TypedTable)) and bool(draft_for(self.table.source, estimator).found)
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:
         """Fit the estimator and write the outputs."""

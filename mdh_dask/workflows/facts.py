@@ -112,7 +112,7 @@ def estimate(rows: Any, estimator: Any) -> Estimate:
     """Return the estimate for fitting an estimator to lazy rows."""
     merged = merge_chunks(rows)
     fewest, most = estimator._passes(*rows.shape)
-    return Estimate(
+    need = Estimate(
         fewest,
         most,
         merged.numblocks[0],
@@ -126,6 +126,7 @@ def estimate(rows: Any, estimator: Any) -> Estimate:
         direction_bytes=4 * getattr(estimator, "n_projections", 0) * rows.shape[1],
         crowd_bytes=estimator._crowd_bytes(rows) if is_known(estimator) else 0,
     )
+    return need.more(estimator.missing != "error")
 
 
 def format_bytes(size: int) -> str:

@@ -221,6 +221,28 @@ def test_the_passes_that_are_estimated_are_those_made(method, passes, here):
     assert low <= made <= (high[0] if high else 99 if "more" in told else low)
 
 
+@pytest.mark.parametrize(
+    ("given", "method", "passes"),
+    [
+        ({"columns": ["a", "b"]}, {}, "2"),
+        ({"columns": ["a", "b"]}, {"missing": "drop"}, "3"),
+        ({"columns": ["a", "t"]}, {"feature_map": "gower"}, "4"),
+        ({"columns.ordinal": ["t"], "columns.use": ["b", "t"]}, {}, "3"),
+        ({"weight_column": "n", "columns": ["a", "b"]}, {}, "about 2 to 5"),
+        ({"groups": "n", "columns": ["a", "b"]}, {"missing": "mean"}, "3"),
+    ],
+)
+def test_passes_for_levels_missing_values_and_weights_are_estimated(given, method, passes, here):
+    Path("t.csv").write_text("a,b,t,n\n" + "1,2,x,0\n2,3,y,99\n1,7,x,999999\n" * 100)
+    method, output = {"name": "rp", "n_projections": 20, **method}, {"labels": "l.zarr", "metrics": "m.json"}
+    Path("job.toml").write_text(job_text(input={"path": "t.csv", **given}, method=method, output=output))
+    told = re.search("passes: *(.*), the one that", run("--check", "job.toml", code=0).stdout)[1]
+    assert told == passes
+    run("job.toml", code=0)
+    low, *high = map(int, re.findall(r"\d+", told))
+    assert low <= json.loads(Path("m.json").read_text())["passes"] <= (high[0] if high else low)
+
+
 # Errors, before any work
 
 
