@@ -153,9 +153,9 @@ def stacked(images: Sequence[Image]) -> Image:
 def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Image:
     """Return a DataArray as an image without computing anything.
 
-    Dimensions have the names of axes as in a Zarr image; `index` chooses on others. By default the attributes and the
-    encoding of the array declare `nodata`. Errors are a TypeError if it is no DataArray of numbers, a ValueError if it
-    is empty, or its dimensions have other names.
+    Dimensions have the names of axes as in a Zarr image; `index` chooses on others. By default the attributes of
+    the array declare `nodata`; what its encoding declares, xarray has made NaN. Errors are a TypeError if it is no
+    DataArray of numbers, a ValueError if it is empty, or its dimensions have other names.
     """
     data_array = needed("xarray", "arrays").DataArray
     if not isinstance(array, data_array):
@@ -168,8 +168,7 @@ def image_of(array: Any, index: Mapping[str, int], nodata: Nodata = None) -> Ima
     view = view_of(array.data if lazy else array.values, [str(name) for name in array.dims], None, index)
     lines, columns = view.in_plane(array.data.chunksize if lazy else array.shape)
     lines = min(lines if lazy else max(1, 2**20 // min(columns, PANEL)), view.shape[0])
-    declared = [*declared_by(array.attrs), *declared_by(array.encoding)]
-    rule = validity_of(view.dtype, declared, nodata)
+    rule = validity_of(view.dtype, declared_by(array.attrs), nodata)
     name = "DataArray" if array.name is None else str(array.name)
     mapping = str(array.encoding.get("grid_mapping", array.attrs.get("grid_mapping", "spatial_ref")))
     about = array.coords[mapping].attrs if mapping in array.coords else {}

@@ -205,6 +205,15 @@ def test_values_of_no_data_have_any_type_of_numpy(value, array, tmp_path):
         assert load_model(path).pixel_columns_.nodata == -1
 
 
+def test_numbers_that_xarray_has_decoded_may_have_the_stored_value_of_no_data(array):
+    raw = array.astype("i2")
+    lowest = raw.values[raw.values >= 0].min()
+    raw.attrs = {"_FillValue": -1, "scale_factor": 1.0, "add_offset": -1.0 - lowest}
+    decoded = xarray.decode_cf(raw.to_dataset(name="raw")).raw
+    assert (decoded == -1).any()
+    np.testing.assert_array_equal(segment(decoded, PCATree()) == -1, HOLES)
+
+
 @pytest.mark.parametrize("nodata", [True, "x", [-1]])
 def test_a_value_of_no_data_that_is_no_number_is_refused(nodata, array):
     with pytest.raises(ValueError, match="expected a number or 'none' for nodata; got"):
