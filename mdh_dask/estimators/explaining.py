@@ -109,7 +109,9 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     for label in range(tree.n_clusters) if cluster is None else [cluster]:
         bounds = named(model._words[label : label + 1], column_names(model))
         bounds = bounds or tuple(cluster_in_words(tree, label, features))
-        rows = full_count(int(tree.cluster_rows[label]), "row")
+        rows = full_count(n := int(tree.cluster_rows[label]), "row")
+        if n == 0 and tree.cluster_rows.sum() < tree.n_rows[0]:  # after `Tree.split`
+            rows = "rows not counted (with_tree(model.tree_, X) counts them)"
         if (again := model._repeats) is not None:
             rows += f", in {again.found[label]} of {full_count(len(again.n_clusters), 'other fit')}"
         lines.append(f"cluster {label}, {rows}: {' | or '.join(bounds)}")
@@ -257,11 +259,14 @@ def why_not(model: Any, leaf: int) -> str:
     """Return why a leaf was not split."""
     tree, n_rows = model.tree_, int(model.tree_.n_rows[leaf])
     least = rows_of_share(model.min_cluster_size, int(tree.n_rows[0]))
-    if len(tree.leaves) > 1:  # clusters that are very many may be smaller
-        least = min(least, int(tree.n_rows[tree.leaves].min()))
+    there = tree.n_rows[tree.leaves[tree.n_rows[tree.leaves] > 0]]
+    if len(there) > 1:  # clusters that are very many may be smaller
+        least = min(least, int(there.min()))
     n_leaves = int(np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]))
     if n_leaves > 1:
         return f"{n_leaves} leaves were united, as the density of the rows shows no valley between them"
+    if n_rows == 0:
+        return "not split: no rows were counted there"
     if n_rows < 2 * least:
         return f"not split: it has {full_count(n_rows, 'row')}, fewer than twice min_cluster_size, {least:,}"
     if np.isnan(tree.relative_depth[leaf]) or len(tree.histogram(leaf)) == 0:

@@ -234,6 +234,19 @@ class TestWords:
         assert list(model.predict(model.exemplars_)) == list(range(model.n_clusters_))
 
 
+def test_rows_that_a_tree_edited_by_hand_has_not_counted_are_not_said_to_be_none(rows):
+    model = PCATree(random_state=0).fit(rows)
+    halves = model.tree_.split(int(model.tree_.leaves[-1]), [1.0, 0.0], 1e6)
+    assert halves.cluster.max() == 3
+    uncounted, counted = model.with_tree(halves).why(), model.with_tree(halves, rows).why()
+    for label in (2, 3):
+        assert f"cluster {label}, rows not counted (with_tree(model.tree_, X) counts them): " in uncounted
+    assert "\ncluster 3, 0 rows: " in counted
+    for said in (uncounted, counted):
+        assert said.splitlines()[2] == model.why().splitlines()[2]  # of a cluster that stays
+        assert said.count("not split: no rows were counted there") == 1 + (said == uncounted)
+
+
 @pytest.mark.parametrize("cluster", [-1, 3, "0", 1.0, True])
 def test_why_refuses_a_label_that_no_cluster_has(rows, cluster):
     with pytest.raises(ValueError, match=f"expected a cluster from 0 to 2, got {cluster!r}"):
