@@ -215,10 +215,14 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
 
 FILES = (
     ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
-    ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".pdf",
-    ".pkl", ".pickle", ".joblib", ".gz", ".bz2", ".xz", ".zst",
+    ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff",
+    ".pdf", ".pkl", ".pickle", ".joblib", ".gz", ".bz2", ".xz", ".zst",
 )  # fmt: skip
 """Endings of files, which no Zarr folder may have."""
+
+
+NAMED = {".html": "an HTML page", ".png": "a PNG picture"}
+"""Files that must not be named like others, by their endings."""
 
 
 class Kind(NamedTuple):
@@ -271,8 +275,9 @@ def check_file(path: str | os.PathLike[str], overwrite: bool, example: str) -> N
         raise IsADirectoryError(
             f"{path} is a folder: name the file of the {PurePath(example).stem}, as {path}/{example}"
         )
-    if PurePath(example).suffix == ".html":
-        check_ending(path, "an HTML page", ".html")
+    ending = PurePath(example).suffix
+    if ending in NAMED:
+        check_ending(path, NAMED[ending], ending)
     if not overwrite and file_exists(path):
         raise existing(path)
 

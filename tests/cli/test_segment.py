@@ -153,6 +153,7 @@ ERRORS = {
     "weight": (("../in/beach.png", *OUT, "--coordinates", 0), 2),
     "no outputs": (("../in/beach.png",), 2),
     "output is input": (("../in/tiles.zarr", "--out", "../in/tiles.zarr"), 2),
+    "preview of another format": (("../in/beach.png", "--preview", "p.JPG"), 2),
     "preview is a folder": (("../in/beach.png", "--preview", "."), 73),
     "preview at URL": (("../in/beach.png", "--preview", "https://b/p.png"), 2),
     "other option": (("../in/beach.png", *OUT, "--method", "pddp", "-p", "alpha=1"), 2),
