@@ -210,13 +210,24 @@ def _holds_numbers(column: Any) -> bool:
 
 def not_numbers(found: Sequence[tuple[Any, Any]], maps: bool = True) -> str:
     """Return the message for columns that hold neither numbers nor categories; `maps`: whether a map can be chosen."""
-    columns = ", ".join(f"{key!r} ({dtype})" for key, dtype in found)
+    way = "With feature_map='gower' texts and categories are clustered as they are."
     return (
-        f"expected columns of numbers or dates; got {columns}. Leave them out, or convert them first: times and "
-        "durations to seconds, texts and categories to a column of 0 and 1 for each."
-        + " With feature_map='gower' texts and categories are clustered as they are."
-        * maps
+        f"expected columns of numbers or dates; got {_in_words(found)}. Leave them out, or convert them first: times "
+        "and durations to seconds, texts and categories to a column of 0 and 1 for each. "
+        + (way if maps else "GowerFeatures().fit_transform(X) makes numbers of all columns.")
     )
+
+
+def not_as_in_fit(found: Sequence[tuple[Any, Any]]) -> str:
+    """Return the message for columns of new rows that hold no numbers, for a model of numbers."""
+    return (
+        f"expected columns that hold numbers, as they did in fit; got {_in_words(found)}: convert them to numbers, or "
+        "fit a model to these"
+    )
+
+
+def _in_words(found: Sequence[tuple[Any, Any]]) -> str:
+    return ", ".join(f"{key!r} ({dtype})" for key, dtype in found)
 
 
 def _order(column: Any, key: Any) -> tuple[str, ...] | None:

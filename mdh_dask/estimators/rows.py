@@ -17,7 +17,7 @@ from .._words import full_count
 from ..chunks import is_dask, known_chunks, sparse_blocks
 from ..columns import ColumnTypes
 from ..columns.coding import TypedRows
-from ..columns.drafts import is_table, keys_of, not_numbers
+from ..columns.drafts import is_table, keys_of, not_as_in_fit, not_numbers
 from ..io import open_rows
 from .missing import MissingValues, filled, with_nan
 from .tables import is_typed, package_of, plain_rows, plain_table, typed_rows
@@ -201,7 +201,7 @@ def _validated(X: Any, spec: RowSpec) -> Rows:
     except (ValueError, TypeError) as error:
         keys = keys_of(X) if is_table(X) else ()
         if found := [(key, X[key].dtype) for key in keys if not _holds_numbers(np.asarray(X[key]))]:
-            raise ValueError(not_numbers(found, spec.takes_map)) from error
+            raise ValueError(not_numbers(found, spec.takes_map) if spec.fits else not_as_in_fit(found)) from error
         if spec.fits and np.ndim(X) == 2 and np.shape(X)[0] == 1:
             raise ValueError(
                 f"expected at least 2 rows; got 1 sample(s) (shape={np.shape(X)}): give more rows"

@@ -21,7 +21,7 @@ from ..columns.coding import (
     is_single,
     kind_of,
 )
-from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_numbers
+from ..columns.drafts import Draft, coded_dtype, draft_of, is_table, keys_of, not_as_in_fit, not_numbers
 from ..columns.lists import may_hold_lists, with_lists
 from ..columns.types import holds_dates
 from ..io.tables import LazyTable, is_lazy_table, lazy_table
@@ -128,7 +128,7 @@ def _coder_of(spec: "RowSpec", X: Any, types: ColumnTypes) -> Coder:
         raise ValueError(f"X has {len(keys)} features, but {name} is expecting {types.n_columns} features as input.")
     columns = [X[key] if is_table(X) else X[:, key] for key in keys]
     if bad := [(k, dtype_of(c)) for k, c in zip(keys, columns) if kind_of(dtype_of(c)) in "mc"]:
-        raise ValueError(not_numbers(bad, spec.takes_map))
+        raise ValueError(not_as_in_fit(bad))
     wanted = types.mask("date") if is_table(X) else [False] * len(keys)
     dates = [own is None and holds_dates(column) for column, own in zip(columns, types.levels)]
     for key, column, is_date, of_dates in zip(keys, columns, dates, wanted):
@@ -138,10 +138,7 @@ def _coder_of(spec: "RowSpec", X: Any, types: ColumnTypes) -> Coder:
     of_numbers = [own is None and not is_date for own, is_date in zip(types.levels, dates)]
     texts = [(k, dtype_of(c)) for k, c, own in zip(keys, columns, of_numbers) if own and _is_text(c)]
     if texts:
-        found = ", ".join(f"{key!r} ({dtype})" for key, dtype in texts)
-        raise ValueError(
-            f"expected columns that hold numbers, as they did in fit; got {found}: convert them to numbers"
-        )
+        raise ValueError(not_as_in_fit(texts))
     single = all(is_single(dtype_of(c)) for c, own in zip(columns, types.levels) if own is None)
     return Coder(types, keys, coded_dtype(np.dtype(np.float32 if single else np.float64), types))
 

@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from strategies import chunkings, seeds
 
 from mdh_dask import (
+    ConsensusClustering,
     GowerFeatures,
     HierarchicalMDH,
     HyperplaneEnsemble,
@@ -432,9 +433,20 @@ def test_landmarks_of_another_method_are_gone():
     assert not hasattr(made.set_params(method="explicit").fit(rows), "landmarks_")
 
 
-@pytest.mark.parametrize("method", [RandomProjectionTree(), SupportVectorClustering()])
+@pytest.mark.parametrize("method", [RandomProjectionTree(**QUICK), SupportVectorClustering(), ConsensusClustering()])
 def test_texts_are_not_referred_to_a_map_that_a_method_does_not_take(method):
     frame = pd.DataFrame({"x": np.arange(60.0), "t": list("ab" * 30)})
     with pytest.raises(ValueError, match="expected columns of numbers or dates; got 't'") as raised:
         method.fit(frame)
     assert ("gower" in str(raised.value)) == ("feature_map" in method.get_params())
+    if "feature_map" not in method.get_params():
+        assert "GowerFeatures().fit_transform(X) makes numbers" in str(raised.value)
+        method.fit(GowerFeatures().fit_transform(frame))
+
+
+def test_texts_in_new_rows_of_a_model_of_numbers_are_not_referred_to_a_map():
+    frame = pd.DataFrame({"x": np.arange(60.0), "t": np.arange(60.0)})
+    model = RandomProjectionTree(**QUICK).fit(frame)
+    for values in (list("ab" * 30), np.full(60, 9, "m8[s]")):
+        with pytest.raises(ValueError, match=r"hold numbers, as they did in fit; got 't' .* or fit a model to these"):
+            model.predict(frame.assign(t=values))
