@@ -234,14 +234,14 @@ def joint_diagonaliser(matrices, smallest_angle, max_sweeps):
 
 def row_margin(row, node, scale, tails):
     """Distance, agreement and rarity of a row on its way from a node, whose `tails` map bins to shares."""
-    distance, agreement, rarity, measured = math.inf, 1.0, 1.0, 0
+    distance, agreement, rarity = math.inf, 1.0, 1.0
     while True:
         along = project(row, node["plane"])
         if node["bins"]:
             k = bin_of(along, node["origin"], node["width"], len(tails[node["id"]]))
-            rarity, measured = min(rarity, tails[node["id"]][k]), measured + 1
+            rarity = min(rarity, tails[node["id"]][k])
         if "children" not in node:
-            return distance, agreement, min(1.0, rarity * max(measured, 1))
+            return distance, agreement, rarity
         if scale[node["id"]] > 0:
             z = abs(along - node["threshold"]) / scale[node["id"]]
             distance, agreement = min(distance, z), agreement * 0.5 * (1 + math.erf(z / math.sqrt(2)))

@@ -283,12 +283,11 @@ def row_margins(rows, routes, scale, first_bin, bins, tails, out):
     value of the bin k of node i.
 
     The distance is the least one of all separators on the way, the agreement the product of the normal distribution
-    function of all, and the rarity the least value of a bin on the way times the number of nodes with bins.
+    function of all, and the rarity the least value of a bin on the way, at most 1.
     """
     left, right, planes, thresholds = routes
     for i in range(rows.shape[0]):
-        node, n_measured = 0, 0
-        distance, agreement, rarity = out[i, 0], 1.0, 1.0
+        node, distance, agreement, rarity = 0, out[i, 0], 1.0, 1.0
         while True:
             along = 0.0
             for j in range(planes.shape[1]):
@@ -297,7 +296,6 @@ def row_margins(rows, routes, scale, first_bin, bins, tails, out):
             if n_bins > 0:
                 k = int(min(max(0.0, (along - bins[node, 0]) * (1.0 / bins[node, 1])), n_bins - 1.0))
                 rarity = min(rarity, tails[first_bin[node] + k])
-                n_measured += 1
             if left[node] < 0:
                 break
             above = along > thresholds[node]
@@ -306,4 +304,4 @@ def row_margins(rows, routes, scale, first_bin, bins, tails, out):
                 distance = min(distance, z)
                 agreement *= 0.5 * (1.0 + erf(z / sqrt(2.0)))
             node = right[node] if above else left[node]
-        out[i, 0], out[i, 1], out[i, 2] = distance, agreement, min(rarity * max(n_measured, 1), 1.0)
+        out[i, 0], out[i, 1], out[i, 2] = distance, agreement, rarity

@@ -101,10 +101,10 @@ class RowValues(Planned):
         """Return how common rows where each row lies are, from 0 to 1, float64: near 0 where the density is low.
 
         In trees, the share of the rows of a branch that lie where the density along its direction is no higher, the
-        least of all branches on the way, times their number; at most 1. Of several trees, twice the median. Around
-        centroids, the share of the rows of the cluster that are no nearer. Of the rows of `fit`, at most a share of
-        p has a lower score than p, or somewhat more in trees whose leaves lie under different numbers of splits.
-        NumPy for NumPy input, otherwise lazy with one pass to compute.
+        least of all branches on the way, times the mean number of branches on the way of a row; at most 1. Of several
+        trees, twice the median. Around centroids, the share of the rows of the cluster that are no nearer. Of the rows
+        of `fit`, at most a share of p has a lower score than p, or somewhat more among equal values, which branches
+        count as if they lay around their value. NumPy for NumPy input, otherwise lazy with one pass to compute.
 
         Notes
         -----

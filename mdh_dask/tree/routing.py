@@ -36,7 +36,8 @@ class Margins:
     first_bin: Integers
     """Shape (n_nodes + 1,), int64: start of each node's bins in `tails`."""
     tails: Floats
-    """Shape (n_bins,), float64: for each bin of a node, the share of the node's rows in bins of no higher density."""
+    """Shape (n_bins,), float64: for each bin of a node, the share of the node's rows in bins of no higher density,
+    times the mean number of nodes with bins on the way of a row."""
 
     def of_rows(self, rows: AnyArray) -> Floats:
         """Return distance, agreement and rarity of every row, shape (n_rows, 3); see `_jit.branches.row_margins`."""
@@ -60,7 +61,9 @@ def margins_of(tree: "Tree") -> Margins:
             n_rows = float(tree.histogram(node)[1:-1].sum())
             scale[node] = threshold_error(*density, n_rows, float(tree.bandwidth[node]))
     first_bin = np.cumsum([0, *map(len, tails)])
-    return Margins(tree, scale, first_bin, np.concatenate(tails))
+    # Then at most a share of p has less than p at any node: that of each node is p times its rows over those of all.
+    n_nodes = max(tree.n_rows[np.diff(first_bin) > 0].sum() / max(int(tree.n_rows[0]), 1), 1.0)
+    return Margins(tree, scale, first_bin, n_nodes * np.concatenate(tails))
 
 
 def _tails(counts: Integers, density: Floats) -> Floats:

@@ -93,6 +93,17 @@ class TestModels:
         with pytest.raises(ValueError, match="a level from 0 to 1"):
             model.outliers(rows, 2)
 
+    def test_no_more_rows_have_a_low_score_in_a_tree_whose_leaves_lie_at_different_depths(self):
+        rng = np.random.default_rng(0)
+        around = [rng.normal(size=(100, 2)) * 0.4 + [7 * np.cos(at), 7 * np.sin(at)] for at in range(6)]
+        rows = np.concatenate([rng.normal(size=(400, 2)), *around])
+        model = RandomProjectionTree(n_projections=100, feature_map="rbf").fit(rows)
+        depths = model.tree_.level[model.tree_.leaves]
+        assert depths.max() > depths.min() + 2
+        scores = np.sort(model.score_samples(rows))
+        lower = np.arange(1, len(scores) + 1)[scores < 1] / len(scores)
+        assert (lower <= scores[scores < 1] + 1e-12).all()
+
     def test_labels_and_confidence_share_a_pass(self, model):
         lazy, read = noting_reads(da.from_array(two_groups(500, 0), chunks=(100, 2)))
         with dask.config.set(scheduler="synchronous"):
