@@ -1,6 +1,6 @@
 """What clusters are called: ids that stay through updates, other trees and refits, and words of texts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._random import generator
 from .._typing import AnyArray, Floats, Integers
+from .._words import full_count
 from ..chunks import is_dask, merge_chunks, reduce_rows, run
 from ..columns.types import is_missing
 from ..growth.exemplars import least
@@ -130,10 +131,7 @@ def continued(model: T, previous: Any, X: Any) -> T:
     for one in (model, previous):
         check_model(one, "continued(model, previous, X)")
     other: Any = copy(model)
-    if previous.n_features_in_ != other.n_features_in_:
-        raise ValueError(
-            f"expected models of the same columns; got {other.n_features_in_} and {previous.n_features_in_} columns"
-        )
+    check_columns(previous, other.n_features_in_, getattr(other, "feature_names_in_", None))
     labels = [plain_labels(fitted.cluster_labels(X)) for fitted in (previous, other)]
     table: ContingencyTable = reduce_rows(Contingency(), *labels)
     history, shape = previous.history_, (previous.n_clusters_, other.n_clusters_)
@@ -146,6 +144,26 @@ def continued(model: T, previous: Any, X: Any) -> T:
     other._history = history.followed(now, before, set_apart(other), _remembered(other, X))
     other._labelled = getattr(model, "_labelled", None)  # a copy does not keep the rows
     return other
+
+
+def has_columns(previous: Any, n_columns: int, names: Sequence[str] | None) -> bool:
+    """Return whether a model has so many columns, and these if it has names: in any order if it knows their types."""
+    before = getattr(previous, "feature_names_in_", None)
+    if previous.n_features_in_ != n_columns or before is None or names is None:
+        return previous.n_features_in_ == n_columns
+    ordered = list if previous.columns is None else sorted
+    return bool(ordered(map(str, before)) == ordered(map(str, names)))
+
+
+def check_columns(previous: Any, n_columns: int, names: Sequence[str] | None) -> None:
+    """Raise an error unless a previous model has these columns."""
+    if not has_columns(previous, n_columns, names):
+        pairs = (n_columns, names), (previous.n_features_in_, getattr(previous, "feature_names_in_", None))
+        new, old = (full_count(n, "column") if own is None else ", ".join(map(str, own[:20])) for n, own in pairs)
+        raise ValueError(
+            f"expected models of the same columns; got {new}, and {old} in the previous one: take its columns in their "
+            "order, or go on without it"
+        )
 
 
 def _remembered(model: Any, X: Any) -> AnyArray:

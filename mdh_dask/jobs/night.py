@@ -20,7 +20,7 @@ from .._words import full_count
 from ..chunks import announced
 from ..estimators.drift import drift
 from ..estimators.groups import Parts
-from ..estimators.history import continued
+from ..estimators.history import continued, has_columns
 from ..estimators.models import load_model
 from ..images import Image
 from ..images.rows import all_rows, pixel_rows
@@ -220,8 +220,9 @@ class ScheduledRun(Run):
         journal, estimator = FolderJournal(self.job.work / PASSES, name), self.job.estimator(self.progress)
         with self._published(outputs, name, {"version": version, "scenes": begun}) as staged, use_journal(journal):
             fit_scenes(images, estimator, self.opened.options)
-            if version > 1 and (before := self._model(version - 1)).n_features_in_ == estimator.n_features_in_:
-                features: Any = estimator.pixel_columns_
+            features: Any = estimator.pixel_columns_
+            own = estimator.n_features_in_, getattr(estimator, "feature_names_in_", None)
+            if version > 1 and has_columns(before := self._model(version - 1), *own):
                 estimator = continued(estimator, before, rows_of(images.values(), features.features))
             estimator.save(str(staged.model), overwrite=True)
         return {

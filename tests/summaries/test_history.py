@@ -127,7 +127,7 @@ class TestContinued:
         assert born["share_before"] < 0.01 < born["share"]
 
     def test_other_columns_are_refused(self):
-        with pytest.raises(ValueError, match="expected models of the same columns; got 3 and 2 columns"):
+        with pytest.raises(ValueError, match="same columns; got 3 columns, and 2 columns in the previous"):
             continued(fitted(FIRST), fitted(FIRST[:, :2]), FIRST)
 
 

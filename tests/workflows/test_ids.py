@@ -88,6 +88,19 @@ def test_a_job_refuses_ids_without_labels_and_a_previous_model_that_is_missing(n
         jobs.run("job.toml")
 
 
+@pytest.mark.parametrize("names", ["c,b,a", "a,b,d", "a,b"])
+def test_other_columns_than_those_of_the_previous_model_are_refused_before_the_fit(nights, names):
+    three = np.hstack([np.load("one.npy")] * 3)[:, :3]
+    for path, header in (("one.csv", "a,b,c"), ("two.csv", names)):
+        np.savetxt(path, three[:, : header.count(",") + 1], delimiter=",", header=header, comments="")
+    estimator = RandomProjectionTree(n_projections=50)
+    fit("one.csv", estimator, model="first.zarr")
+    other = RandomProjectionTree(n_projections=50)
+    with pytest.raises(ValueError, match=r"models of the same columns; got .* in the previous one: take"):
+        fit("two.csv", other, model="second.zarr", previous="first.zarr")
+    assert not hasattr(other, "tree_")
+
+
 def test_the_commands_write_ids_too(nights):
     method = ("--method", "rp", "--n-projections", 50, "--previous", "one.zarr", "--ids")
     run("fit", "two.npy", *method, "--out", "l.zarr", "--model", "two.zarr", code=0)
