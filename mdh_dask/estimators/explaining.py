@@ -15,7 +15,7 @@ from ..summaries.evidence import Evidence, evidence_of
 from ..summaries.words import MOST_COLUMNS, clusters_in_words, named, remedies
 from ..tree.export import cluster_in_words, direction_text
 from ..tree.structure import Tree
-from .groups import FEWEST_GROUPS, groups_in_words, on_pixels
+from .groups import FEWEST_GROUPS, are_too_few, groups_in_words, on_pixels
 from .parameters import rows_of_share
 from .tables import column_names
 
@@ -236,8 +236,8 @@ def few_groups(model: Any) -> str:
     what, remedy = "group", "more groups show more"
     if model.pixel_columns_ is not None:
         what, remedy = "tile", 'more scenes show more, and dependence="none" describes the pixels of these'
-    few = "too few to confirm any split" if n < FEWEST_GROUPS else "few to confirm a split"
-    return f"; {full_count(n, what)} are {few}: {remedy}"
+    few = f"{are_too_few(n)} to confirm any split" if n < FEWEST_GROUPS else "are few to confirm a split"
+    return f"; {full_count(n, what)} {few}: {remedy}"
 
 
 def looked_near(model: Any) -> bool:

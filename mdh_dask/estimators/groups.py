@@ -28,7 +28,7 @@ MOST_GROUPS = 2**20
 """Most groups: their names are in memory."""
 
 FEWEST_GROUPS = 2 * LEAST_PARTS
-"""With fewer groups no split can be confirmed."""
+"""With fewer groups, one half of them or both cannot confirm a split."""
 
 
 class Parts(NamedTuple):
@@ -97,11 +97,15 @@ def parts_of(groups: RowArray, sizes: GroupSizes, seed: int) -> Parts:
     """Deal groups of known sizes to parts and return the part of every row."""
     n_groups = len(sizes.names)
     if n_groups < FEWEST_GROUPS:
-        logger.warning(
-            "%s are too few to confirm a split: at least %s are needed", full_count(n_groups, "group"), FEWEST_GROUPS
-        )
+        few = f"{full_count(n_groups, 'group')} {are_too_few(n_groups)}"
+        logger.warning("%s to confirm a split: %s are enough", few, FEWEST_GROUPS)
     look_up = partial(_part_of, sizes.names, dealt(sizes.n_rows, seed))
     return Parts(groups.map_blocks(look_up, dtype=np.uint8) if is_dask(groups) else look_up(groups), n_groups)
+
+
+def are_too_few(n_groups: int) -> str:
+    """Return in words whether less than `FEWEST_GROUPS` groups never confirm a split, or may if dealt unevenly."""
+    return f"{'are' if n_groups <= LEAST_PARTS else 'may be'} too few"
 
 
 def dealt(sizes: Integers, seed: int) -> Integers:

@@ -47,9 +47,9 @@ class TreeEstimator(GrownTree):
         groups : array-like, series, or Dask array or series of shape (n_samples,), or str, optional
             Numbers or texts that name the group of each row, if rows of one group may depend on each other: the donor
             of a cell, the day of a measurement, the tile of a pixel. Splits are then tested on groups that did not
-            choose them, and a valley must show between the groups, however many rows they have. At least eight groups
-            are needed to confirm a split. Lazy groups are read once more. A text is the column of a frame that names
-            them, which is then no feature. They need ``stop_rule="hold-out"``.
+            choose them, and a valley must show between the groups, however many rows they have. Eight groups are
+            enough to confirm a split; fewer may be too few. Lazy groups are read once more. A text is the column of a
+            frame that names them, which is then no feature. They need ``stop_rule="hold-out"``.
 
         Notes
         -----

@@ -186,6 +186,13 @@ def test_all_methods_say_that_groups_are_too_few_and_what_to_do(method, caplog):
     assert "3 groups are too few to confirm any split: more groups show more" in model.why()
 
 
+def test_of_groups_that_may_confirm_a_split_none_is_said_to_be_too_few(caplog):
+    X, _, _ = clusters(0, n=600, d=2, apart=8)
+    found = {RandomProjectionTree(random_state=seed).fit(X, groups=np.arange(600) % 7).n_clusters_ for seed in range(4)}
+    assert max(found) > 1
+    assert "7 groups may be too few to confirm a split: 8 are enough" in caplog.text
+
+
 def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
     X, groups, _ = clusters(0)
     model = RandomProjectionTree().fit(X, groups=groups)
