@@ -103,7 +103,7 @@ def with_tree(model: M, tree: Tree, X: Any = None) -> M:
     check_columns(model.tree_, tree)
     other = without_clusters(copy(model))
     other.tree_ = tree
-    follow(other, model.history_, model.state_.labels, other.state_.labels)
+    follow(other, model)
     if X is not None:
         read = other._read(X)
         complete, _ = complete_rows(other, read.array)

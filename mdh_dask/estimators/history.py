@@ -20,6 +20,7 @@ from ..metrics.contingency import Contingency, ContingencyTable
 from ..summaries.evidence import evidence_of
 from ..summaries.history import REMEMBERED, History
 from ..summaries.tables import shortened
+from ..tree.clusters import overlaps
 from .groups import without_groups
 from .parameters import check_model, rows_of_share
 from .repeats import some_rows
@@ -59,10 +60,14 @@ def crossed(old: Labels, new: Labels, rows: AnyArray, shape: tuple[int, int]) ->
     return counts
 
 
-def follow(model: Any, history: History, old: Labels, new: Labels) -> None:
-    """Continue a history in a model of the same rows, by labels of those that are remembered."""
+def follow(model: Any, before: Any) -> None:
+    """Continue the history of a tree in a model of another tree of the same rows, by labels of those remembered."""
+    history, old, new = before.history_, before.tree_, model.tree_
     known = history.remembered
-    both = crossed(old, new, known, (len(history.ids), model.n_clusters_))
+    both = crossed(before.state_.labels, model.state_.labels, known, (len(history.ids), model.n_clusters_))
+    unseen = ~both.any(axis=1, keepdims=True) | ~both.any(axis=0)  # few rows are remembered
+    share = len(known) / max(int(old.n_rows[0]), 1) if len(known) else 1
+    both = np.where(unseen, np.ceil(overlaps(old, new) * share).astype(np.int64), both)
     model._history = history.followed(both, both, set_apart(model), known)
 
 

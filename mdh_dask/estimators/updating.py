@@ -174,7 +174,7 @@ def regrow(model: M, node: int, X: Any, **parameters: Any) -> M:
     new = without_clusters(copy(model))
     twig, new.n_passes_ = _grown_again(other, model.tree_, node, there, n_passes + read.n_passes)
     new.tree_ = model._numbered(model.tree_.graft(node, twig))
-    follow(new, model.history_, model.state_.labels, new.state_.labels)
+    follow(new, model)
     new._finish(read.array, X)
     return new
 

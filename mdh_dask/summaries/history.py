@@ -102,13 +102,18 @@ class History(Records):
         An old and a new cluster are the same if each has its largest overlap with the other: the lesser of the shares
         of both nights, so that neither a new place nor an empty one counts. Another new cluster is born if its place
         had less than half of its present share, otherwise it split from the old one in which most of it lies; an old
-        one died if it has less than half of its share, otherwise it merged. A place that is no cluster keeps the id of
-        one that has ended; if rows come back there, a cluster is born.
+        one died if it has less than half of its share, otherwise it merged. An old cluster without rows in `before` had
+        the share that was counted then, where its rows of the night are. A place that is no cluster keeps the id of one
+        that has ended; if rows come back there, a cluster is born.
         """
         known = before is not None and before.any()
         counted = now if counted is None else counted
         after, there = _shares(counted), counted.sum(axis=0) >= least
         past, lived = _shares(before) if known and before is not None else _shares(now), self._lived()
+        unseen = lived & ~past.any(axis=1)  # few rows are remembered, and all may be in other clusters
+        held, counted_then = after.sum(axis=1), self._last_shares()
+        change = np.divide(counted_then, held, out=np.ones(len(held)), where=(held > 0) & ~np.isnan(counted_then))
+        past[unseen] = after[unseen] * change[unseen, None]
         both = np.where(lived[:, None] & there, np.minimum(past, after), 0.0)
         heir, origin = both.argmax(axis=1), both.argmax(axis=0)
         stays = {old: new for old, new in enumerate(heir.tolist()) if origin[new] == old and both[old, new] > 0}
@@ -141,6 +146,13 @@ class History(Records):
         told = np.array(shares).reshape(-1, 2) * [1.0 if known else np.nan, 1.0]
         later = replace(self, ids=ids, n_ids=n_ids, remembered=_few(remembered))
         return later._with(table[:, :4], table[:, 4:], told, tests)
+
+    def _last_shares(self) -> Floats:
+        """Return the share of each cluster among the rows of the last night; NaN where it is not known."""
+        last, of_id = self.events[:, 0] == self.night, np.full(self.n_ids, np.nan)
+        rows, total = self.counts[last].T
+        of_id[self.events[last, 2]] = np.where(rows >= 0, rows / total.clip(min=1), np.nan)
+        return of_id[self.ids]
 
     def _lived(self) -> Booleans:
         """Return which clusters were there in the last night; of a place without rows a model may keep the id."""

@@ -169,6 +169,27 @@ def coarser(fine: "Tree", coarse: "Tree") -> Integers:
     return result
 
 
+def overlaps(old: "Tree", new: "Tree") -> Integers:
+    """Return the rows of each cluster of a tree in each of another, without those below splits in which they differ.
+
+    Returns (old.n_clusters, new.n_clusters) int64: at least one row for each pair of leaves that overlap.
+    """
+    rows = np.zeros((old.n_clusters, new.n_clusters), dtype=np.int64)
+    stack = [(0, 0)]
+    while stack:
+        one, other = stack.pop()
+        is_leaf, is_new_leaf = old.left[one] < 0, new.left[other] < 0
+        if is_leaf and is_new_leaf:
+            rows[old.cluster[one], new.cluster[other]] += max(min(old.n_rows[one], new.n_rows[other]), 1)
+        elif is_leaf:
+            stack += [(one, new.left[other]), (one, new.right[other])]
+        elif is_new_leaf:
+            stack += [(old.left[one], other), (old.right[one], other)]
+        elif old.thresholds[one] == new.thresholds[other] and np.array_equal(old.planes[one], new.planes[other]):
+            stack += [(old.left[one], new.left[other]), (old.right[one], new.right[other])]
+    return rows
+
+
 def stability(tree: "Tree") -> Floats:
     """Return the stability of each node: its rows, times how long it is a cluster as the least depth falls.
 

@@ -38,6 +38,12 @@ def events(model):
     ]
 
 
+def wide(seed):
+    """Rows of twelve clusters, with too many columns to remember more than twenty rows."""
+    centres = np.repeat(4 * np.eye(12), 125, axis=1)
+    return np.repeat(centres, 50, axis=0) + np.random.default_rng(seed).normal(size=(600, 1500))
+
+
 FIRST = rows_around((0, 900), (9, 600))
 
 
@@ -125,6 +131,17 @@ class TestContinued:
         assert born["p_value"] < 1e-6
         assert 480 < born["rows"] < 520
         assert born["share_before"] < 0.01 < born["share"]
+
+    def test_clusters_stay_though_none_of_the_few_rows_that_are_remembered_is_theirs(self):
+        rows = wide(seed=0)
+        first = fitted(rows)
+        seen = first.state_.labels(first.history_.remembered)
+        assert len(np.unique(seen)) < first.n_clusters_ == 12
+        assert events(continued(fitted(wide(seed=1)), first, wide(seed=1))) == []
+        assert events(first.with_tree(first.tree_)) == []
+        assert events(first.regrow(int(first.tree_.leaves[0]), rows)) == []
+        first.partial_fit(wide(seed=2))
+        assert events(first) == []
 
     def test_other_columns_are_refused(self):
         with pytest.raises(ValueError, match="same columns; got 3 columns, and 2 columns in the previous"):
