@@ -72,18 +72,19 @@ def follow(model: Any, before: Any) -> None:
 
 
 def follow_update(
-    model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, n_batch: int, keep: bool
+    model: Any, history: History, old: Labels, new: Labels, rows: AnyArray, n_batch: int, smaller: float, keep: bool
 ) -> None:
     """Continue a history in a model that was updated by a batch of so many rows, of which some are given.
 
     A model keeps places for some time after their rows have gone; clusters are those that a fit of the last rows, at
-    least a thousand, could have. Features of rows are not kept, as another map makes others.
+    least a thousand, could have; if they are very many, of a part `smaller` of the usual least rows. Features of rows
+    are not kept, as another map makes others.
     """
     known, shape = history.remembered, (len(history.ids), model.n_clusters_)
     last = np.concatenate([rows, known[: max(REMEMBERED - len(rows), 0)]]) if len(known) else rows
     now, before, counted = (crossed(old, new, some, shape) for some in (rows, known, last))
     each = n_batch / max(len(rows), 1)  # rows for which one stands
-    least = max(round(rows_of_share(model.min_cluster_size, round(len(last) * each)) / each), 1)
+    least = max(round(rows_of_share(model.min_cluster_size, round(len(last) * each)) * smaller / each), 1)
     model._history = history.followed(now, before, set_apart(model), last[: None if keep else 0], counted, least)
 
 

@@ -114,7 +114,9 @@ def _updated(model: M, X: Any) -> M:
     model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
     rows, of_features = drawn.in_random_order(len(drawn.rows)), model.feature_map_ is not None and not seeing
     old, new = (before.labels, model.tree_.labels) if of_features else (labels, model.state_.labels)
-    follow_update(model, history, old, new, rows, complete.shape[0], keep=not of_features)
+    usual = settings.selector.min_rows
+    smaller = growth.selector_for_sizes_of(before, settings, n_old + complete.shape[0]).min_rows / max(usual, 1)
+    follow_update(model, history, old, new, rows, complete.shape[0], smaller, keep=not of_features)
     without_clusters(model).n_batches_ = n_batches
     if model.level_counts_ is not None and levels:
         model.level_counts_ = tuple(map(np.add, weighted(model.level_counts_, model.decay), levels[0]))

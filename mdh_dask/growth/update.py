@@ -51,7 +51,7 @@ def update(
     """
     sample_size = settings.sample_size or 10_000  # an update has only one pass
     n_old = round(decay * int(tree.n_rows[0]))
-    selector = _for_sizes_of(tree, settings, n_old + shape[0])
+    selector = selector_for_sizes_of(tree, settings, n_old + shape[0])
     settings = replace(settings, sample_size=sample_size, selector=selector)
     sweep = tree_pass(tree, settings.selector.rule.at.needs_extremes)
     look, counts = yield Pass("updating", UpdatePass(first_pass(settings, shape), sweep))
@@ -66,7 +66,7 @@ def update(
     return Grown(proportioned(grown, n_old + shape[0]), standardise, sample)
 
 
-def _for_sizes_of(tree: Tree, settings: GrowthSettings, n_rows: int) -> SplitSelector:
+def selector_for_sizes_of(tree: Tree, settings: GrowthSettings, n_rows: int) -> SplitSelector:
     """Return the selector for the update of a tree.
 
     Where neighbourhoods showed clusters when the tree grew, they may have fewer rows than one needs by default. Then as

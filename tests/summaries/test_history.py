@@ -185,6 +185,19 @@ class TestUpdatesAndOtherTrees:
             assert (sorted(model.ids_), events(model)) == ([0, 1, 2], [])
         assert lacking > 2
 
+    @pytest.mark.slow
+    def test_clusters_so_many_that_they_have_fewer_rows_than_usual_stay_in_an_update(self):
+        rng = np.random.default_rng(0)
+        centres = rng.normal(0, 8, (80, 8))
+
+        def night():
+            return centres[rng.integers(80, size=4000)] + rng.normal(size=(4000, 8))
+
+        model = RandomProjectionTree(n_projections=100).fit(night())
+        assert model.n_clusters_ >= 80
+        model.partial_fit(night())
+        assert len(events(model)) <= 2
+
     def test_fewer_clusters_are_merged_into_the_larger_and_a_branch_grown_again_keeps_the_others(self):
         rows = rows_around((0, 900), (9, 600), (18, 500))
         model = fitted(rows)
