@@ -255,13 +255,17 @@ def strongest(tree: Tree) -> tuple[int, float]:
     return int(tree.leaves[evidence.argmax()]), float(evidence.max())
 
 
-def why_not(model: Any, leaf: int) -> str:
-    """Return why a leaf was not split."""
-    tree, n_rows = model.tree_, int(model.tree_.n_rows[leaf])
+def least_rows(model: Any) -> int:
+    """Return the least number of rows of a cluster of a tree; those that are very many may be smaller than usual."""
+    tree = model.tree_
     least = rows_of_share(model.min_cluster_size, int(tree.n_rows[0]))
     there = tree.n_rows[tree.leaves[tree.n_rows[tree.leaves] > 0]]
-    if len(there) > 1:  # clusters that are very many may be smaller
-        least = min(least, int(there.min()))
+    return min(least, int(there.min())) if len(there) > 1 else least
+
+
+def why_not(model: Any, leaf: int) -> str:
+    """Return why a leaf was not split."""
+    tree, n_rows, least = model.tree_, int(model.tree_.n_rows[leaf]), least_rows(model)
     n_leaves = int(np.sum(tree.cluster[tree.leaves] == tree.cluster[leaf]))
     if n_leaves > 1:
         return f"{n_leaves} leaves were united, as the density of the rows shows no valley between them"

@@ -12,10 +12,9 @@ from ..growth.refine import leading_directions
 from ..summaries.passes import NearestRows
 from ..tree.clusters import Level
 from .editing import cut, extract, with_tree
-from .explaining import why_clusters
+from .explaining import least_rows, why_clusters
 from .grown_tree import GrownTree
 from .missing import complete_rows
-from .parameters import rows_of_share
 from .targets import encoded
 from .updating import partial_fit, regrow
 
@@ -190,7 +189,7 @@ class TreeEstimator(GrownTree):
         return f"no valley with {least} on both sides was found"
 
     def _why_fewer(self) -> str:
-        least = rows_of_share(self.min_cluster_size, int(self.tree_.n_rows[0]))
+        least = least_rows(self)
         levels = "" if self.max_levels is None else f", or lies under max_levels={self.max_levels} splits"
         return (
             f"every cluster has too few rows or no valley of min_relative_depth={self._least_depth():g} with "

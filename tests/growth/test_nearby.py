@@ -58,6 +58,7 @@ def test_all_of_many_clear_clusters_are_found(crowd, method, tmp_path):
     why = model.why(0)
     assert why.startswith(f"{model.n_clusters_} clusters of 9,600 rows")
     assert "fewer than twice min_cluster_size, 98" not in why  # which no cluster has
+    assert "98 rows (min_cluster_size)" not in model._why_fewer()
 
 
 @pytest.mark.slow
