@@ -105,7 +105,8 @@ def parts_of(groups: RowArray, sizes: GroupSizes, seed: int) -> Parts:
 
 def are_too_few(n_groups: int) -> str:
     """Return in words whether less than `FEWEST_GROUPS` groups never confirm a split, or may if dealt unevenly."""
-    return f"{'are' if n_groups <= LEAST_PARTS else 'may be'} too few"
+    are = "is" if n_groups == 1 else "are"
+    return f"{are if n_groups <= LEAST_PARTS else 'may be'} too few"
 
 
 def dealt(sizes: Integers, seed: int) -> Integers:

@@ -22,7 +22,7 @@ from mdh_dask import (
     SupportVectorClustering,
     drift,
 )
-from mdh_dask.estimators.groups import dealt
+from mdh_dask.estimators.groups import GroupSizes, dealt, parts_of
 
 TREES = [RandomProjectionTree, HierarchicalMDH]
 
@@ -191,6 +191,8 @@ def test_of_groups_that_may_confirm_a_split_none_is_said_to_be_too_few(caplog):
     found = {RandomProjectionTree(random_state=seed).fit(X, groups=np.arange(600) % 7).n_clusters_ for seed in range(4)}
     assert max(found) > 1
     assert "7 groups may be too few to confirm a split: 8 are enough" in caplog.text
+    parts_of(np.zeros(9), GroupSizes(np.zeros(1), np.array([9])), seed=0)  # of one tile
+    assert "1 group is too few" in caplog.text
 
 
 def test_updates_are_refused_as_the_counts_of_a_tree_do_not_tell_groups():
