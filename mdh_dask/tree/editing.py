@@ -114,7 +114,8 @@ def split(tree: T, node: int, direction: AnyArray | None = None, threshold: floa
     >>> split(tree, 0, [0.0, 1.0], 0.5).labels(np.array([[3.0, 0.0], [3.0, 1.0]])).tolist()
     [0, 1]
     """
-    plane = np.asarray(tree.planes[checked_node(tree, node)] if direction is None else direction, dtype=np.float64)
+    node = checked_node(tree, node)
+    plane = np.asarray(tree.planes[node] if direction is None else direction, dtype=np.float64)
     at = float(tree.thresholds[node]) if threshold is None else float(threshold)
     if plane.shape != (tree.n_features,) or not np.isfinite(plane).all() or not plane.any():
         raise ValueError(

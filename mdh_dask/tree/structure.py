@@ -225,8 +225,14 @@ class Tree:
         >>> tree.merged(np.array([0, 1, 0])).cluster.tolist(), tree.merged(np.array([0, 1, 1])).cluster.tolist()
         ([-1, 0, -1, 1, 0], [-1, 0, 1])
         """
+        group = np.asarray(group)
+        if group.shape != (self.n_leaves,) or group.dtype.kind not in "biu" or group.min() < 0:
+            raise ValueError(
+                f"expected the groups of {self.n_leaves} leaves, from left to right, as whole numbers from 0; got "
+                f"{group.tolist()!r:.99}"
+            )
         cluster = np.full(self.n_nodes, -1, dtype=np.int32)
-        cluster[self.leaves] = renumbered(np.asarray(group))
+        cluster[self.leaves] = renumbered(group)
         grouped = replace(self, cluster=cluster)
         return grouped.with_splits(parting(grouped))
 

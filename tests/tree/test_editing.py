@@ -87,6 +87,11 @@ def test_impossible_edits_are_refused():
         (lambda: tree.split(0, [np.nan, 1.0], 0.0), "a direction of 2 finite numbers"),
         (lambda: bare.split(0), "node 0 may have none"),
         (lambda: bare.split(0, [1.0, 0.0]), "a finite threshold, got nan"),
+        (lambda: tree.split(7, [1.0, 0.0], 0.0), "a node of tree_ from 0 to 0; got 7"),
+        (lambda: tree.split(0.0, [1.0, 0.0], 0.0), r"a node of tree_ from 0 to 0; got 0\.0"),
+        (lambda: tree.merged([0, 1]), r"the groups of 1 leaves, .* as whole numbers from 0; got \[0, 1\]"),
+        (lambda: tree.merged([-1]), r"as whole numbers from 0; got \[-1\]"),
+        (lambda: tree.merged(["a"]), r"as whole numbers from 0; got \['a'\]"),
         (lambda: tree.cut(2.0), r"n_clusters as a whole number from 1; got 2\.0"),
         (lambda: tree.cut("2"), "n_clusters as a whole number from 1; got '2'"),
     ]:
