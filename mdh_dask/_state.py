@@ -53,6 +53,8 @@ class State(Stored):
     """Whether rows may have the label -1, for no cluster."""
     tree: Any = None
     """The tree of splits for reports, if there is one."""
+    feature_map: Any = None
+    """The map from rows to what is clustered, if there is one."""
 
     @property
     @abstractmethod

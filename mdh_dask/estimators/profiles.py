@@ -154,6 +154,6 @@ def write_model_report(model: Any, path: str | Path, X: Any, title: str, overwri
     }
     return write_report(
         path, model.state_.tree, title=title, facts=facts, profiles=data.profiles, sample=(data.rows, data.labels),
-        feature_map=getattr(model.state_, "feature_map", None), images=model.report_pictures(), history=model.history_,
+        feature_map=model.state_.feature_map, images=model.report_pictures(), history=model.history_,
         merges=model.merges_, overwrite=overwrite,
     )  # fmt: skip

@@ -148,7 +148,7 @@ def write_night(
             staged.report, model[1].state_.tree, title=f"Night {metrics['night']} of {name_of(str(job.path))}",
             facts=facts, scenes=_table(ledger, damaged), sizes=_sizes(ledger, model[1]), overwrite=True,
             history=model[1].history_, merges=model[1].merges_,
-            feature_map=getattr(model[1].state_, "feature_map", None),
+            feature_map=model[1].state_.feature_map,
         )  # fmt: skip
     manifest["outputs"] = outputs_made(*made)
     write_json(staged.manifest, manifest)

@@ -220,7 +220,7 @@ def fit_rows(
             outputs.report, estimator.state_.tree, title=f"Clusters of {name_of(name)}",
             facts={"Input": f"{name}, {shape}", **beside.facts(), **facts},
             profiles=data and data.profiles, sample=data and (data.rows, data.labels),
-            feature_map=getattr(estimator.state_, "feature_map", None), images=estimator.report_pictures(),
+            feature_map=estimator.state_.feature_map, images=estimator.report_pictures(),
             history=estimator.history_, merges=estimator.merges_, overwrite=outputs.overwrite,
         )  # fmt: skip
         logger.info("report written")

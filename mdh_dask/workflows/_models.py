@@ -284,7 +284,7 @@ def drift(
         write_report(
             outputs.report, found.old, title=f"Drift of {name_of(features)}", facts=facts, drift=found,
             merges=estimator.merges_, overwrite=outputs.overwrite,
-            feature_map=getattr(estimator.state_, "feature_map", None),
+            feature_map=estimator.state_.feature_map,
         )  # fmt: skip
         logger.info("report in %s", outputs.report)
     if openmetrics is not None:

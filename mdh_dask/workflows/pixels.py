@@ -260,7 +260,7 @@ def _write_report(seen: SegmentSummary, image: Image, estimator: Any, outputs: O
     if len(bands) != n_bands:
         of_colours = seen.is_photograph and n_bands == len(COLOURS)
         bands = COLOURS if of_colours else tuple(f"band {i}" for i in range(n_bands))
-    tree, feature_map = estimator.state_.tree, getattr(estimator.state_, "feature_map", None)
+    tree, feature_map = estimator.state_.tree, estimator.state_.feature_map
     if tree is not None and feature_map is None:
         tree = replace(tree, feature_names=estimator.pixel_columns_.features.names(bands))
     title = f"{name_of(image.path)} in {full_count(estimator.n_clusters_, 'segment')}"
