@@ -1,4 +1,4 @@
-"""The page's entry for every node and cluster, and the map of the tree: a tile for every node."""
+"""The page's entry for every node and cluster."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from ..summaries.evidence import evidence_of
 from ..summaries.profiles import Profiles
 from ..tree.clusters import clusters_below, sums_below
 from ..tree.export import direction_text, side_in_words
-from ..tree.html import colours_of, hex_of, is_light, palette
+from ..tree.html import colours_of, hex_of, ink_on, palette
 from ..tree.structure import Tree
 from .pictures import Sizes, picture_of
 
@@ -116,12 +116,6 @@ OPEN_LEVELS = 2
 MAX_LABELS = 60
 """With more clusters, nodes do not list those below them."""
 
-MAP_LEVELS = 40
-"""Most levels on the map."""
-
-THINNEST = 0.0008
-"""Least share of the rows for a tile on the map: about a pixel."""
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -222,7 +216,7 @@ def entries_of(
                 picture=None if density is None else picture_of(tree, node, density),
                 summary=_in_words(tree, node),
                 colour=hex_of(paint[node]),
-                ink="#000" if is_light(paint[node]) else "#fff",
+                ink=ink_on(paint[node]),
                 opens=bool(nest[node + 1] > nest[node]),
                 closes=int(max(nest[node] - nest[node + 1], 0)),
             )
@@ -238,7 +232,7 @@ def clusters_of(sizes: Sizes, colours: AnyArray | None) -> list[Entry]:
     return [
         Entry(
             node=label, label=label, level=0, n_clusters=1, rows=rows, share=rows / max(sum(n_rows), 1),
-            labels=(label,), colour=hex_of(colour), ink="#000" if is_light(colour) else "#fff",
+            labels=(label,), colour=hex_of(colour), ink=ink_on(colour),
         )
         for label, (rows, colour) in enumerate(zip(n_rows, paint), lowest)
     ]  # fmt: skip
@@ -274,27 +268,3 @@ def _in_words(tree: Tree, node: int) -> str:
         return f"{density}, with {valley}, which was not split."
     left, right = (int(tree.n_rows[child[node]]) for child in (tree.left, tree.right))
     return f"{density}, split at {valley}: {full_count(left, 'row')} left and {full_count(right, 'row')} right of it."
-
-
-def map_of(tree: Tree, entries: list[Entry]) -> tuple[list[dict[str, Any]], int]:
-    """Return the tiles of the map and its levels; children lie under their parent, as wide as their shares of rows.
-
-    Lengths are in per cent of the map's width.
-    """
-    start = np.zeros(tree.n_nodes)
-    for node in np.flatnonzero(tree.left >= 0):
-        left, right = tree.left[node], tree.right[node]
-        start[left], start[right] = start[node], start[node] + entries[left].share
-    n_levels = min(max(entry.level for entry in entries) + 1, MAP_LEVELS)
-    shown = [entry for entry in entries if entry.level < n_levels and entry.share >= THINNEST]
-    tiles = [
-        {
-            "entry": entry,
-            "left": 100 * start[entry.node],
-            "width": 100 * entry.share,
-            "level": entry.level,
-            "n_levels": 1 if entry.label is None else n_levels - entry.level,
-        }
-        for entry in shown
-    ]
-    return tiles, n_levels

@@ -17,11 +17,15 @@ from ..io.staging import check_file, write_file
 from ..summaries.drift import Drift
 from ..summaries.history import History
 from ..summaries.profiles import Profiles
+from ..tree.html import tiles_of
 from ..tree.structure import Tree
 from .differences import differences_of, river_of
-from .entries import MAP_LEVELS, MAX_NESTING, MAX_PICTURES, clusters_of, clusters_of_tree, entries_of, map_of, sides_of
+from .entries import MAX_NESTING, MAX_PICTURES, clusters_of, clusters_of_tree, entries_of, sides_of
 from .pictures import SceneTable, Segments, Sizes, all_embedded, embedded_segments, spectrum_of
 from .profiles import overview_of, scatter_of
+
+MAP_LEVELS, THINNEST = 40, 0.0008
+"""Most levels on the map, and least share of the rows for a tile: about a pixel."""
 
 
 def with_depths_of(tree: Tree, drift: Drift) -> Tree:
@@ -38,7 +42,7 @@ def contents_of_tree(
 ) -> dict[str, Any]:
     """Return what the page shows of a tree; see `write_report`. `mapped`: its directions are for features."""
     entries = entries_of(tree, _checked(colours, tree.n_clusters), sides_of(tree, profiles, mapped), merges)
-    tiles, n_levels = map_of(tree, entries)
+    tiles, n_levels = tiles_of(tree, MAP_LEVELS, THINNEST)
     n_levels_all = max(entry.level for entry in entries) + 1
     rows = tree.cluster_rows if profiles is None else profiles.n_rows
     return {

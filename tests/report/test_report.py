@@ -14,11 +14,13 @@ from mdh_dask._words import depth_text
 from mdh_dask.kernels import RBF, FromFunction, nystrom_map
 from mdh_dask.report import write_report
 from mdh_dask.report.differences import ENDED, river_of
-from mdh_dask.report.entries import MAX_NESTING, entries_of, map_of
+from mdh_dask.report.entries import MAX_NESTING, entries_of
+from mdh_dask.report.page import MAP_LEVELS, THINNEST
 from mdh_dask.report.pictures import HEIGHT, WIDTH, picture_of, spectrum_of
 from mdh_dask.summaries.drift import Drift
 from mdh_dask.summaries.history import History
 from mdh_dask.summaries.tables import split_cells
+from mdh_dask.tree.html import tiles_of
 from mdh_dask.tree.structure import tree_from_nodes
 
 HILLS = np.array([0, 3, 9, 20, 9, 4, 1, 5, 12, 25, 30, 22, 9, 2, 0])
@@ -165,17 +167,17 @@ def test_a_deep_tree_is_not_nested_deeper_than_browsers_allow(path):
 @given(n_leaves=st.integers(1, 40), seed=st.integers(0, 1000))
 def test_tiles_of_the_map_fill_their_parents_and_clusters_reach_the_bottom(n_leaves, seed):
     tree = random_tree(n_leaves, seed)
-    tiles, n_levels = map_of(tree, entries_of(tree, None))
-    place = {tile["entry"].node: tile for tile in tiles}
+    tiles, n_levels = tiles_of(tree, MAP_LEVELS, THINNEST)
+    place = {tile.node: tile for tile in tiles}
     for node, tile in place.items():
         if tree.left[node] < 0:
-            assert tile["level"] + tile["n_levels"] == n_levels
+            assert tile.level + tile.n_levels == n_levels
         children = [place[c] for c in (tree.left[node], tree.right[node]) if c in place]
         for child in children:
-            assert tile["left"] - 1e-9 <= child["left"]
-            assert child["left"] + child["width"] <= tile["left"] + tile["width"] + 1e-9
+            assert tile.start - 1e-9 <= child.start
+            assert child.start + child.share <= tile.start + tile.share + 1e-9
         if len(children) == 2:
-            assert children[0]["width"] + children[1]["width"] == pytest.approx(tile["width"])
+            assert children[0].share + children[1].share == pytest.approx(tile.share)
 
 
 def test_the_sides_of_a_picture_meet_at_the_valley():
