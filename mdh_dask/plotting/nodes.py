@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._typing import AnyArray, Booleans, Floats
+from .._typing import AnyArray, Floats
 from .._words import depth_text, full_count
 from ..summaries.drift import Drift
 from ..summaries.tables import change_text
-from ..tree.editing import checked_node
+from ..tree.editing import checked_node, nodes_below
 from ..tree.structure import NodeDensity, Tree
 from .parts import (
     GREY,
@@ -115,7 +115,7 @@ def plot_scatter(
     plane = tree.planes[node]
     if not plane.any():
         raise ValueError(f"node {node} has no direction, as no valley was found there; choose a node that is split")
-    reached = _reaching(tree, rows, node)
+    reached = nodes_below(tree, node)[tree.apply(rows)]
     if not reached.any():
         raise ValueError(f"none of the {len(rows)} rows reaches node {node}; take a larger sample")
     points = np.asarray(rows[reached], dtype=np.float64)
@@ -145,15 +145,6 @@ def _check_rows(tree: Tree, rows: AnyArray, labels: AnyArray | None) -> None:
         raise ValueError("expected finite values; got NaN or infinity: drop these rows or fill in the values first")
     if labels is not None and np.shape(labels) != (len(rows),):
         raise ValueError(f"labels have shape ({len(rows)},), one for each row; got {np.shape(labels)}")
-
-
-def _reaching(tree: Tree, rows: AnyArray, node: int) -> Booleans:
-    # A subtree is a range of nodes, as parents come first and left subtrees before right ones.
-    last = node
-    while tree.left[last] >= 0:
-        last = int(tree.right[last])
-    leaf = tree.apply(rows)
-    return (leaf >= node) & (leaf <= last)
 
 
 def _widest_within(points: Floats, plane: Floats) -> Floats:

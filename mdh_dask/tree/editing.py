@@ -59,10 +59,10 @@ def prune(tree: T, node: int) -> T:
     >>> prune(tree_from_nodes([root, *leaves], 1), 0).n_clusters
     1
     """
-    return tree.with_splits((tree.left >= 0) & ~_below(tree, node))
+    return tree.with_splits((tree.left >= 0) & ~nodes_below(tree, node))
 
 
-def _below(tree: "Tree", node: int) -> Booleans:
+def nodes_below(tree: "Tree", node: int) -> Booleans:
     """Return which nodes are a node or its descendants."""
     below = np.zeros(tree.n_nodes, dtype=bool)
     below[checked_node(tree, node)] = True
@@ -74,7 +74,7 @@ def _below(tree: "Tree", node: int) -> Booleans:
 
 def _parted(tree: T, node: int) -> T:
     """Return the tree with one cluster in all leaves below a node, which no other leaf has."""
-    ours, leaves = _below(tree, node), tree.left < 0
+    ours, leaves = nodes_below(tree, node), tree.left < 0
     cluster = np.where(ours & leaves, tree.n_clusters, tree.cluster)
     if not np.isin(tree.cluster[ours & leaves], tree.cluster[~ours & leaves]).any():
         cluster[ours & leaves] = tree.cluster[ours & leaves].min()
