@@ -22,7 +22,7 @@ from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.stopping import STOP_RULES, StopRule
 from .parameters import Interval, StrOptions, checked_proposal, rows_of_share
 from .planned import FeatureTransformer
-from .proposing import OPTIONS, PROPOSERS, SEARCHED, Branch, Searching, searching
+from .proposing import OPTIONS, SEARCHED, Searching, searching
 from .tree_estimator import TreeEstimator
 
 if TYPE_CHECKING:
@@ -175,12 +175,12 @@ class DivisiveTree(TreeEstimator):
         """
         if self.projection == SEARCHED:
             return self._searching()(rows, rng)
-        if self.projection not in PROPOSERS:
-            return projection_of(self.projection)(rows, rng, self.n_projections)
         # A valley beyond doubt ends a pursuit, but it may be beyond `alpha`, or less deep than a split must be.
         ends = self.alpha is None and self.min_relative_depth <= CERTAIN_DEPTH
-        branch = Branch(rows, rng, self.n_projections, coarse, min_rows, ends)
-        return PROPOSERS[self.projection](branch, **self._options())
+        known = {"coarse": coarse, "min_rows": min_rows, "ending_rows": min_rows if ends else np.inf}
+        projection = projection_of(self.projection)
+        used = {name: known[name] for name in projection.uses}
+        return projection(rows, rng, self.n_projections, **used, **self._options())
 
     def _propose(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers, min_rows: float) -> Proposal:
         proposal = checked_proposal(self._directions(rows, rng, coarse, min_rows), rows.shape[1])

@@ -1,21 +1,15 @@
-"""Directions of a branch by projections that have options, or use more of the branch than its rows."""
+"""The options of projections, and the search of projection pursuit."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral, Real
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from .._fields import nearest
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats
 from ..density.kde import Bandwidth
-from ..projections import PROJECTIONS
-from ..projections.bipartition import spectral_direction
-from ..projections.directions import in_random_subspace, single_columns
-from ..projections.mdh import Starts, mdh_families
-from ..projections.pca import MOST_COMPONENTS, UNMIXED, leading_components
+from ..projections.mdh import Starts
 from ..projections.search import DirectionSearch, GeneticSearch, SearchKind
 from ..splits.null import search_score
 from ..splits.rules import CRITERIA, SplitRule
@@ -23,44 +17,6 @@ from .parameters import Interval, StrOptions, validate_parameter_constraints
 
 SEARCHED = "pursuit"
 """The projection whose searches have null distributions."""
-
-
-class Branch(NamedTuple):
-    """What projections know of a branch."""
-
-    rows: AnyArray
-    """The standardised sample."""
-    rng: np.random.Generator
-    n_directions: int
-    coarse: Integers
-    """Columns whose values were spread."""
-    min_rows: float
-    """Least number of these rows on each side of a split."""
-    ends: bool
-    """Whether a valley beyond doubt ends a pursuit."""
-
-
-def combinations(branch: Branch) -> AnyArray:
-    """Return random combinations of the rows, and the single columns if they are few."""
-    drawn = np.asarray(PROJECTIONS["row_combinations"](branch.rows, branch.rng, branch.n_directions))
-    return np.concatenate([drawn, single_columns(branch.rows, branch.coarse).astype(drawn.dtype)])
-
-
-def pursued(
-    branch: Branch,
-    starts: Starts = "valleys",
-    alpha_max: float = 1.5,
-    max_components: int | None = MOST_COMPONENTS,
-    subspace: int | None = None,
-) -> list[Floats]:
-    """Return the ends and the starts of pursuits of minimum density hyperplanes, as many as are wanted."""
-    pursue = partial(
-        mdh_families, n_directions=branch.n_directions, starts=starts, alpha_max=alpha_max,
-        max_components=max_components, min_rows=branch.min_rows if branch.ends else np.inf,
-    )  # fmt: skip
-    if subspace is not None and subspace < branch.rows.shape[1]:
-        return in_random_subspace(pursue, branch.rows, branch.rng, subspace)
-    return pursue(branch.rows, branch.rng, coarse=branch.coarse)
 
 
 @dataclass(frozen=True)
@@ -97,17 +53,6 @@ def searching(
     score = search_score(rule, bandwidth, n_bins)
     return Searching(DirectionSearch(search, n_random, genetic, step, whiten, score), population)
 
-
-PROPOSERS: dict[Any, Callable[..., Any]] = {
-    "row_combinations": combinations,
-    "mdh": pursued,
-    "ica": lambda branch, n_unmixed=UNMIXED: leading_components(branch.rows, branch.n_directions, n_unmixed),
-    "spectral": lambda branch: spectral_direction(branch.rows, branch.rng, min_rows=branch.min_rows),
-}
-"""Functions of a branch and of options, by the names of projections; those of the others are in `PROJECTIONS`.
-
-`SEARCHED` needs the rule of the splits, too; see `searching`.
-"""
 
 OPTIONS: dict[str, dict[str, list[Any]]] = {
     "mdh": {

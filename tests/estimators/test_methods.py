@@ -147,7 +147,7 @@ def test_starts_bounds_and_components_reach_the_pursuit(starts, rows, monkeypatc
         given.append(parameters)
         return [np.eye(rows.shape[1])]
 
-    monkeypatch.setattr("mdh_dask.estimators.proposing.mdh_families", directions)
+    monkeypatch.setattr("mdh_dask.projections.mdh_families", directions)
     HierarchicalMDH(starts=starts).as_divisive(alpha_max=0.7, max_components=None, max_levels=1).fit(rows)
     least = given[0].pop("min_rows")
     assert 0 < least < rows_of_share(None, len(rows))  # of the half that scores
