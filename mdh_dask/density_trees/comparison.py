@@ -5,13 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from .._typing import Floats, Integers
 from ..chunks import Pass, Plan
 from ..tree.structure import Tree, tree_from_nodes
+from ..valleys.graph import groups_of
 from .model import DensityModel
 from .passes import DOUBLINGS
 
@@ -81,9 +80,7 @@ def _splits(model: DensityModel, own: Integers) -> Iterator[tuple[Integers, list
         return
     link = int(between[model.evidence[between].argmax()])
     others = ends[between[between != link]]
-    n = model.n_clusters
-    joined = coo_array((np.ones(len(others)), others.T), shape=(n, n))
-    component = connected_components(joined, directed=False)[1]
+    component = groups_of(others, model.n_clusters)
     left = component[own] == component[ends[link, 0]]
     yield own, [own[left], own[~left]], link
     yield from _splits(model, own[left])

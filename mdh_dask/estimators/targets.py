@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import column_or_1d
 
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import is_dask
 from ..columns.types import hidden_labels
 from ..growth.labelled import UNLABELLED
+from ..valleys.graph import groups_of
 from .models import part
 from .tables import plain_labels
 
@@ -72,9 +71,7 @@ class Links:
         must, cannot = _pairs("must", self.must, n_rows), _pairs("cannot", self.cannot, n_rows)
         rows, place = np.unique(np.concatenate([must, cannot]), return_inverse=True)
         place = place.reshape(-1, 2)
-        first, second = place[: len(must)].T
-        graph = coo_array((np.ones(len(must)), (first, second)), shape=(len(rows), len(rows)))
-        group = connected_components(graph, directed=False)[1].astype(np.int64)
+        group = groups_of(place[: len(must)], len(rows)).astype(np.int64)
         apart = group[place[len(must) :]]
         if (both := np.flatnonzero(apart[:, 0] == apart[:, 1])).size:
             raise ValueError(

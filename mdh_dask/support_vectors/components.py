@@ -5,8 +5,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import Delaunay, QhullError, cKDTree
 from scipy.spatial.distance import pdist, squareform
 
@@ -14,6 +13,7 @@ from .._jit.communities import root_of, unite
 from .._jit.landmarks import unite_inside
 from .._typing import Booleans, Floats, Integers
 from ..tree.clusters import largest_first
+from ..valleys.graph import groups_of
 from .dual import SLACK, Sphere, points_between
 
 
@@ -48,10 +48,8 @@ def neighbour_pairs(points: Floats, n_neighbors: int) -> Integers:
 
 def _bridges(points: Floats, pairs: Integers) -> Integers:
     """Return for every piece of a graph the shortest pair of one of its points and one of another piece."""
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points),) * 2)
-    n_pieces, piece = connected_components(graph, directed=False)
-    bridges = []
-    for k in range(n_pieces if n_pieces > 1 else 0):
+    piece, bridges = groups_of(pairs, len(points)), []
+    for k in range(piece.max() + 1 if piece.any() else 0):
         own, others = np.flatnonzero(piece == k), np.flatnonzero(piece != k)
         distances, nearest = cKDTree(points[others]).query(points[own])
         bridges.append((own[distances.argmin()], others[nearest[distances.argmin()]]))
@@ -199,8 +197,7 @@ def equilibrium_graph(points: Floats, support: Booleans, sphere: Sphere, n_neigh
     """
     ends = sphere.summits(points)
     near = cKDTree(ends).query_pairs(0.05 * (1 / np.sqrt(sphere.width)), output_type="ndarray")
-    graph = coo_array((np.ones(len(near)), (near[:, 0], near[:, 1])), shape=(len(ends),) * 2)
-    place = connected_components(graph, directed=False)[1]
+    place = groups_of(near, len(ends))
     _, first = np.unique(place, return_index=True)
     if len(first) > LARGEST_COMPLETE:
         raise ValueError(

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from .._fields import nearest
 from .._typing import AnyArray, Booleans, Floats, Integers
+from ..valleys.graph import groups_of
 
 if TYPE_CHECKING:
     from .structure import Tree
@@ -61,14 +60,6 @@ def clusters_of(
         candidates = np.flatnonzero(small)
         separate[candidates[evidence[candidates].argmin()]] = False
     return largest_first(sizes)[group]
-
-
-def groups_of(joined: Integers, n_cells: int) -> Integers:
-    """Return the connected components of cells, numbered by their first cells."""
-    graph = coo_array((np.ones(len(joined)), tuple(joined.T)), shape=(n_cells, n_cells))
-    group = connected_components(graph, directed=False)[1]
-    first = np.unique(group, return_index=True)[1]
-    return np.argsort(np.argsort(first))[group]
 
 
 def renumbered(cluster: Integers) -> Integers:

@@ -208,6 +208,16 @@ def closest(contact: Floats, one: Integers, other: Integers) -> tuple[int, int]:
     return int(one[i]), int(other[j])
 
 
+def groups_of(joined: Integers, n_cells: int) -> Integers:
+    """Return the connected components of cells by the pairs that are joined, numbered by their first cells.
+
+    >>> groups_of(np.array([[3, 1], [2, 4]]), 5).tolist()
+    [0, 1, 2, 1, 2]
+    """
+    graph = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_cells, n_cells))
+    return connected_components(graph, directed=False)[1]
+
+
 def _bridged(graph: csr_array, points: Floats) -> csr_array:
     """Return the graph with edges between its components, from each component to the nearest point outside."""
     least = 1e-6 * float(graph.data.min()) if graph.nnz else 1.0  # weaker than any other edge

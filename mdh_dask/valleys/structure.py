@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from .._typing import Booleans, Floats, Integers
 from .graph import (
@@ -14,6 +12,7 @@ from .graph import (
     basins_of,
     closest,
     communities,
+    groups_of,
     linkage,
     neighbourhood,
     smooth_neighbours,
@@ -88,9 +87,7 @@ class Structure(NamedTuple):
     @property
     def groups(self) -> Integers:
         """Return the cluster of each cell, numbered from 0, shape (n_cells,)."""
-        joined, n_cells = self.links[self.evidence < self.threshold], len(self.links) + 1
-        within = coo_array((np.ones(len(joined)), (joined[:, 0], joined[:, 1])), shape=(n_cells, n_cells))
-        return connected_components(within, directed=False)[1]
+        return groups_of(self.links[self.evidence < self.threshold], len(self.links) + 1)
 
 
 def structure_of(
