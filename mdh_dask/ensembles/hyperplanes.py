@@ -94,9 +94,8 @@ def hyperplane_ensemble(
         merged = merged_cells(own, mixture.n_clusters, standardise, sample, in_groups=in_groups)
         merges = Merges(merged, mixture.n_rows)
         mixture = mixture.merged(merged.group, tuples)
-    points = np.asarray(standardise(sample.rows), dtype=np.float64)
-    best = medoids(points, sample.hashes, mixture.labels(sample.rows), mixture.n_clusters)
-    return Ensemble(replace(mixture, failed=failed), scores, Exemplars.among(sample, best), merges)
+    exemplars = medoids(sample, standardise(sample.rows), mixture.labels(sample.rows), mixture.n_clusters)
+    return Ensemble(replace(mixture, failed=failed), scores, exemplars, merges)
 
 
 def find_hyperplanes(

@@ -142,9 +142,7 @@ class ConsensusState(State):
         """Return the medoids of sample rows, in the features of the representative tree if it has some."""
         feature_map, rows = self.trees[self.representative].feature_map, sample.rows
         points = robust_standardiser(rows, scale=True).exactly(rows) if feature_map is None else feature_map(rows)
-        return Exemplars.among(
-            sample, medoids(points.astype(np.float64), sample.hashes, self.labels(rows), self.n_clusters)
-        )
+        return medoids(sample, points, self.labels(rows), self.n_clusters)
 
     def check(self) -> None:
         m = len(self.trees)

@@ -6,14 +6,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.utils import get_tags
 
 from .._sparse import SparseRows
 from .._typing import AnyArray, Integers, RowArray
 from ..chunks import Announce, Plan, is_dask, merge_chunks, run_together, together
 from ..growth.branches import GrowthSettings
-from ..growth.exemplars import Exemplars, medoids
+from ..growth.exemplars import medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Groups
 from ..growth.merging import SAMPLE_ROWS, Merges, merged, merging_sample
@@ -190,9 +189,8 @@ class GrownTree(ClusterEstimator):
             return
         sample, mapped = grown.sample, self.feature_map_ is not None
         self._seen = self._seen if mapped else sample
-        points = np.asarray(sample.rows if mapped else grown.standardise(sample.rows), dtype=np.float64)
-        best = medoids(points, sample.hashes, self.tree_.labels(sample.rows), self.tree_.n_clusters)
-        self._drawn = Exemplars.among(sample, best)
+        points = sample.rows if mapped else grown.standardise(sample.rows)
+        self._drawn = medoids(sample, points, self.tree_.labels(sample.rows), self.tree_.n_clusters)
         super()._keep_exemplars(rows)
         self._words = self._in_words(rows, sample)
 

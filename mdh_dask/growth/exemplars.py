@@ -49,14 +49,12 @@ def least(costs: Floats, cluster: Integers, n_clusters: int) -> Integers:
     return best
 
 
-def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int) -> Integers:
-    """Return for each cluster the index of the row with the least sum of distances to others of the cluster.
+def medoids(sample: Sample, points: AnyArray, cluster: Integers, n_clusters: int) -> Exemplars:
+    """Return for each cluster the sample row with the least sum of distances to others of the cluster.
 
-    Of each cluster the rows with the smallest hashes are compared.
-
-    Returns (n_clusters,) int64: -1 for clusters without rows.
+    Distances are those of `points`, one for each row. Of each cluster the rows with the smallest hashes are compared.
     """
-    order = np.argsort(hashes, kind="stable")
+    order, points = np.argsort(sample.hashes, kind="stable"), np.asarray(points, dtype=np.float64)
     best = np.full(n_clusters, -1, dtype=np.int64)
     with one_blas_thread():  # several threads take longer for so small products
         for label in range(n_clusters):
@@ -65,4 +63,4 @@ def medoids(points: Floats, hashes: Integers, cluster: Integers, n_clusters: int
                 squares = np.square(points[own]).sum(axis=1)
                 apart = squares[:, None] + squares - 2 * (points[own] @ points[own].T)
                 best[label] = own[np.sqrt(np.maximum(apart, 0)).sum(axis=1).argmin()]
-    return best
+    return Exemplars.among(sample, best)

@@ -18,6 +18,7 @@ from mdh_dask import (
 )
 from mdh_dask.estimators.registry import METHODS
 from mdh_dask.growth.exemplars import Exemplars, medoids
+from mdh_dask.growth.passes import Sample
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +159,8 @@ def three_groups():
 def test_medoids_have_the_least_sum_of_distances():
     rng = np.random.default_rng(1)
     points, cluster = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
-    found = medoids(points, rng.integers(2**63, size=60, dtype=np.uint64), cluster, 4)
+    sample = Sample(points, rng.integers(2**63, size=60, dtype=np.uint64), np.arange(60))
+    found = medoids(sample, points, cluster, 4).numbers
     sums = np.linalg.norm(points[:, None] - points, axis=2) @ (cluster[:, None] == np.arange(4))
     assert found[3] == -1
     for label in range(3):
