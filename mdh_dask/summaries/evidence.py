@@ -173,7 +173,7 @@ def _valley(tree: Tree, node: int) -> tuple[float, float, float, float, int]:
         return np.nan, np.nan, np.nan, np.nan, 0
     counts = tree.histogram(node)
     rows = found.density * float(counts[1:-1].sum()) * float(tree.bandwidth[node]) / ROUGHNESS
-    k = max(int(np.searchsorted(found.position, found.threshold, side="right")) - 1, 0)
+    k = found.bin
     mode = min(float(rows[: k + 1].max()), float(rows[k:].max()))
     low, high = _interval(mode + 2**0.5, float(rows[k]) + 2**0.5)  # rows under a kernel at an isolated row
     return tree.evidence(node), low, high, float(rows[k]), int(counts[: k + 1].sum())

@@ -24,6 +24,11 @@ class NodeDensity(NamedTuple):
     density: Floats
     threshold: float
 
+    @property
+    def bin(self) -> int:
+        """Return the bin whose density is that at the threshold."""
+        return max(int(np.searchsorted(self.position, self.threshold, side="right")) - 1, 0)
+
 
 @storable
 @dataclass(frozen=True)
@@ -189,9 +194,8 @@ class Tree:
         density = self.density(node)
         if density is None or np.isnan(density.threshold):
             return np.nan
-        k = max(int(np.searchsorted(density.position, density.threshold, side="right")) - 1, 0)
         n_rows = float(self.histogram(node)[1:-1].sum())
-        return valley_evidence(density.density, k, n_rows, float(self.bandwidth[node]))
+        return valley_evidence(density.density, density.bin, n_rows, float(self.bandwidth[node]))
 
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield every node and its level, parents before children, left before right."""
