@@ -13,7 +13,7 @@ from .._typing import AnyArray, Booleans, Floats
 from ..columns import PIXEL_KINDS as KINDS
 from .image import Block, Image
 from .local_columns import LAB_BANDS, LAB_DTYPES, write_columns
-from .validity import OpenPixels
+from .validity import OpenPixels, within
 
 WINDOW = 5
 """Window of smooth or texture columns, unless another is given."""
@@ -135,7 +135,7 @@ class Features:
             pixels = np.where(valid[..., None], pixels, pixels.dtype.type(0))
         if may_be_nan:
             _check_finite(pixels, around)
-        inside = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(block, around))
+        inside = within(block, around)
         own_valid = None if valid is None else valid[inside].ravel()
         n_bands, dtype = pixels.shape[2], self.dtype(pixels.dtype)
         if self == Features():

@@ -105,7 +105,7 @@ class OpenPixels(NamedTuple):
         if there is None or self.tiles is None:
             return np.asarray(read(block))
         parts = [*itertools.product(cut(block[0], self.tiles[0]), cut(block[1], self.tiles[1]))]
-        held = [part for part in parts if there[_within(part, block)].any()]
+        held = [part for part in parts if there[within(part, block)].any()]
         if len(held) == len(parts):
             return np.asarray(read(block))
         pixels: AnyArray = np.zeros(0)
@@ -113,7 +113,7 @@ class OpenPixels(NamedTuple):
             tile = read(part)
             if not pixels.size:
                 pixels = np.zeros((*there.shape, tile.shape[2]), tile.dtype)
-            pixels[_within(part, block)] = tile
+            pixels[within(part, block)] = tile
         return pixels
 
     def valid(self, block: Block) -> Booleans:
@@ -136,7 +136,7 @@ def cut(whole: slice, side: int) -> list[slice]:
     return [slice(*pair) for pair in itertools.pairwise(ends)]
 
 
-def _within(part: Block, block: Block) -> Any:
+def within(part: Block, block: Block) -> Any:
     """Return where a part of a block is in it."""
     return tuple(slice(one.start - whole.start, one.stop - whole.start) for one, whole in zip(part, block))
 

@@ -108,12 +108,12 @@ def check_seed(random_state: int) -> int:
     return int(random_state)
 
 
-def check_sizes(**sizes: Any) -> None:
-    """Raise an error that names a size which is not a positive integer."""
+def check_sizes(least: int = 1, **sizes: Any) -> None:
+    """Raise an error that names a size which is not an integer of at least `least`."""
     for name, size in sizes.items():
-        if not isinstance(size, Integral) or size < 1:
+        if not isinstance(size, Integral) or size < least:
             remedy = ' or "auto"' if name == "chunk_rows" else ""
-            raise ValueError(f"{name} must be an integer of at least 1{remedy}; got {size!r}")
+            raise ValueError(f"{name} must be an integer of at least {least}{remedy}; got {size!r}")
 
 
 def gaussian_mixture(

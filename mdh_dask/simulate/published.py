@@ -1,7 +1,6 @@
 """The further mixtures of the papers: noisy axes, correlated clusters, and columns of two levels among others."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -175,9 +174,7 @@ def kinds_of(n_continuous: int, n_discrete: int) -> ColumnKinds:
 
 def checked_rows(n_samples: int | None, n_continuous: Any, n_discrete: Any, n_clusters: int) -> int:
     """Return the number of rows, or raise an error."""
-    for name, size in (("n_continuous", n_continuous), ("n_discrete", n_discrete)):
-        if not isinstance(size, Integral) or size < 0:
-            raise ValueError(f"{name} must be an integer of at least 0; got {size!r}")
+    check_sizes(least=0, n_continuous=n_continuous, n_discrete=n_discrete)
     check_sizes(n_clusters=n_clusters, **{"n_continuous + n_discrete": int(n_continuous) + int(n_discrete)})
     n_samples = 100 * n_clusters if n_samples is None else n_samples
     check_sizes(n_samples=n_samples)
