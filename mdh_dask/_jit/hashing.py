@@ -6,7 +6,7 @@ import numpy as np
 
 from .._numba import jit, part
 from .._storable import storable
-from .._typing import Floats, Integers
+from .._typing import Booleans, Floats, Integers
 
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -43,6 +43,11 @@ def hash_again(hashes, repeat):
     for i in range(hashes.shape[0]):
         again[i] = mixed(hashes[i] + np.uint64(repeat) * np.uint64(GOLDEN))
     return again
+
+
+def in_first_half(hashes: Integers, bit: int = 0) -> Booleans:
+    """Return a mask of the rows in the first of two halves by a bit of their hashes."""
+    return np.asarray((hashes >> np.uint64(bit)) & np.uint64(1) == 0)
 
 
 @part

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._jit.branches import goes_left
-from .._jit.hashing import NO_JITTER, Jitter
+from .._jit.hashing import NO_JITTER, Jitter, in_first_half
 from .._jit.rows import loop_ready
 from .._levels import LevelFeatures
 from .._typing import AnyArray, Booleans, Floats, Integers
@@ -240,7 +240,7 @@ def first_parts(branch: Branch, parts_at: int | None) -> Booleans:
 def is_choosing(branch: Branch, hashes: Integers, parts_at: int | None) -> Booleans:
     """Return which rows choose the split of a branch, by their hashes."""
     if parts_at is None:
-        return (hashes >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0
+        return in_first_half(hashes, hash_bit(branch))
     return first_parts(branch, parts_at)[parts_in(hashes)]
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .._jit.hashing import hash_again
+from .._jit.hashing import hash_again, in_first_half
 from .._random import generator
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
@@ -50,8 +50,7 @@ def _division(branch: Branch, sample: Sample, number: int, settings: GrowthSetti
     """Return which rows of a branch choose in one of the repeated divisions, or which parts of dependent rows."""
     if settings.parts_at is not None:
         return halves_of_parts(number)
-    again = hash_again(sample.hashes, number)
-    return np.asarray((again >> np.uint64(hash_bit(branch))) & np.uint64(1) == 0)
+    return in_first_half(hash_again(sample.hashes, number), hash_bit(branch))
 
 
 def cross_fitted(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._jit.hashing import in_first_half
 from .._jit.landmarks import ascend, kernel_totals, lowest_along
 from .._typing import Booleans, Floats, Integers, cached_property
 from ..growth.passes import Sample
@@ -15,11 +16,6 @@ SPACING = 0.25
 
 SLACK = 1e-4
 """Totals at support vectors equal the level up to the tolerance, and count as inside."""
-
-
-def in_first_half(hashes: Integers) -> Booleans:
-    """Return a mask of the rows that choose; the others test the choice."""
-    return (hashes & np.uint64(1)) == 0
 
 
 @dataclass(frozen=True)

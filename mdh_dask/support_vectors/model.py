@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from .._jit.hashing import in_first_half
 from .._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from .._jit.rows import loop_ready
 from .._state import State, checked_array
@@ -14,7 +15,7 @@ from ..growth.discrete import Discrete
 from ..growth.nearest import near_points
 from ..growth.passes import hashes_of
 from ..tree.clusters import largest_first
-from .dual import SLACK, in_first_half
+from .dual import SLACK
 
 LOWEST = -30
 """Totals below two to this power count as equal to it, as such a distant kernel is negligible."""

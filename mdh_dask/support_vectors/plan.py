@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
+from .._jit.hashing import in_first_half
 from .._jit.landmarks import flood
 from .._typing import Booleans, Floats, Integers
 from ..chunks import Plan
@@ -19,7 +20,7 @@ from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_
 from ..growth.scaling import Standardiser, robust_standardiser
 from ..valleys.merging import Merged
 from .components import UNCLASSIFIED, by_size, components, merged
-from .dual import SLACK, Landmarks, Sphere, in_first_half, landmarks_of, level_of, smallest_sphere, spacing
+from .dual import SLACK, Landmarks, Sphere, landmarks_of, level_of, smallest_sphere, spacing
 from .model import N_COLUMNS, Contours, LandmarkCounts, LevelCounts, level_of_counts
 from .sweep import (
     ContourSettings,

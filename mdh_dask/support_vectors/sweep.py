@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
-from .._jit.hashing import hash_again
+from .._jit.hashing import hash_again, in_first_half
 from .._jit.landmarks import flood
 from .._random import any_rows
 from .._typing import Booleans, Floats, Integers
@@ -117,7 +117,7 @@ class Rows:
         if np.count_nonzero(self.first) < 1000:
             return [self.first]
         again = hash_again(self.hashes, 3)
-        bits = [(again >> np.uint64(number)) & np.uint64(1) == 0 for number in range(2)]
+        bits = [in_first_half(again, number) for number in range(2)]
         return [self.first & half for bit in bits for half in (bit, ~bit)]
 
     def _merged(

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from .._jit.hashing import hash_again
+from .._jit.hashing import hash_again, in_first_half
 from .._jit.pairs import COLUMNS_OF_BALLS
 from .._random import normal_of
 from .._typing import Booleans, Floats, Integers
@@ -260,7 +260,7 @@ def _splits(hashes: Integers, parts: Integers | None, most: int = MOST_SPLITS) -
     n_splits = max(min(ROWS_OF_SPLITS // len(hashes), most), 1)
     if parts is None:
         again = hash_again(hashes, HALVES)
-        every = (np.asarray((again >> np.uint64(number)) & np.uint64(1) == 0) for number in range(64))
+        every = (in_first_half(again, number) for number in range(64))
     else:
         every = (halves_of_parts(number)[parts] for number in range(N_PARTS - 1))
     # Of few rows or parts, all may be in one half.

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from mdh_dask import SupportVectorClustering
+from mdh_dask._jit.hashing import in_first_half
 from mdh_dask._jit.landmarks import count_nearest, nearest_points, totals_of_widths
 from mdh_dask.growth.scaling import robust_standardiser
 from mdh_dask.metrics import adjusted_rand_index
-from mdh_dask.support_vectors.dual import in_first_half, smallest_sphere
+from mdh_dask.support_vectors.dual import smallest_sphere
 from mdh_dask.support_vectors.model import N_BINS, bin_of, level_of_counts
 from mdh_dask.support_vectors.sweep import Rows, connecting_edges
 
