@@ -171,8 +171,14 @@ def valley_evidence(density: Floats, k: int, n_rows: float, bandwidth: float) ->
     """
     # The square roots of the numbers of rows under a kernel at the valley and at the lower mode each have
     # variance 1/4.
+    in_valley, at_mode = rows_at(density, k, n_rows, bandwidth)
+    return float(np.sqrt(2) * (np.sqrt(at_mode) - np.sqrt(in_valley)))
+
+
+def rows_at(density: Floats, k: int, n_rows: float, bandwidth: float) -> tuple[float, float]:
+    """Return the rows under a kernel in a bin, and at the lower of the two modes beside it; see `valley_evidence`."""
     rows = density * n_rows * bandwidth / ROUGHNESS
-    return float(np.sqrt(2) * (np.sqrt(lower_mode(rows, k)) - np.sqrt(rows[k])))
+    return float(rows[k]), lower_mode(rows, k)
 
 
 def threshold_error(position: Floats, density: Floats, threshold: float, n_rows: float, bandwidth: float) -> float:

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from .._typing import Booleans, Floats, Integers
 from ..density.histograms import Histograms, joint_extremes
-from ..density.kde import ROUGHNESS, lower_mode
+from ..density.kde import rows_at
 from .dependence import p_value_of_parts
 from .null import unimodal_p_value
 from .rules import SplitRule
@@ -323,13 +323,7 @@ class SplitSelector:
 def _filled(old: Histograms, new: Histograms, k: int, level: float) -> bool:
     """Return whether new rows have more of their lower mode in a bin than old ones, by more than chance would."""
     share = 1 / (1 + float(old.depth[0, k]))
-    (here, mode), (_, before) = _rows_at(new, k), _rows_at(old, k)
+    (here, mode), (_, before) = (rows_at(h.density[0], k, h.spread[0][0], h.bandwidth[0]) for h in (new, old))
     # The square roots of rows under a kernel have the variance 1/4. The share is of the old rows, which are few, too.
     excess, variance = np.sqrt(here) - np.sqrt(mode * share), (1 + share) * (before + mode) / 4
     return bool(np.sqrt(before) * excess > ndtri(1 - level) * np.sqrt(variance))
-
-
-def _rows_at(histogram: Histograms, k: int) -> tuple[float, float]:
-    """Return the rows under a kernel in a bin and at the lower of the two modes beside it."""
-    rows = histogram.density[0] * histogram.spread[0][0] * histogram.bandwidth[0] / ROUGHNESS
-    return float(rows[k]), lower_mode(rows, k)

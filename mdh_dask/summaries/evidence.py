@@ -7,7 +7,7 @@ from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_s
 from scipy.special import ndtr, ndtri
 
 from .._typing import AnyArray, Floats, Integers
-from ..density.kde import ROUGHNESS
+from ..density.kde import rows_at
 from ..tree.structure import Tree
 from ..valleys.merging import KINDS, LEVEL, Merged
 from ..valleys.structure import MOST_EVIDENCE
@@ -171,12 +171,10 @@ def _valley(tree: Tree, node: int) -> tuple[float, float, float, float, int]:
     found = tree.density(node)
     if found is None or np.isnan(found.threshold):
         return np.nan, np.nan, np.nan, np.nan, 0
-    counts = tree.histogram(node)
-    rows = found.density * float(counts[1:-1].sum()) * float(tree.bandwidth[node]) / ROUGHNESS
-    k = found.bin
-    mode = min(float(rows[: k + 1].max()), float(rows[k:].max()))
-    low, high = _interval(mode + 2**0.5, float(rows[k]) + 2**0.5)  # rows under a kernel at an isolated row
-    return tree.evidence(node), low, high, float(rows[k]), int(counts[: k + 1].sum())
+    counts, k = tree.histogram(node), found.bin
+    in_valley, at_mode = rows_at(found.density, k, float(counts[1:-1].sum()), float(tree.bandwidth[node]))
+    low, high = _interval(at_mode + 2**0.5, in_valley + 2**0.5)  # rows under a kernel at an isolated row
+    return tree.evidence(node), low, high, in_valley, int(counts[: k + 1].sum())
 
 
 def _interval(mode: float, valley: float) -> tuple[float, float]:
