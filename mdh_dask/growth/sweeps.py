@@ -18,6 +18,7 @@ from ..density.histograms import joint_extremes, no_extremes
 from ..projections.directions import Axes, KeyedDirections
 from ..splits.choose import TWO_HALVES, Counts
 from ..splits.dependence import N_PARTS
+from ..tree.editing import nodes_below
 from ..tree.routing import leaves_of
 from ..tree.structure import Tree
 from .passes import FirstLook, FirstPass, Sample, hashes_of
@@ -200,8 +201,8 @@ class ValleyPass(Statistic):
         sums = np.zeros((n_splits, n_trials, N_BINS, d))
         low, high = np.full((n_splits, n_trials), np.inf), np.full((n_splits, n_trials), -np.inf)
         n_rows = np.zeros(n_splits, dtype=np.int64)
-        for i, under in enumerate(leaves_under(tree, self.splits)):
-            chosen = np.flatnonzero(under[leaf])
+        for i, node in enumerate(self.splits):
+            chosen = np.flatnonzero(nodes_below(tree, node)[leaf])
             n_rows[i] = len(chosen)
             for values, some in self._jittered(rows, chosen, start):
                 sum_rows_in_bins(
@@ -224,14 +225,6 @@ class ValleyPass(Statistic):
     def combine(self, left: ValleySums, right: ValleySums) -> ValleySums:
         added: ValleySums = super().combine(left, right)
         return added._replace(low=np.minimum(left.low, right.low), high=np.maximum(left.high, right.high))
-
-
-def leaves_under(tree: Tree, nodes: Integers) -> Booleans:
-    """Return a mask of the nodes of a tree that are, or descend from, each of some nodes, (len(nodes), n_nodes)."""
-    under = np.arange(tree.n_nodes)[:, None] == nodes
-    for node, parent in enumerate(tree.parent[1:].tolist(), start=1):
-        under[node] |= under[parent]
-    return under.T
 
 
 def valley_of(n_rows: int, counts: AnyArray, sums: Floats, direction: Floats, origin: float, h: float) -> Valley:

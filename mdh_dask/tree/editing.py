@@ -64,12 +64,12 @@ def prune(tree: T, node: int) -> T:
 
 def nodes_below(tree: "Tree", node: int) -> Booleans:
     """Return which nodes are a node or its descendants."""
-    below = np.zeros(tree.n_nodes, dtype=bool)
-    below[checked_node(tree, node)] = True
-    for inner in np.flatnonzero(tree.left >= 0):
-        if below[inner]:
-            below[[tree.left[inner], tree.right[inner]]] = True
-    return below
+    first = last = checked_node(tree, node)
+    while tree.left[last] >= 0:
+        last = int(tree.right[last])
+    # A subtree is a range of nodes, as parents come first, and left subtrees before right ones.
+    nodes = np.arange(tree.n_nodes)
+    return (nodes >= first) & (nodes <= last)
 
 
 def _parted(tree: T, node: int) -> T:

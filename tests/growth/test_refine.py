@@ -15,7 +15,7 @@ from mdh_dask._jit.sums import QUANTUM, RowSums, sum_rows_in_bins
 from mdh_dask.chunks import run
 from mdh_dask.growth.refine import ROUNDS, Splitter, refine
 from mdh_dask.growth.scaling import Standardiser
-from mdh_dask.growth.sweeps import N_BINS, ValleySums, leaves_under, valley_of
+from mdh_dask.growth.sweeps import N_BINS, ValleySums, valley_of
 from mdh_dask.metrics import contingency_table, normalized_mutual_information
 from mdh_dask.simulate import gaussian_mixture
 from mdh_dask.tree.structure import tree_from_nodes
@@ -180,11 +180,3 @@ class TestValley:
     def test_a_density_that_only_falls_has_no_valley(self):
         counts = np.arange(N_BINS)[::-1]
         assert np.isnan(valley_of(100, counts, np.zeros((N_BINS, 2)), np.array([1.0, 0.0]), 0.0, 1.0).place)
-
-    def test_descendants_follow_their_ancestors(self):
-        split = {"n_rows": 1, "plane": np.ones(1), "threshold": 0.0}
-        leaf = {"left": -1, "right": -1, "n_rows": 1}
-        tree = tree_from_nodes(
-            [{**split, "left": 1, "right": 4}, {**split, "left": 2, "right": 3}, leaf, leaf, leaf], 1
-        )
-        np.testing.assert_array_equal(leaves_under(tree, np.array([0, 1])), [[1, 1, 1, 1, 1], [0, 1, 1, 1, 0]])
