@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import jit, part
+from .._storable import storable
 from .._typing import Floats, Integers
 from .hashing import jitter_tile
 from .rows import combine_rows
@@ -21,6 +22,7 @@ BLOCK = 8192
 """Rows that pass through the whole tree before the next ones: few enough for the processor's second cache."""
 
 
+@storable
 class Routes(NamedTuple):
     """The separators of a tree, by which rows are routed: left where ``plane . x <= threshold``."""
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._jit.branches import goes_left
+from .._jit.branches import Routes, goes_left
 from .._jit.hashing import NO_JITTER, Jitter, in_first_half
 from .._jit.rows import loop_ready
 from .._levels import LevelFeatures
@@ -271,7 +271,7 @@ def branch_pass(
     measured = [branch.measured for branch in branches]
     none = np.empty(0)
     return BranchPass(
-        seed=seed, left=left, right=right, planes=planes, thresholds=thresholds,
+        seed=seed, routes=Routes(left, right, planes, thresholds),
         first=np.cumsum([0, *(len(c) if c else 0 for c in measured)]),
         directions=tuple(b.keyed or np.asarray(c.directions) for b, c in zip(branches, measured) if c),
         origin=np.concatenate([none, *(c.origin for c in measured if c)]),

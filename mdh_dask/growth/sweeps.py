@@ -48,8 +48,6 @@ class BranchCounts(NamedTuple):
 class BranchPass(Statistic):
     """Counts of all rows at the measured nodes of a tree, rows per leaf, and fresh samples of some leaves.
 
-    left, right (n_nodes,) int32: children, which follow their parents; -1 at a leaf.
-    thresholds (n_nodes,): a row goes left where ``plane . x <= threshold``.
     first (n_nodes + 1,) int64: a node is measured along the directions from ``first[node]`` to ``first[node + 1]``.
     directions (n_directions, n_features) or a tuple of such arrays and of keys that make them.
     origin, width (n_directions,): bins of each direction.
@@ -60,10 +58,7 @@ class BranchPass(Statistic):
     """
 
     seed: int
-    left: Integers
-    right: Integers
-    planes: Floats
-    thresholds: Floats
+    routes: Routes
     first: Integers
     directions: "Floats | tuple[Floats | KeyedDirections, ...]"
     origin: Floats
@@ -88,12 +83,11 @@ class BranchPass(Statistic):
         n_parts = len(TWO_HALVES) if self.parts_at is None else N_PARTS
         counts = np.zeros((len(directions), n_parts + bool(self.jitter), self.n_bins), dtype=np.int64)
         extremes = no_extremes(len(directions), n_parts, self.n_bins if self.extremes else 0)
-        routes = Routes(self.left, self.right, self.planes, self.thresholds)
         measures = Measures(self.first, self.bit, directions, self.origin, self.width, counts, extremes)
-        leaf = sweep_branches(rows, routes, measures, hashes, self.jitter)
+        leaf = sweep_branches(rows, self.routes, measures, hashes, self.jitter)
         chosen = np.flatnonzero(hashes < self.limit[leaf])
         sample = Sample(rows[chosen], hashes[chosen], numbers[chosen])
-        arrivals = np.bincount(leaf, minlength=len(self.left))
+        arrivals = np.bincount(leaf, minlength=len(self.limit))
         return BranchCounts(counts, extremes, arrivals, sample, leaf[chosen])
 
     def combine(self, left: BranchCounts, right: BranchCounts) -> BranchCounts:
@@ -195,7 +189,7 @@ class ValleyPass(Statistic):
     def chunk(self, start: int, *blocks: AnyArray) -> ValleySums:
         rows = loop_ready(blocks[0])
         tree, standardise = self.tree, self.standardise
-        leaf = leaves_of(rows, tree.left, tree.right, tree.planes, tree.thresholds)
+        leaf = leaves_of(rows, tree.routes)
         n_splits, n_trials, d = self.directions.shape
         counts = np.zeros((n_splits, n_trials, N_BINS), dtype=np.int64)
         sums = np.zeros((n_splits, n_trials, N_BINS, d))

@@ -195,8 +195,7 @@ def tree_pass(tree: Tree, extremes: bool = False) -> BranchPass:
     """Return the statistic that counts rows along the axes of a tree, all with as many bins as the largest."""
     n, axes = tree.n_nodes, axes_of(tree)
     return BranchPass(
-        seed=0, left=tree.left, right=tree.right, planes=tree.planes, thresholds=tree.thresholds,
-        first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
+        seed=0, routes=tree.routes, first=np.cumsum([0, *(np.diff(tree.first_bin) > 0)]),
         directions=axes.directions.vectors, origin=axes.origin, width=axes.width,
         n_bins=int(axes.n_bins.max(initial=0)),
         bit=np.zeros(n, dtype=np.int64), limit=np.zeros(n, dtype=np.uint64),

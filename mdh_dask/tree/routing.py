@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .structure import Tree
 
 
-def leaves_of(rows: AnyArray, left: Integers, right: Integers, planes: Floats, thresholds: Floats) -> Integers:
+def leaves_of(rows: AnyArray, routes: Routes) -> Integers:
     """Return the leaf of every row, shape (n_rows,), int32."""
-    n, d = planes.shape
+    n, d = routes.planes.shape
     zeros, nothing = np.zeros(n + 1, dtype=np.int64), np.empty(0)
     bins = np.empty((0, d)), nothing, nothing, np.empty((0, 2, 0), dtype=np.int64), no_extremes(0, 2, 0)
-    routes, measures = Routes(left, right, planes, thresholds), Measures(zeros, zeros, *bins)
+    measures = Measures(zeros, zeros, *bins)
     return sweep_branches(loop_ready(rows), routes, measures, np.empty(0, dtype=np.uint64), NO_JITTER)
 
 
@@ -42,10 +42,8 @@ class Margins:
     def of_rows(self, rows: AnyArray) -> Floats:
         """Return distance, agreement and rarity of every row, shape (n_rows, 3); see `_jit.branches.row_margins`."""
         out = np.full((len(rows), 3), np.inf)
-        tree = self.tree
-        routes = Routes(tree.left, tree.right, tree.planes, tree.thresholds)
-        bins = np.column_stack([tree.origin, tree.width])
-        row_margins(loop_ready(rows), routes, self.scale, self.first_bin, bins, self.tails, out)
+        bins = np.column_stack([self.tree.origin, self.tree.width])
+        row_margins(loop_ready(rows), self.tree.routes, self.scale, self.first_bin, bins, self.tails, out)
         return out
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .._jit.branches import Routes
 from .._jit.hashing import Jitter
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
@@ -153,6 +154,11 @@ class Tree:
         return level
 
     @property
+    def routes(self) -> Routes:
+        """The separators, as compiled loops take them."""
+        return Routes(self.left, self.right, self.planes, self.thresholds)
+
+    @property
     def jitter(self) -> Jitter:
         """The columns whose values were spread where rows were counted."""
         columns = np.flatnonzero(self.steps > 0)
@@ -170,7 +176,7 @@ class Tree:
             raise ValueError(
                 f"expected rows of shape (n_rows, {self.n_features}), as the tree was grown on; got shape {rows.shape}"
             )
-        return leaves_of(rows, self.left, self.right, self.planes, self.thresholds)
+        return leaves_of(rows, self.routes)
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the label of every row, shape (n_rows,), int32: the cluster of its leaf."""

@@ -157,7 +157,7 @@ class TestSweepBranches:
         plane = np.random.default_rng(seed).normal(size=(1, rows.shape[1]))
         planes, offsets = np.repeat(plane, 3, axis=0), np.full(3, reference.project(rows[0], plane[0]))
         children = np.array([[1, -1, -1], [2, -1, -1]], dtype=np.int32)
-        assert leaves_of(rows, *children, planes, offsets)[0] == 1
+        assert leaves_of(rows, Routes(*children, planes, offsets))[0] == 1
 
 
 @given(row_sets([np.float64], max_rows=20), seeds)

@@ -230,8 +230,7 @@ def _sweeps(n_rows: int, n_columns: int = 20) -> Table:
         tree = RandomProjectionTree(random_state=0).fit(rows[:20_000]).tree_
         inner = tree.left >= 0
         in_halves = BranchPass(
-            seed=0, left=tree.left.astype(np.int32), right=tree.right.astype(np.int32), planes=tree.planes,
-            thresholds=tree.thresholds, first=np.cumsum([0, *inner]), directions=tree.planes[inner],
+            seed=0, routes=tree.routes, first=np.cumsum([0, *inner]), directions=tree.planes[inner],
             origin=tree.origin[inner], width=tree.width[inner], n_bins=int(np.diff(tree.first_bin).max()),
             bit=np.arange(len(inner)) % 32, limit=np.zeros(len(inner), np.uint64),
         )  # fmt: skip

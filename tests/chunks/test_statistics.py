@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from strategies import chunkings, directions_of_nodes, jitters, row_sets, seeds, split_trees
 
+from mdh_dask._jit.branches import Routes
 from mdh_dask._jit.hashing import NO_JITTER
 from mdh_dask._jit.rows import loop_ready
 from mdh_dask._levels import level_features
@@ -48,7 +49,7 @@ def branch_pass(draw, rows):
     first = directions_of_nodes(rng, n_nodes)
     n = int(first[-1])
     return BranchPass(
-        draw(seeds), left, right, planes, offsets, first, rng.normal(size=(n, d)), rng.normal(0, 100, n),
+        draw(seeds), Routes(left, right, planes, offsets), first, rng.normal(size=(n, d)), rng.normal(0, 100, n),
         rng.uniform(0.1, 20, n), draw(st.integers(2, 20)), rng.integers(0, 64, n_nodes),
         (rng.random(n_nodes) * HASH_RANGE).astype(np.uint64) * rng.integers(0, 2, n_nodes, dtype=np.uint64),
         draw(st.booleans()), draw(jitters(d)),
@@ -339,7 +340,7 @@ def example_statistic():
     children = np.array([[1, -1, -1], [2, -1, -1]], dtype=np.int32)
     planes, offsets = np.array([[1.0, 0, 0], [0, 0, 0], [0, 0, 0]]), np.array([5.0, np.nan, np.nan])
     sweep = BranchPass(
-        3, *children, planes, offsets, np.array([0, 2, 4, 4]), np.random.default_rng(0).normal(size=(4, 3)),
+        3, Routes(*children, planes, offsets), np.array([0, 2, 4, 4]), np.random.default_rng(0).normal(size=(4, 3)),
         np.full(4, -20.0), np.full(4, 0.5), 80, np.array([0, 1, 2]), np.full(3, 2**60, dtype=np.uint64), True,
     )  # fmt: skip
     return Together((FirstPass(3, 2**61), sweep))
@@ -414,10 +415,10 @@ class TestFirstPass:
 def rows_that_reach(sweep, rows, node):
     """The rows of which the leaf is under the node."""
     under = {node}
-    for inner in np.flatnonzero(sweep.left >= 0):
+    for inner in np.flatnonzero(sweep.routes.left >= 0):
         if inner in under:
-            under |= {int(sweep.left[inner]), int(sweep.right[inner])}
-    leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.thresholds)
+            under |= {int(sweep.routes.left[inner]), int(sweep.routes.right[inner])}
+    leaf = leaves_of(rows, sweep.routes)
     return rows[np.isin(leaf, list(under))]
 
 
@@ -428,10 +429,10 @@ class TestBranchPass:
         sweep = branch_pass(data.draw, rows)
         value = sweep.chunk(0, rows)
         assert value.arrivals.sum() == len(rows)
-        assert not value.arrivals[sweep.left >= 0].any()
+        assert not value.arrivals[sweep.routes.left >= 0].any()
         passing = value.arrivals.copy()
-        for node in np.flatnonzero(sweep.left >= 0)[::-1]:
-            passing[node] = passing[sweep.left[node]] + passing[sweep.right[node]]
+        for node in np.flatnonzero(sweep.routes.left >= 0)[::-1]:
+            passing[node] = passing[sweep.routes.left[node]] + passing[sweep.routes.right[node]]
         np.testing.assert_array_equal(value.counts[:, :2].sum(axis=(1, 2)), np.repeat(passing, np.diff(sweep.first)))
         if sweep.jitter:
             as_they_are = replace(sweep, jitter=NO_JITTER).chunk(0, rows).counts
@@ -443,7 +444,7 @@ class TestBranchPass:
         sweep = branch_pass(data.draw, rows)
         value = sweep.chunk(7, rows)
         hashes = np.array(reference.hash_rows(sweep.seed, 7, len(rows)), dtype=np.uint64)
-        leaf = leaves_of(rows, sweep.left, sweep.right, sweep.planes, sweep.thresholds)
+        leaf = leaves_of(rows, sweep.routes)
         chosen = np.flatnonzero(hashes < sweep.limit[leaf])
         np.testing.assert_array_equal(value.sample.numbers, 7 + chosen)
         np.testing.assert_array_equal(value.sample.rows, rows[chosen])
