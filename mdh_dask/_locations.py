@@ -140,6 +140,11 @@ def name_of(location: str | os.PathLike[str]) -> str:
     return PurePosixPath(redacted(without_query(location))).name
 
 
+def ending_of(location: str | os.PathLike[str]) -> str:
+    """Return the ending of a location in small letters, as ``.csv``; empty if it has none."""
+    return PurePosixPath(name_of(location)).suffix.lower()
+
+
 def missing(location: str | os.PathLike[str]) -> FileNotFoundError:
     """Return the error for an input that is not there."""
     what = "file" if name_of(location).lower().endswith(FILES) else "Zarr array"

@@ -6,14 +6,14 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import zarr
 
-from .._locations import hiding_credentials, name_of
+from .._locations import ending_of, hiding_credentials
 from .._process import needed
 from .._typing import AnyArray, Integers
 from ..io.blocks import Grid
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 def is_map(path: str | os.PathLike[str] | None) -> bool:
     """Return whether labels at a path or URL are a map, by its ending."""
-    return path is not None and PurePosixPath(name_of(os.fspath(path))).suffix.lower() in ENDINGS
+    return path is not None and ending_of(path) in ENDINGS
 
 
 def hidden_array(path: str | os.PathLike[str]) -> str:

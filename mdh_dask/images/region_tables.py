@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple, Self
 
 import dask.array as da
@@ -13,7 +12,7 @@ import numpy as np
 import zarr
 
 from .._jit.rows import loop_ready
-from .._locations import name_of
+from .._locations import ending_of
 from .._process import needed
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..chunks import Progress, Statistic, reduce_rows
@@ -30,7 +29,7 @@ ENDING = ".geoparquet"
 
 def holds_polygons(path: str | os.PathLike[str]) -> bool:
     """Return whether a table of regions holds their polygons, by its ending."""
-    return PurePosixPath(name_of(path)).suffix.lower() == ENDING
+    return ending_of(path) == ENDING
 
 
 @dataclass(frozen=True)

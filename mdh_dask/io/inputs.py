@@ -3,14 +3,13 @@
 import os
 from collections.abc import Sequence
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 import dask.array as da
 import numpy as np
 
 from .._errors import BugError
-from .._locations import has_query, hiding_credentials, name_of, without_query
+from .._locations import ending_of, has_query, hiding_credentials, name_of, without_query
 from ..chunks import holds_compact
 from ..columns import ColumnTypes
 from ..columns.coding import Coder, is_single
@@ -200,7 +199,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
 
     The query of a URL does not belong to the name; URLs with a query are never Zarr.
     """
-    suffix = PurePosixPath(name_of(path)).suffix.lower()
+    suffix = ending_of(path)
     if revision_of(path) is None:
         filesystem(path)  # raises an error that names a missing package
         refuse_streams(path)

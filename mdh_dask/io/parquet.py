@@ -4,14 +4,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import PurePosixPath
 from typing import Any
 from uuid import uuid4
 
 import dask.array as da
 import numpy as np
 
-from .._locations import hiding_credentials, name_of
+from .._locations import ending_of, hiding_credentials
 from .._process import needed
 from .._typing import RowArray
 from .._words import full_count
@@ -198,7 +197,7 @@ ROW, LABEL = "row", "label"
 
 def is_label_table(path: str | os.PathLike[str]) -> bool:
     """Return whether a path or URL is that of a Parquet file, by its ending."""
-    return PurePosixPath(name_of(path)).suffix.lower() in SUFFIXES
+    return ending_of(path) in SUFFIXES
 
 
 @contextmanager

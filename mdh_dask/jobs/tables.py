@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from .._fields import (
@@ -21,7 +21,7 @@ from .._fields import (
     text,
     whole,
 )
-from .._locations import name_of, names_scenes
+from .._locations import ending_of, names_scenes
 from ..clusters.kinds import cluster_settings
 from ..columns import KINDS, PIXEL_KINDS
 from ..workflows.output_kinds import OUTPUTS, outputs_of, wanted
@@ -168,7 +168,7 @@ def checked_input(given: Any, output: Any) -> tuple[dict[str, Any], dict[str, An
     kind, path = values["kind"], values["path"]
     if kind == "image" and names_scenes(path):
         raise JobError(f"input.path names several images, {path}: say so with kind = 'scenes' in [input]")
-    if kind == "rows" and PurePosixPath(name_of(path)).suffix.lower() in PICTURES:
+    if kind == "rows" and ending_of(path) in PICTURES:
         raise JobError(f"input.path is an image, {path}: say so with kind = 'image' in [input]")
     fields = FIELDS[kind][1]
     if isinstance(output, dict):
