@@ -25,7 +25,7 @@ from ..projections.thesis import constrained_hyperplane
 from ..splits.choose import SplitSelector
 from ..splits.rules import SplitRule
 from ..splits.stopping import StopRule
-from .mixture import Criterion, HyperplaneMixture, Mixture, Tally, bernoulli_tally, cells, fit_components, fits
+from .mixture import BinaryTally, Criterion, HyperplaneMixture, Mixture, bernoulli_tally, cells, fit_components, fits
 from .votes import TuplePass, Tuples, bits_of, words_of
 
 logger = logging.getLogger(__name__)
@@ -203,7 +203,7 @@ def _combined(
     return model, scores
 
 
-def _mixture_of(tally: Tally, n_planes: int, settings: EnsembleSettings) -> tuple[Mixture, tuple[float, ...]]:
+def _mixture_of(tally: BinaryTally, n_planes: int, settings: EnsembleSettings) -> tuple[Mixture, tuple[float, ...]]:
     if n_planes == 0:
         return Mixture(np.zeros(1), np.empty((1, 0))), ()
     if settings.n_clusters is not None:

@@ -25,7 +25,7 @@ SHORT, LONG = 8, 300
 """Iterations of every start, and most iterations of the best one."""
 
 
-class Tally(NamedTuple):
+class BinaryTally(NamedTuple):
     """Distinct tuples of variables with two categories each, and their counts.
 
     ones (n_tuples, 2 n_variables) float64: one 1 in the two columns of each variable.
@@ -42,7 +42,7 @@ class Tally(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Mixture components, given by log weights and log probabilities of the categories, in the columns of `Tally`."""
+    """Components, given by log weights and log probabilities of the categories, in the columns of `BinaryTally`."""
 
     log_weights: Floats
     log_probabilities: Floats
@@ -72,7 +72,7 @@ class Fit(NamedTuple):
     path: tuple[float, ...]
     """Log likelihood plus log prior after each iteration."""
 
-    def score(self, criterion: Criterion, tally: Tally) -> float:
+    def score(self, criterion: Criterion, tally: BinaryTally) -> float:
         """Return the criterion; smaller is better."""
         k = self.mixture.n_components
         n_parameters = k * tally.n_variables + k - 1
@@ -90,7 +90,7 @@ def _normalised(joint: Floats) -> tuple[Floats, Floats]:
     return (top + np.log(sums))[:, 0], shares / sums
 
 
-def maximise(tally: Tally, shares: Floats) -> Mixture:
+def maximise(tally: BinaryTally, shares: Floats) -> Mixture:
     """Return the mixture of highest posterior density for given shares of components in the tuples."""
     weighted = shares * tally.counts[:, None]
     of_category = weighted.T @ tally.ones + PRIOR
@@ -100,7 +100,7 @@ def maximise(tally: Tally, shares: Floats) -> Mixture:
     return Mixture(np.log(rows / rows.sum()), np.log(probabilities))
 
 
-def climb(tally: Tally, mixture: Mixture, most: int) -> Fit:
+def climb(tally: BinaryTally, mixture: Mixture, most: int) -> Fit:
     """Return the result of expectation-maximisation from a mixture, in at most `most` iterations."""
     path: list[float] = []
     n = tally.counts.sum()
@@ -115,14 +115,14 @@ def climb(tally: Tally, mixture: Mixture, most: int) -> Fit:
         mixture = maximise(tally, shares)
 
 
-def fit_components(tally: Tally, k: int, n_init: int, seed: int) -> Fit:
+def fit_components(tally: BinaryTally, k: int, n_init: int, seed: int) -> Fit:
     """Return the best mixture of `k` components from short runs of several starts and a long run of the best."""
     starts = (_start(tally, k, generator(seed, k, repeat)) for repeat in range(n_init))
     short = max((climb(tally, start, SHORT) for start in starts), key=lambda fit: fit.path[-1])
     return climb(tally, short.mixture, LONG)
 
 
-def _start(tally: Tally, k: int, rng: np.random.Generator) -> Mixture:
+def _start(tally: BinaryTally, k: int, rng: np.random.Generator) -> Mixture:
     """Return the mixture of the tuples around `k` tuples that are drawn far from each other (k-means++)."""
     chosen = [int(rng.choice(len(tally.counts), p=tally.counts / tally.counts.sum()))]
     apart = tally.n_variables - tally.ones @ tally.ones[chosen[0]]
@@ -136,7 +136,7 @@ def _start(tally: Tally, k: int, rng: np.random.Generator) -> Mixture:
     return maximise(tally, np.eye(k)[near])
 
 
-def fits(tally: Tally, most: int, n_init: int, seed: int, criterion: Criterion) -> Iterator[Fit]:
+def fits(tally: BinaryTally, most: int, n_init: int, seed: int, criterion: Criterion) -> Iterator[Fit]:
     """Yield fits of 1, 2, ... components until more are worse, or reach `most` or the number of tuples."""
     least, worse = np.inf, 0
     for k in range(1, min(most, len(tally.counts)) + 1):
@@ -148,7 +148,7 @@ def fits(tally: Tally, most: int, n_init: int, seed: int, criterion: Criterion) 
             return
 
 
-def cells(tally: Tally, least: float, most: int) -> Mixture:
+def cells(tally: BinaryTally, least: float, most: int) -> Mixture:
     """Return a component for each tuple with at least `least` rows, or for the most frequent one; `most` at most."""
     large = np.argsort(-tally.counts, kind="stable")[:most]
     large = np.sort(large[tally.counts[large] >= min(least, float(tally.counts.max()))])
@@ -156,10 +156,10 @@ def cells(tally: Tally, least: float, most: int) -> Mixture:
     return maximise(tally, np.eye(len(large))[nearest])
 
 
-def bernoulli_tally(bits: Booleans, counts: Integers) -> Tally:
+def bernoulli_tally(bits: Booleans, counts: Integers) -> BinaryTally:
     """Return tuples of bits as tuples of variables with two categories, not set and set."""
     ones = np.stack([~bits, bits], axis=2).reshape(len(bits), -1).astype(np.float64)
-    return Tally(ones, counts.astype(np.float64))
+    return BinaryTally(ones, counts.astype(np.float64))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ..metrics.contingency import ContingencyTable, contingency_table
 from .groups import names_of, without_groups
 from .tables import plain_labels, plain_rows
 
-ALIKE = 0.9
+STABLE = 0.9
 """Clusterings whose mean adjusted Rand index is lower depend on the seed, or on the rows that were drawn."""
 
 SAME = 0.75
@@ -63,7 +63,7 @@ class Repeats(NamedTuple):
             fits += " with other seeds"
         else:
             fits, on = f"{fits} to {percent(self.share)} of the rows each", "which rows are drawn"
-        verdict = "the clusters depend" if mean < ALIKE else "the clusters hardly depend"
+        verdict = "the clusters depend" if mean < STABLE else "the clusters hardly depend"
         few = self.unstable()
         names = (
             f"cluster{'s' * (len(few) > 1)} {', '.join(map(str, few[:MOST_NAMED]))}{' ...' * (len(few) > MOST_NAMED)}"
