@@ -16,7 +16,7 @@ from ..ensembles.consensus import SAMPLED_ROWS, Found, find_consensus
 from ..ensembles.labels import most_tuples
 from ..ensembles.linkage import LabelLinkage, linkage_of
 from ..ensembles.votes import LabelTuples, LabelVotes
-from ..growth.merging import merged_cells, merging_sample, rows_for_cells
+from ..growth.merging import Merges, merged_cells, merging_sample, rows_for_cells
 from ..growth.passes import FirstLook, Sample, SamplePass, columns_of, rows_in_memory, sample_limit
 from ..growth.scaling import standardiser
 from ..plotting import plot_agreement, plot_tree
@@ -256,7 +256,7 @@ class ConsensusClustering(InGroups):
             label, points = state.labels(sample.rows), self._points(trees[0], sample)
             cells = merged_cells(label, state.n_clusters, points, sample, in_groups=parts_at is not None)
             sizes = np.bincount(label, minlength=state.n_clusters) if state.sizes is None else state.sizes
-            self.merges_ = table_of_cells(cells, sizes)
+            self.merges_ = table_of_cells(Merges(cells, sizes))
             merged = combined.merged(cells.group, counted)
             state = ConsensusState.of(trees, merged, counted, n_pieces=state.n_clusters)
         if self._sample is not None:

@@ -128,7 +128,7 @@ class GrownTree(ClusterEstimator):
         if self._merges():
             points = self.feature_map_.map_.points
             self.tree_, merges = self._merged(self.tree_, self.state_.labels, points, drawn[0])
-            self.merges_ = None if merges is None else table_of_cells(*merges)
+            self.merges_ = table_of_cells(merges)
         return n_passes
 
     def _merged(self, tree: Tree, leaf_of: Any, points: Any, sample: Sample) -> tuple[Tree, Merges | None]:
@@ -152,7 +152,7 @@ class GrownTree(ClusterEstimator):
         if self.feature_map_ is None:
             self.level_counts_ = counts_as_given(self, levels[0], rows.dtype) if levels else None
         self.tree_, self._grown_from = grown.tree, grown
-        self.merges_ = None if grown.merges is None else table_of_cells(*grown.merges)
+        self.merges_ = table_of_cells(grown.merges)
         self._crowded = grown.crowded
         return n_passes
 

@@ -140,7 +140,7 @@ class HyperplaneEnsemble(InGroups):
         )
         found = yield from hyperplane_ensemble(settings, shape, self._check_look)
         self.scores_, self._drawn = found.scores, found.exemplars
-        self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
+        self.merges_ = table_of_cells(found.merges)
         return found.mixture
 
     def _adopt(self, state: HyperplaneMixture) -> None:

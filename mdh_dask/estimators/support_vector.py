@@ -158,7 +158,7 @@ class SupportVectorClustering(InGroups):
         )
         found = yield from cluster(settings, shape, self._check_look)
         self._drawn = found.exemplars
-        self.merges_ = None if found.merges is None else table_of_cells(*found.merges)
+        self.merges_ = table_of_cells(found.merges)
         return found.contours
 
     @property

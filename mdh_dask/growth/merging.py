@@ -10,7 +10,7 @@ from .._random import generator
 from .._typing import AnyArray, Floats, Integers
 from ..chunks import Plan
 from ..tree.structure import Tree
-from ..valleys.merging import Merged, merge_cells
+from ..valleys.merging import LEVEL, Merged, merge_cells
 from .bounds import clipped
 from .discrete import without_ties
 from .passes import Sample, draw, rows_in_memory
@@ -25,11 +25,15 @@ FEW_CELLS_ROWS, CELL_ROWS = 10_000, 500
 
 
 class Merges(NamedTuple):
-    """The merges of the leaves of a tree."""
+    """The merges of cells, as of the leaves of a tree."""
 
     cells: Merged
     rows: Integers
-    """Rows of each leaf before."""
+    """Rows of each cell before."""
+    level: float = LEVEL
+    """Probability that the threshold divides a cloud without clusters."""
+    n_tried: int = 1
+    """Number of partitions into cells that were tested, of which this is the best."""
 
 
 def merging_sample(shape: tuple[int, int], seed: int, parts_at: int | None = None) -> Plan[Sample]:

@@ -8,8 +8,9 @@ from scipy.special import ndtr, ndtri
 
 from .._typing import AnyArray, Floats, Integers
 from ..density.kde import rows_at
+from ..growth.merging import Merges
 from ..tree.structure import Tree
-from ..valleys.merging import KINDS, LEVEL, Merged
+from ..valleys.merging import KINDS
 from ..valleys.structure import MOST_EVIDENCE
 from .tables import Records, plain
 
@@ -92,12 +93,11 @@ def p_values_of_merges(evidence: Floats, threshold: float, level: float) -> Floa
     return np.asarray(np.minimum(KINDS * ndtr(-np.clip(evidence * needed / threshold, 0, 7.0)), 1.0))
 
 
-def table_of_cells(found: Merged, rows: Integers, level: float = LEVEL, n_tried: int = 1) -> AnyArray:
-    """Return the merges of cells, which have so many rows, and the pairs of groups that are left.
-
-    level: probability that the threshold divides a cloud without clusters.
-    n_tried: number of partitions into cells that were tested, of which this is the best.
-    """
+def table_of_cells(merges: Merges | None) -> AnyArray | None:
+    """Return the table of merges, and of the pairs of groups that are left; None without merges."""
+    if merges is None:
+        return None
+    found, rows, level, n_tried = merges
     pairs = np.array([*found.pairs, *(pair for pair, _ in found.apart)], dtype=np.int64).reshape(-1, 2)
     evidence = np.array([*found.evidence, *(left for _, left in found.apart)], dtype=np.float64)
     evidence = np.minimum(evidence, MOST_EVIDENCE)  # of groups that are apart, and are united by force, it is infinite

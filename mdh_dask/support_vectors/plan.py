@@ -16,9 +16,9 @@ from ..chunks import Plan
 from ..growth.bounds import clipped
 from ..growth.discrete import Discrete, spread
 from ..growth.exemplars import Exemplars, least
+from ..growth.merging import Merges
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
 from ..growth.scaling import Standardiser, robust_standardiser
-from ..valleys.merging import Merged
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Landmarks, Sphere, landmarks_of, level_of, smallest_sphere, spacing
 from .model import N_COLUMNS, Contours, LandmarkCounts, LevelCounts, level_of_counts
@@ -50,9 +50,8 @@ class Clustered(NamedTuple):
     contours: Contours
     exemplars: Exemplars
     """The landmark of each cluster where rows are densest."""
-    merges: tuple[Merged, Integers, float, int] | None = None
-    """The merges of the clusters that held-out rows tested, as `mdh_dask.summaries.evidence.table_of_cells` takes them:
-    with the rows of each cell, the level of the test, and the number of partitions that were tested."""
+    merges: Merges | None = None
+    """The merges of the clusters that held-out rows tested."""
 
 
 def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]) -> Plan[Clustered]:
@@ -118,9 +117,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     return _clustered(contours, look.sample, settings.n_landmarks, n_rows)._replace(merges=merges)
 
 
-def _merges(
-    steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Floats, level: float
-) -> tuple[Merged, Integers, float, int] | None:
+def _merges(steps: Sequence[Step], chosen: int, landmarks: Landmarks, counts: Floats, level: float) -> Merges | None:
     """Return the merges that made the clusters, or, of one cluster, those that came nearest to two."""
     tested = [(step, step.confirmed.merged) for step in steps if step.confirmed and step.confirmed.merged]
     if not tested:
@@ -129,7 +126,7 @@ def _merges(
     _, nearest = cKDTree(landmarks.points[landmarks.first]).query(landmarks.points)
     cell = flood(step.edges, step.shown.labels)[nearest]
     rows = np.bincount(cell, counts, minlength=step.n_clusters).astype(np.int64)
-    return merges, rows, level / len(tested), len(tested)
+    return Merges(merges, rows, level / len(tested), len(tested))
 
 
 def _clustered(contours: Contours, sample: Sample, n_landmarks: int, n_rows: int) -> Clustered:
