@@ -116,7 +116,7 @@ class SceneOutputs(JobOutputs):
 
     def of_scene(self, scene: str) -> JobOutputs:
         """Return the outputs of a scene."""
-        return self._only({key: place.replace("{scene}", scene) for key, place in self._given_per("scene")})
+        return self._only(self.places_of("scene", scene))
 
     def check_place(self, scene: str, image: Image) -> None:
         """Raise an error if labels of a scene lie where it does, and its coordinates cannot be read."""
@@ -125,7 +125,7 @@ class SceneOutputs(JobOutputs):
 
     def of_model(self, version: int) -> JobOutputs:
         """Return the model of a version as an output."""
-        return self._only({key: place.replace("{version}", str(version)) for key, place in self._given_per("version")})
+        return self._only(self.places_of("version", str(version)))
 
     def is_of_model(self, place: str) -> bool:
         """Return whether a place is that of some version of the model, or inside it."""
@@ -135,10 +135,7 @@ class SceneOutputs(JobOutputs):
 
     def of_night(self) -> JobOutputs:
         """Return the outputs of a night."""
-        return self._only(dict(self._given_per("")))
-
-    def _given_per(self, what: str) -> list[tuple[str, str]]:
-        return [(name, place) for name, place in self.places().items() if OUTPUTS[name].per == what]
+        return self._only({key: place for key, place in self.places().items() if not OUTPUTS[key].per})
 
     def _only(self, places: Mapping[str, str]) -> JobOutputs:
         own = {name: getattr(self, name) for name in ("overwrite", "own", "ids")}

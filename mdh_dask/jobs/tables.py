@@ -24,7 +24,7 @@ from .._fields import (
 from .._locations import ending_of, names_scenes
 from ..clusters.kinds import cluster_settings
 from ..columns import KINDS, PIXEL_KINDS
-from ..workflows.output_kinds import OUTPUTS, outputs_of, wanted
+from ..workflows.output_kinds import OUTPUTS, names_each, outputs_of, wanted
 
 Fields = Mapping[str, Field]
 
@@ -58,12 +58,11 @@ def _are_paths(value: Any) -> bool:
 
 def _pattern(name: str, required: bool = False) -> Field:
     """Return the field of a path that differs for every scene or version."""
-
-    def accepts(value: Any) -> bool:
-        folder, _, last = value.rpartition("/") if isinstance(value, str) else ("", "", "")
-        return f"{{{name}}}" in last and f"{{{name}}}" not in folder and "\0" not in value
-
-    return Field(f"a path or URL with {{{name}}} in the last part only", accepts, required=required, is_path=True)
+    return Field(
+        f"a path or URL with {{{name}}} in the last part only",
+        lambda value: isinstance(value, str) and names_each(value, name) and "\0" not in value,
+        required=required, is_path=True,
+    )  # fmt: skip
 
 
 PATH, PLACE = (text("a path or URL", required, is_path=True) for required in (True, False))

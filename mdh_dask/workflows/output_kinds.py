@@ -41,7 +41,11 @@ OUTPUTS = {
 Those in repositories are committed before the first.
 """
 
-OF_A_SCENE = tuple(name for name, kind in OUTPUTS.items() if kind.per == "scene")
+
+def names_each(place: str, what: str) -> bool:
+    """Return whether a path or URL differs for every scene or version: by ``{scene}``, in its last part only."""
+    folder, _, last = place.rpartition("/")
+    return f"{{{what}}}" in last and f"{{{what}}}" not in folder
 
 
 def outputs_of(input_kind: str) -> dict[str, OutputKind]:

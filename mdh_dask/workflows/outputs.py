@@ -126,6 +126,11 @@ class Outputs:
         """Return the path or URL of every output by its name, in the order of publication."""
         return {name: path for name in OUTPUTS if (path := getattr(self, name)) is not None}
 
+    def places_of(self, what: str, name: str) -> dict[str, str]:
+        """Return the paths or URLs of what a scene, or a version of the model, of this name has for itself."""
+        own = {key: place for key, place in self.places().items() if OUTPUTS[key].per == what}
+        return {key: place.replace(f"{{{what}}}", name) for key, place in own.items()}
+
 
 def _check_label_image(path: str, overwrite: bool) -> None:
     """Raise an error if labels of an image cannot be written to a path or URL."""

@@ -21,7 +21,7 @@ from ..images.validity import NoDataError
 from ..io.commits import together
 from ._fit import FitLine, FitResult
 from .facts import Cluster, telling_of_memory
-from .output_kinds import OF_A_SCENE
+from .output_kinds import OUTPUTS, names_each
 from .outputs import Outputs, Taken
 from .pixels import describe, fit_images, labelled, segment_image
 from .reading import PixelOptions
@@ -73,17 +73,15 @@ def check_options(options: PixelOptions, outputs: Outputs) -> None:
 
 def own_outputs(names: Iterable[str], outputs: Outputs, taken: Taken) -> dict[str, Outputs]:
     """Return the checked outputs of every scene, each with the model, none of which is `taken`."""
-    patterns = {key: place for key in OF_A_SCENE if (place := getattr(outputs, key)) is not None}
-    for key, place in patterns.items():
-        folder, _, name = place.rpartition("/")
-        if "{scene}" not in name or "{scene}" in folder:
+    for key, place in outputs.places().items():
+        if OUTPUTS[key].per == "scene" and not names_each(place, "scene"):
             raise SettingError(
                 f"expected a path with {{scene}} in its last part for the {key} of all scenes; got {place}"
             )
     taken.check(outputs.model)
     own = {}
     for scene in names:
-        places = {key: place.replace("{scene}", scene) for key, place in patterns.items()}
+        places: dict[str, Any] = outputs.places_of("scene", scene)
         own[scene] = replace(outputs, **places)
         own[scene].check()
         taken.check(*places.values())
