@@ -98,9 +98,8 @@ class SumTiles(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> TileSums:
         rows = blocks[0][:, :-3].astype(np.float64)
-        tiles, place = np.unique(tiles_of(blocks[0], self.side), return_inverse=True)
-        sums: Floats = np.stack([np.bincount(place, column, len(tiles)) for column in rows.T], axis=1)
-        return TileSums(tiles, np.bincount(place), sums, (rows**2).sum(axis=0))
+        tiles = tiles_of(blocks[0], self.side)
+        return _merged(TileSums(tiles, np.ones(len(rows), np.int64), rows, (rows**2).sum(axis=0)), tiles)
 
     def combine(self, left: TileSums, right: TileSums) -> TileSums:
         tiles, n, sums = (np.concatenate(pair) for pair in zip(left[:3], right[:3]))
