@@ -179,7 +179,8 @@ class DivisiveTree(TreeEstimator):
         ends = self.alpha is None and self.min_relative_depth <= CERTAIN_DEPTH
         known = {"coarse": coarse, "min_rows": min_rows, "ending_rows": min_rows if ends else np.inf}
         projection = projection_of(self.projection)
-        used = {name: known[name] for name in projection.uses}
+        # What is given as a function, also one that has a name, takes the rows alone.
+        used = {name: known[name] for name in projection.uses if isinstance(self.projection, str)}
         return projection(rows, rng, self.n_projections, **used, **self._options())
 
     def _propose(self, rows: AnyArray, rng: np.random.Generator, coarse: Integers, min_rows: float) -> Proposal:
