@@ -18,8 +18,6 @@ Evaluator = Callable[[Floats, Floats], None]
 FittedArray = Any
 """Type of an array that `fit` sets, None before: checked by `Kernel.check_fitted` alone."""
 
-TINY = float(np.finfo(np.float64).tiny)
-
 
 class Kernel(ABC):
     """A Mercer kernel: a frozen dataclass whose fields are plain numbers and arrays.

@@ -5,10 +5,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from .._blas import TINY
 from .._jit.affinities import local_exponents, squares_from_products
 from .._state import checked_array
 from .._typing import Floats
-from .base import TINY, Evaluator, FittedArray, Kernel, checked_number, single_or_double
+from .base import Evaluator, FittedArray, Kernel, checked_number, single_or_double
 
 NEIGHBOUR = 7
 """The neighbour whose distance sets the local scale (Zelnik-Manor and Perona 2004)."""
