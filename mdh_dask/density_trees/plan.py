@@ -217,7 +217,7 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     n_rows, n_columns = shape
 
     def usual(least_apart: int = 0) -> tuple[Sample, Sketch, int]:
-        sample = look.sample.take(np.argsort(look.sample.hashes, kind="stable"))
+        sample = look.sample.in_random_order()
         return sample, sketch_of(settings, look.columns, sample, False, least_apart, n_rows), 0
 
     # Each combination of levels would look like a cluster of a crowd.
@@ -228,7 +228,7 @@ def _seen(settings: DensitySettings, shape: tuple[int, int], look: FirstLook) ->
     if len(sample.rows) < wanted:
         logger.info("neighbourhoods look like those of many clusters: %s rows are drawn", wanted)
         sample = yield from draw(settings.seed, rows_in_memory(wanted, n_columns, len(sample.rows)), n_rows)
-    sample = sample.take(np.argsort(sample.hashes, kind="stable"))
+    sample = sample.in_random_order()
     sketch = sketch_of(settings, look.columns, sample, True, 0, n_rows)
     apart = sketch.structure.n_apart
     if 2 * apart <= len(sketch.structure.links) and (found := usual(apart))[1].structure.n_apart >= apart:

@@ -140,7 +140,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
                 learnt, self._ends = weighted_rows(self, learnt, weights)
                 self.n_passes_ = read.n_passes + n_passes + self._learn(learnt, self._seed())
                 self._keep_exemplars(learnt)
-                self._history = begun(self, None if self._seen is None else self._seen.in_random_order(REMEMBERED))
+                self._history = begun(self, None if self._seen is None else self._seen.in_random_order(REMEMBERED).rows)
                 self._warn_of_fewer()
                 self._finish(rows, X)
                 feature_map: Any = self.feature_map_

@@ -180,7 +180,7 @@ def _remembered(model: Any, X: Any) -> AnyArray:
     rows = model._read(X).array
     plan = draw(model._seed(), REMEMBERED, rows.shape[0])
     drawn = run(plan, merge_chunks(rows), announce=model._bar)[0]
-    return np.asarray(drawn.in_random_order(REMEMBERED))
+    return np.asarray(drawn.in_random_order(REMEMBERED).rows)
 
 
 N_TEXTS, LEAST_TEXTS = 100_000, 10

@@ -151,7 +151,7 @@ class KernelPCAFeatures(FeatureTransformer):
         sample = sample.first(wanted)
         if kernel.of_neighbours:
             sample = sample.take(distinct(sample.rows))
-        sample = sample.take(np.argsort(sample.hashes, kind="stable"))
+        sample = sample.in_random_order()
         standardised = (sample.rows - centre) * scale
         rng = generator(seed, SAMPLE)
         chosen = choose_landmarks(standardised, self.n_landmarks, self.landmark_method, kernel, rng)

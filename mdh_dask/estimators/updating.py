@@ -112,7 +112,7 @@ def _updated(model: M, X: Any) -> M:
     splits = before.left >= 0
     same = np.array_equal(tree.left, before.left) and np.array_equal(tree.planes[splits], before.planes[splits])
     model.tree_ = replace(tree, cluster=before.cluster) if same else model._numbered(tree)
-    rows, of_features = drawn.in_random_order(len(drawn.rows)), model.feature_map_ is not None and not seeing
+    rows, of_features = drawn.in_random_order().rows, model.feature_map_ is not None and not seeing
     old, new = (before.labels, model.tree_.labels) if of_features else (labels, model.state_.labels)
     usual = settings.selector.min_rows
     smaller = growth.selector_for_sizes_of(before, settings, n_old + complete.shape[0]).min_rows / max(usual, 1)

@@ -47,10 +47,9 @@ class Sample(NamedTuple):
             return self
         return self.take(np.flatnonzero(self.hashes <= np.partition(self.hashes, size - 1)[size - 1]))
 
-    def in_random_order(self, size: int) -> AnyArray:
-        """Return `size` rows in the order of their hashes: the first of them are a sample, too."""
-        order = np.argsort(self.hashes, kind="stable")
-        return np.take(self.rows, order[:size], axis=0)
+    def in_random_order(self, size: int | None = None) -> "Sample":
+        """Return the rows, or `size` of them, in the order of their hashes: the first of them are a sample, too."""
+        return self.take(np.argsort(self.hashes, kind="stable")[:size])
 
     def joined(self, other: "Sample") -> "Sample":
         """Return the rows followed by those of another sample."""

@@ -30,10 +30,10 @@ class Landmarks:
 
 def landmarks_of(sample: Sample, frame: Standardiser, n_landmarks: int) -> Landmarks:
     """Return the distinct rows among the sample rows with the smallest hashes."""
-    chosen = np.argsort(sample.hashes, kind="stable")[:n_landmarks]
-    points, place = np.unique(frame.exactly(sample.rows[chosen]), axis=0, return_inverse=True)
+    chosen = sample.in_random_order(n_landmarks)
+    points, place = np.unique(frame.exactly(chosen.rows), axis=0, return_inverse=True)
     first = np.zeros(len(points), dtype=bool)
-    first[np.ravel(place)[in_first_half(sample.hashes[chosen])]] = True
+    first[np.ravel(place)[in_first_half(chosen.hashes)]] = True
     return Landmarks(points, first)
 
 

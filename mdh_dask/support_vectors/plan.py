@@ -68,7 +68,7 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     discrete = spread(look.sample) if settings.width is None else Discrete()
     sample = near._replace(rows=discrete.jittered(near.rows, near.hashes))
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
-    mixed = sample.take(np.argsort(sample.hashes, kind="stable"))  # so that the first of them are a random sample
+    mixed = sample.in_random_order()
     first, in_groups = in_first_half(mixed.hashes), settings.parts_at is not None
     rows = Rows(frame.exactly(mixed.rows), mixed.hashes, first, in_groups)
     if len(landmarks.points) < 2:
