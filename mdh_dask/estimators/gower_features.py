@@ -11,7 +11,7 @@ from .._state import FeatureMap
 from .._typing import Floats, RowArray
 from .._words import full_count
 from ..chunks import Pass, Plan, Together
-from ..kernels import Gower, Kernel, nystrom_map
+from ..kernels import Gower, Kernel
 from ..kernels.gower import Missing, Shift
 from ..kernels.gower_map import CodeProducts, GowerMap, gower_code, gower_map
 from ..kernels.numbers_map import NumbersMap, with_numbers
@@ -160,7 +160,7 @@ class GowerFeatures(KernelPCAFeatures):
             raise ValueError(f"expected method='nystrom' with numbers=True; got {self.method!r}")
 
     def _map_of(self, landmarks: Floats, kernel: Kernel, centre: Floats, scale: Floats) -> FeatureMap:
-        made = nystrom_map(landmarks, kernel, centre, scale, variance=self.variance, n_components=self.n_components)
+        made: Any = super()._map_of(landmarks, kernel, centre, scale)
         return with_numbers(made) if self.numbers else made
 
     def _plan(self, seed: int, shape: tuple[int, int]) -> Plan[FeatureMap]:

@@ -83,7 +83,7 @@ class Drift(Table):
     @property
     def n_rows(self) -> tuple[int, int]:
         """Numbers of old and new rows."""
-        return int(self.old.n_rows[0]), int(self.new.n_rows[0])
+        return self._rows(0)
 
     @cached_property
     def splits(self) -> tuple[SplitDrift, ...]:
