@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
+from mdh_dask._jit.landmarks import nearest_columns
 from mdh_dask.kernels import Isomap
 from mdh_dask.valleys.graph import nearest_others
-from mdh_dask.valleys.neighbours import nearest
 
 
 def print_neighbours():
@@ -19,7 +19,12 @@ def print_neighbours():
     squares = np.square(rows[:, None] - rows).sum(axis=2).astype(np.float32)
     landmarks = rows[:60, :4]
     kernel = Isomap(5).fit(landmarks).matrix(rows[:, :4], landmarks)
-    for found in (nearest_others(rows, 20)[0], nearest_others(rows[:, :2], 20)[0], nearest(squares, 20), kernel):
+    for found in (
+        nearest_others(rows, 20)[0],
+        nearest_others(rows[:, :2], 20)[0],
+        nearest_columns(squares, 20),
+        kernel,
+    ):
         sys.stdout.buffer.write(found.tobytes())
 
 

@@ -84,14 +84,15 @@ def k_nearest(squares, near, distance):
 
 
 @jit
-def nearest_columns(squares, near):
-    """Write for each row the columns of its least values in their order, the first among equal ones.
+def nearest_columns(squares, k):
+    """Return for each row the columns of its `k` least values in their order, the first among equal ones.
 
     NumPy's partitions order equal values, and those before the k-th, differently from processor to processor.
     """
-    distance = np.empty(near.shape[1], squares.dtype)
-    for i in range(squares.shape[0] if near.shape[1] else 0):
+    near, distance = np.empty((squares.shape[0], k), np.int64), np.empty(k, squares.dtype)
+    for i in range(squares.shape[0] if k else 0):
         k_nearest(squares[i], near[i], distance)
+    return near
 
 
 @jit

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._blas import one_blas_thread
+from .._jit.landmarks import nearest_columns
 from .._levels import has_levels
 from .._random import generator
 from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, shared_neighbours
-from ..valleys.neighbours import distances_in_blocks, nearest, squared_distances
+from ..valleys.neighbours import distances_in_blocks, squared_distances
 from .between_groups import divide_crowd, structure_within
 from .branches import Branch, SampleRows
 from .examine import Examiner
@@ -208,7 +209,7 @@ def balls_are_crowded(rows: Floats, n: int, n_balls: int, rng: np.random.Generat
     rows = rows[:: -(-len(rows) // round(MOST_IN_BALL / BALL))]  # any more would make balls smaller, and take time
     n, crowded = min(n, len(rows) // 2), 0
     for i, centre in enumerate(rng.permutation(len(rows))[:n_balls]):
-        near = nearest(squared_distances(rows[[centre]], rows), n)[0]
+        near = nearest_columns(squared_distances(rows[[centre]], rows), n)[0]
         crowded += shows_clusters(rows[np.sort(near)])
         if crowded == CROWDED or n_balls - i - 1 < CROWDED - crowded:
             break

@@ -231,8 +231,7 @@ class _Paths(Kernel):
 
         def fill(rows: Floats, out: Floats) -> None:
             squares(rows, out)
-            near = np.empty((len(out), k), dtype=np.int64)
-            nearest_columns(out, near)
+            near = nearest_columns(out, k)
             steps = np.take_along_axis(out, near, axis=1).clip(0)
             steps = np.sqrt(np.where(steps <= least, 0.0, steps))
             own = steps.max(axis=1, keepdims=True)

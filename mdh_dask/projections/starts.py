@@ -41,9 +41,7 @@ def near_means(rows: AnyArray, rng: np.random.Generator, n_seeds: int) -> Floats
     of_near = np.empty((len(NEAR_ROWS), len(seeds), d), dtype=np.float32)
     for part in few_at_once(len(seeds), 16):
         distances = squares - 2 * product(centred[seeds[part]], centred.T)
-        found = np.empty((len(distances), most), dtype=np.int64)
-        nearest_columns(distances, found)
-        near = centred[found]
+        near = centred[nearest_columns(distances, most)]
         few[part], of_near[:, part] = near[:, :some], [near[:, :k].mean(axis=1) for k in NEAR_ROWS]
     means = of_near.reshape(-1, d).astype(np.float64)
     if not some:

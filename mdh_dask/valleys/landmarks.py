@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from .._jit.landmarks import nearest_columns
 from .._jit.pairs import (
     Links,
     Listed,
@@ -23,7 +24,7 @@ from .._jit.pairs import (
 )
 from .._typing import Booleans, Floats, Integers
 from ..splits.dependence import errors_of_parts
-from .neighbours import Distances, distinct, nearest
+from .neighbours import Distances, distinct
 
 LANDMARKS = 1500
 """Largest number of rows of one half that may be centres of balls."""
@@ -145,7 +146,7 @@ class Landmarks:
 def reaches_of(to_rows: Floats, ranked_by: int, radii: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the squared distances to the neighbour by which landmarks are ranked, and to those that size balls."""
     k, *sizes = np.minimum((ranked_by, *radii), to_rows.shape[1] - 1).tolist()
-    near = nearest(to_rows, max(k, *sizes) + 1)  # a partition by all of them takes much longer
+    near = nearest_columns(to_rows, max(k, *sizes) + 1)  # a partition by all of them takes much longer
     reached = np.take_along_axis(to_rows, near[:, [k, *sizes]], axis=1)
     return np.ascontiguousarray(reached[:, 0]), np.ascontiguousarray(reached[:, 1:])
 
@@ -219,7 +220,7 @@ def _pairs(apart: Floats, cell: Integers) -> tuple[Integers, Integers, Booleans]
     """
     n, others = len(apart), apart.copy()
     np.fill_diagonal(others, np.inf)
-    near = nearest(others, min(NEIGHBOURS, max(n - 1, 0)))
+    near = nearest_columns(others, min(NEIGHBOURS, max(n - 1, 0)))
     cells, own = np.unique(cell, return_inverse=True)
     closest = np.full((2, len(cells), len(cells)), -1)
     find_closest(apart, own, *closest)

@@ -67,17 +67,6 @@ class Distances:
         return block
 
 
-def nearest(distances: Floats, k: int) -> Integers:
-    """Return the columns of the `k` smallest values of each row in their order, the first among equal ones.
-
-    >>> nearest(np.array([[2.0, 1.0, 3.0, 1.0, 2.0]]), 3)
-    array([[1, 3, 0]])
-    """
-    near = np.empty((len(distances), k), dtype=np.int64)
-    nearest_columns(distances, near)
-    return near
-
-
 def nearest_in_blocks(rows: Floats, places: Floats, k: int, others: bool = False) -> tuple[Integers, Floats]:
     """Return the `k` nearest places of each row in their order, and their squared distances, float32.
 
@@ -88,7 +77,7 @@ def nearest_in_blocks(rows: Floats, places: Floats, k: int, others: bool = False
         block = slice(i, i + len(squares))
         if others:
             np.fill_diagonal(squares[:, i:], np.inf)
-        near[block] = nearest(squares, k)
+        near[block] = nearest_columns(squares, k)
         found[block] = np.take_along_axis(squares, near[block], axis=1)
     return near, found
 

@@ -319,8 +319,7 @@ class TestNearestColumns:
         rng = np.random.default_rng(seed)
         values = rng.integers(0, 3, (4, n)).astype(np.float32) if tied else rng.random((4, n), dtype=np.float32)
         values[rng.random((4, n)) < 0.2] = np.inf
-        near = np.empty((4, min(k, n)), dtype=np.int64)
-        nearest_columns(values, near)
+        near = nearest_columns(values, min(k, n))
         assert near.tolist() == [reference.nearest_columns(row, min(k, n)) for row in values.tolist()]
 
 
