@@ -62,12 +62,14 @@ def nearest_of(squares, chosen):
 
 
 @jit
-def nearest_points(rows, centre, scale, columns, chosen, nearest):
-    """Write for every row which of the chosen points is nearest."""
-    squares = np.empty(columns.shape[1])
+def nearest_points(rows, centre, scale, columns):
+    """Return for every row which point is nearest, the first among several."""
+    nearest, squares = np.empty(rows.shape[0], np.int64), np.empty(columns.shape[1])
+    every = np.ones(columns.shape[1], np.bool_)
     for i in range(rows.shape[0]):
         squares_to(rows[i], centre, scale, columns, squares)
-        nearest[i] = nearest_of(squares, chosen)
+        nearest[i] = nearest_of(squares, every)
+    return nearest
 
 
 @jit
@@ -113,9 +115,9 @@ def count_nearest(rows, centre, scale, columns, first, first_row, counts):
 
 
 @jit
-def totals_of_widths(rows, centre, scale, columns, coefficients, widths, totals):
-    """Write the sums of kernels around points at every row, one for each pair of coefficients and a width."""
-    squares = np.empty(columns.shape[1])
+def totals_of_widths(rows, centre, scale, columns, coefficients, widths):
+    """Return the sums of kernels around points at every row, one for each pair of coefficients and a width."""
+    totals, squares = np.empty((rows.shape[0], widths.shape[0])), np.empty(columns.shape[1])
     for i in range(rows.shape[0]):
         squares_to(rows[i], centre, scale, columns, squares)
         for w in range(widths.shape[0]):
@@ -125,6 +127,7 @@ def totals_of_widths(rows, centre, scale, columns, coefficients, widths, totals)
                 if coefficients[w, v] > 0.0 and exponent < REACH:
                     total += coefficients[w, v] * math.exp(-exponent)
             totals[i, w] = total
+    return totals
 
 
 REACH = 40.0

@@ -103,10 +103,7 @@ def step_for(apart: Floats) -> float:
 
 def nearest_centroids(rows: AnyArray, centre: Floats, scale: Floats, centroids: Floats) -> Integers:
     """Return the nearest centroid of each raw row, the first among several, shape (n_rows,)."""
-    rows = loop_ready(rows)
-    nearest = np.empty(len(rows), dtype=np.int64)
-    every = np.ones(len(centroids), dtype=bool)
-    nearest_points(rows, centre, scale, np.ascontiguousarray(centroids.T), every, nearest)
+    nearest: Integers = nearest_points(loop_ready(rows), centre, scale, np.ascontiguousarray(centroids.T))
     return nearest
 
 

@@ -72,9 +72,8 @@ class LevelCounts(Statistic):
 
     def chunk(self, start: int, *blocks: AnyArray) -> Integers:
         """Return the counts of a block, shape (n_spheres, N_BINS)."""
-        rows = loop_ready(blocks[0])
-        totals = np.empty((len(rows), len(self.widths)))
-        totals_of_widths(rows, self.centre, self.scale, self.columns, self.coefficients, self.widths, totals)
+        frame = self.centre, self.scale, self.columns
+        totals = totals_of_widths(loop_ready(blocks[0]), *frame, self.coefficients, self.widths)
         return np.stack([np.bincount(bin_of(column), minlength=N_BINS) for column in totals.T])
 
 
@@ -160,10 +159,7 @@ class Contours(State):
 
     def labels(self, rows: AnyArray) -> Integers:
         """Return the labels of raw rows, shape (n,), int32."""
-        rows = loop_ready(rows)
-        nearest = np.empty(len(rows), dtype=np.int64)
-        every = np.ones(len(self.points), dtype=bool)
-        nearest_points(rows, self.centre, self.scale, np.ascontiguousarray(self.points.T), every, nearest)
+        nearest = nearest_points(loop_ready(rows), self.centre, self.scale, np.ascontiguousarray(self.points.T))
         labels = self.point_labels[nearest].astype(np.int32)
         if self.leaves_outside:
             labels[self.totals(rows) < self.level * (1 - SLACK)] = -1
@@ -178,13 +174,8 @@ class Contours(State):
 
     def totals(self, rows: AnyArray) -> Floats:
         """Return the sum of kernels at raw rows, shape (n,): from nearly 0, far outside, to at most 1."""
-        rows = loop_ready(rows)
-        totals = np.empty((len(rows), 1))
-        totals_of_widths(
-            rows, self.centre, self.scale, np.ascontiguousarray(self.vectors.T), self.coefficients[None],
-            np.array([self.width]), totals,
-        )  # fmt: skip
-        return totals[:, 0]
+        frame = self.centre, self.scale, np.ascontiguousarray(self.vectors.T)
+        return totals_of_widths(loop_ready(rows), *frame, self.coefficients[None], np.array([self.width]))[:, 0]
 
     def distances(self, rows: AnyArray) -> Floats:
         """Return the share by which the sum of kernels at raw rows exceeds the level, shape (n,)."""

@@ -44,15 +44,14 @@ def test_rows_against_landmarks_equal_their_twins(seed, d, dtype):
     first_row, columns = rng.random(20) < 0.5, np.ascontiguousarray(points.T)
     some = [reference_contours.nearest(row, centre, scale, points, chosen) for row in rows.astype(float)]
     every = [reference_contours.nearest(row, centre, scale, points, np.ones(7)) for row in rows.astype(float)]
-    found, counts = np.empty(20, np.int64), np.zeros((2, 7), np.int64)
-    nearest_points(rows, centre, scale, columns, chosen, found)
-    assert found.tolist() == some
+    assert nearest_points(rows, centre, scale, columns).tolist() == every
+    counts = np.zeros((2, 7), np.int64)
     count_nearest(rows, centre, scale, columns, chosen, first_row, counts)
     assert counts[0].tolist() == np.bincount(every, minlength=7).tolist()
     of_first = [v for v, first in zip(some, first_row) if first and v >= 0]
     assert counts[1].tolist() == np.bincount(np.array(of_first, int), minlength=7).tolist()
-    weights, widths, totals = rng.dirichlet(np.ones(7), 2), np.array([0.1, 2.0]), np.empty((20, 2))
-    totals_of_widths(rows, centre, scale, columns, weights, widths, totals)
+    weights, widths = rng.dirichlet(np.ones(7), 2), np.array([0.1, 2.0])
+    totals = totals_of_widths(rows, centre, scale, columns, weights, widths)
     standardised = (rows - centre) * scale
     for w in range(2):
         expected = reference_contours.totals(standardised, points, weights[w], widths[w])
