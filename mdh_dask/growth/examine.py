@@ -127,12 +127,15 @@ class Examiner:
         """Split the branch if the half of its sample that tests splits accepts one of those that the other chooses."""
         rows, scorer = self._look(branch, sample)
         rng = generator(*self.settings.stream_of(branch.node_id))
-        proposed = scorer.promising(propose(self.settings, scorer, rng))
+        every = propose(self.settings, scorer, rng)
+        proposed = scorer.promising(every)
         proposal = scorer.best(proposed, self.settings.n_candidates)
         counted, admissible = whole if branch.complete else sample, len(proposal) > 0
         if admissible:
             self._decide(branch, *self._counted(branch, rows, scorer, proposal, counted))
         found = branch.decision is not None and branch.decision.accepted
+        if not found:
+            found = self._split_by_finer(branch, rows, scorer, every, counted)
         if found:
             branch.lead_with_chosen()
             branch.part(counted=branch.complete)
@@ -141,8 +144,27 @@ class Examiner:
             proposal = proposal.joined(self._column(branch, rows, scorer))
             if len(proposal):
                 self._take_deepest(branch, *self._counted(branch, rows, scorer, proposal, counted))
-        if branch.complete or not admissible:
+        if branch.complete or not (admissible or found):
             branch.state = State.SPLIT if found else State.LEAF
+
+    def _split_by_finer(
+        self, branch: Branch, rows: AnyArray, scorer: Scorer, proposal: Proposal, sample: Sample
+    ) -> bool:
+        """Split the branch at a valley that a finer density shows, and return whether there is one.
+
+        The usual bandwidth is that of one cluster with the spread of all rows, and hides the valleys between many.
+        """
+        if not isinstance(self.settings.selector.stop, HoldOut):  # rules of papers have the bandwidth of their papers
+            return False
+        before = branch.candidates, branch.decision, branch.state
+        finer = replace(scorer, bandwidth=scorer.bandwidth.finer)
+        proposal = finer.best(proposal, self.settings.n_candidates)
+        if len(proposal):
+            self._decide(branch, *self._counted(branch, rows, finer, proposal, sample), looks=2)
+            if branch.decision is not None and branch.decision.accepted:
+                return True
+        branch.candidates, branch.decision, branch.state = before
+        return False
 
     def _take_deepest(self, branch: Branch, counts: Counts, share: float = 1.0) -> None:
         """Describe a branch that is not split by the deepest valley of its candidates.

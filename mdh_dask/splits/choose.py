@@ -130,6 +130,7 @@ class SplitSelector:
         share: float = 1.0,
         existing: float | None = None,
         settle: bool = False,
+        looks: int = 1,
     ) -> Decision | None:
         """Choose a split.
 
@@ -139,6 +140,7 @@ class SplitSelector:
         existing: threshold of a split on the first candidate, found on a sample. It does not move if it is as good as
             the best one; see `ThresholdRule.unmoved`.
         settle: whether the existing threshold does not move either if it is worse, but admissible.
+        looks: number of looks at the branch, which share the level, too.
         Returns none if no candidate has a valley of any depth.
         """
         n_tests = min(self.n_tests, len(candidates))
@@ -151,7 +153,7 @@ class SplitSelector:
             tested = self._tested(train[int(c)], int(bins[c]))
             accepted, p_value = self._separates(whole[int(c)], min_rows), np.nan
             if not accepted:
-                accepted, p_value = self.test(counts, int(c), train, test, tested, n_tests, rng)
+                accepted, p_value = self.test(counts, int(c), train, test, tested, looks * n_tests, rng)
                 n_tested = counts.n_testing if p_value == p_value else n_tested
             least = np.fmin(least, p_value)
             if accepted:
