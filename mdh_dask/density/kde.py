@@ -204,9 +204,6 @@ def threshold_error(position: Floats, density: Floats, threshold: float, n_rows:
     return float(max((below + above) / 2, width / FINE))
 
 
-FINER = 4
-"""Parts of the bandwidth of one cluster at which the valleys between many are sought."""
-
 NORMAL_QUARTILES = 1.349
 """Interquartile range of the standard Gaussian distribution."""
 
@@ -229,10 +226,9 @@ class Bandwidth:
         """The same rule with each direction's own spread, as for a single column."""
         return replace(self, principal=False, spread=None)
 
-    @property
-    def finer(self) -> Self:
-        """The rule with a quarter of the bandwidths."""
-        return replace(self, factor=self.factor / FINER)
+    def finer(self, parts: float) -> Self:
+        """Return the rule with a part of the bandwidths."""
+        return replace(self, factor=self.factor / parts)
 
     def of(self, n: AnyArray | float, sd: AnyArray | float, quartiles: AnyArray | float) -> Floats:
         """Return bandwidths from numbers of rows, standard deviations and interquartile ranges."""

@@ -25,6 +25,9 @@ from .scoring import Scorer, candidates_for, rows_and_scorer
 from .sweeps import BranchPass
 from .trees import scaled_to
 
+FINER = 4, 16
+"""Parts of the usual bandwidth with which a branch without a split is looked at again."""
+
 
 @dataclass(frozen=True)
 class Examiner:
@@ -153,16 +156,23 @@ class Examiner:
         """Split the branch at a valley that a finer density shows, and return whether there is one.
 
         The usual bandwidth is that of one cluster with the spread of all rows, and hides the valleys between many.
+        Landmarks of features, parts of dependent rows and rules of papers are not looked at so closely.
         """
-        if not isinstance(self.settings.selector.stop, HoldOut):  # rules of papers have the bandwidth of their papers
+        settings = self.settings
+        if (
+            not isinstance(settings.selector.stop, HoldOut)
+            or settings.levels is not None
+            or settings.parts_at is not None
+        ):
             return False
         before = branch.candidates, branch.decision, branch.state
-        finer = replace(scorer, bandwidth=scorer.bandwidth.finer)
-        proposal = finer.best(proposal, self.settings.n_candidates)
-        if len(proposal):
-            self._decide(branch, *self._counted(branch, rows, finer, proposal, sample), looks=2)
-            if branch.decision is not None and branch.decision.accepted:
-                return True
+        for part in FINER:
+            finer = replace(scorer, bandwidth=scorer.bandwidth.finer(part))
+            best = finer.best(proposal, settings.n_candidates)
+            if len(best):
+                self._decide(branch, *self._counted(branch, rows, finer, best, sample), looks=1 + len(FINER))
+                if branch.decision is not None and branch.decision.accepted:
+                    return True
         branch.candidates, branch.decision, branch.state = before
         return False
 

@@ -168,6 +168,23 @@ def test_another_order_of_the_rows_gives_nearly_the_same_partition(mixture):
     assert adjusted_rand_index(first.labels_[order], second.labels_) > 0.95
 
 
+@pytest.mark.parametrize(("n_rows", "n_clusters"), [(2000, 10), (10_000, 30)])
+@pytest.mark.parametrize("cls", [HierarchicalMDH, RandomProjectionTree])
+def test_clear_clusters_in_a_row_are_found_however_many_they_are(cls, n_rows, n_clusters):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(n_clusters, size=n_rows)
+    model = cls(random_state=0).fit(8.0 * truth[:, None] + rng.normal(size=(n_rows, 1)))
+    assert model.n_clusters_ == n_clusters
+    assert adjusted_rand_index(truth, np.asarray(model.labels_)) > 0.999
+
+
+def test_clusters_on_a_lattice_are_found_in_the_rows_and_columns_of_it():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(64, size=20_000)
+    rows = 8.0 * np.column_stack(np.divmod(truth, 8)) + rng.normal(size=(20_000, 2))
+    assert HierarchicalMDH(random_state=0).fit(rows).n_clusters_ == 64
+
+
 def test_max_levels_and_max_clusters_bound_the_tree(mixture):
     X, _ = mixture
     full = RandomProjectionTree(n_projections=200).fit(X)
