@@ -420,8 +420,8 @@ class TestCandidates:
         rows = np.random.default_rng(2).normal(size=(3000, 3))
         rows[:1500, 0] += 4.5
         rows[::20, 1] += 10
-        labels = HierarchicalMDH(random_state=2).as_divisive(alpha=1.0).fit_predict(rows)
-        assert success_ratio(np.arange(3000) < 1500, labels) > 0.9
+        model = HierarchicalMDH(random_state=2).as_divisive(alpha=1.0).fit(rows)
+        assert success_ratio(np.arange(3000) < 1500, model.cut(2).predict(rows)) > 0.9
 
     @pytest.mark.slow
     @pytest.mark.parametrize("seed", at_night(range(4), 2))
