@@ -160,14 +160,10 @@ class Examiner:
         """Split the branch at a valley that a finer density shows, and return whether there is one.
 
         The usual bandwidth is that of one cluster with the spread of all rows, and hides the valleys between many.
-        Landmarks of features, parts of dependent rows and rules of papers are not looked at so closely.
+        Parts of dependent rows and rules of papers are not looked at so closely.
         """
         settings = self.settings
-        if (
-            not isinstance(settings.selector.stop, HoldOut)
-            or settings.levels is not None
-            or settings.parts_at is not None
-        ):
+        if not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
             return False
         before = branch.candidates, branch.decision, branch.state
         for part, fewest in FINER.items():
