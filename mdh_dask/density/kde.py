@@ -226,9 +226,9 @@ class Bandwidth:
         """The same rule with each direction's own spread, as for a single column."""
         return replace(self, principal=False, spread=None)
 
-    def finer(self, parts: float) -> Self:
-        """Return the rule with a part of the bandwidths."""
-        return replace(self, factor=self.factor / parts)
+    def finer(self, times: float) -> Self:
+        """Return the rule whose bandwidths are so many times smaller."""
+        return replace(self, factor=self.factor / times)
 
     def of(self, n: AnyArray | float, sd: AnyArray | float, quartiles: AnyArray | float) -> Floats:
         """Return bandwidths from numbers of rows, standard deviations and interquartile ranges."""

@@ -62,7 +62,8 @@ class DivisiveClustering(DivisiveTree):
         the second with the standard deviation along the branch's first principal component for all its directions; a
         number replaces the factor of the first. With ``stop_rule="hold-out"``, a branch without a split is looked at
         again with a quarter of the bandwidth, and a sixteenth, if it can hold 6 or 24 clusters and no groups of rows
-        are given: the bandwidth of one cluster hides the valleys between many in a row. These looks share the level.
+        are given: the bandwidth of one cluster hides the valleys between many in a row. Either look has a third of the
+        level.
     stop_rule : str
         Test of a valley. ``"fixed"``: deeper than a quantile of the deepest valley of as many uniform rows as in the
         whole data (thesis section 6.3.1); ``"level"``: as in the branch. ``"hold-out-uniform"``: half of the rows

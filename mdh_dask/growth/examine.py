@@ -26,10 +26,10 @@ from .sweeps import BranchPass
 from .trees import scaled_to
 
 FINER = {4: 6, 16: 24}
-"""Parts of the usual bandwidth with which a branch without a split is looked at again, if it can hold so many clusters.
+"""Further looks at a branch: how many times smaller the bandwidth is, and for how many clusters there must be room.
 
 A wider one shows the valleys between fewer: of k clusters in a row at distances g, the usual bandwidth is about
-``g k n ** -0.2 / 3``, and only one above ``g / 2.6`` hides their valleys.
+``g k n ** -0.2 / 3``, and only one above ``g / 2.3`` makes their valleys shallower than a tenth.
 """
 
 
@@ -166,13 +166,13 @@ class Examiner:
         if not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
             return False
         before = branch.candidates, branch.decision, branch.state
-        for part, fewest in FINER.items():
+        for times, fewest in FINER.items():
             if branch.n_rows < fewest * settings.selector.min_rows:
                 break
-            finer = replace(scorer, bandwidth=scorer.bandwidth.finer(part))
+            finer = replace(scorer, bandwidth=scorer.bandwidth.finer(times))
             best = finer.best(proposal, settings.n_candidates)
             if len(best):
-                self._decide(branch, *self._counted(branch, rows, finer, best, sample), looks=1 + len(FINER))
+                self._decide(branch, *self._counted(branch, rows, finer, best, sample))
                 if branch.decision is not None and branch.decision.accepted:
                     return True
         branch.candidates, branch.decision, branch.state = before
@@ -316,4 +316,8 @@ class Examiner:
         """Decide about a branch by the counts of its candidates; see `SplitSelector.choose` for what else is known."""
         assert branch.candidates is not None
         rng = generator(self.settings.seed, branch.node_id, 1)
-        branch.decision = self.settings.selector.choose(counts, branch.candidates, rng, share=share, **known)
+        closer = branch.candidates.bandwidth_rule.factor < self.settings.bandwidth.factor
+        looks = 1 + len(FINER) if closer else 1  # the usual one has the whole level
+        branch.decision = self.settings.selector.choose(
+            counts, branch.candidates, rng, share=share, looks=looks, **known
+        )

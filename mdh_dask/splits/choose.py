@@ -140,7 +140,7 @@ class SplitSelector:
         existing: threshold of a split on the first candidate, found on a sample. It does not move if it is as good as
             the best one; see `ThresholdRule.unmoved`.
         settle: whether the existing threshold does not move either if it is worse, but admissible.
-        looks: number of looks at the branch, which share the level, too.
+        looks: number of looks at the branch, of which this one has an equal part of the level.
         Returns none if no candidate has a valley of any depth.
         """
         n_tests = min(self.n_tests, len(candidates))

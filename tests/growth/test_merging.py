@@ -69,7 +69,7 @@ def test_many_clusters_beside_each_other_in_the_plane_stay_apart():
     rng = np.random.default_rng(0)
     truth = rng.integers(64, size=40_000)
     rows = 4.4 * np.column_stack(np.divmod(truth, 8)) + rng.normal(size=(40_000, 2))
-    assert 60 <= HierarchicalKernelMDH(random_state=0).fit(rows).n_clusters_ <= 68  # 43 if 10,000 of them decide
+    assert 60 <= HierarchicalKernelMDH(random_state=0).fit(rows).n_clusters_ <= 68
 
 
 def test_counts_are_spread_without_a_change_of_scale_and_distinct_values_are_left_as_they_are():
