@@ -62,10 +62,10 @@ class DivisiveTree(TreeEstimator):
     merge : bool
         Whether to merge leaves after growing until a valley of the density of the rows separates each cluster from its
         neighbours, so that clusters may have any shape. A sample of 10,000 rows, or of 500 for each of more than 20
-        leaves, is halved: one half chooses the densest points of two clusters and of the border between them, the rows
-        of the other half are counted in balls around these points, and vice versa. The first pass draws this sample,
-        too. `max_clusters` is then reached by merging, and clusters with less than about 1% of the rows may be merged
-        with their neighbours.
+        leaves, at most 65,536 and fewer with more than 64 columns, is halved: one half chooses the densest points of
+        two clusters and of the border between them, the rows of the other half are counted in balls around these
+        points, and vice versa. The first pass draws this sample, too. `max_clusters` is then reached by merging, and
+        clusters with less than about 1% of the rows may be merged with their neighbours.
     scale : bool
         Whether to scale the columns by their standard deviations, which the first pass measures.
     decay : float

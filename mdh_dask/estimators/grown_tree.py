@@ -15,8 +15,8 @@ from ..growth.branches import GrowthSettings
 from ..growth.exemplars import medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Groups
-from ..growth.merging import SAMPLE_ROWS, Merges, merged, merging_sample
-from ..growth.passes import Sample, rows_held, rows_in_memory
+from ..growth.merging import Merges, merged, merging_sample, rows_drawn
+from ..growth.passes import Sample, rows_held
 from ..growth.refine import ROUNDS, refine
 from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
@@ -240,7 +240,7 @@ class GrownTree(ClusterEstimator):
             counts += 2 * 8 * ROWS_AT_ONCE * landmarks
             sample = max(sample, SAMPLE * landmarks * row_bytes)
         if self.merge:
-            sample += rows_in_memory(SAMPLE_ROWS, rows.shape[1]) * row_bytes
+            sample += rows_drawn(rows.shape[1]) * row_bytes
         return max(min(sample, rows.nbytes), counts)
 
     def _saved_state(self) -> dict[str, Any]:

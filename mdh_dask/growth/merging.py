@@ -17,11 +17,11 @@ from .passes import Sample, draw, rows_in_memory
 
 logger = logging.getLogger(__name__)
 
-SAMPLE_ROWS = 65_536
-"""Largest number of sampled rows on which merging is based; fewer with many columns."""
-
 FEW_CELLS_ROWS, CELL_ROWS = 10_000, 500
-"""Rows on which it is based with few cells, and of each of more: few rows do not show a valley between two of many."""
+"""Rows on which merging is based with few cells, and of each of more: few do not show a valley between two of many."""
+
+MOST_ROWS, MOST_VALUES = 65_536, 2**22
+"""Most rows that are drawn for many cells, and most values in them, as every fit draws them."""
 
 
 class Merges(NamedTuple):
@@ -42,8 +42,14 @@ def merging_sample(shape: tuple[int, int], seed: int, parts_at: int | None = Non
     Returns a plan of one pass, which asks nothing of the tree: it goes together with the first pass of growing.
     """
     key = int(generator(seed, 3).integers(2**31))  # so that the halves differ from those that tested the splits
-    wanted = SAMPLE_ROWS if parts_at is None else 4000  # of more, few rows of each part are in a ball
-    return (yield from draw(key, rows_in_memory(wanted, shape[1]), shape[0], parts_at))
+    # Of more than 4000 rows, few of each part are in a ball.
+    wanted = rows_drawn(shape[1]) if parts_at is None else rows_in_memory(4000, shape[1])
+    return (yield from draw(key, wanted, shape[0], parts_at))
+
+
+def rows_drawn(n_columns: int) -> int:
+    """Return the number of rows in the sample, which may be more than merging needs."""
+    return rows_in_memory(max(min(MOST_ROWS, MOST_VALUES // n_columns), FEW_CELLS_ROWS), n_columns)
 
 
 def rows_for_cells(sample: Sample, n_cells: int) -> Sample:
