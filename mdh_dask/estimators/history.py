@@ -137,7 +137,7 @@ def continued(model: T, previous: Any, X: Any) -> T:
     for one in (model, previous):
         check_model(one, "continued(model, previous, X)")
     other: Any = copy(model)
-    check_columns(previous, other.n_features_in_, getattr(other, "feature_names_in_", None))
+    check_columns_of(previous, other.n_features_in_, getattr(other, "feature_names_in_", None))
     labels = [plain_labels(fitted.cluster_labels(X)) for fitted in (previous, other)]
     table: ContingencyTable = reduce_rows(Contingency(), *labels)
     history, shape = previous.history_, (previous.n_clusters_, other.n_clusters_)
@@ -161,7 +161,7 @@ def has_columns(previous: Any, n_columns: int, names: Sequence[str] | None) -> b
     return bool(ordered(map(str, before)) == ordered(map(str, names)))
 
 
-def check_columns(previous: Any, n_columns: int, names: Sequence[str] | None) -> None:
+def check_columns_of(previous: Any, n_columns: int, names: Sequence[str] | None) -> None:
     """Raise an error unless a previous model has these columns."""
     if not has_columns(previous, n_columns, names):
         pairs = (n_columns, names), (previous.n_features_in_, getattr(previous, "feature_names_in_", None))

@@ -13,7 +13,7 @@ from .._locations import name_of
 from .._typing import AnyArray, Integers, RowArray
 from .._words import full_count
 from ..chunks import Statistic, Together, announced, holds_compact, is_dask, merge_chunks
-from ..estimators.history import check_columns, continued
+from ..estimators.history import check_columns_of, continued
 from ..estimators.models import load_model
 from ..estimators.profiles import report_data, report_data_of, report_pass
 from ..estimators.tables import renamed
@@ -187,7 +187,7 @@ def fit_rows(
     """
     before = None if previous is None else load_model(previous)
     if before is not None:
-        check_columns(before, table.rows.shape[1], table.names)
+        check_columns_of(before, table.rows.shape[1], table.names)
     beside = stored.open(name, len(table.rows))
     check_confidence(estimator, outputs)
     started = perf_counter()
