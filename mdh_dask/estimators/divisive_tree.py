@@ -20,7 +20,7 @@ from ..splits.choose import SplitSelector
 from ..splits.null import Search, shared_search
 from ..splits.rules import CRITERIA, THRESHOLD_RULES, SplitRule, criteria_named
 from ..splits.stopping import STOP_RULES, StopRule
-from .parameters import Interval, StrOptions, checked_proposal, rows_of_share
+from .parameters import Interval, StrOptions, checked_proposal
 from .planned import FeatureTransformer
 from .proposing import OPTIONS, SEARCHED, Searching, searching
 from .tree_estimator import TreeEstimator
@@ -44,8 +44,8 @@ class DivisiveTree(TreeEstimator):
         level, and the majority decides: false splits are then rare by measurement, not by a bound.
     min_cluster_size : int or float or None
         Least number of rows on each side of a split: a count, a share of all rows if less than 1, or, if None, the
-        square root of their number. Where clusters are so many that only the neighbourhoods of rows show them, None
-        asks for no more than ten of the rows that are drawn.
+        square root of their number, and half of it where leaves are merged. Where clusters are so many that only the
+        neighbourhoods of rows show them, None asks for no more than ten of the rows that are drawn.
     max_clusters : int or None
         If more are found, only the splits with the largest relative depth are made, each after its parent.
     n_clusters : int or None
@@ -253,7 +253,7 @@ class DivisiveTree(TreeEstimator):
                 stop=self._stop(),
                 n_tests=self.n_candidates,
                 n_root=n_rows,
-                min_rows=rows_of_share(self.min_cluster_size, n_rows),
+                min_rows=self._least_rows(n_rows),
             ),
             bandwidth=resolve_bandwidth(self.bandwidth),
             n_candidates=self.n_candidates,

@@ -16,7 +16,6 @@ from ..summaries.words import MOST_COLUMNS, clusters_in_words, named, remedies
 from ..tree.export import cluster_in_words, direction_text
 from ..tree.structure import Tree
 from .groups import FEWEST_GROUPS, are_too_few, groups_in_words, on_pixels
-from .parameters import rows_of_share
 from .tables import column_names
 
 MANY_ROWS = 20_000
@@ -258,7 +257,7 @@ def strongest(tree: Tree) -> tuple[int, float]:
 def least_rows(model: Any) -> int:
     """Return the least number of rows of a cluster of a tree; those that are very many may be smaller than usual."""
     tree = model.tree_
-    least = rows_of_share(model.min_cluster_size, int(tree.n_rows[0]))
+    least = model._least_rows(int(tree.n_rows[0]))
     there = tree.n_rows[tree.leaves[tree.n_rows[tree.leaves] > 0]]
     return min(least, int(there.min())) if len(there) > 1 else least
 

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any, ClassVar, Literal, Self
 
 from sklearn.utils import get_tags
@@ -28,6 +29,7 @@ from ..tree.structure import Tree
 from .base import ClusterEstimator
 from .drift import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .models import count, optional
+from .parameters import rows_of_share
 from .states import ROWS_AT_ONCE, TreeState
 from .targets import Target, partial_target, restored_counts
 
@@ -56,6 +58,7 @@ class GrownTree(ClusterEstimator):
     criterion_first: bool = False
     fixed_directions: bool = False
     sample_size: int | None
+    min_cluster_size: float | None
     max_clusters: int | None
     merge: bool
     tree_: Tree
@@ -139,6 +142,12 @@ class GrownTree(ClusterEstimator):
 
     def _merges(self) -> bool:
         return self.merge and (self.feature_map_ is None or self.feature_map_.map_.points is not None)
+
+    def _least_rows(self, n_rows: int) -> int:
+        """Return the least number of rows of a leaf, of so many in all."""
+        least = rows_of_share(self.min_cluster_size, n_rows)
+        # Where a leaf cuts off less than this of another cluster, both may be merged through it.
+        return ceil(least / 2) if self.min_cluster_size is None and self._merges() else least
 
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
