@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +55,8 @@ def margins_of(tree: "Tree") -> Margins:
     for node in range(tree.n_nodes):
         # A direction of zeros does not count, as those of leaves of trees with a feature map.
         density = tree.density(node) if tree.planes[node].any() else None
-        tails.append(np.empty(0) if density is None else _tails(tree.histogram(node), density.density))
+        reach = np.abs(tree.planes[node]) @ tree.steps / 2 / tree.width[node]
+        tails.append(np.empty(0) if density is None else _tails(tree.histogram(node), density.density, reach))
         if density is not None and tree.left[node] >= 0:
             n_rows = float(tree.histogram(node)[1:-1].sum())
             scale[node] = threshold_error(*density, n_rows, float(tree.bandwidth[node]))
@@ -64,17 +66,23 @@ def margins_of(tree: "Tree") -> Margins:
     return Margins(tree, scale, first_bin, n_nodes * np.concatenate(tails))
 
 
-def _tails(counts: Integers, density: Floats) -> Floats:
-    """Return for each bin the share of rows in bins of no higher density; the outermost bins are least dense."""
+def _tails(counts: Integers, density: Floats, reach: float) -> Floats:
+    """Return for each bin the share of rows in bins of no higher density; the outermost bins are least dense.
+
+    At least that of one row, if any was counted up to `reach` bins away: it may be the same, as values were spread.
+    """
     density = density.copy()
     density[[0, -1]] = 0.0
     order = np.argsort(density, kind="stable")
-    below = np.cumsum(counts[order]) / max(int(counts.sum()), 1)
+    n_rows = max(int(counts.sum()), 1)
+    below = np.cumsum(counts[order]) / n_rows
     # Bins of equal density have the same share.
     last = np.searchsorted(density[order], density[order], side="right") - 1
     result = np.empty(len(counts))
     result[order] = below[last]
-    return result
+    bins, up_to, beside = np.arange(len(counts)), np.cumsum([0, *counts]), ceil(min(reach, len(counts)))
+    near = up_to[np.minimum(bins + beside + 1, len(counts))] > up_to[np.maximum(bins - beside, 0)]
+    return np.where(near, np.maximum(result, 1 / n_rows), result)
 
 
 PER_NODE = ("thresholds", "relative_depth", "p_value", "n_tested", "origin", "width", "bandwidth", "deviations")

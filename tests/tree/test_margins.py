@@ -93,6 +93,15 @@ class TestModels:
         with pytest.raises(ValueError, match="a level from 0 to 1"):
             model.outliers(rows, 2)
 
+    @pytest.mark.parametrize("seed", [0, 1])
+    def test_rounded_rows_of_the_fit_count_themselves(self, seed):
+        rng = np.random.default_rng(seed)
+        rows = np.round(rng.normal(size=(1100, 4)) + np.repeat([[0, 0, 0, 0], [6, 0, 0, 0]], 550, axis=0))
+        model = RandomProjectionTree(random_state=seed).fit(rows)
+        assert model.tree_.jitter  # rows were counted beside their places
+        assert model.score_samples(rows).min() > 0
+        assert model.outliers(rows + 40.0).all()
+
     def test_no_more_rows_have_a_low_score_in_a_tree_whose_leaves_lie_at_different_depths(self):
         rng = np.random.default_rng(0)
         around = [rng.normal(size=(100, 2)) * 0.4 + [7 * np.cos(at), 7 * np.sin(at)] for at in range(6)]
