@@ -14,6 +14,9 @@ from .types import MICROSECONDS, ColumnTypes, days_of, holds_dates, is_missing
 EXACT_IN_SINGLE = 2**24
 """Larger integers are not all numbers of float32."""
 
+SAME = {"False": "0", "True": "1", "0": "False", "1": "True"}
+"""Texts of equal values of booleans and numbers."""
+
 
 class Coded(NamedTuple):
     """The distinct values of a column as texts, and for every row the index of its text, or -1 if it is missing."""
@@ -265,8 +268,13 @@ class Coder:
 
 
 def codes_of(column: Coded, levels: tuple[str, ...]) -> Floats:
-    """Return the index of every row's level, the number of levels for other values, and NaN for missing ones."""
+    """Return the index of every row's level, the number of levels for other values, and NaN for missing ones.
+
+    Booleans and the numbers 0 and 1 are the same levels, as files and arrays may hold either.
+    """
     index = {level: i for i, level in enumerate(levels)}
+    if any(index.keys() <= {*some} for some in (("False", "True"), ("0", "1"))):
+        index |= {SAME[level]: i for level, i in index.items()}
     codes = [float(index.get(text, len(levels))) for text in column.texts]
     return np.array([*codes, np.nan])[column.codes]  # a missing value has the code -1, which is the last
 

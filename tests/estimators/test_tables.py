@@ -246,6 +246,15 @@ def test_levels_that_are_unknown_missing_or_alone_are_clustered(columns):
     assert model.predict(others).shape == (400,)
 
 
+@pytest.mark.parametrize(("fitted", "given"), [(bool, int), (bool, float), (int, bool)])
+def test_booleans_and_zeros_and_ones_are_the_same_levels(columns, fitted, given):
+    table = pd.DataFrame({"x": columns["x"], "z": columns["z"], "large": columns["size"] == "L"})
+    model = RandomProjectionTree(**QUICK, feature_map="gower", column_types={"categorical": ["large"]})
+    model.fit(table.astype({"large": fitted}))
+    own, other = (model.boundary_distance(table.astype({"large": kind})) for kind in (fitted, given))
+    np.testing.assert_array_equal(own, other)
+
+
 def test_ordered_categories_that_partitions_do_not_share_need_an_order(columns):
     frame = dask_frame(columns, 3, size=pd.CategoricalDtype(SIZES, ordered=True))
     frame["size"] = frame["size"].cat.as_unknown()
