@@ -14,7 +14,7 @@ from .._typing import cached_property
 from ..clusters.kinds import CLUSTERS
 from ..estimators.base import ClusterEstimator
 from ..io.repositories import fingerprint, pinned, revision_of
-from ..workflows.outputs import Taken
+from ..workflows.outputs import check_metrics
 from ..workflows.pixels import side_of_tiles
 from ..workflows.reading import takes_types
 from ..workflows.row_files import StoredBeside, check_ids
@@ -162,7 +162,7 @@ def _check_metrics(metrics: str | None, job: Path, *others: str | None) -> None:
     """Raise an error if the metrics, which are replaced even if the job fails, would replace something else."""
     if metrics is not None:
         try:
-            Taken([str(job), *others]).check(metrics)
+            check_metrics(metrics, str(job), *others)
         except SettingError as error:
             raise JobError(f"run.openmetrics: {error}") from error
         check_own(metrics, job)

@@ -21,12 +21,11 @@ from ..estimators.models import load_model
 from ..images.rows import all_rows
 from ..images.validity import Nodata
 from ..io.openmetrics import as_openmetrics, is_gateway, write_metrics
-from ..io.staging import check_file
 from ..report import write_report
 from ..summaries.drift import Drift
 from ._fit import check_confidence, write_labels
 from .facts import Cluster, computing, telling_of_memory
-from .outputs import Outputs, Taken, check_writable
+from .outputs import Outputs, check_metrics
 from .pixels import describe, labelled
 from .reading import (
     MissingChunks,
@@ -250,10 +249,8 @@ def drift(
     outputs = Outputs(report=report, overwrite=overwrite)
     if report is not None:
         outputs.check(features, model, mask or None)
-    if openmetrics is not None and not is_gateway(openmetrics):
-        check_writable(openmetrics)
-        Taken([features, model, mask or None, report]).check(openmetrics)
-        check_file(openmetrics, True, "drift.prom")
+    if openmetrics is not None:
+        check_metrics(openmetrics, features, model, mask or None, report)
     limits = {"threshold": threshold, "filled": filled, "false_alarms": false_alarms}
     estimator = load_model(model)
     if groups is not None and estimator.pixel_columns_ is not None:

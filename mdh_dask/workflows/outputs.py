@@ -14,6 +14,7 @@ from .._errors import CannotCreateError, SettingError
 from .._locations import without_query
 from .._process import require
 from ..io.models import MODEL
+from ..io.openmetrics import is_gateway
 from ..io.parquet import is_label_table
 from ..io.paths import local_path
 from ..io.repositories import Revision, check_branch, revision_of
@@ -239,6 +240,17 @@ def link_between(page: str, other: str) -> str:
     if (isinstance(here, Path) and isinstance(there, Path)) or here.parts[:2] == there.parts[:2]:
         return quote(PurePath(os.path.relpath(there, here.parent)).as_posix())
     return there.as_uri() if isinstance(there, Path) else other
+
+
+def check_metrics(place: str, *others: str | None) -> None:
+    """Raise an error if metrics, which replace a file, cannot be written or would replace one of the others."""
+    if is_gateway(place):
+        return
+    check_writable(place)
+    Taken(others).check(place)
+    check_file(place, True, "metrics.prom")
+    if (file := local_path(place)) is not None:
+        check_folder(file.parent)
 
 
 def check_folder(folder: Path) -> None:

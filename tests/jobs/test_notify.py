@@ -181,3 +181,14 @@ def test_one_file_for_the_metrics_of_two_jobs_is_refused_wherever_it_is_named(jo
     monkeypatch.setenv("MDH_DASK_OPENMETRICS", str(job.parent / "all.prom"))
     assert run(job).exit_code == 0
     assert "holds the metrics of another job" in run(other, code=exits.BAD_JOB).stderr.replace("\n", " ")
+
+
+def test_the_folder_of_metrics_is_there_as_that_of_other_outputs(job):
+    folder = job.parent
+    place = folder / "nodir" / "m.prom"
+    job.write_text(job_text(input={"path": "x.npy"}, output={"labels": "l.zarr"}, run={"openmetrics": "nodir/m.prom"}))
+    assert "nodir of an output does not exist" in run(job, code=exits.CANNOT_CREATE).stderr.replace("\n", " ")
+    PCATree().fit(np.load(folder / "x.npy")).save(folder / "m.zarr")
+    with pytest.raises(OSError, match="nodir of an output does not exist"):
+        drift(str(folder / "x.npy"), str(folder / "m.zarr"), openmetrics=str(place))
+    assert not place.parent.exists()
