@@ -9,6 +9,7 @@ import numpy as np
 
 from .._blas import one_blas_thread
 from .._jit.hashing import hash_again
+from .._journal import use_journal
 from .._levels import LevelFeatures, changed_by_levels, has_levels
 from .._typing import AnyArray, Floats, Integers
 from ..growth.bounds import clipped, without_far_rows
@@ -180,7 +181,8 @@ def _most_agreed(drawn: Callable[[int], Sketch], n_rows: int) -> Sketch:
 def _shared(found: list[Sketch]) -> Floats:
     """Return the normalised mutual information of the clusters by every two draws, shape (n_draws, n_draws)."""
     labels = [own.structure.groups[own.structure.cell] for own in found]
-    return np.array([[normalized_mutual_information(one, other) for other in labels] for one in labels])
+    with use_journal(None):  # these are no passes over the data
+        return np.array([[normalized_mutual_information(one, other) for other in labels] for one in labels])
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils import get_tags
 
+from .._journal import use_journal
 from .._typing import Floats, RowArray
 from .._words import full_count
 from ..centroids.plan import MOST_PASSES, Centroids, CentroidSettings, gap_number_of_features, gap_sample, k_means
@@ -130,7 +131,8 @@ class KernelKMeans(ClusterEstimator):
         own = self._new_feature_map(seed)
         assert own is not None
         own.progress = False
-        own.fit(self._typed(rows))
+        with use_journal(None):  # these are no passes over the data
+            own.fit(self._typed(rows))
         return own.transform(self._typed(rows))
 
     def _wanted(self) -> int | None:

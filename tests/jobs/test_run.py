@@ -101,6 +101,17 @@ def test_metrics_count_rows_bytes_passes_and_clusters(here):
     assert metrics["seconds"] == sum(made["seconds"] for made in metrics["each_pass"])
 
 
+@pytest.mark.parametrize("method", ["density", "kernel-kmeans"])
+def test_what_a_method_counts_in_memory_is_no_pass_of_the_metrics(method, here):
+    np.save("x.npy", rows_of_blobs()[:600])
+    Path("job.toml").write_text(
+        job_text(input={"path": "x.npy"}, method={"name": method}, output={"labels": "l.zarr", "metrics": "m.json"})
+    )
+    run("job.toml", code=0)
+    metrics = json.loads(Path("m.json").read_text())
+    assert len(metrics["each_pass"]) == metrics["passes"]
+
+
 def test_the_manifest_tells_what_was_made_of_what(here):
     import hashlib
 
