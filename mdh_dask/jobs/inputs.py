@@ -89,6 +89,8 @@ class RowsInput(Input):
         return int(written) + (self.previous is not None) + (self.beside.text_column is not None)
 
     def estimate(self, estimator: Any, outputs: JobOutputs) -> Estimate:
+        if holds_compact(self.rows):
+            estimator._read(self.rows, fits=True)  # raises the errors of a fit, and reads nothing yet
         need = estimate(self.rows, estimator)
         if self.beside.weight_column is not None:  # what rows count is not known yet
             need = replace(need, most=estimator._passes(MANY, self.rows.shape[1])[1])
@@ -97,7 +99,7 @@ class RowsInput(Input):
 
     def _finds_levels(self, estimator: Any) -> bool:
         """Return whether a pass before the others finds the levels of columns."""
-        kinds = estimator.column_types != "auto" and not holds_compact(self.rows)
+        kinds = estimator.column_types != "auto"
         return (kinds or isinstance(self.table, TypedTable)) and bool(draft_for(self.table.source, estimator).found)
 
     def cluster(self, estimator: Any, outputs: JobOutputs, cluster: Cluster, resume: str) -> FitResult:

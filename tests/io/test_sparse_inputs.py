@@ -125,6 +125,30 @@ def test_a_job_takes_sparse_rows_and_its_check_says_so(written, labels, tmp_path
     assert load_model(tmp_path / "m.zarr").n_features_in_ == COLUMNS
 
 
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ("columns.categorical = [1]\n[method]", "expected dense rows for kinds of columns"),
+        ("[method]\nmissing = 'mean'", "expected missing='error' for sparse rows"),
+    ],
+)
+def test_what_sparse_rows_cannot_have_is_refused_by_a_job_and_by_its_check(beside, message, written, tmp_path):
+    job = tmp_path / "job.toml"
+    job.write_text(f"""
+        [input]
+        path = "{written / "x.npz"}"
+        {beside}
+        [cluster]
+        kind = "threads"
+        [output]
+        labels = "l.zarr"
+    """)
+    with pytest.raises(ValueError, match=message):
+        check_job(read_job(job))
+    with pytest.raises(ValueError, match=message):
+        run(job)
+
+
 def test_a_file_is_held_no_longer_than_blocks_of_it_are_read(written, monkeypatch):
     monkeypatch.setattr(sparse, "HELD_FOR", 0.05)
     held = sparse._Held()
