@@ -18,6 +18,9 @@ from ..tree.structure import Tree
 from .groups import FEWEST_GROUPS, are_too_few, groups_in_words, on_pixels
 from .tables import column_names
 
+FEW_KNOWN = 10
+"""Fewer rows of a cluster, whose ranges are those of eight in ten, hardly describe it."""
+
 MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
 
@@ -131,6 +134,9 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     return "\n".join([said, *lines, *further_lines(model), *[ASK] * (model._repeats is None)])
 
 
+FROM_ALL = "Of more rows: print(cluster_profiles(model, X).to_text())"
+
+
 def certainty(model: Any) -> str:
     """Return in words how certain the splits of a tree are; nothing if they were not tested."""
     table = model.evidence()
@@ -151,9 +157,14 @@ def clusters_of_remembered(model: Any) -> list[str]:
     rows, k = model.history_.remembered, model.n_clusters_
     if not len(rows) and not model._words:
         return []
-    siblings = [{*range(k)} - {own} for own in range(k)]
-    words = model._words or clusters_in_words(rows, model._block_labels()(rows), siblings, model.columns)
-    return [f"cluster {own}: {text}" for own, text in enumerate(named(words, column_names(model))) if text]
+    siblings, words, of = [{*range(k)} - {own} for own in range(k)], model._words, [""] * k
+    if not words:
+        labels = model._block_labels()(rows)
+        words = clusters_in_words(rows, labels, siblings, model.columns)
+        counts = np.bincount(labels[labels >= 0], minlength=k).tolist()
+        of = [f" (from {full_count(n, 'row')})" if n < FEW_KNOWN else "" for n in counts]
+    lines = [f"cluster {own}: {text}{of[own]}" for own, text in enumerate(named(words, column_names(model))) if text]
+    return [*lines, *[FROM_ALL] * (any(of) and bool(lines))]
 
 
 def along_one_column(model: Any) -> str:

@@ -23,6 +23,7 @@ from mdh_dask import (
     SupportVectorClustering,
     load_model,
 )
+from mdh_dask._words import full_count
 
 NUMBER = r"[0-9][0-9.e-]*"
 
@@ -102,6 +103,18 @@ def test_clusters_without_a_tree_are_told_by_the_ranges_of_their_columns(model):
     model = clone(model).fit(frame)
     said = model.why().split("\n")[1:]
     assert [line.split(" to ")[0][:16] for line in said] == ["cluster 0: size ", "cluster 1: size "]
+
+
+def test_ranges_of_few_remembered_rows_say_so():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(800, 300)) + np.repeat(rng.normal(size=(6, 300)) * 4, [380, 380, *[10] * 4], axis=0)
+    model = KernelKMeans(n_clusters=6, feature_map=None).fit(rows)
+    known = np.bincount(model.predict(model.history_.remembered), minlength=6).tolist()
+    assert max(known) >= 10 > min(n for n in known if n)
+    *said, last = model.why().splitlines()[1:]
+    expected = [f" (from {full_count(n, 'row')})" if n < 10 else "" for n in known if n]
+    assert [re.search(r"( \(from .*\))?$", line)[0] for line in said] == expected
+    assert last == "Of more rows: print(cluster_profiles(model, X).to_text())"
 
 
 def test_a_number_by_the_gap_statistic_says_that_it_is_no_test(cloud):
