@@ -16,14 +16,18 @@ ENVIRONMENT = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AW
 
 SERVER = """
 import logging
+import os
+import sys
+import threading
 from werkzeug.serving import WSGIRequestHandler
 from moto.server import main
 
 WSGIRequestHandler.protocol_version = "HTTP/1.1"
 logging.getLogger("werkzeug").setLevel("ERROR")
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 main()
 """
-"""It keeps connections and no log."""
+"""It keeps connections and no log, and ends with the process that holds its input."""
 
 
 @contextmanager
@@ -31,7 +35,7 @@ def s3_server():
     """Run a server on a free port; yield its address."""
     (port,) = free_ports(1)
     command = [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", port]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"
         wait_for(f"{address}/moto-api/", process)

@@ -2,6 +2,10 @@
 
 import hashlib
 import json
+import socket
+import subprocess
+import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -203,3 +207,18 @@ def test_a_model_is_saved_to_a_repository_at_a_url(bucket):
     loaded = load_model(f"icechunk::{bucket[0]}/archive@main/model")
     assert loaded.tree_ == model.tree_
     assert [name for name in bucket[1].ls("bucket", detail=False) if "staged" in name] == []
+
+
+@pytest.mark.slow
+def test_the_server_ends_with_tests_that_are_killed():
+    tests = "from tests.s3 import s3_server\nwith s3_server() as address: print(address, flush=True); input()"
+    command, root = [sys.executable, "-c", tests], Path(__file__).parents[2]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root) as killed:
+        port = int(killed.stdout.readline().rpartition(":")[2])
+        killed.kill()
+    until, listens = time.monotonic() + 60, True
+    while listens:
+        assert time.monotonic() < until
+        with socket.socket() as probe:
+            listens = probe.connect_ex(("127.0.0.1", port)) == 0
+        time.sleep(0.1)
