@@ -171,6 +171,9 @@ def feature_map_of(table: Mapping[str, Any]) -> FeatureTransformer:
     """Return the feature map that the table ``[method.feature_map]`` describes: one of a kernel, or the one named."""
     cls, header = KernelPCAFeatures, f"[{MAP}]"
     if FEATURE_MAPS and "name" in table:
+        kernels = {*field_of(cls._parameter_constraints["kernel"]).words} - {*FEATURE_MAPS}
+        if isinstance(given := table["name"], str) and spelt(given, kernels) is not None:
+            raise JobError(f"{MAP}.name is {given!r}, a kernel: write kernel = {given!r} in place of name")
         name = checked_word(MAP, table, "name", choice(*FEATURE_MAPS))
         cls, header = FEATURE_MAPS[name], f"{header} with name = {name!r}"
         table = {key: value for key, value in table.items() if key != "name"}

@@ -197,6 +197,7 @@ ERRORS = {
     "switch": LEAST + "[method]\nmerge = 'yes'\n",
     "unknown key of a map": LEAST + "[method.feature_map]\nlandmarks = 9\n",
     "value in a map": LEAST + "[method.feature_map]\nn_landmarks = 1\n",
+    "kernel as the name of a map": LEAST + "[method.feature_map]\nname = 'local-scaling'\nn_landmarks = 9\n",
     "kernel without a name": LEAST + "[method.feature_map.kernel]\nwidth = 1\n",
     "unknown key of a kernel": LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwith = 1\n",
     "value in a kernel": LEAST + "[method.feature_map.kernel]\nname = 'rbf'\nwidth = -1\n",
