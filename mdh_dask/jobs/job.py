@@ -122,7 +122,8 @@ def read_job(path: Path, cluster: Mapping[str, Any] | None = None, content: dict
                 _root(section, sections[section], key, file.parent)
         inputs = [given["path"]] if isinstance(given["path"], str) else given["path"]
         metrics = run["openmetrics"] or os.environ.get(OPENMETRICS)
-        _check_metrics(metrics, file, *inputs, *map(given.get, BESIDE), *output.values())
+        work = run["work"] or str(file.with_suffix(".work"))
+        _check_metrics(metrics, file, work, *inputs, *map(given.get, BESIDE), *output.values())
         _check_method(estimator, given, output, run)
         try:
             CLUSTERS[kind].make(**sections["cluster"])

@@ -116,7 +116,7 @@ def test_a_failure_keeps_the_last_success(job):
     assert after["last_run_timestamp_seconds"] > before["last_run_timestamp_seconds"]
 
 
-@pytest.mark.parametrize("place", ["x.npy", "l.zarr", "job.toml"])
+@pytest.mark.parametrize("place", ["x.npy", "l.zarr", "job.toml", "job.work/m.prom"])
 def test_metrics_replace_no_file_of_the_job(place, job):
     job.write_text(JOB.replace(json.dumps('metrics "a".prom'), json.dumps(place)))
     before = (job.parent / "x.npy").read_bytes(), job.read_bytes()
