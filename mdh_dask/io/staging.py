@@ -216,7 +216,7 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
 FILES = (
     ".parquet", ".parq", ".pq", ".csv", ".tsv", ".txt", ".npy", ".npz", ".json", ".feather", ".arrow", ".xlsx", ".h5",
     ".hdf5", ".nc", ".html", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff",
-    ".pdf", ".pkl", ".pickle", ".joblib", ".gz", ".bz2", ".xz", ".zst",
+    ".pdf", ".pkl", ".pickle", ".joblib", ".zip", ".gz", ".bz2", ".xz", ".zst",
 )  # fmt: skip
 """Endings of files, which no Zarr folder may have."""
 
@@ -242,7 +242,7 @@ def check_ending(path: str | os.PathLike[str], what: str, *endings: str) -> None
     if name.suffix.lower() in {*FILES, ".zarr"} - {*endings}:
         raise SettingError(
             f"expected the path of {what}; got {redacted(os.fspath(path))}, the name of a file of another format: "
-            f"name it {' or '.join(name.stem + ending for ending in endings)}"
+            f"name it {' or '.join(name.stem.removesuffix('.zarr') + ending for ending in endings)}"
         )
 
 

@@ -130,6 +130,7 @@ def test_models_rows_and_reports_are_not_named_like_files_of_another_format(tmp_
     model = PCATree().fit(np.arange(40.0).reshape(20, 2))
     writers = {
         "m.pkl": (model.save, "a model", "m.zarr"),
+        "m.zarr.zip": (model.save, "a model", "m.zarr"),
         "x.csv": (partial(write_rows, model.labels_), "a Zarr array", "x.zarr"),
         "x.csv.gz": (partial(write_rows, model.labels_), "a Zarr array", "x.csv.zarr"),
         "r.pdf": (lambda path: model.report(path, np.zeros((5, 2))), "an HTML page", "r.html"),
