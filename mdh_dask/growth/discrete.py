@@ -24,6 +24,7 @@ from .passes import Sample, columns_of
 from .uneven import (
     EVEN,
     FEWEST_VALUES,
+    MOST_COLUMNS,
     ROWS_FOR_STEPS,
     ROWS_FOR_VALUES,
     SMOOTHS_STEPS,
@@ -44,6 +45,9 @@ FEW_COPIES = 0.9
 BETWEEN_STEPS = 0.1
 """Share of the gaps between rounded values that may be smaller than a step: means that fill in missing values are
 not rounded."""
+
+MOST_APART = 0.5
+"""Columns take a step together if one tells the other with a smaller standard deviation, in steps."""
 
 SMOOTHS_LEVELS = 0.5
 """Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
@@ -133,8 +137,27 @@ def discrete_of(
     np.maximum.at(steps, uneven.rounded.columns, uneven.rounded.steps)
     steps[jitter.columns] = 0.0
     np.maximum.at(steps, uneven.spacing.columns, uneven.spacing.steps)
+    steps *= np.sqrt(_n_alike(sample.first(ROWS_FOR_STEPS), steps))
     some = sample.first(ROWS_FOR_VALUES)
     return Discrete(jitter, steps, two_valued(some.rows, some.hashes) if levels is None else levels)
+
+
+def _n_alike(sample: Sample, steps: Floats) -> Integers:
+    """Return how many columns take each step together, as the colours of a grey picture do, shape (n_features,).
+
+    Along some direction their steps add up: that is as if each were longer by the square root of this number. Columns
+    are alike if one tells the other to about a step, as it does where both were rounded.
+    """
+    n_alike, n_steps = np.ones(len(steps), dtype=np.int64), _steps_in_range(sample.rows, steps)
+    stepped = np.flatnonzero((n_steps > 0) & (n_steps < ROUNDED))
+    if len(stepped) <= MOST_COLUMNS:
+        columns = sample.rows[:, stepped] / steps[stepped]
+        columns -= columns.mean(axis=0)
+        products = columns.T @ columns / max(len(columns), 1)
+        variances = products.diagonal()
+        tells = variances - products**2 / variances[:, None] < MOST_APART**2
+        n_alike[stepped] = (tells | tells.T).sum(axis=0)
+    return n_alike
 
 
 def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mdh_dask import PCATree
 from mdh_dask.growth.discrete import Discrete, discrete_of
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import Standardiser, standardiser
@@ -76,6 +77,19 @@ def test_the_steps_are_those_of_finely_rounded_columns_and_zero_of_others():
         ]
     )
     np.testing.assert_allclose(discrete_of(ALL_ROWS.chunk(0, rows).sample).steps, [0, 1, 0.1, 0, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4"])
+@pytest.mark.parametrize("colours", ["the same", "nearly the same", "inverted"])
+def test_grey_levels_are_no_clusters_where_colours_take_their_steps_together(colours, dtype):
+    rng = np.random.default_rng(0)
+    grey = rng.normal(np.repeat([60, 200], 10_000), 3).round()
+    noise = rng.choice([-1, 0, 1], p=[0.01, 0.98, 0.01], size=grey.size)
+    others = {"the same": (grey, grey), "nearly the same": (grey + noise, grey), "inverted": (255 - grey, grey)}
+    rows = np.column_stack([grey, *others[colours], rng.normal(100, 20, grey.size).round()]).astype(dtype)
+    steps = discrete_of(ALL_ROWS.chunk(0, rows).sample).steps
+    np.testing.assert_allclose(steps, np.sqrt([3, 3, 3, 1]))  # along the diagonal, three steps are taken at once
+    assert PCATree().fit(rows[:, :3]).n_clusters_ == 2
 
 
 def test_the_bandwidth_of_a_direction_hides_the_steps_of_its_columns():
