@@ -75,6 +75,8 @@ SPELLINGS = {
     "folder=...": "--out",
     "timeout=...": "--scheduler-timeout",
     "with index": "with --index",
+    "as categorical or ordinal in column_types": "with --categorical or --ordinal",
+    "leave out column_types": "leave out --categorical, --ordinal and --continuous",
 }
 """What errors name for Python, as spelt on the command line; settings that are options of the command aside."""
 
@@ -84,6 +86,8 @@ JOB_SPELLINGS = {
     "columns=...": "columns in [input]",
     "nodata=... and mask=...": "nodata and mask in [input]",
     "with index": "with index in [input]",
+    "as categorical or ordinal in column_types": "as categorical or ordinal in columns of [input]",
+    "leave out column_types": "leave out columns of [input]",
     "timeout=...": "timeout in [cluster], or with --scheduler-timeout beside --scheduler",
 }
 """The remedies as spelt in a job file, where that differs."""

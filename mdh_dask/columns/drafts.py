@@ -237,8 +237,9 @@ def _order(column: Any, key: Any) -> tuple[str, ...] | None:
         return None
     if (levels := categories_of(column)) is None:
         raise ValueError(
-            f"expected ordered categories that are the same in all partitions of {key!r}; got unknown ones: call "
-            f"frame.categorize(), or give their order, as column_types={{'ordinal': {{{key!r}: [...]}}}}"
+            f"expected ordered categories that are the same in all partitions of {key!r}; got unknown ones: give "
+            f"their order, as column_types={{'ordinal': {{{key!r}: [...]}}}} or --ordinal {key}=low:mid:high, or call "
+            "frame.categorize() of a DataFrame of Dask"
         )
     return tuple(levels)
 

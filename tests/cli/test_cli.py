@@ -318,6 +318,8 @@ def test_an_error_names_parameters_in_python_and_options_on_the_command_line(out
         ("segment", "name them by axes=..., as axes='yxc'", "name them by --axes, as --axes yxc"),
         ("fit", "from features=...", "from features=..."),  # an argument
         ("run", "use missing_chunks='fill'", "use missing_chunks = 'fill' in [input]"),
+        ("fit", "give it as categorical or ordinal in column_types", "give it with --categorical or --ordinal"),
+        ("run", "got sparse ones: leave out column_types", "got sparse ones: leave out columns of [input]"),
     ],
 )
 def test_settings_in_messages_are_options_of_a_command_that_has_them(command, text, spelt):

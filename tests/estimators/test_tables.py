@@ -258,7 +258,7 @@ def test_booleans_and_zeros_and_ones_are_the_same_levels(columns, fitted, given)
 def test_ordered_categories_that_partitions_do_not_share_need_an_order(columns):
     frame = dask_frame(columns, 3, size=pd.CategoricalDtype(SIZES, ordered=True))
     frame["size"] = frame["size"].cat.as_unknown()
-    with pytest.raises(ValueError, match=r"call frame\.categorize\(\), or give their order"):
+    with pytest.raises(ValueError, match=r"--ordinal size=low:mid:high, or call frame\.categorize\(\)"):
         RandomProjectionTree(**QUICK).fit(frame)
 
 
