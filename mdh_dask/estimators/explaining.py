@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._journal import use_journal
 from .._levels import has_levels
 from .._words import depth_text, full_count, p_text, percent
 from ..growth.crowds import CROWD, FEWEST_ROWS
@@ -182,7 +183,8 @@ def along_one_column(model: Any) -> str:
     for j in np.flatnonzero(is_number).tolist():
         column = rows[np.isfinite(rows[:, j].astype(np.float64)), j : j + 1]
         if len(np.unique(column)) > 2:  # two values of a column are no clusters of a tree
-            tree = RandomProjectionTree(n_projections=1, quantile=quantile).fit(column).tree_
+            with use_journal(None):  # these are no passes over the data
+                tree = RandomProjectionTree(n_projections=1, quantile=quantile).fit(column).tree_
             if tree.n_clusters > 1:
                 found.append((tree.relative_depth[0], tree.thresholds[0] / tree.planes[0, 0], names[j]))
     if not found:
