@@ -213,6 +213,12 @@ class TestConsensusClustering:
         with pytest.raises(error, match=message):
             ConsensusClustering(estimator=estimator).fit(rows)
 
+    def test_missing_values_are_not_referred_to_a_map_that_only_the_trees_take(self, rows):
+        gap = rows[:300].copy()
+        gap[7, 0] = np.nan
+        with pytest.raises(ValueError, match=r"got 1 NaN .* as missing='drop' and missing='mean' do\.$"):
+            ConsensusClustering().fit(gap)
+
 
 class TestHyperplaneEnsemble:
     @pytest.mark.slow
