@@ -175,6 +175,17 @@ class ConsensusClustering(InGroups):
     def _from_saved(cls, parameters: Mapping[str, Any]) -> Self:
         return super()._from_saved({**parameters, "estimator": each(member_of_form, parameters.get("estimator"))})
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for own in turns_of(self.estimator):
+            own._check_parameters()
+            for name, usual in (("missing", "error"), ("column_types", "auto")):
+                if getattr(own, name) != usual:
+                    raise ValueError(
+                        f"expected {name} of ConsensusClustering, which reads the rows for all trees; got that of "
+                        f"{type(own).__name__}: give ConsensusClustering({name}=...)"
+                    )
+
     def _check_groups(self, weights: Any = None) -> None:
         super()._check_groups(weights)
         for own in turns_of(self.estimator):
@@ -186,7 +197,6 @@ class ConsensusClustering(InGroups):
         self._n_rows = shape[0]
         self._sample: Sample | None = None
         for own, _ in members:
-            own._validate_params()
             own.n_features_in_, own.progress, own.feature_map_ = shape[1], self.progress, None
             own.columns, own._beside = self.columns, self._beside
             if hasattr(self, "feature_names_in_"):

@@ -33,8 +33,10 @@ def turns_of(given: Member | Sequence[Member] | None) -> list[Member]:
     if not turns or not all(isinstance(own, Member) for own in turns):
         names = [type(own).__name__ for own in turns]
         raise TypeError(f"expected estimators of trees for estimator, at least one; got {names}")
-    if noisy := [type(own).__name__ for own in turns if own.noise]:
-        raise ValueError(f"expected estimators that give all rows a cluster, got {noisy[0]} with unclassified rows")
+    if any(own._leaves_rows for own in turns):
+        raise ValueError(
+            "expected estimators that give all rows a cluster; got DensityTree with unclassified='leave': leave it out"
+        )
     return list(turns)
 
 

@@ -10,6 +10,7 @@ from mdh_dask import (
     ConsensusClustering,
     DensityTree,
     DivisiveClustering,
+    GowerFeatures,
     HierarchicalKernelMDH,
     HyperplaneEnsemble,
     PCATree,
@@ -207,6 +208,15 @@ class TestConsensusClustering:
             ([QUICK, "rp"], TypeError, "at least one; got .*'str'"),
             (DivisiveClustering(n_projections=0), ValueError, "n_projections"),
             ("rp", ValueError, "'estimator' parameter of ConsensusClustering must be"),
+            ([QUICK] * 9 + [DensityTree(n_landmarks=-1)], ValueError, "n_landmarks"),  # it would be saved
+            (DensityTree(unclassified="leave"), ValueError, "got DensityTree with unclassified='leave': leave it"),
+            (DensityTree(missing="drop"), ValueError, r"give ConsensusClustering\(missing=\.\.\.\)"),
+            (DensityTree(column_types={"categorical": [0]}), ValueError, r"ConsensusClustering\(column_types=\.\.\.\)"),
+            (
+                DensityTree(feature_map=GowerFeatures(column_types={})),
+                ValueError,
+                "expected column_types of the estimator",
+            ),
         ],
     )
     def test_other_estimators_are_refused(self, rows, estimator, error, message):
