@@ -230,7 +230,7 @@ class DensityTree(InGroups):
             )
         best = int(merged[state.evidence[merged].argmax()])
         evidence = float(state.evidence[best])
-        if evidence >= state.threshold:
+        if evidence >= state.threshold or self.n_clusters is not None:  # which asks for no evidence
             small = "clusters of fewer rows than min_cluster_size, or without a landmark"
             return f"{small}, were united with others, or cut() united them"
         said = (

@@ -182,6 +182,7 @@ def test_a_valley_that_is_too_shallow_is_not_split_for_a_number_of_clusters():
     ("model", "why"),
     [
         (DensityTree(n_clusters=500), "every cell of the sample is a cluster"),
+        (DensityTree(n_clusters=6, n_landmarks=5), "clusters of fewer rows .*, or without a landmark, were united"),
         (
             ConsensusClustering(estimator=RandomProjectionTree(max_clusters=2), n_trees=4, n_clusters=3),
             "of 4 trees, 4 found 2 clusters",
