@@ -236,6 +236,10 @@ def settled(model: Any) -> bool:
 def call(name: str, model: Any, **settings: Any) -> str:
     """Return the call of a class with settings, and with those of a model without which its rows would be refused."""
     usual, own = type(model)().get_params(deep=False), model.get_params(deep=False)
+    if model.uses_types and "feature_map" not in own:  # a consensus, whose trees have it
+        from .consensus_members import turns_of  # of estimators that are explained here
+
+        usual["feature_map"], own["feature_map"] = None, turns_of(model.estimator)[0].feature_map
     of_rows = ["missing", "column_types"] + ["feature_map"] * model.uses_types
     kept = {key: own[key] for key in of_rows if key in own and own[key] != usual[key]}
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in (kept | settings).items())})"

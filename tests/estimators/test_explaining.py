@@ -21,6 +21,7 @@ from sklearn.utils import estimator_html_repr
 from trees import random_tree, trees
 
 from mdh_dask import (
+    ConsensusClustering,
     DensityTree,
     DivisiveClustering,
     HierarchicalKernelMDH,
@@ -371,6 +372,7 @@ class TestOneCluster:
             (PCATree(feature_map="gower"), ["age", "width"]),
             (PCATree(missing="drop", feature_map="gower"), ["age", "width", "kind"]),
             (DensityTree(missing="drop"), ["age", "width"]),
+            (ConsensusClustering(estimator=PCATree(feature_map="gower"), n_trees=2), ["age", "width", "kind"]),
         ],
     )
     def test_the_next_steps_take_the_rows_that_the_model_took(self, model, columns):
