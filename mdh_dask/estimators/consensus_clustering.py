@@ -26,6 +26,7 @@ from ..summaries.evidence import table_of_cells
 from ..tree.structure import Tree
 from .base import InGroups
 from .consensus_members import (
+    USUAL,
     Member,
     Members,
     each,
@@ -43,6 +44,7 @@ from .density_tree import DensityTree
 from .explaining import strongest, why_not
 from .models import form_of
 from .parameters import Interval, StrOptions, documented
+from .row_values import Absent
 from .states import TreeState
 from .tree_estimator import TreeEstimator
 
@@ -146,6 +148,9 @@ class ConsensusClustering(InGroups):
     }
     state_type = ConsensusState
     feature_map_ = None  # every tree has its own
+    boundary_distance = Absent("boundary_distance: every tree has borders of its own: take confidence(X)")
+    cut = Absent("cut: its clusters are no branches of one tree: fit with n_clusters=")
+    tree_ = Absent("tree_: it has trees_, of which trees_[representative_] agrees most with the others")
 
     estimator: Member | Sequence[Member] | None = None
     n_trees: int = 9
@@ -157,6 +162,13 @@ class ConsensusClustering(InGroups):
     missing: str = "error"
     random_state: Any = 0
     progress: bool = False
+
+    @classmethod
+    def _without(cls, name: str) -> str:
+        takes = [type(own).__name__ for own in USUAL if name in own._get_param_names()]
+        if not takes:
+            return super()._without(name)
+        return f"has no parameter {name!r}: give it to the trees, as estimator={takes[0]}({name}=...)"
 
     def _members(self, seed: int) -> Members:
         """Return the estimators of the trees, with their seeds."""

@@ -57,6 +57,10 @@ def test_what_is_misspelt_and_a_path_in_place_of_rows_get_a_remedy(tmp_path):
         TypeError, match=r"unexpected keyword argument 'k'; its parameters are n_clusters, .*, progress$"
     ):
         DensityTree(k=3)
+    with pytest.raises(
+        TypeError, match=r"give it to the trees, as estimator=HierarchicalMDH\(min_cluster_size=\.\.\.\)$"
+    ):
+        mdh_dask.ConsensusClustering(min_cluster_size=3)
     for name, meant in (("PCATre", "PCATree"), ("load_modle", "load_model")):
         message = rf"module 'mdh_dask' has no attribute '{name}' \(did you mean '{meant}'\?"
         with pytest.raises(AttributeError, match=message):

@@ -78,6 +78,20 @@ def test_methods_without_outliers_say_why(rows):
 
 
 @pytest.mark.parametrize(
+    ("model", "name", "remedy"),
+    [
+        (DensityTree(), "predict_proba", r"take confidence\(X\)"),
+        (ConsensusClustering(), "boundary_distance", r"take confidence\(X\)"),
+        (ConsensusClustering(), "cut", "fit with n_clusters="),
+        (ConsensusClustering(), "tree_", "trees_"),
+    ],
+)
+def test_what_other_trees_have_is_not_there_with_a_remedy(model, name, remedy):
+    with pytest.raises(AttributeError, match=rf"{type(model).__name__} has no {name}: .*{remedy}"):
+        getattr(model, name)
+
+
+@pytest.mark.parametrize(
     "model", [ConsensusClustering(n_trees=4, estimator=PCATree()), KernelKMeans(n_clusters=3, feature_map=None)]
 )
 def test_far_rows_are_outliers_and_few_of_the_fitted_ones(model, rows):
