@@ -68,9 +68,10 @@ def drift(
     Notes
     -----
     One pass over the new rows, which are counted in the bins of the tree; the tree holds the counts of the old rows.
-    Of columns with levels, the frequencies are compared, too. If new rows have levels that the model does not know, one
-    more pass over these columns of a table, or over all with ``missing="drop"``, finds their names. They raise an
-    alarm if so many rows cannot have a level that no old row has by chance alone.
+    Of columns with levels, the frequencies are compared, too, but for a `DensityTree`, which does not count levels: new
+    ones raise no alarm there. If new rows have levels that the model does not know, one more pass over these columns of
+    a table, or over all with ``missing="drop"``, finds their names. They raise an alarm if so many rows cannot have a
+    level that no old row has by chance alone.
     Both densities have the bandwidth of the tree or, for fewer new rows, the larger bandwidth for their number. Changes
     that do not show along a direction of the tree are not detected, for example in a cluster that never had a valley.
     Few rows raise an alarm only for large changes: among 300 old and 300 new rows of two clusters, more than a quarter
