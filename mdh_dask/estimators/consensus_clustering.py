@@ -1,12 +1,14 @@
 """The consensus of many trees."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import Tags, get_tags
 
 from .._journal import use_journal
 from .._typing import AnyArray, Floats, RowArray
@@ -178,6 +180,12 @@ class ConsensusClustering(InGroups):
     def uses_types(self) -> bool:
         """Return whether all trees use categorical columns and missing values as they are."""
         return all(own.uses_types for own in turns_of(self.estimator)[: self.n_trees])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        with suppress(TypeError, ValueError):  # parameters are checked in `fit`
+            tags.input_tags.pairwise = any(get_tags(own).input_tags.pairwise for own in turns_of(self.estimator))
+        return tags
 
     def _saved_parameters(self) -> dict[str, Any]:
         parameters = super()._saved_parameters()

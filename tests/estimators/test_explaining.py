@@ -342,8 +342,11 @@ class TestRepeats:
         with pytest.raises(ValueError, match="a share of the rows above 0, and up to 1; got 'half'"):
             RandomProjectionTree(n_projections=20).fit(rows).repeats(rows, share="half")
         kernel = HierarchicalKernelMDH(feature_map="precomputed").fit(rows @ rows.T)
-        with pytest.raises(ValueError, match="expected rows with a share of them; got a precomputed kernel"):
-            kernel.repeats(rows @ rows.T, share=0.5)
+        several = ConsensusClustering(estimator=PCATree(feature_map="precomputed"), n_trees=2).fit(rows @ rows.T)
+        for model in (kernel, several):
+            with pytest.raises(ValueError, match="expected rows with a share of them; got a precomputed kernel"):
+                model.repeats(rows @ rows.T, share=0.5)
+            assert model.history_.remembered.size == 0
         with pytest.raises(ValueError, match="with a share of them; got links of row numbers: leave out share"):
             RandomProjectionTree(n_projections=20).fit(rows).repeats(rows, share=0.5, y=Links(must=[(0, 9)]))
 
