@@ -75,6 +75,9 @@ def test_methods_without_outliers_say_why(rows):
         HyperplaneEnsemble().fit(rows).outliers(rows)
     with pytest.raises(AttributeError, match=r"rows outside .* boundary_distance\(X\) < 0"):
         DensityTree().score_samples(rows)
+    several = ConsensusClustering(estimator=DensityTree(), n_trees=2).fit(rows[:300])
+    with pytest.raises(ValueError, match=r"got density trees alone: .* boundary_distance\(X\) < 0"):
+        several.outliers(rows)
 
 
 @pytest.mark.parametrize(
