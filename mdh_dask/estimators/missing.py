@@ -80,9 +80,10 @@ def without_missing(estimator: Any, read: "Rows") -> WithoutMissing:
         column = column_in_words(int(empty.argmax()), names)
         raise ValueError(f"expected values in every column; got none in {column}: leave it out")
     if learnt.shape[0] < 2:
+        other = ", or feature_map='gower'" if "feature_map" in estimator.get_params(deep=False) else ""
         raise ValueError(
             f"expected at least 2 rows without missing values for missing='drop'; got {learnt.shape[0]} of "
-            f"{rows.shape[0]}: use missing='mean', or feature_map='gower'"
+            f"{rows.shape[0]}: use missing='mean'{other}"
         )
     fill = np.where(found.whole, np.rint(found.mean), found.mean)
     values = MissingValues(found.n_missing, found.n_incomplete, fill)

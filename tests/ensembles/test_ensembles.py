@@ -228,6 +228,9 @@ class TestConsensusClustering:
         gap[7, 0] = np.nan
         with pytest.raises(ValueError, match=r"got 1 NaN .* as missing='drop' and missing='mean' do\.$"):
             ConsensusClustering().fit(gap)
+        gap[1:, 0] = np.nan
+        with pytest.raises(ValueError, match=r"got 1 of 300: use missing='mean'$"):
+            ConsensusClustering(missing="drop").fit(gap)
 
 
 class TestHyperplaneEnsemble:
