@@ -111,10 +111,12 @@ def structure_of(
         comparing all groups that the merges in order leave takes most of the time.
     """
     n = len(points)
-    if n < FEWEST or not (varying := np.ptp(points, axis=0) > 0).any():
+    if not (varying := np.ptp(points, axis=0) > 0).any():
         return one_cell(n)
     points = spanned(points)
     many, graph = n_varying(points) > FEW_COLUMNS, neighbourhood(points)
+    if n < FEWEST:
+        return one_cell(n)._replace(reach=graph.reach)
     # Columns of few levels are hidden in projections of many columns only.
     along = (lambda direction: bandwidth(_placed(direction, varying))) if many and bandwidth is not None else None
     partitions = _partitions(points, graph, many, in_groups)

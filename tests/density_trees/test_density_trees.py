@@ -637,3 +637,11 @@ def test_a_map_of_many_columns_shows_the_directions_in_which_clusters_differ():
     spread = np.average(np.square(along - means[label]), axis=0, weights=counts)
     np.testing.assert_allclose(spread, 1, rtol=0.1)  # of shrunk covariances: there are few rows
     assert np.abs(axes[:, 0]).argmax() == 2
+
+
+@pytest.mark.parametrize("n", [3, 8, 15])
+def test_the_exemplar_of_few_rows_is_where_they_are_densest(n):
+    x = np.linspace(-1, 1, n)[:, None] ** 3
+    model = DensityTree(unclassified="leave", outliers=0.5).fit(x)
+    assert abs(model.exemplar_indices_[0] - n // 2) <= 1
+    assert model.labels_[model.exemplar_indices_[0]] == 0
