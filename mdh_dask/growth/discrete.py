@@ -46,8 +46,9 @@ BETWEEN_STEPS = 0.1
 """Share of the gaps between rounded values that may be smaller than a step: means that fill in missing values are
 not rounded."""
 
-MOST_APART = 0.5
-"""Columns take a step together if one tells the other with a smaller standard deviation, in steps."""
+MOST_APART, LEAST_VARIED = 0.5, 2.0
+"""Columns take a step together if one tells the other with a smaller standard deviation than the first, in steps, and
+both have a larger one than the second: of a few values, one tells the other by chance."""
 
 SMOOTHS_LEVELS = 0.5
 """Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
@@ -155,8 +156,9 @@ def _n_alike(sample: Sample, steps: Floats) -> Integers:
         columns -= columns.mean(axis=0)
         products = columns.T @ columns / max(len(columns), 1)
         variances = products.diagonal()
-        tells = variances - products**2 / variances[:, None] < MOST_APART**2
-        n_alike[stepped] = (tells | tells.T).sum(axis=0)
+        varied = variances > LEAST_VARIED**2
+        tells = (variances - products**2 / variances[:, None] < MOST_APART**2) & varied & varied[:, None]
+        n_alike[stepped] = np.maximum((tells | tells.T).sum(axis=0), 1)
     return n_alike
 
 
