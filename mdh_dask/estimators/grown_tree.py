@@ -26,6 +26,7 @@ from ..summaries.evidence import table_of_cells
 from ..summaries.words import MOST_COLUMNS, clusters_in_words, notes_on
 from ..tree.clusters import siblings_of
 from ..tree.structure import Tree
+from ..valleys.merging import FEWEST
 from .base import ClusterEstimator
 from .drift import LevelCounts, counts_as_given, level_plans, restored_level_counts
 from .models import count, optional
@@ -145,9 +146,9 @@ class GrownTree(ClusterEstimator):
 
     def _least_rows(self, n_rows: int) -> int:
         """Return the least number of rows of a leaf, of so many in all."""
-        least = rows_of_share(self.min_cluster_size, n_rows)
+        least, merges = rows_of_share(self.min_cluster_size, n_rows), n_rows >= FEWEST and self._merges()
         # Where a leaf cuts off less than this of another cluster, both may be merged through it.
-        return ceil(least / 2) if self.min_cluster_size is None and self._merges() else least
+        return ceil(least / 2) if self.min_cluster_size is None and merges else least
 
     def _settle(self, seed: int, rows: RowArray, announce: Announce, n_passes: int = 0) -> int:
         """Grow the tree and return the number of passes, including the earlier ones."""
