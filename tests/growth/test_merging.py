@@ -72,6 +72,7 @@ def test_many_clusters_beside_each_other_in_the_plane_stay_apart():
     assert 60 <= HierarchicalKernelMDH(random_state=0).fit(rows).n_clusters_ <= 68
 
 
+@pytest.mark.slow
 def test_leaves_cut_off_no_parts_that_join_clear_clusters_in_a_row():
     rng = np.random.default_rng(0)
     X = 8.0 * rng.integers(10, size=1000)[:, None] + rng.normal(size=(1000, 1))
