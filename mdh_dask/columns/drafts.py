@@ -239,7 +239,7 @@ def _order(column: Any, key: Any) -> tuple[str, ...] | None:
         raise ValueError(
             f"expected ordered categories that are the same in all partitions of {key!r}; got unknown ones: give "
             f"their order, as column_types={{'ordinal': {{{key!r}: [...]}}}} or --ordinal {key}=low:mid:high, or call "
-            "frame.categorize() of a DataFrame of Dask"
+            "frame.categorize() of the Dask DataFrame"
         )
     return tuple(levels)
 

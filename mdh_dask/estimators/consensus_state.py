@@ -136,7 +136,7 @@ class ConsensusState(State):
         if not trees:
             raise ValueError(
                 "expected a consensus of trees of hyperplanes, whose densities say how rare a row is; got density "
-                "trees alone: fit one DensityTree, outside whose density level are rows with boundary_distance(X) < 0"
+                "trees alone: fit one DensityTree, where boundary_distance(X) < 0 for rows outside the density level"
             )
         each = np.sort([np.minimum(tree.rarity(rows), 1.0) for tree in trees], axis=0)
         return np.minimum(2 * each[(len(each) - 1) // 2], 1.0)

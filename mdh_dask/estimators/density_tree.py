@@ -139,7 +139,7 @@ class DensityTree(InGroups):
     }
     state_type = DensityState
     map_settings: ClassVar[dict[str, Any]] = {"numbers": True}
-    predict_proba = Absent("predict_proba: it knows how sure a label is, not the others: take confidence(X)")
+    predict_proba = Absent("predict_proba: only the label of a row has a confidence: take confidence(X)")
     score_samples = Absent("score_samples: rows outside the density level are those with boundary_distance(X) < 0")
 
     n_clusters: int | None = None

@@ -20,7 +20,7 @@ from .groups import FEWEST_GROUPS, are_too_few, groups_in_words, on_pixels
 from .tables import column_names
 
 FEW_KNOWN = 10
-"""Fewer rows of a cluster, whose ranges are those of eight in ten, hardly describe it."""
+"""With fewer rows of a cluster, the ranges of eight in ten of them hardly describe it."""
 
 MANY_ROWS = 20_000
 """Rows of hundreds of clusters of some hundred rows: so many clusters look like one along every line."""
@@ -135,9 +135,6 @@ def why_clusters(model: Any, cluster: int | None) -> str:
     return "\n".join([said, *lines, *further_lines(model), *[ASK] * (model._repeats is None)])
 
 
-FROM_ALL = "Of more rows: print(cluster_profiles(model, X).to_text())"
-
-
 def certainty(model: Any) -> str:
     """Return in words how certain the splits of a tree are; nothing if they were not tested."""
     table = model.evidence()
@@ -149,6 +146,8 @@ def certainty(model: Any) -> str:
     # Of hundreds of splits, a few may be false: what is known is how many.
     return f"; at most {percent(table['p_fdr'][tested].max())} of the splits are expected to be false"
 
+
+FROM_ALL = "Of more rows: print(cluster_profiles(model, X).to_text())"
 
 ASK = "Whether fits with other seeds find the same clusters: print(model.repeats(X))"
 

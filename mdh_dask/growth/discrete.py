@@ -47,8 +47,8 @@ BETWEEN_STEPS = 0.1
 not rounded."""
 
 MOST_APART, LEAST_VARIED = 0.5, 2.0
-"""Columns take a step together if one tells the other with a smaller standard deviation than the first, in steps, and
-both have a larger one than the second: of a few values, one tells the other by chance."""
+"""Two columns take their steps together if one predicts the other with an error of less than the first, and both vary
+by more than the second: standard deviations in steps. One of a few values predicts another by chance."""
 
 SMOOTHS_LEVELS = 0.5
 """Two equal normal kernels with this bandwidth, in units of their distance, have a single mode: two levels of one
@@ -146,8 +146,8 @@ def discrete_of(
 def _n_alike(sample: Sample, steps: Floats) -> Integers:
     """Return how many columns take each step together, as the colours of a grey picture do, shape (n_features,).
 
-    Along some direction their steps add up: that is as if each were longer by the square root of this number. Columns
-    are alike if one tells the other to about a step, as it does where both were rounded.
+    Along some direction their steps add up, as if each were longer by the square root of this number. One column
+    predicts another to less than a step where both are one value that was rounded.
     """
     n_alike, n_steps = np.ones(len(steps), dtype=np.int64), _steps_in_range(sample.rows, steps)
     stepped = np.flatnonzero((n_steps > 0) & (n_steps < ROUNDED))
@@ -157,8 +157,8 @@ def _n_alike(sample: Sample, steps: Floats) -> Integers:
         products = columns.T @ columns / max(len(columns), 1)
         variances = products.diagonal()
         varied = variances > LEAST_VARIED**2
-        tells = (variances - products**2 / variances[:, None] < MOST_APART**2) & varied & varied[:, None]
-        n_alike[stepped] = np.maximum((tells | tells.T).sum(axis=0), 1)
+        predicts = (variances - products**2 / variances[:, None] < MOST_APART**2) & varied & varied[:, None]
+        n_alike[stepped] = np.maximum((predicts | predicts.T).sum(axis=0), 1)
     return n_alike
 
 
