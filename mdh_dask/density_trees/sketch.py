@@ -9,7 +9,6 @@ import numpy as np
 
 from .._blas import one_blas_thread
 from .._jit.hashing import hash_again
-from .._journal import use_journal
 from .._levels import LevelFeatures, changed_by_levels, has_levels
 from .._typing import AnyArray, Floats, Integers
 from ..growth.bounds import clipped, without_far_rows
@@ -25,6 +24,7 @@ from ..growth.discrete import (
 from ..growth.passes import Columns, Sample
 from ..growth.scaling import Standardiser, near_standardiser
 from ..growth.uneven import uneven_in
+from ..metrics.contingency import Contingency
 from ..metrics.scores import normalized_mutual_information
 from ..valleys.lines import FEW_COLUMNS, n_varying
 from ..valleys.structure import Structure, structure_of, structure_of_crowd
@@ -180,9 +180,9 @@ def _most_agreed(drawn: Callable[[int], Sketch], n_rows: int) -> Sketch:
 
 def _shared(found: list[Sketch]) -> Floats:
     """Return the normalised mutual information of the clusters by every two draws, shape (n_draws, n_draws)."""
-    labels = [own.structure.groups[own.structure.cell] for own in found]
-    with use_journal(None):  # these are no passes over the data
-        return np.array([[normalized_mutual_information(one, other) for other in labels] for one in labels])
+    labels, counting = [own.structure.groups[own.structure.cell] for own in found], Contingency()
+    tables = [[counting.finalise(counting.chunk(0, one, other)) for other in labels] for one in labels]
+    return np.array([[normalized_mutual_information(table) for table in row] for row in tables])
 
 
 def _bandwidth(levels: LevelFeatures | None, scale: Floats) -> Callable[[Floats], float] | None:
