@@ -222,9 +222,8 @@ class ConsensusClustering(InGroups):
             if hasattr(self, "feature_names_in_"):
                 own.feature_names_in_ = self.feature_names_in_  # for error messages
         joined = [(own, s) for own, s in members if joins(own)]
-        for own, _ in joined:
-            own._check_look = self._check_look  # type: ignore[method-assign]  # names the parameters of the consensus
-        plans = [own._plan(s, shape, sample_seed=seed) for own, s in joined]
+        # An error names the parameters of the consensus, not those of a tree.
+        plans = [own._plan(s, shape, sample_seed=seed, check=self._check_look) for own, s in joined]
         sampling = [sample_for_others(seed, shape, self._check_look, self._parts_at)] if need_sample(members) else []
         results, n_passes = run_together([*plans, *sampling], merged, *self._beside, announce=self._bar)
         for (own, _), found in zip(joined, results):

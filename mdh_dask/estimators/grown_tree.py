@@ -1,7 +1,7 @@
 """Estimators of one tree: how they learn, and how they are saved."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -17,7 +17,7 @@ from ..growth.exemplars import medoids
 from ..growth.growth import Grown, grow, grow_by_labels
 from ..growth.labelled import Groups
 from ..growth.merging import Merges, merged, merging_sample, rows_drawn
-from ..growth.passes import Sample, rows_held
+from ..growth.passes import FirstLook, Sample, rows_held
 from ..growth.refine import ROUNDS, refine
 from ..kernels.landmarks import SAMPLE
 from ..kernels.nystrom import NystromMap
@@ -166,11 +166,20 @@ class GrownTree(ClusterEstimator):
         self._crowded = grown.crowded
         return n_passes
 
-    def _plan(self, seed: int, shape: tuple[int, int], sample_seed: int | None = None) -> Plan[Grown]:
-        """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`."""
+    def _plan(
+        self,
+        seed: int,
+        shape: tuple[int, int],
+        sample_seed: int | None = None,
+        check: Callable[[FirstLook], None] | None = None,
+    ) -> Plan[Grown]:
+        """Return the plan of the tree for rows or features of a shape; see `GrowthSettings` for `sample_seed`.
+
+        check: raises the errors of the first look, in place of `_check_look`.
+        """
         parts_at = 1 + (self._target is not None) if self._beside else None
         settings = replace(self._settings(shape[0], seed), sample_seed=sample_seed, parts_at=parts_at)
-        plans: list[Plan[Any]] = [self._grown(settings, shape)]
+        plans: list[Plan[Any]] = [self._grown(settings, shape, check or self._check_look)]
         if merges := self._merges() and self.feature_map_ is None:
             plans.append(merging_sample(shape, seed, parts_at))
         grown, *drawn = yield from together(plans)
@@ -186,10 +195,12 @@ class GrownTree(ClusterEstimator):
             grown = grown._replace(merges=united)
         return grown._replace(tree=tree)
 
-    def _grown(self, settings: GrowthSettings, shape: tuple[int, int]) -> Plan[Grown]:
+    def _grown(
+        self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]
+    ) -> Plan[Grown]:
         if self._target is None:
-            return (yield from grow(settings, shape, self._check_look))
-        grown, self._guides = yield from grow_by_labels(settings, shape, self._check_look, self._target.apart)
+            return (yield from grow(settings, shape, check))
+        grown, self._guides = yield from grow_by_labels(settings, shape, check, self._target.apart)
         return grown
 
     def _keep_exemplars(self, rows: RowArray) -> None:

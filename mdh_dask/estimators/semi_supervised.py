@@ -1,7 +1,7 @@
 """A minimum density hyperplane that leaves labelled rows on their sides: a classifier for few labels."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,6 +15,7 @@ from ..chunks import Plan
 from ..density.kde import resolve_bandwidth
 from ..growth.branches import GrowthSettings
 from ..growth.growth import Grown, split_by_labels
+from ..growth.passes import FirstLook
 from ..projections.mdh import Solver, Starts
 from ..projections.pursuit import GAMMAS, MARGIN, MDHResult, labelled_hyperplane
 from ..splits.rules import SplitRule
@@ -174,8 +175,10 @@ class SemiSupervisedMDH(MinimumDensityHyperplane):
             )
         self._target = encoded(y, n_rows)
 
-    def _grown(self, settings: GrowthSettings, shape: tuple[int, int]) -> Plan[Grown]:
-        return split_by_labels(settings, shape, self._check_look, self.max_labelled, self._two_classes, self._pursue)
+    def _grown(
+        self, settings: GrowthSettings, shape: tuple[int, int], check: Callable[[FirstLook], None]
+    ) -> Plan[Grown]:
+        return split_by_labels(settings, shape, check, self.max_labelled, self._two_classes, self._pursue)
 
     def _numbered(self, tree: Tree) -> Tree:
         return tree  # its clusters are the classes
