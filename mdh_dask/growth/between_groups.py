@@ -14,11 +14,11 @@ from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import Booleans, Floats, Integers
 from ..tree.clusters import clusters_of
-from ..valleys.neighbours import distinct
 from ..valleys.regions import WIDTHS
 from ..valleys.structure import Structure, structure_of_crowd
 from .bounds import bounds_of
 from .branches import Branch, State
+from .discrete import without_copies
 from .examine import Examiner
 
 MOST_ROWS = 40_000
@@ -83,10 +83,11 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
 @one_blas_thread()
 def structure_within(branch: Branch, examiner: Examiner) -> tuple[Integers, Structure]:
     """Return which sample rows of a branch are in cells, and what these show."""
-    sample, rows = branch.sample.load(), np.asarray(examiner.rows_of(branch), dtype=np.float64)
-    some = distinct(rows)
-    some = some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]]
-    return some, structure_of_crowd(rows[some], sample.hashes[some], 1 - examiner.settings.selector.stop.quantile)
+    sample = branch.sample.load()
+    some = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
+    sample = sample.take(some := some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]])
+    rows, level = examiner.spread_rows(sample), 1 - examiner.settings.selector.stop.quantile
+    return some, structure_of_crowd(rows, sample.hashes, level)
 
 
 def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Integers, Floats]:

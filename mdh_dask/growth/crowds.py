@@ -17,8 +17,9 @@ from ..valleys.graph import communities, shared_neighbours
 from ..valleys.neighbours import distances_in_blocks, squared_distances
 from .between_groups import divide_crowd, structure_within
 from .branches import Branch, SampleRows
+from .discrete import without_copies
 from .examine import Examiner
-from .passes import Sample, draw, rows_in_memory
+from .passes import draw, rows_in_memory
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +106,7 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
         sample = yield from draw(settings.seed, rows_in_memory(wanted, shape[1], len(sample.rows)), shape[0])
     least = max(round(min(selector.min_rows * len(sample.rows) / shape[0], settings.nearby)), 1)
     if groups is not None:
-        sample = sample.take(_within(_rows_of(sample, examiner), groups.radius))
+        sample = sample.take(_within(examiner.spread_rows(sample), groups.radius))
     n = len(sample.rows)
     own = replace(settings, selector=replace(selector, n_root=n, min_rows=least))
     return Branch(1, SampleRows.of_all(sample), n, counted=True), replace(examiner, settings=own, near=True)
@@ -140,22 +141,10 @@ def _largest(root: Branch) -> Branch:
     return max(root.leaves, key=lambda leaf: len(leaf.sample))
 
 
-def _rows_of(sample: Sample, examiner: Examiner) -> Floats:
-    return np.asarray(examiner.standardise.jittered(sample.rows, sample.hashes), dtype=np.float64)
-
-
 @one_blas_thread()
 def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
-    """Return the rows of a sample that differ before values of few levels are spread: these look like groups."""
-    sample = branch.sample.load()
-    rows = np.asarray(examiner.standardise(sample.rows), dtype=np.float64)
-    direction = np.random.default_rng(0).normal(size=rows.shape[1])  # its projections are compared faster than rows
-    along = np.sort(rows @ direction)  # in which different rows are farther apart than rounding errors
-    if np.diff(along).min(initial=np.inf) > 1e-12 * np.abs(along).max(initial=0.0):
-        return _rows_of(sample, examiner) if examiner.standardise.discrete.jitter else rows
-    # A product may differ in the last bits for equal rows; these sums do not.
-    which = np.sort(np.unique((rows * direction).sum(axis=1), return_index=True)[1])
-    return _rows_of(sample.take(which), examiner) if examiner.standardise.discrete.jitter else rows[which]
+    """Return the rows of a sample without copies, which look like groups."""
+    return examiner.spread_rows(without_copies(branch.sample.load())[0])
 
 
 @one_blas_thread()  # others would still be spinning in the next pass

@@ -17,6 +17,7 @@ from ..splits.dependence import parts_in
 from ..splits.stopping import HoldOut
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
+from .discrete import ROUNDED, spread
 from .order import ORDERS
 from .passes import PILOT_ROWS, Sample
 from .propose import FEWEST_ROWS, propose, shaves
@@ -160,7 +161,8 @@ class Examiner:
         """Split the branch at a valley that a finer density shows, and return whether there is one.
 
         The usual bandwidth is that of one cluster with the spread of all rows, and hides the valleys between many.
-        Parts of dependent rows and rules of papers are not looked at so closely.
+        Parts of dependent rows and rules of papers are not looked at so closely, nor rounded values, of which a finer
+        density shows the rounding: the colours of a photograph have gaps that its compression left.
         """
         settings = self.settings
         if not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
@@ -170,7 +172,7 @@ class Examiner:
             if branch.n_rows < fewest * settings.selector.min_rows:
                 break
             finer = replace(scorer, bandwidth=scorer.bandwidth.finer(times))
-            best = finer.best(proposal, settings.n_candidates)
+            best = finer.resolved(finer.best(proposal, settings.n_candidates), branch.n_rows)
             if len(best):
                 self._decide(branch, *self._counted(branch, rows, finer, best, sample))
                 if branch.decision is not None and branch.decision.accepted:
@@ -241,6 +243,14 @@ class Examiner:
         """Return the standardised sample rows of a branch."""
         sample = branch.sample.load()
         return self.standardise.jittered(sample.rows, sample.hashes)
+
+    def spread_rows(self, sample: Sample) -> Floats:
+        """Return the standardised rows of a sample for distances, with rounded values spread over their steps.
+
+        In columns of different scales, rounded rows would look like groups along the shortest steps.
+        """
+        rows = spread(sample, ROUNDED).jittered(sample.rows, sample.hashes)
+        return np.asarray(self.standardise(rows), dtype=np.float64)
 
     def split_at(
         self, branch: Branch, direction: Floats, threshold: float, p_value: float, n_tested: float

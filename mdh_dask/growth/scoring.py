@@ -88,6 +88,13 @@ class Scorer:
                 kept.append(int(i))
         return proposal[kept]
 
+    def resolved(self, proposal: Proposal, n_rows: float) -> Proposal:
+        """Return the directions along which values are rounded by less than the bandwidth of so many rows."""
+        kept = [np.zeros(0, dtype=bool)]
+        for _, projections, resolution in self.projected(proposal, self.rows):
+            kept.append(self.bandwidth.along(projections, projections.std(axis=1), n_rows) >= resolution)
+        return proposal[np.flatnonzero(np.concatenate(kept))]
+
     def best_of_families(self, proposal: Proposal) -> Proposal:
         """Return the direction of each family with the best score."""
         return reduce(Proposal.joined, (self.best(family, 1) for family in proposal.families()))

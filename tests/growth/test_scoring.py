@@ -9,6 +9,7 @@ from strategies import row_sets, seeds
 
 from mdh_dask.density.histograms import Histograms
 from mdh_dask.density.kde import BANDWIDTHS, BINS_PER_BANDWIDTH
+from mdh_dask.growth.discrete import Discrete
 from mdh_dask.growth.scaling import Standardiser
 from mdh_dask.growth.scoring import DIRECTIONS_AT_ONCE, MAX_BINS, Scorer, candidates_for
 from mdh_dask.projections.directions import Proposal, StandardDirections
@@ -115,6 +116,16 @@ class TestScreen:
         directions = random_directions(30)
         best = kept(clustered().astype(dtype), directions, 1)
         np.testing.assert_array_equal(best, kept(clustered(), directions, 1))
+
+
+def test_directions_whose_values_are_rounded_by_more_than_the_bandwidth_are_not_resolved():
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+    rounded = Discrete(steps=np.array([0.0, 0.2, 2.0]))
+    scorer = Scorer(rows, SplitRule(), RULE, 20, Standardiser(np.zeros(3), np.ones(3), discrete=rounded))
+    directions = np.array([[1.0, 0, 0], [0, 0, 1], [0, 1, 0], [0.8, 0, 0.6]])
+    assert scorer.resolved(proposed(directions), 400).directions.vectors.tolist() == directions[[0, 2]].tolist()
+    assert len(scorer.resolved(proposed(directions), 1e9)) == 1
+    assert len(scorer.resolved(proposed(directions[:0]), 400)) == 0
 
 
 class TestCandidates:
