@@ -12,6 +12,7 @@ from .._typing import AnyArray, Floats
 from ..chunks import work_through
 from ..density.histograms import Histograms
 from ..projections.directions import KeyedDirections, Proposal, StandardDirections, single_columns
+from ..projections.pca import principal_components
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
 from ..splits.stopping import HoldOut
@@ -32,6 +33,10 @@ FINER = {4: 6, 16: 24}
 A wider one shows the valleys between fewer: of k clusters in a row at distances g, the usual bandwidth is about
 ``g k n ** -0.2 / 3``, and only one above ``g / 2.3`` makes their valleys shallower than a tenth.
 """
+
+N_COMPONENTS = 8
+"""Principal components along which finer densities are looked at, too, as along single columns: pursuits leave the
+direction of many clusters in a row, which look like one by the usual density."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,8 @@ class Examiner:
         if not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
             return False
         before = branch.candidates, branch.decision, branch.state
+        axes = np.concatenate([self._columns(rows), principal_components(scorer.rows, N_COMPONENTS)])
+        proposal = proposal.joined(Proposal(StandardDirections(axes)))
         for times, fewest in FINER.items():
             if branch.n_rows < fewest * settings.selector.min_rows:
                 break
@@ -193,10 +200,14 @@ class Examiner:
 
     def _column(self, branch: Branch, rows: AnyArray, scorer: Scorer) -> Proposal:
         """Return the single column with the deepest valley, or none: users compare with it what `why` says."""
-        settings, coarse = self.settings, self.standardise.discrete.jitter.columns
-        columns = single_columns(rows, coarse) if settings.columns else np.empty((0, rows.shape[1]))
-        min_rows = settings.selector.min_rows * len(rows) / branch.n_rows
-        return replace(scorer.at_any_depth, rows=rows, min_rows=min_rows).best(Proposal(StandardDirections(columns)), 1)
+        columns = Proposal(StandardDirections(self._columns(rows)))
+        min_rows = self.settings.selector.min_rows * len(rows) / branch.n_rows
+        return replace(scorer.at_any_depth, rows=rows, min_rows=min_rows).best(columns, 1)
+
+    def _columns(self, rows: AnyArray) -> AnyArray:
+        """Return the unit vectors of the single columns that are directions."""
+        coarse = self.standardise.discrete.jitter.columns
+        return single_columns(rows, coarse) if self.settings.columns else np.empty((0, rows.shape[1]))
 
     def shave(self, branch: Branch) -> int:
         """Split off clusters that their neighbourhoods show, and return their number.

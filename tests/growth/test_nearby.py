@@ -130,6 +130,16 @@ def test_rounded_rows_of_columns_of_different_scales_are_no_more_clusters(k):
     assert RandomProjectionTree(random_state=0).fit(X).n_clusters_ == k
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_many_clusters_in_a_row_are_found_beside_columns_of_noise(turned):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 30, 20_000)
+    X = rng.normal(size=(20_000, 3))
+    X[:, 0] += 8 * labels
+    X = X @ np.linalg.qr(rng.normal(size=(3, 3)))[0] if turned else X
+    assert HierarchicalMDH(random_state=2).fit(X).n_clusters_ == 30
+
+
 @pytest.mark.parametrize("step", ["groups_apart", "balls_are_crowded"])
 def test_neighbourhoods_are_looked_at_with_one_thread_of_blas(step, monkeypatch):
     threads, squares = [], crowds.squared_distances
