@@ -119,8 +119,8 @@ VARIANTS = {
     "kernel of Gower": HierarchicalKernelMDH(starts="pca2", feature_map=KernelPCAFeatures(kernel="gower")),
     "means for missing values": RandomProjectionTree(**RP, missing="mean"),
     "rows without missing values": RandomProjectionTree(**RP, missing="drop"),
-    "density tree with rows outside": DensityTree(unclassified="leave", outliers=0.03),
-    "contours with rows outside": SupportVectorClustering(width=1.0, outliers=0.1, unclassified="leave"),
+    "density tree with rows outside": DensityTree(unclassified="leave", share_outside=0.03),
+    "contours with rows outside": SupportVectorClustering(width=1.0, share_outside=0.1, unclassified="leave"),
     "consensus of maps": ConsensusClustering(
         estimator=[RandomProjectionTree(n_projections=5, feature_map="products"), HierarchicalKernelMDH(starts="pca2")],
         n_trees=3,

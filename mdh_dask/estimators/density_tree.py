@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._levels import NO_LEVELS
 from .._sparse import SparseRows
-from .._typing import AnyArray, Integers, RowArray
+from .._typing import AnyArray, Booleans, Integers, RowArray
 from .._words import full_count
 from ..chunks import Cache, Plan, is_dask
 from ..density_trees.passes import DOUBLINGS
@@ -64,7 +64,7 @@ class DensityTree(InGroups):
         reciprocal of its squared distance.
     unclassified : {"nearest", "leave"}, default="nearest"
         Label of rows outside the density level. ``"nearest"``: that of the nearest landmarks; ``"leave"``: -1.
-    outliers : float, default=0.01
+    share_outside : float, default=0.01
         Share of the rows outside the density level, about.
     scale : bool, default=True
         Whether to scale the columns: by their standard deviations, computed without far rows, and then by how far near
@@ -149,7 +149,7 @@ class DensityTree(InGroups):
     sample_size: int = 10_000
     n_landmarks: int = 4000
     unclassified: str = "nearest"
-    outliers: float = 0.01
+    share_outside: float = 0.01
     feature_map: str | FeatureTransformer | None = None
     scale: bool = True
     cache: Cache | None = "auto"
@@ -170,7 +170,7 @@ class DensityTree(InGroups):
             min_rows=0 if size is None else rows_of_share(size, shape[0]),
             most_clusters=self.max_clusters if self.n_clusters is None else self.n_clusters,
             exactly=self.n_clusters is not None,
-            outliers=float(self.outliers),
+            outliers=float(self.share_outside),
             leaves_outside=self._leaves_rows,
             seed=seed,
             levels=None if self.feature_map_ is None else self.feature_map_.levels or NO_LEVELS,
@@ -262,6 +262,13 @@ class DensityTree(InGroups):
         peaks = model.peaks if self.feature_map_ is None else self._raw_peaks(rows, numbers)
         self._adopt(replace(self._state, model=replace(model, peaks=peaks, peak_numbers=numbers)))
         super()._finish(rows, X)
+
+    def outliers(self, X: Any) -> Booleans:
+        """Return whether each row is outside the density level: its `boundary_distance` is negative.
+
+        Of the rows of `fit`, about a share of `share_outside` are. NumPy for NumPy input, otherwise lazy with one pass.
+        """
+        return self.boundary_distance(X) < 0
 
     def _raw_peaks(self, rows: RowArray, numbers: Integers) -> AnyArray:
         """Return rows by their numbers; without columns if lazy rows or rows that were left out are not in memory."""

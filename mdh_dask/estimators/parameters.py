@@ -36,7 +36,7 @@ SHARED: dict[str, list[Any]] = {
     "max_clusters": [None, Interval(Integral, 1, None, closed="left")],
     "min_cluster_size": [None, Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="neither")],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
-    "outliers": [Interval(Real, 0, 1, closed="left")],
+    "share_outside": [Interval(Real, 0, 1, closed="left")],
     "sample_size": [Interval(Integral, 2, None, closed="left")],
     "n_landmarks": [Interval(Integral, 2, None, closed="left")],
     "n_components": [None, Interval(Integral, 1, None, closed="left")],

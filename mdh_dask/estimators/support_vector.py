@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._typing import RowArray
+from .._typing import Booleans, RowArray
 from .._words import full_count
 from ..chunks import Plan
 from ..plotting import plot_contours, plot_sweep
@@ -35,9 +35,9 @@ class SupportVectorClustering(InGroups):
     ----------
     width : float or "sweep", default="sweep"
         The q of the kernel ``exp(-q |x - y|^2)``, in units of the scaled columns: the larger, the more clusters.
-        ``"sweep"``: the width, and a share of the rows outside of at least `outliers`, at which one half of the rows
-        shows the most clusters that the other half confirms.
-    outliers : float, default=0.0
+        ``"sweep"``: the width, and a share of the rows outside of at least `share_outside`, at which one half of the
+        rows shows the most clusters that the other half confirms.
+    share_outside : float, default=0.0
         Share of the rows outside the contour, p = 1 / (N C) of the paper.
     adjacency : {"knn", "complete", "support", "delaunay", "mst", "equilibrium"}, default="knn"
         Pairs of rows to test for a connection inside the contour. ``"knn"``: nearest neighbours; ``"complete"``: all;
@@ -56,9 +56,9 @@ class SupportVectorClustering(InGroups):
     scale : bool, default=True
         Whether to scale the columns by their standard deviations, computed without far rows.
     min_cluster_size : int or float or None, default=None
-        Least number of rows in a cluster: a count, or a share of all rows if less than 1; minus `outliers`, as only
-        rows inside are counted. None for no bound if the width is given, as in the paper, otherwise for the square root
-        of the number of rows in a half.
+        Least number of rows in a cluster: a count, or a share of all rows if less than 1; minus `share_outside`, as
+        only rows inside are counted. None for no bound if the width is given, as in the paper, otherwise for the square
+        root of the number of rows in a half.
     max_clusters : int or None, default=None
         If more are found, those between which the kernel sum falls least are merged.
     quantile : float, default=0.975
@@ -97,8 +97,8 @@ class SupportVectorClustering(InGroups):
     Rows are sparse everywhere in many columns: reduce these first. The `confidence` of a row is the share of the
     ten nearest landmarks with its label; where `boundary_distance` is negative, the row is outside the contour. The
     time of a pass is in proportion to `n_landmarks`. The sums of kernels of landmarks and of the dual of all rows
-    correlate by 0.99 if the root mean square distance of rows to their nearest landmarks is at most ``outliers / (2
-    sqrt(width))``.
+    correlate by 0.99 if the root mean square distance of rows to their nearest landmarks is at most
+    ``share_outside / (2 sqrt(width))``.
 
     References
     ----------
@@ -129,7 +129,7 @@ class SupportVectorClustering(InGroups):
     state_type = Contours
 
     width: float | str = "sweep"
-    outliers: float = 0.0
+    share_outside: float = 0.0
     adjacency: str = "knn"
     n_neighbors: int = 16
     n_segment: int | None = None
@@ -151,7 +151,7 @@ class SupportVectorClustering(InGroups):
         settings = self._set(
             ContourSettings,
             width=None if isinstance(self.width, str) else float(self.width),
-            outliers=float(self.outliers),
+            outliers=float(self.share_outside),
             least_share=None if size is None else rows_of_share(size, n_rows) / n_rows,
             seed=seed,
             parts_at=self._parts_at,
@@ -190,6 +190,13 @@ class SupportVectorClustering(InGroups):
         NumPy for NumPy input, otherwise lazy with one pass to compute.
         """
         return self._of_rows(X, "totals", "float64")
+
+    def outliers(self, X: Any) -> Booleans:
+        """Return whether each row is outside the contour: its `boundary_distance` is negative.
+
+        Of the rows of `fit`, about a share of `share_outside` are. NumPy for NumPy input, otherwise lazy with one pass.
+        """
+        return self.boundary_distance(X) < 0
 
     def _reason(self) -> str:
         failed = self.state_.failed

@@ -54,7 +54,7 @@ def plot_contours(contours: Any, ax: "Axes | None" = None, names: Sequence[str] 
     >>> from mdh_dask import SupportVectorClustering
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2)) + np.repeat([[-4.0, 0.0], [4.0, 0.0]], 100, axis=0)
-    >>> model = SupportVectorClustering(width=1.0, outliers=0.1).fit(X)
+    >>> model = SupportVectorClustering(width=1.0, share_outside=0.1).fit(X)
     >>> plot_contours(model).get_title().split(",")[0]
     '2 clusters'
     """

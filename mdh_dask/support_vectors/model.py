@@ -179,7 +179,7 @@ class Contours(State):
 
     def distances(self, rows: AnyArray) -> Floats:
         """Return the share by which the sum of kernels at raw rows exceeds the level, shape (n,)."""
-        return self.totals(rows) / self.level - 1
+        return self.totals(rows) / (self.level * (1 - SLACK)) - 1
 
     def agreeing(self, rows: AnyArray) -> Floats:
         """Return the share of the nearest points that have the label of the one nearest to each raw row, shape (n,)."""

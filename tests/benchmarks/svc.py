@@ -30,9 +30,9 @@ MOST_SPECTRAL = 5000
 LANDMARK_SET, LEAST_CORRELATION = "shapes2d/chameleon_t4_8k", 0.99
 
 NEAR_ENOUGH = 0.5
-"""Root mean square distance of rows to their landmarks, in units of ``outliers / sqrt(width)``, up to which the sums of
-kernels of landmarks are those of all rows. The dual is flat inside the contour: the fewer rows are outside, the more
-landmarks it takes."""
+"""Root mean square distance of rows to their landmarks, in units of ``share_outside / sqrt(width)``, up to which the
+sums of kernels of landmarks are those of all rows. The dual is flat inside the contour: the fewer rows are outside, the
+more landmarks it takes."""
 
 ON_CONTOUR = 1e-3
 
@@ -66,7 +66,7 @@ def _iris() -> Table:
     X, y = load_iris(return_X_y=True)
     rows: list[tuple[Any, ...]] = []
     for n, q, p, clusters, wrong, most in IRIS:
-        model = EXACT(width=q, outliers=p).fit(principal_components(X, range(n)))
+        model = EXACT(width=q, share_outside=p).fit(principal_components(X, range(n)))
         table = contingency_table(y, model.labels_).counts
         # Clusters of the same species count as one, as in the source.
         own = len(y) - int(table.max(axis=0).sum())
@@ -89,7 +89,7 @@ def _crabs(folder: str | None) -> Table:
     rows: list[tuple[Any, ...]] = []
     for name, values in kinds.items():
         for whiten in (False, True):
-            model = EXACT(width=4.8, outliers=0.7).fit(principal_components(values, [1, 2], whiten))
+            model = EXACT(width=4.8, share_outside=0.7).fit(principal_components(values, [1, 2], whiten))
             scores = matching_accuracy(y, model.labels_), normalized_mutual_information(y, model.labels_)
             judged = name == "logarithms" and whiten
             bound = ("4 clusters", verdict(model.n_clusters_ == 4)) if judged else ("-", "-")
@@ -108,11 +108,11 @@ def _landmarks(most_rows: int, folder: str | None) -> Table:
     X = found[0][:most_rows].astype(float)
     rows: list[tuple[Any, ...]] = []
     for width, share in ((2.5, 0.1), (2.5, 0.2), (10.0, 0.2), (40.0, 0.2)):
-        exact = SupportVectorClustering(width=width, outliers=share, n_landmarks=len(X)).fit(X)
+        exact = SupportVectorClustering(width=width, share_outside=share, n_landmarks=len(X)).fit(X)
         truth = exact.score_samples(X)
         for n_landmarks in (500, 1500, 3000):
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # the table has the distance
-                model = SupportVectorClustering(width=width, outliers=share, n_landmarks=n_landmarks).fit(X)
+                model = SupportVectorClustering(width=width, share_outside=share, n_landmarks=n_landmarks).fit(X)
             apart = _quantisation(model, X) * np.sqrt(width) / share
             correlation = float(np.corrcoef(truth, model.score_samples(X))[0, 1])
             outside = float((model.boundary_distance(X) < 0).mean())

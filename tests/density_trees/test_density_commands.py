@@ -34,7 +34,7 @@ def pair(seed):
 def test_rows_are_fitted_labelled_and_compared(here):
     for name, rows in (("old", pair(0)), ("new", pair(1)), ("moved", np.add(pair(1), [0, 20]))):
         np.save(f"{name}.npy", rows)
-    options = ["--method", "density", "-p", "unclassified=leave", "-p", "outliers=0.05"]
+    options = ["--method", "density", "-p", "unclassified=leave", "-p", "share_outside=0.05"]
     run("fit", "old.npy", *options, "--model", "model.zarr", "--out", "labels.zarr", "--report", "fit.html")
     labels, model = stored("labels.zarr"), load_model("model.zarr")
     assert set(labels) == {-1, 0, 1}

@@ -404,7 +404,7 @@ def noisy():
 class TestOutside:
     @pytest.mark.slow
     def test_rows_in_sparse_regions_are_left_and_counts_agree_with_labels(self, noisy):
-        near, left = (DensityTree(unclassified=u, outliers=0.03).fit(noisy) for u in ("nearest", "leave"))
+        near, left = (DensityTree(unclassified=u, share_outside=0.03).fit(noisy) for u in ("nearest", "leave"))
         inside = left.labels_ >= 0
         assert not inside[1000:].any()
         assert inside[:1000].mean() > 0.98
@@ -416,7 +416,7 @@ class TestOutside:
 
     @pytest.mark.slow
     def test_rows_are_outside_if_the_tenth_nearest_landmark_is_farther_than_the_level(self, noisy):
-        model = DensityTree(unclassified="leave", outliers=0.1, scale=False).fit(noisy)
+        model = DensityTree(unclassified="leave", share_outside=0.1, scale=False).fit(noisy)
         points = model.state_.model.points + model.state_.model.centre
         tenth = np.sort(np.linalg.norm(noisy[:, None] - points, axis=2), axis=1)[:, 9]
         np.testing.assert_array_equal(model.labels_ < 0, tenth > model.level_)
@@ -642,6 +642,6 @@ def test_a_map_of_many_columns_shows_the_directions_in_which_clusters_differ():
 @pytest.mark.parametrize("n", [3, 8, 15])
 def test_the_exemplar_of_few_rows_is_where_they_are_densest(n):
     x = np.linspace(-1, 1, n)[:, None] ** 3
-    model = DensityTree(unclassified="leave", outliers=0.5).fit(x)
+    model = DensityTree(unclassified="leave", share_outside=0.5).fit(x)
     assert abs(model.exemplar_indices_[0] - n // 2) <= 1
     assert model.labels_[model.exemplar_indices_[0]] == 0

@@ -28,7 +28,8 @@ def rows():
 
 
 @pytest.mark.parametrize(
-    "model", [DensityTree(unclassified="leave"), SupportVectorClustering(width=1.0, outliers=0.1, unclassified="leave")]
+    "model",
+    [DensityTree(unclassified="leave"), SupportVectorClustering(width=1.0, share_outside=0.1, unclassified="leave")],
 )
 def test_rows_in_no_cluster_have_the_probability_zero(model, rows):
     found = model.fit(rows)
@@ -70,7 +71,7 @@ def test_pickles_hold_no_rows_but_those_of_the_history_and_the_probabilities_tha
 @pytest.mark.slow
 def test_methods_without_outliers_say_why(rows):
     without = [name for name, cls in METHODS.items() if not callable(getattr(cls, "outliers", None))]
-    assert without == ["ensemble", "svc", "density"]  # of the last two, `outliers` is a parameter
+    assert without == ["ensemble"]
     with pytest.raises(AttributeError, match=r"HyperplaneEnsemble has no outliers: .* take ConsensusClustering"):
         HyperplaneEnsemble().fit(rows).outliers(rows)
     with pytest.raises(AttributeError, match=r"rows outside .* boundary_distance\(X\) < 0"):
@@ -104,6 +105,20 @@ def test_far_rows_are_outliers_and_few_of_the_fitted_ones(model, rows):
         assert (scores < level).mean() <= level
     assert ((scores >= 0) & (scores <= 1)).all()
     assert model.outliers(np.array([[60.0, -50.0, 40.0], [0.0, 0.0, 0.0]])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("unclassified", ["nearest", "leave"])
+@pytest.mark.parametrize(
+    "model", [DensityTree(share_outside=0.1), SupportVectorClustering(width=1.0, share_outside=0.1)]
+)
+def test_outliers_of_a_density_level_are_the_rows_outside_it(model, unclassified, rows):
+    model.set_params(unclassified=unclassified).fit(rows)
+    found = model.outliers(rows)
+    assert 0.05 < found.mean() < 0.15
+    if unclassified == "leave":
+        np.testing.assert_array_equal(found, model.labels_ < 0)
+    assert model.outliers(da.from_array(rows, chunks=100)).compute().tolist() == found.tolist()
+    assert model.outliers(rows[:2] + 90).tolist() == [True, True]
 
 
 class TestCentroids:
@@ -154,8 +169,8 @@ class TestCentroids:
 def test_only_contours_that_leave_rows_outside_have_the_label_for_no_cluster(rows):
     assert not SupportVectorClustering().noise
     assert SupportVectorClustering(unclassified="leave").noise
-    assert (SupportVectorClustering(outliers=0.1).fit(rows).predict(rows * 9) >= 0).all()
-    assert (SupportVectorClustering(outliers=0.1, unclassified="leave").fit(rows).predict(rows * 9) < 0).any()
+    assert (SupportVectorClustering(share_outside=0.1).fit(rows).predict(rows * 9) >= 0).all()
+    assert (SupportVectorClustering(share_outside=0.1, unclassified="leave").fit(rows).predict(rows * 9) < 0).any()
 
 
 def test_exemplars_say_that_rows_were_left_out(rows):

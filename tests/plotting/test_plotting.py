@@ -298,7 +298,7 @@ def pair():
 
 
 def test_a_contour_is_drawn_where_the_sum_of_kernels_has_its_level_and_clusters_have_colours(pair):
-    model = SupportVectorClustering(width=1.0, outliers=0.2, unclassified="leave").fit(pair[:300])
+    model = SupportVectorClustering(width=1.0, share_outside=0.2, unclassified="leave").fit(pair[:300])
     ax = plot_contours(model.state_, names=np.array(["a", "b"], dtype=object))
     *areas, line = [part for part in ax.collections if hasattr(part, "levels")]
     assert [part.get_facecolor()[0, :3].tolist() for part in areas] == [list(to_rgb(f"C{k}")) for k in range(2)]
@@ -314,22 +314,24 @@ def test_a_contour_is_drawn_where_the_sum_of_kernels_has_its_level_and_clusters_
 
 def test_a_constant_column_and_equal_rows_are_drawn(pair):
     for rows in (pair * [1.0, 0.0], np.ones((20, 2))):
-        ax = plot_contours(SupportVectorClustering(width=1.0, outliers=0.1).fit(rows).state_)
+        ax = plot_contours(SupportVectorClustering(width=1.0, share_outside=0.1).fit(rows).state_)
         FigureCanvasAgg(ax.figure).draw()
         assert all(low < high for low, high in (ax.get_xlim(), ax.get_ylim()))
 
 
 def test_contours_have_the_names_of_the_columns_that_were_fitted(pair):
-    model = SupportVectorClustering(width=1.0, outliers=0.1).fit(pair[:60])
+    model = SupportVectorClustering(width=1.0, share_outside=0.1).fit(pair[:60])
     assert plot_contours(model).get_xlabel() == "column 0"
-    model = SupportVectorClustering(width=1.0, outliers=0.1).fit(pd.DataFrame(pair[:60], columns=["age", "height"]))
+    model = SupportVectorClustering(width=1.0, share_outside=0.1).fit(
+        pd.DataFrame(pair[:60], columns=["age", "height"])
+    )
     assert (plot_contours(model).get_xlabel(), plot_contours(model).get_ylabel()) == ("age", "height")
     assert plot_contours(model, names=["a", "b"]).get_ylabel() == "b"
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], "ab"])
 def test_other_than_two_names_of_two_columns_are_refused(pair, names):
-    contours = SupportVectorClustering(width=1.0, outliers=0.1).fit(pair[:60])
+    contours = SupportVectorClustering(width=1.0, share_outside=0.1).fit(pair[:60])
     for draw, model in ((plot_contours, contours), (plot_landmarks, DensityTree().fit(pair))):
         with pytest.raises(ValueError, match=r"expected names=... of two columns; got .*: give two, or none"):
             draw(model, names=names)
