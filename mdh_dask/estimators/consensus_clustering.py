@@ -166,11 +166,15 @@ class ConsensusClustering(InGroups):
     progress: bool = False
 
     @classmethod
-    def _without(cls, name: str) -> str:
+    def for_trees(cls, name: str) -> str:
+        """Return how a parameter is given to the trees, or an empty string if they do not have it."""
         takes = [type(own).__name__ for own in USUAL if name in own._get_param_names()]
-        if not takes:
-            return super()._without(name)
-        return f"has no parameter {name!r}: give it to the trees, as estimator={takes[0]}({name}=...)"
+        return f"estimator={takes[0]}({name}=...)" if takes else ""
+
+    @classmethod
+    def _without(cls, name: str) -> str:
+        given = cls.for_trees(name)
+        return f"has no parameter {name!r}: give it to the trees, as {given}" if given else super()._without(name)
 
     def _members(self, seed: int) -> Members:
         """Return the estimators of the trees, with their seeds."""

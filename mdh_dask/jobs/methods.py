@@ -13,6 +13,7 @@ from sklearn.base import clone
 from .._fields import Field, JobError, check_keys, checked_table, checked_word, choice, either, flag
 from ..estimators import KernelPCAFeatures
 from ..estimators.base import ClusterEstimator
+from ..estimators.consensus_clustering import ConsensusClustering
 from ..estimators.divisive import DivisiveClustering
 from ..estimators.divisive_tree import DivisiveTree
 from ..estimators.mapped import FEATURE_MAPS
@@ -58,8 +59,15 @@ def _checked_name(table: Any) -> str:
 
 
 def check_expert_keys(name: str, table: Mapping[str, Any]) -> None:
-    """Raise an error for a parameter that the method fixes, which says how to set it."""
+    """Raise an error for a parameter that the method fixes, or that only its trees have, which says how to set it."""
     cls: Any = all_methods()[name]
+    if issubclass(cls, ConsensusClustering):
+        for key in table:
+            if key not in ("name", *options_of(cls)) and (given := cls.for_trees(key)):
+                raise JobError(
+                    f"[method] with name = {name!r} has no key {key!r}, which is a setting of its trees: leave it out, "
+                    f"or fit in Python, with {cls.__name__}({given})"
+                )
     if not issubclass(cls, DivisiveTree) or not hasattr(cls, "as_divisive"):
         return
     known, fixed = inspect.signature(DivisiveClustering).parameters, cls().as_divisive().get_params()

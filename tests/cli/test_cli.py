@@ -199,6 +199,10 @@ ERRORS = {
     "other columns": (("predict", "../in/two.zarr", *MODEL, *OUT), 65),
     "model is an array": (("predict", "../in/x.zarr", "--model", "../in/two.zarr", *OUT), 65),
     "option of another method": (("fit", "../in/x.zarr", *OUT, "--method", "depddp", "--n-projections", 1000), 2),
+    "option of the trees of a consensus": (
+        ("fit", "../in/x.zarr", *OUT, "--method", "consensus", "--min-cluster-size", 5),
+        2,
+    ),
     "option that no method has": (("fit", "../in/x.zarr", *OUT, "--method", "depddp", "-p", "n_projektions=1000"), 2),
     "landmarks without a map": (("fit", "../in/x.zarr", *OUT, *of_map(n_landmarks=50)), 2),
     "variance without the map of the method": (
