@@ -56,9 +56,9 @@ def open_csv(
     The comma, semicolon or tab in its header separates the values; of several, the one with which all lines have as
     many values, and the largest share of columns are of numbers. No value contains a line end. Columns with only
     numbers in the first MiB are columns of numbers, in which a comma may stand before fractions if it does not separate
-    values; empty values are missing, and those that pandas takes as missing, as ``NA``. With `as_written` all columns
-    hold texts, as ``007`` and ``NA``. The file, which may be compressed if it has at most 16 MiB, is read once to count
-    the lines.
+    values, and those with only ``true`` and ``False`` are of booleans; empty values are missing, and those that pandas
+    takes as missing, as ``NA``. With `as_written` all columns hold texts, as ``007`` and ``NA``. The file, which may be
+    compressed if it has at most 16 MiB, is read once to count the lines.
     """
     fs, root = _found(path)
     import pyarrow as pa

@@ -142,8 +142,7 @@ def _read_head(head: bytes, dialect: Dialect, path: Any) -> Head:
     types = {}
     for name, column in zip(names, schema):
         is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-        is_text = pa.types.is_boolean(column.type) or pa.types.is_null(column.type)
-        types[name] = pa.float64() if is_number else pa.string() if is_text else column.type
+        types[name] = pa.float64() if is_number else pa.string() if pa.types.is_null(column.type) else column.type
     return Head(names, types, dialect)
 
 

@@ -74,6 +74,17 @@ def test_the_labels_do_not_depend_on_the_format(table, paths, name, tmp_path):
     assert estimator.columns.levels == (None, ("blue", "green", "red"), ("0", "1", "2"), None)
 
 
+def test_booleans_of_csv_are_those_of_parquet(tmp_path):
+    table = pa.table({"x": [0.5, 2.0, 1.0], "known": [True, None, False]})
+    pyarrow.csv.write_csv(table, tmp_path / "x.csv")
+    pq.write_table(table, tmp_path / "x.parquet")
+    (tmp_path / "python.csv").write_text("x,known\n0.5,True\n2,\n1,False\n")
+    stored = open_features(tmp_path / "x.parquet").rows.compute()
+    for name in ("x.csv", "python.csv"):
+        np.testing.assert_array_equal(open_features(tmp_path / name).rows, stored)
+        assert open_typed(tmp_path / name).source["known"].type == pa.bool_()
+
+
 def test_blocks_of_csv_hold_all_lines_once(paths, table):
     for size in (64, 1000, 10**6):
         lazy = open_csv(paths["x.csv"], ["code", "x"], block_bytes=size)
