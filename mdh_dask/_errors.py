@@ -16,6 +16,12 @@ COMPUTES = ("numpy", "scipy", "numba")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers for a full disk, quota or file."""
 
+NO_CREDENTIALS = (
+    "NoCredentialsError", "PartialCredentialsError", "ClientAuthenticationError", "DefaultCredentialsError",
+    "RefreshError",
+)  # fmt: skip
+"""Errors of clients of servers, by name, as the clients need not be installed."""
+
 
 class SettingError(ValueError):
     """A setting is missing, wrong or contradicts another."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from .._errors import FULL, CannotCreateError, SettingError, is_bug
+from .._errors import FULL, NO_CREDENTIALS, CannotCreateError, SettingError, is_bug
 from .._fields import JobError
 from .._locations import printable, redacted
 from .._log import JsonLines, Others, is_json
@@ -60,11 +60,6 @@ LOST_SERVER = (
 
 LACK_OF_MEMORY = ("KilledWorker", "DiedWorkersError")
 """Names of errors that mean that one task has killed several workers."""
-
-NO_CREDENTIALS = (
-    "NoCredentialsError", "PartialCredentialsError", "ClientAuthenticationError", "DefaultCredentialsError",
-    "RefreshError",
-)  # fmt: skip
 
 SPELLINGS = {
     "expected labels, model or report": "expected --out, --model or --report",

@@ -10,12 +10,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import dask.array as da
-from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
 
 from .._errors import ContentsError, SettingError
 from .._locations import hiding_credentials, is_stac, name_of, without_query
 from .._storable import storable
-from ..io.paths import local_path
+from ..io.paths import filesystem, local_path, reaching
 from ..io.repositories import pinned
 from .bands import stacked, with_bands
 from .features import Features
@@ -95,9 +94,11 @@ def _of_path(path: str) -> Scene:
 
 
 def _of_pattern(pattern: str) -> list[Scene]:
-    fs, root = url_to_fs(pattern)
+    fs, root = filesystem(pattern)
     fs.invalidate_cache()
-    hidden = (path for path in fs.glob(root) if not name_of(path).startswith("."))
+    with reaching(pattern):
+        found = fs.glob(root)
+    hidden = (path for path in found if not name_of(path).startswith("."))
     local = local_path(pattern) is not None
     return [_of_path(path if local else fs.unstrip_protocol(path)) for path in hidden]
 

@@ -21,7 +21,7 @@ from zarr.core.buffer import default_buffer_prototype
 from zarr.core.sync import sync
 from zarr.errors import ZarrUserWarning
 
-from .paths import local_path, reaching
+from .paths import filesystem, local_path, reaching
 from .repositories import revision_of, snapshot_of, store_of
 
 Location = Any
@@ -51,6 +51,8 @@ def find_node(location: Location) -> zarr.Array | zarr.Group | None:
     store, inside = local_path(location) or os.fspath(location), None
     if (revision := revision_of(location)) is not None:
         store, inside = store_of(revision), revision.path
+    if isinstance(store, str):
+        filesystem(location)  # raises an error that says what is wrong with the location
     try:
         with reaching(location), warnings.catch_warnings():
             # Zarr 3.4 warns of chunks of no rows, and reads all that is stored in them as fill values.

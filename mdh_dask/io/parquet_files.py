@@ -17,7 +17,7 @@ from .._process import needed
 from .._typing import AnyArray
 from ..columns.coding import numbers
 from ..columns.lists import Element, Expanded, sources_of, value_type
-from .paths import about_file, filesystem, is_damage, naming, refuse_streams, version_of
+from .paths import about_file, filesystem, is_damage, naming, reaching, refuse_streams, version_of
 
 PieceOfFile = tuple[str, tuple[int, ...]]
 """A file and the numbers of some of its row groups."""
@@ -157,7 +157,8 @@ def footers_of(path: str | os.PathLike[str], most: int | None = None) -> tuple[A
     """Return the file system and the footers of the files of a table, or of the first of them."""
     needed("pyarrow.parquet", "parquet")
     fs, root = filesystem(path)
-    files = parquet_files(fs, root)
+    with reaching(path):
+        files = parquet_files(fs, root)
     if not files:
         with suppress(FileNotFoundError):
             about_file(path)  # raises an error if the server is not reached

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gaierror
 from typing import Any
 
 from dask.base import tokenize
@@ -14,7 +15,7 @@ from fsspec.core import (  # type: ignore[import-untyped, unused-ignore]
     url_to_fs,  # type: ignore[import-untyped, unused-ignore]
 )
 
-from .._errors import ContentsError
+from .._errors import NO_CREDENTIALS, ContentsError
 
 REPOSITORY = "icechunk::"
 """What begins the location of what is in a repository, before its path or URL."""
@@ -85,18 +86,33 @@ def naming(what: str, remedy: str = REMEDY) -> Iterator[None]:
 
 @contextmanager
 def reaching(location: object) -> Iterator[None]:
-    """Name the place in an error of a server that is not reached.
+    """Name the place in an error of a server that is not reached, or to which no credentials are known.
 
-    Raises a ConnectionError, also where fsspec says that a file is missing, as it does for HTTP.
+    Raises a ConnectionError, also where fsspec says that a file is missing, as it does for HTTP; or a PermissionError.
     """
     try:
         yield
     except OSError as error:
         cause = error.__cause__ if isinstance(error, FileNotFoundError) else error
-        of_client = cause is not error or type(error).__module__.partition(".")[0] in CLIENTS
+        unreached = (isinstance(error, ConnectionError) and error.errno is not None) or isinstance(error, gaierror)
+        of_client = cause is not error or unreached or type(error).__module__.partition(".")[0] in CLIENTS
         if not of_client or not isinstance(cause, OSError):
             raise
-        raise ConnectionError(f"{location} cannot be reached ({cause}); try again later") from error
+        raise ConnectionError(
+            f"{location} cannot be reached ({cause}); check the name of the server, or try again later"
+        ) from error
+    except Exception as error:
+        if type(error).__name__ not in NO_CREDENTIALS:
+            raise
+        raise without_credentials(location, error) from error
+
+
+def without_credentials(location: object, error: Exception) -> PermissionError:
+    """Return the error for a place whose server is given no credentials."""
+    return PermissionError(
+        f"{location} cannot be reached ({error}): give credentials in the environment or in files, as for its other "
+        "clients"
+    )
 
 
 def is_damage(error: Exception) -> bool:
@@ -125,12 +141,15 @@ def filesystem(location: str | os.PathLike[str]) -> tuple[Any, str]:
     """Return the file system of a path or URL, and the path there."""
     protocol = split_protocol(os.fspath(location))[0]
     try:
-        fs, path = url_to_fs(os.fspath(location))
+        with reaching(location):
+            fs, path = url_to_fs(os.fspath(location))
     except ImportError as error:
         extra = next((extra for extra, own in PROTOCOLS.items() if protocol in own), None)
         remedy = str(error) if extra is None else f'pip install "mdh_dask[{extra}]"'
         raise ImportError(f"{location} cannot be reached, as a package is missing: {remedy}") from error
     except ValueError as error:
+        if protocol in PROTOCOLS["azure"]:
+            raise without_credentials(location, error) from error
         raise ValueError(f"expected a path or a URL of a known kind, as s3://; got {location}: {error}") from error
     return fs, path
 

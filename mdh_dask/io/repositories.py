@@ -7,12 +7,10 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from fsspec.core import url_to_fs  # type: ignore[import-untyped, unused-ignore]
-
 from .._errors import SettingError
 from .._locations import hiding_credentials, missing, name_of, without_query
 from .._process import needed
-from .paths import CHANGES, REPOSITORY, local_path, reaching
+from .paths import CHANGES, REPOSITORY, filesystem, local_path, reaching
 
 ABOUT = "mdh_dask"
 """The key of what this package says in the metadata of a commit."""
@@ -183,7 +181,7 @@ def fingerprint(source: str | os.PathLike[str]) -> dict[str, Any]:
     """
     if (revision := revision_of(source)) is not None:
         return {"snapshot": store_of(revision).session.snapshot_id}
-    store, root = url_to_fs(os.fspath(source))
+    store, root = filesystem(source)
     store.invalidate_cache()
     try:
         with reaching(source):

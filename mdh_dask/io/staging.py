@@ -18,7 +18,7 @@ import zarr
 from .._errors import FULL, SettingError
 from .._locations import name_of, redacted
 from .nodes import find_node, overlaps, wait_for_zarr
-from .paths import file_exists, filesystem, local_path, remove_below
+from .paths import file_exists, filesystem, local_path, reaching, remove_below
 from .repositories import revision_of
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
@@ -93,7 +93,8 @@ def staged_file(path: str | os.PathLike[str], replace: bool) -> Iterator[Path]:
         yield file
         if stage.folder is None:
             fs, name = filesystem(path)
-            fs.put_file(str(file), name)
+            with reaching(path):
+                fs.put_file(str(file), name)
 
 
 @contextmanager
@@ -207,7 +208,7 @@ def write_file(location: str | os.PathLike[str], content: bytes | str, overwrite
         return
     fs, name = filesystem(location)
     try:
-        with naming_place(location):
+        with reaching(location), naming_place(location):
             fs.pipe_file(name, content, mode="overwrite" if overwrite else "create")
     except FileExistsError as error:
         raise existing(location) from error

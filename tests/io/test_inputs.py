@@ -421,9 +421,28 @@ def test_columns_one_after_the_other_cannot_be_read_by_ranges(served, folder):
         open_features(f"{url}/f.npy")
 
 
+@pytest.mark.parametrize("scheme", ["http", "ftp"])
 @pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.zarr", "x.csv"])
-def test_a_server_that_is_not_reached_is_named_with_the_reason(name):
-    url = f"http://127.0.0.1:9/{name}"
+def test_a_server_that_is_not_reached_is_named_with_the_reason(scheme, name):
+    url = f"{scheme}://127.0.0.1:9/{name}"
     for opening in (open_features, *[fingerprint] * (name != "x.zarr")):  # of which servers list nothing
-        with pytest.raises(ConnectionError, match=rf"^{url} cannot be reached \(.*\); try again later$"):
+        with pytest.raises(
+            ConnectionError,
+            match=rf"^{url} cannot be reached \(.*\); check the name of the server, or try again later$",
+        ):
             opening(url)
+
+
+def test_a_server_without_credentials_is_named(monkeypatch):
+    class NoCredentialsError(Exception):
+        """As that of botocore."""
+
+    def refuse(*_):
+        raise NoCredentialsError("Unable to locate credentials")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.info", refuse)
+    for name in ("x.npy", "x.parquet", "x.csv"):
+        with pytest.raises(
+            PermissionError, match=rf"^memory://b/{name} cannot be reached \(Unable .*\): give credentials"
+        ):
+            open_features(f"memory://b/{name}")
