@@ -1,5 +1,6 @@
 """Drift between new rows and the rows that a model was fitted to, and the counts of levels that models keep for it."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,8 @@ from .missing import complete_rows
 from .models import optional
 from .parameters import check_model, finite_rows
 from .tables import column_names, plain_rows, plain_table
+
+logger = logging.getLogger(__name__)
 
 
 def drift(
@@ -69,9 +72,9 @@ def drift(
     -----
     One pass over the new rows, which are counted in the bins of the tree; the tree holds the counts of the old rows.
     Of columns with levels, the frequencies are compared, too, but for a `DensityTree`, which does not count levels: new
-    ones raise no alarm there. If new rows have levels that the model does not know, one more pass over these columns of
-    a table, or over all with ``missing="drop"``, finds their names. They raise an alarm if so many rows cannot have a
-    level that no old row has by chance alone.
+    ones raise no alarm there, and a warning says so. If new rows have levels that the model does not know, one more
+    pass over these columns of a table, or over all with ``missing="drop"``, finds their names. They raise an alarm if
+    so many rows cannot have a level that no old row has by chance alone.
     Both densities have the bandwidth of the tree or, for fewer new rows, the larger bandwidth for their number. Changes
     that do not show along a direction of the tree are not detected, for example in a cluster that never had a valley.
     Few rows raise an alarm only for large changes: among 300 old and 300 new rows of two clusters, more than a quarter
@@ -94,8 +97,9 @@ def drift(
     state = model.state_
     if not isinstance(state, ComparedState):
         raise ValueError(
-            f"expected a model of a tree, whose densities new rows are compared with; got a {type(model).__name__}: "
-            "compare the sizes and profiles of its clusters instead"
+            f"expected a model of one tree, whose densities new rows are compared with; got a {type(model).__name__}, "
+            "which has none of its clusters: fit HierarchicalMDH or DensityTree to the same rows for drift, or "
+            "compare the sizes and profiles of its clusters"
         )
     tree = state.compared
     Drift(tree, tree, threshold, filled, false_alarms)  # checks the limits before any work
@@ -106,6 +110,11 @@ def drift(
     feature_map = getattr(model, "feature_map_", None)
     there = finite_rows(merge_chunks(rows)) if feature_map is None else model._features_of(rows, feature_map)
     plans, arrays = counting_levels(model, state.recount(), there, read.given, rows)
+    if levels_of(model.columns) and getattr(model, "level_counts_", None) is None:
+        logger.warning(
+            "the levels of columns are not compared: this %s holds no counts of them, as trees of hyperplanes do",
+            type(model).__name__,
+        )
     (counted, *new), _ = run_together(plans, *arrays, announce=lambda description: progress)
     levels = compared_levels(model, *new) if new else ()
     return with_unseen_levels(Drift(tree, counted, threshold, filled, false_alarms, levels, effect), model, X)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers import run
 
-from mdh_dask import DensityTree, PCATree, drift, load_model
+from mdh_dask import ConsensusClustering, DensityTree, PCATree, drift, load_model
 from mdh_dask.columns import ColumnTypes
 from mdh_dask.estimators.drift import restored_level_counts
 from mdh_dask.summaries.changes import LevelDrift
@@ -182,3 +182,14 @@ def test_a_model_without_counts_compares_the_tree_alone(model):
     assert replace(drift(model, table(1, 500)), of_levels=()).to_dict().keys().isdisjoint({"levels"})
     bare = PCATree().fit(np.random.default_rng(0).normal(size=(300, 2)))
     assert (bare.level_counts_, drift(bare, np.zeros((9, 2))).levels) == (None, ())
+
+
+@pytest.mark.slow
+def test_what_drift_cannot_compare_is_told(caplog):
+    rows = table(0, 300)
+    found = drift(DensityTree(feature_map="gower").fit(rows), rows)
+    assert found.levels == ()
+    assert "the levels of columns are not compared: this DensityTree holds no counts of them" in caplog.text
+    several = ConsensusClustering(n_trees=2, estimator=PCATree()).fit(np.zeros((9, 2)))
+    with pytest.raises(ValueError, match=r"got a ConsensusClustering, .* fit HierarchicalMDH or DensityTree"):
+        drift(several, np.zeros((9, 2)))
