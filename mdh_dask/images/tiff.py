@@ -85,14 +85,15 @@ def open_tiff(path: str, axes: str | None, index: dict[str, int]) -> tuple[Image
             names = tuple(PAGES.get(axis.lower(), axis.lower()) for axis in series.axes)
             mask, place = _mask_of(path, tiff, series, level), _place_of(series, names, array.shape)
             extra = [sample in ALPHA for sample in page.extrasamples] if "s" in names else []
-            n_alpha = sum(extra)
             found = {code: str(page.tags[code].value) for code in (GDAL_NODATA, GDAL_METADATA) if code in page.tags}
             _check_stored(levels[level])
         if extra != sorted(extra):
             raise ContentsError(f"expected opacity in the last bands of {path}; got others after it: save them before")
         if {"s", "c"} <= set(names):  # for example three colours in every page
             raise ValueError(f"{path} has colours in several channels (axes {series.axes}): save one of them")
-    view = replace(view_at(path, array, names, axes, index), n_left_out=n_alpha)
+    view = view_at(path, array, names, axes, index)
+    n_alpha = sum(extra) if any(extra) and view.axes[names.index("s")] == "c" else 0  # samples may be no bands
+    view = replace(view, n_left_out=n_alpha)
     check_chunks(path, array.chunks, array.dtype)
     lines, columns = view.in_plane(array.chunks)
     if columns >= view.shape[1]:  # strips, often of one line

@@ -261,6 +261,15 @@ def test_booleans_are_0_and_1_and_alpha_of_a_tiff_is_left_out(tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "rgba.tif"), beach())
 
 
+def test_the_last_of_four_samples_is_no_opacity_where_axes_say_that_they_are_no_bands(tmp_path):
+    pages = np.arange(4 * 6 * 5, dtype=np.uint8).reshape(4, 6, 5)
+    colours = {"photometric": "rgb", "planarconfig": "separate", "extrasamples": ["unassalpha"]}
+    tifffile.imwrite(tmp_path / "pages.tif", pages, **colours)  # as some writers take any four pages
+    assert read(tmp_path / "pages.tif").shape == (6, 5, 3)
+    np.testing.assert_array_equal(read(tmp_path / "pages.tif", axes="tyx", index={"t": 3})[..., 0], pages[3])
+    np.testing.assert_array_equal(read(tmp_path / "pages.tif", axes="yxc"), pages)
+
+
 def test_where_a_geotiff_lies_is_kept(tmp_path):
     tifffile.imwrite(tmp_path / "geo.tif", beach()[..., 0], extratags=GEO_TAGS)
     found = open_image(tmp_path / "geo.tif").georeference
