@@ -10,8 +10,8 @@ from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
+from sklearn.utils import _param_validation
 from sklearn.utils._param_validation import (
-    Interval,
     InvalidParameterError,
     StrOptions,
     make_constraint,
@@ -30,6 +30,14 @@ from ..summaries.passes import TypedLook
 from .missing import checked_finite, column_in_words
 
 __all__ = ["Interval", "InvalidParameterError", "StrOptions", "make_constraint", "validate_parameter_constraints"]
+
+
+class Interval(_param_validation.Interval):
+    """An interval of numbers, of which booleans are none."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
+
 
 SHARED: dict[str, list[Any]] = {
     "n_clusters": [None, Interval(Integral, 1, None, closed="left")],

@@ -13,9 +13,12 @@ from mdh_dask import (
     DivisiveClustering,
     HierarchicalKernelMDH,
     HierarchicalMDH,
+    HyperplaneEnsemble,
+    KernelKMeans,
     PCATree,
     ProjectionPursuitTree,
     RandomProjectionTree,
+    SpectralClustering,
     load_model,
 )
 from mdh_dask.metrics import adjusted_rand_index
@@ -57,6 +60,12 @@ def test_the_next_cluster_is_the_valley_that_failed_the_test(groups):
     X, y = groups
     four = RandomProjectionTree(n_projections=100, n_clusters=4).fit(X)
     assert adjusted_rand_index(y, four.labels_) > 0.75 > adjusted_rand_index(y, four.cut(3).labels_)
+
+
+@pytest.mark.parametrize("cls", [RandomProjectionTree, KernelKMeans, HyperplaneEnsemble, SpectralClustering])
+def test_a_boolean_is_no_number_of_clusters(cls, groups):
+    with pytest.raises(ValueError, match=rf"'n_clusters' parameter of {cls.__name__} must be .* Got True"):
+        cls(n_clusters=True).fit(groups[0])
 
 
 @pytest.mark.parametrize("cls", [RandomProjectionTree, DensityTree])
