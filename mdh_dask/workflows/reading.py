@@ -176,7 +176,8 @@ def source_for_model(estimator: Any, path: str, reading: Reading) -> Any:
 
 def knows_names(estimator: Any, path: str) -> bool:
     """Return whether a model takes the columns of its names from a table."""
-    return hasattr(estimator, "feature_names_in_") and inputs.kind_of(path) in inputs.TABLES
+    named = hasattr(estimator, "feature_names_in_") and estimator.pixel_columns_ is None  # bands are no columns
+    return named and inputs.kind_of(path) in inputs.TABLES
 
 
 def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> Image:

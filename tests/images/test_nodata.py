@@ -241,6 +241,14 @@ def test_commands_leave_out_pixels_without_data_and_the_model_knows_which(tmp_pa
     assert json.loads(result.stdout)["rows"] == [THERE.sum()] * 2, result.output
 
 
+def test_drift_takes_an_image_whose_bands_have_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    geotiff("a.tif", beach(), names=("red", "green", "blue"))
+    run("segment", "a.tif", "--model", "m.zarr", *QUICK, code=0)
+    result = run("drift", "a.tif", "--model", "m.zarr", "--json", "--scheduler", "threads", code=0)
+    assert json.loads(result.stdout)["rows"] == [4800, 4800]
+
+
 JOB = job_text(
     input={"kind": "image", "path": "a.zarr", "mask": "mask.tif", "nodata": float("nan")},
     method={"name": "rp", "n_projections": 20},
