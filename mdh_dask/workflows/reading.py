@@ -10,6 +10,7 @@ from typing import Any, Literal
 import dask.array as da
 
 from .._errors import SettingError
+from .._locations import names_scenes
 from .._words import full_count
 from ..images import Features, Image, open_image, pixel_rows
 from ..images.bands import with_bands
@@ -184,6 +185,11 @@ def image_for_model(estimator: Any, model: str, path: str, reading: Reading) -> 
     """Open an image for a model of an image."""
     if reading.columns is not None:
         raise SettingError(f"{model} was fitted to an image, whose columns it knows: leave out columns=...")
+    if names_scenes(path):
+        raise SettingError(
+            f"expected one image; got {path}, which names several: give them one by one, or run a job with kind = "
+            "'scenes' in [input]"
+        )
     columns = estimator.pixel_columns_
     image: Image = columns.of(reading.image(path, columns.axes, columns.nodata, columns.dequantise), model)
     return image

@@ -247,6 +247,8 @@ def test_drift_takes_an_image_whose_bands_have_names(tmp_path, monkeypatch):
     run("segment", "a.tif", "--model", "m.zarr", *QUICK, code=0)
     result = run("drift", "a.tif", "--model", "m.zarr", "--json", "--scheduler", "threads", code=0)
     assert json.loads(result.stdout)["rows"] == [4800, 4800]
+    for command in (("predict", "*.tif", "--out", "l.zarr"), ("drift", "*.tif")):
+        assert "expected one image; got *.tif, which names several" in run(*command, "--model", "m.zarr", code=2).stderr
 
 
 JOB = job_text(
