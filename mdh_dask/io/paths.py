@@ -4,7 +4,7 @@ import errno
 import glob
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from socket import gaierror
 from typing import Any
@@ -55,7 +55,9 @@ def file_exists(location: str | os.PathLike[str]) -> bool:
         return path.exists()
     fs, name = filesystem(location)
     fs.invalidate_cache()
-    return bool(fs.isfile(name))
+    with reaching(location), suppress(OSError):  # what may only be written may not be looked at
+        return bool(fs.info(name)["type"] == "file")
+    return False
 
 
 def read_file(location: str | os.PathLike[str]) -> bytes:
@@ -186,7 +188,8 @@ def open_parts(location: str | os.PathLike[str]) -> Any:
     File systems of fsspec read 5 MiB ahead by default, several times what a tile of an image takes.
     """
     fs, name = filesystem(location)
-    return fs.open(name, "rb", block_size=AHEAD)
+    with reaching(location):
+        return fs.open(name, "rb", block_size=AHEAD)
 
 
 CHANGES = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "Last-Modified", "updated")

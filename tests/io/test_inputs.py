@@ -23,6 +23,7 @@ from helpers import Added, in_turns
 from mdh_dask._process import LEAST_PYTHON
 from mdh_dask.chunks import reduce_rows
 from mdh_dask.io import open_features, write_rows
+from mdh_dask.io.paths import file_exists
 from mdh_dask.io.repositories import fingerprint
 from tests.helpers import counted_computes, serving
 
@@ -446,3 +447,5 @@ def test_a_server_without_credentials_is_named(monkeypatch):
             PermissionError, match=rf"^memory://b/{name} cannot be reached \(Unable .*\): give credentials"
         ):
             open_features(f"memory://b/{name}")
+    with pytest.raises(PermissionError, match=r"^memory://b/r\.html cannot be reached"):
+        file_exists("memory://b/r.html")  # before any work for a report
