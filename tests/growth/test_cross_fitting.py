@@ -82,7 +82,7 @@ class TestFewRows:
             assert adjusted_rand_index(classes, labels) > {2: 0.45, 3: 0.75}[len(np.unique(labels))]
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize("method", at_night(METHODS))
     def test_clouds_without_clusters_are_split_with_at_most_the_level(self, method):
         split = []
         for cloud, d, (seed, n) in product(

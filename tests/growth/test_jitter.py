@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import in_turns, look_at
+from helpers import at_night, in_turns, look_at
 from numpy.testing import assert_array_equal
 
 from mdh_dask import (
@@ -56,7 +56,7 @@ def test_a_cloud_of_integers_is_not_cut_between_neighbouring_values(cloud, metho
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [HierarchicalMDH, HierarchicalKernelMDH, DensityTree])
+@pytest.mark.parametrize("method", at_night([HierarchicalMDH, DensityTree, HierarchicalKernelMDH], 2))
 def test_counts_of_many_columns_with_a_common_rate_are_one_cluster(method):
     rng = np.random.default_rng(1)
     counts = rng.poisson(rng.gamma(3, 1 / 3, (1500, 1)) * rng.gamma(1, 2, 16))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import look_at
+from helpers import at_night, look_at
 from numpy.testing import assert_array_equal
 
 from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH, MinimumDensityHyperplane, RandomProjectionTree
@@ -32,7 +32,7 @@ def test_independent_categories_are_one_cluster(method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [*METHODS, HierarchicalKernelMDH, DensityTree])
+@pytest.mark.parametrize("method", at_night([*METHODS, DensityTree, HierarchicalKernelMDH], 3))
 def test_answers_that_one_trait_explains_are_one_cluster(method):
     rng = np.random.default_rng(0)
     trait, difficulty = rng.normal(size=(1500, 1)), 0.8 * rng.normal(size=16)
@@ -100,7 +100,7 @@ def test_columns_that_exclude_or_include_each_other_change_together():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
+@pytest.mark.parametrize("method", at_night([DensityTree, HierarchicalKernelMDH]))
 def test_indicators_beside_normal_columns_are_one_cluster_if_one_is_left_out(method):
     rng = np.random.default_rng(3)
     rows = np.column_stack([np.eye(5)[rng.integers(0, 5, 600), 1:], rng.normal(size=(600, 8))])
@@ -108,7 +108,7 @@ def test_indicators_beside_normal_columns_are_one_cluster_if_one_is_left_out(met
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [DensityTree, HierarchicalKernelMDH])
+@pytest.mark.parametrize("method", at_night([DensityTree, HierarchicalKernelMDH]))
 def test_clusters_beside_the_indicators_of_a_category_are_found(method):
     rng = np.random.default_rng(1)
     kind = rng.integers(0, 2, 600)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import look_at
+from helpers import at_night, look_at
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH
@@ -146,7 +146,7 @@ def test_uneven_values_are_not_sought_in_many_columns():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("estimator", "cloud"), [(DensityTree, incomes), (DensityTree, ages), (HierarchicalKernelMDH, ages)]
+    ("estimator", "cloud"), at_night([(DensityTree, incomes), (DensityTree, ages), (HierarchicalKernelMDH, ages)])
 )
 def test_round_numbers_are_no_clusters(estimator, cloud):
     assert estimator().fit(cloud(5000)).n_clusters_ == 1
@@ -158,7 +158,7 @@ def test_round_numbers_of_many_rows_are_no_clusters():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("estimator", [DensityTree, HierarchicalKernelMDH, HierarchicalMDH])
+@pytest.mark.parametrize("estimator", at_night([DensityTree, HierarchicalMDH, HierarchicalKernelMDH], 2))
 def test_round_numbers_hide_no_clusters(estimator):
     cluster = np.arange(4000) % 2
     labels = estimator().fit_predict(ages(4000, 2) + 200 * cluster[:, None])
@@ -168,13 +168,14 @@ def test_round_numbers_hide_no_clusters(estimator):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "n_columns"),
-    [(HierarchicalMDH, 1), (HierarchicalMDH, 3), (DensityTree, 1), (HierarchicalKernelMDH, 1)],
+    at_night([(HierarchicalMDH, 3), (DensityTree, 1), (HierarchicalMDH, 1), (HierarchicalKernelMDH, 1)], 2),
 )
 def test_middles_of_brackets_are_no_clusters(estimator, n_columns):
     assert estimator().fit(brackets(5000, n_columns)).n_clusters_ == 1
 
 
-@pytest.mark.parametrize("estimator", [HierarchicalMDH, DensityTree, HierarchicalKernelMDH])
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", at_night([HierarchicalMDH, DensityTree, HierarchicalKernelMDH], 2))
 def test_clusters_of_uneven_values_are_found(estimator):
     inches = np.rint(np.random.default_rng(0).normal(np.repeat([67, 79], 1000), 2))
     labels = estimator().fit_predict(np.round(2.54 * inches, 1)[:, None])
