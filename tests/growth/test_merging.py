@@ -44,8 +44,12 @@ def stripes(n, gap):
 
 @pytest.fixture(scope="module")
 def moons():
-    rows, truth = make_moons(600, noise=0.07, random_state=1)
-    return rows, truth, HierarchicalKernelMDH().fit(rows)
+    return make_moons(600, noise=0.07, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def tree_of_moons(moons):
+    return HierarchicalKernelMDH().fit(moons[0])
 
 
 @pytest.mark.slow
@@ -129,10 +133,9 @@ def test_equal_and_far_rows_change_no_cluster_of_a_kernel_tree():
 
 
 @pytest.mark.slow
-def test_merging_takes_no_pass_of_its_own(moons):
-    rows, _, model = moons
-    assert model.n_passes_ == 2
-    assert RandomProjectionTree(merge=True).fit(rows).n_passes_ == 1
+def test_merging_takes_no_pass_of_its_own(moons, tree_of_moons):
+    assert tree_of_moons.n_passes_ == 2
+    assert RandomProjectionTree(merge=True).fit(moons[0]).n_passes_ == 1
 
 
 @pytest.mark.slow
@@ -166,7 +169,7 @@ CELLS = {
 
 @pytest.mark.parametrize("source", CELLS)
 def test_cells_of_any_source_are_merged_into_the_groups_of_the_density(source, moons):
-    rows, truth, _ = moons
+    rows, truth = moons
     cell = CELLS[source](rows)
     merged = merged_cells(cell, cell.max() + 1, lambda rows: rows, Sample(rows, hashes(600), np.arange(600)))
     assert cell.max() > 8
@@ -441,9 +444,9 @@ class TestTreesWithMergedLeaves:
         assert f"cluster {model.n_clusters_ - 1}: " in model.tree_.to_text()
 
     @pytest.mark.slow
-    def test_batches_keep_merged_clusters(self, moons):
-        rows, truth, fitted = moons
-        model = deepcopy(fitted).partial_fit(make_moons(600, noise=0.07, random_state=2)[0])
+    def test_batches_keep_merged_clusters(self, moons, tree_of_moons):
+        rows, truth = moons
+        model = deepcopy(tree_of_moons).partial_fit(make_moons(600, noise=0.07, random_state=2)[0])
         labels = model.predict(rows)
         assert model.n_clusters_ == 2
         assert max(np.mean(labels == truth), np.mean(labels != truth)) > 0.99
