@@ -211,7 +211,7 @@ def test_tessera_numbers_times_the_scale_of_their_pixel_are_values_where_it_is_f
      ({"sieve": 9}, 5), ({"regions": "r.parquet"}, 6)],
 )  # fmt: skip
 def test_every_pixel_is_read_once_in_each_pass_of_a_segmentation(options, passes, tmp_path, monkeypatch):
-    stored, read, own = np.tile(embeddings()[0], (4, 4, 1)), [], AxesView.__getitem__
+    stored, read, own = np.tile(embeddings()[0], (2, 2, 1)), [], AxesView.__getitem__
     stored[stored == -128] = 1
     path = tile(tmp_path / "a.tif", stored)
     monkeypatch.chdir(tmp_path)
