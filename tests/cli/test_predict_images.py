@@ -18,7 +18,7 @@ from mdh_dask.cli import exits
 from mdh_dask.images import open_image, pixel_rows
 from mdh_dask.io import write_rows
 
-SIZE = (300, 250)
+SIZE = (120, 100)
 
 THREADS = ("--scheduler", "threads")
 
@@ -55,7 +55,7 @@ def store(tmp_path_factory):
 def test_an_image_is_labelled_with_the_columns_of_the_model(image, model, here):
     result = run("predict", f"../in/{image}", "--model", f"../in/{model}.model", "--out", "l.zarr", *THREADS, code=0)
     found = load_model(f"../in/{model}.model")
-    assert re.fullmatch(rf"250 x 300 pixels in \d+ of {found.n_clusters_} segments: l.zarr\n", result.stdout)
+    assert re.fullmatch(rf"100 x 120 pixels in \d+ of {found.n_clusters_} segments: l.zarr\n", result.stdout)
     features = found.pixel_columns_.features
     rows = pixel_rows(open_image(f"../in/{image}"), features).compute()
     np.testing.assert_array_equal(zarr.open_array("l.zarr", mode="r")[:].ravel(), found.predict(rows))
