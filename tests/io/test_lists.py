@@ -23,6 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask
 
 N, D = 600, 12
 
+QUICK = {"n_projections": 20}
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -32,7 +34,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def model(rows):
-    return RandomProjectionTree().fit(rows)
+    return RandomProjectionTree(**QUICK).fit(rows)
 
 
 def fixed(rows):
@@ -69,7 +71,7 @@ FILES = {
 
 
 def assert_same(form, rows, model):
-    found = RandomProjectionTree().fit(form)
+    found = RandomProjectionTree(**QUICK).fit(form)
     assert found.tree_ == model.tree_
     np.testing.assert_array_equal(np.asarray(found.labels_), model.labels_)
     np.testing.assert_array_equal(np.asarray(found.predict(form)), model.labels_)
@@ -111,23 +113,23 @@ def test_missing_values_and_missing_lists_of_fixed_size_are_nan(rows, tmp_path):
 def test_lists_of_several_lengths_are_errors_that_name_their_column(tmp_path):
     ragged = pa.table({"e": pa.array([[1.0, 2.0], [1.0, 2.0, 3.0], [1.0]] * 30)})  # with whole lengths on average
     with pytest.raises(ValueError, match=r"lists of 2 numbers in column 'e'.*got 3 in row 1"):
-        RandomProjectionTree().fit(ragged)
+        RandomProjectionTree(**QUICK).fit(ragged)
     path = write(ragged, tmp_path)
     for source in (open_features(path).rows, open_typed(path).source, dd.read_parquet(path)):
         with pytest.raises(ValueError, match="lists of 2 numbers in column 'e'"):
-            RandomProjectionTree().fit(source)
+            RandomProjectionTree(**QUICK).fit(source)
     path = write(pa.table({"e": pa.array([[1.0], [1.0, 2.0]] * 30)}), tmp_path)
     for opening in (open_features, open_typed):
         with pytest.raises(ValueError, match=r"e \(list<element: double> of several lengths"):
             opening(path)
     texts = pa.table({"e": pa.array([["a", "b"]] * 9)})
     with pytest.raises(ValueError, match="expected numbers in the lists of column 'e'"):
-        RandomProjectionTree().fit(texts)
+        RandomProjectionTree(**QUICK).fit(texts)
 
 
 def test_commands_fit_to_lists_and_predict_by_them(rows, model, tmp_path):
     path = str(write(varying(rows), tmp_path))
-    fit(path, RandomProjectionTree(), labels=str(tmp_path / "l.zarr"), model=str(tmp_path / "m.zarr"))
+    fit(path, RandomProjectionTree(**QUICK), labels=str(tmp_path / "l.zarr"), model=str(tmp_path / "m.zarr"))
     predict(path, str(tmp_path / "m.zarr"), str(tmp_path / "p.zarr"))
     for name in "lp":
         np.testing.assert_array_equal(zarr.open(tmp_path / f"{name}.zarr")[:], model.labels_)
@@ -136,7 +138,7 @@ def test_commands_fit_to_lists_and_predict_by_them(rows, model, tmp_path):
 def test_half_precision_and_mapped_files_are_their_rows(rows, tmp_path):
     half = rows.astype(np.float16)
     np.save(tmp_path / "x.npy", half)
-    expected = RandomProjectionTree().fit(half.astype(np.float32))
+    expected = RandomProjectionTree(**QUICK).fit(half.astype(np.float32))
     lists = pa.table({"e": pa.array([*half], pa.list_(pa.float16()))})
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     for form in (half, mapped, da.from_array(half, chunks=(99, -1)), open_features(tmp_path / "x.npy").rows, lists):
@@ -164,7 +166,7 @@ def named(rows, tmp_path):
 def test_labels_are_written_as_parquet_beside_the_names_of_rows(column, named, model, tmp_path):
     out = [str(tmp_path / f"{kind}.parquet") for kind in ("fit", "predict")]
     options = {"columns": ["e"], "id_column": column}
-    fit(named, RandomProjectionTree(), labels=out[0], model=str(tmp_path / "m.zarr"), **options)
+    fit(named, RandomProjectionTree(**QUICK), labels=out[0], model=str(tmp_path / "m.zarr"), **options)
     predict(named, str(tmp_path / "m.zarr"), out[1], confidence=str(tmp_path / "c.zarr"), id_column=column)
     for path in out:
         table = pq.read_table(path)
@@ -183,7 +185,7 @@ def test_texts_beside_lists_name_the_clusters_of_commands_and_jobs(named, model,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.toml").write_text(JOB.format(path=named))
     options = {"columns": ["e"], "text_column": "name", "id_column": "name"}
-    fit(named, RandomProjectionTree(), labels="l.parquet", model="m.zarr", report="r.html", **options)
+    fit(named, RandomProjectionTree(**QUICK), labels="l.parquet", model="m.zarr", report="r.html", **options)
     jobs.run("job.toml")
     first, second = (load_model(path) for path in ("m.zarr", "j.zarr"))
     texts = np.array(pq.read_table(named)["name"].to_pylist())
@@ -210,7 +212,7 @@ def rows_of(path):
 
 JOB = job_text(
     input={"path": "{path}", "columns": ["e"], "id_column": "name", "text_column": "name"},
-    method={"name": "rp"},
+    method={"name": "rp"} | QUICK,
     cluster={"kind": "synchronous"},
     output={"labels": "j.parquet", "model": "j.zarr", "report": "j.html"},
 )
