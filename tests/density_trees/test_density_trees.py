@@ -260,7 +260,9 @@ class TestGraph:
         assert lost.max() <= 4
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("kind", "seed"), [("normal", 2), ("normal", 4), ("uniform", 2), ("uniform", 4)])
+    @pytest.mark.parametrize(
+        ("kind", "seed"), at_night([("normal", 2), ("uniform", 4), ("normal", 4), ("uniform", 2)], 2)
+    )
     def test_the_largest_group_does_not_take_up_the_cells_of_another_one_among_unrelated_columns(self, kind, seed):
         rng = np.random.default_rng(seed)
         labels = (rng.random(10_000) < 0.16).astype(int)
@@ -362,6 +364,7 @@ class TestDensityTree:
         assert by_votes > by_the_nearest + 0.01
         assert np.bincount(model.labels_).tolist() == state.sizes.tolist()
 
+    @pytest.mark.slow
     def test_copies_of_rows_are_no_clusters_and_change_none(self):
         rng = np.random.default_rng(0)
         rows, centres = rng.normal(size=(300, 5)), 6 * np.eye(5)[np.arange(300) % 3]
@@ -471,13 +474,15 @@ class TestLevels:
         levels = np.stack([rng.integers(k, size=n) for k in (3, 4, 5)], axis=1)
         return numbers, cluster, np.where(rng.random((n, 3)) < kept, cluster[:, None], levels)
 
+    @pytest.mark.slow
     def test_noise_of_categories_hides_no_clusters_of_numbers_from_a_map(self):
         numbers, cluster, levels = self.table()
         types = {"continuous": [0, 1, 2], "categorical": [3, 4, 5]}
         model = DensityTree(feature_map="gower", column_types=types).fit(np.hstack([numbers, levels]))
         assert adjusted_rand_score(cluster, model.labels_) > 0.95
 
-    @pytest.mark.parametrize("share", [0.01, 0.1])
+    @pytest.mark.slow
+    @pytest.mark.parametrize("share", at_night([0.1, 0.01]))
     def test_missing_numbers_hide_no_clusters_of_numbers(self, share):
         numbers, cluster, levels = self.table()
         numbers[:, 1] += 4 * cluster
@@ -495,6 +500,7 @@ class TestLevels:
         model = DensityTree().fit(np.hstack([numbers, coded]))
         assert adjusted_rand_score(cluster, model.labels_) > 0.95
 
+    @pytest.mark.slow
     def test_levels_that_change_together_are_clusters_beside_noise_of_numbers(self):
         numbers, cluster, levels = self.table(kept=0.95)
         numbers[:, 0] -= 6 * cluster
@@ -533,6 +539,7 @@ class TestLevels:
         assert model.n_clusters_ == n_clusters
         assert adjusted_rand_score(cluster[5:], model.labels_[5:]) > 0.95
 
+    @pytest.mark.slow
     def test_predicted_labels_do_not_depend_on_levels_that_are_left_out(self):
         numbers, _, levels = self.table()
         rows = np.hstack([numbers, *(np.eye(5)[own] for own in levels.T)])
@@ -560,6 +567,7 @@ class TestDrift:
         assert tree.n_rows.tolist() == [4000, *sizes[tree.cluster[tree.leaves]].tolist()]
         assert [tree.histogram(node).sum() for node in range(3)] == tree.n_rows.tolist()
 
+    @pytest.mark.slow
     def test_rows_where_the_model_has_none_are_novel(self, model_of_pair):
         new = pair(2000, seed=1)
         new[:500] += [0, 30]
@@ -625,6 +633,7 @@ class TestBasins:
             assert set(side[link].tolist()) == {0, 1}
 
 
+@pytest.mark.slow
 def test_a_map_of_many_columns_shows_the_directions_in_which_clusters_differ():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5)) * [1, 9, 1, 1, 1]

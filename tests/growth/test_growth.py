@@ -178,6 +178,7 @@ def test_clear_clusters_in_a_row_are_found_however_many_they_are(cls, n_rows, n_
     assert adjusted_rand_index(truth, np.asarray(model.labels_)) > 0.999
 
 
+@pytest.mark.slow
 def test_clusters_on_a_lattice_are_found_in_the_rows_and_columns_of_it():
     rng = np.random.default_rng(0)
     truth = rng.integers(64, size=20_000)

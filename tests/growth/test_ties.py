@@ -60,6 +60,7 @@ def test_correlated_ratings_are_one_group_though_many_rows_are_near_either_end(n
         assert merge_cells(sample.rows, hashes(n, seed), cell, 2).group.tolist() == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_density_tree_of_correlated_ratings_is_one_cluster_as_their_values_are_drawn():
     assert DensityTree(random_state=4).fit(ratings(600, 8, 4, own=0.7, common=1.5)).n_clusters_ == 1  # without: two
 

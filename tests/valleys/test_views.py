@@ -79,6 +79,7 @@ def test_a_pair_without_a_contact_is_not_known_and_one_without_a_view_shows_noth
     assert not Views(same, Distances(rows), rng.normal(size=100)).found(BOTH[0], BOTH, NOBODY).errors.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", at_night([1, 3]))  # in all columns, neither shows the one cluster
 def test_a_curve_beside_columns_of_noise_is_one_cluster_and_two_are_two(seed):
     rng = np.random.default_rng(seed)

@@ -56,6 +56,7 @@ JOB = job_text(
 )
 
 
+@pytest.mark.slow
 def test_a_nightly_job_keeps_the_ids_of_the_model_that_it_replaces(nights):
     Path("job.toml").write_text(JOB)
     for night, ids in (("one", [0, 1]), ("two", [1, 2, 0])):
