@@ -220,6 +220,7 @@ class TestWords:
         assert load_model(tmp_path / "m.zarr").why() == model.why()
         assert re.search("high|low|up to", model.cut(2).why()), "splits bound clusters that were joined"
 
+    @pytest.mark.slow
     def test_rows_that_were_left_out_are_explained(self, table):
         gaps = table[["air_time", "distance"]].mask(np.repeat(np.arange(1500)[:, None] % 100 == 0, 2, axis=1))
         model = PCATree(missing="drop").fit(gaps)
@@ -380,9 +381,9 @@ class TestOneCluster:
     )
     def test_the_next_steps_take_the_rows_that_the_model_took(self, model, columns):
         rng = np.random.default_rng(0)
-        X = pd.DataFrame({"age": rng.normal(40, 9, 300), "width": rng.normal(size=300)})
+        X = pd.DataFrame({"age": rng.normal(40, 9, 100), "width": rng.normal(size=100)})
         X.loc[3, "age"] = np.nan
-        X["kind"] = rng.choice(["s", "m"], 300)
+        X["kind"] = rng.choice(["s", "m"], 100)
         scope = {"X": X[columns], "HierarchicalMDH": HierarchicalMDH, "DensityTree": DensityTree, "PCATree": PCATree}
         steps = clone(model).fit(X[columns]).why().split("in this order:\n")[1].splitlines()
         fitted = [eval(step.strip(), scope) for step in steps if "the numbers alone" not in step]
@@ -390,11 +391,13 @@ class TestOneCluster:
         for other in fitted:
             assert (other.missing, other.n_features_in_) == (model.missing, len(columns))
 
+    @pytest.mark.slow
     def test_two_values_of_one_column_are_not_said_to_be_a_valley(self):
         rng = np.random.default_rng(0)
         X = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 2, 400)])
         assert "alone has a valley" not in DensityTree().fit(X).why()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("apart", [0, 5])
     def test_a_valley_along_one_column_that_others_hide_from_neighbourhoods_is_named(self, apart):
         rng = np.random.default_rng(0)

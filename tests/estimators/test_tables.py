@@ -442,7 +442,9 @@ def test_landmarks_of_another_method_are_gone():
     assert not hasattr(made.set_params(method="explicit").fit(rows), "landmarks_")
 
 
-@pytest.mark.parametrize("method", [RandomProjectionTree(**QUICK), SupportVectorClustering(), ConsensusClustering()])
+@pytest.mark.parametrize(
+    "method", [RandomProjectionTree(**QUICK), SupportVectorClustering(), ConsensusClustering(n_trees=2)]
+)
 def test_texts_are_not_referred_to_a_map_that_a_method_does_not_take(method):
     frame = pd.DataFrame({"x": np.arange(60.0), "t": list("ab" * 30)})
     with pytest.raises(ValueError, match="expected columns of numbers or dates; got 't'") as raised:

@@ -54,14 +54,18 @@ def near(cloud):
     return cloud[:, :2] + np.repeat([[2.3, 0.0], [0.0, 0.0]], 300, axis=0)
 
 
-@pytest.mark.parametrize("estimator", [RandomProjectionTree(n_projections=50, random_state=0), DensityTree()])
+@pytest.mark.parametrize(
+    "estimator",
+    [RandomProjectionTree(n_projections=50, random_state=0), pytest.param(DensityTree(), marks=pytest.mark.slow)],
+)
 def test_clusters_that_the_user_united_are_not_said_to_have_failed_a_test(cloud, estimator):
     x = cloud[:, :2] + np.repeat([[0], [7], [20]], 200, axis=0)
-    for model in (clone(estimator).fit(x).cut(2), clone(estimator).set_params(max_clusters=2).fit(x)):
+    three = clone(estimator).fit(x)
+    for model in (three.cut(2), clone(estimator).set_params(max_clusters=2).fit(x)):
         assert re.search(r"cut\(\)|max_clusters=2 allowed", model.why())
         of_united, _, _ = model.why().partition("\ncluster 1")
         assert "and a split needs" not in of_united
-    assert not re.search("To try next|alone has a valley|do not confirm", clone(estimator).fit(x).cut(1).why())
+    assert not re.search("To try next|alone has a valley|do not confirm", three.cut(1).why())
 
 
 @pytest.mark.slow
@@ -99,7 +103,7 @@ def test_a_number_that_was_given_is_said_to_be_given(cloud, estimator):
 )
 def test_clusters_without_a_tree_are_told_by_the_ranges_of_their_columns(model):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.normal(size=600), "size": np.repeat([0.0, 9.0], 300) + rng.normal(size=600)})
+    frame = pd.DataFrame({"age": rng.normal(size=200), "size": np.repeat([0.0, 9.0], 100) + rng.normal(size=200)})
     model = clone(model).fit(frame)
     said = model.why().split("\n")[1:]
     assert [line.split(" to ")[0][:16] for line in said] == ["cluster 0: size ", "cluster 1: size "]
