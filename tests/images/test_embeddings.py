@@ -86,14 +86,15 @@ def test_a_tile_stored_from_the_south_has_the_labels_of_the_same_tile_stored_fro
     np.testing.assert_array_equal(found == 255, HOLES)
     if dequantise is None:  # roots of small values of either sign lie apart, as if they were two kinds
         return
-    middles = [(4e5 + PIXEL * (x + 0.5), 5e6 - PIXEL * (y + 0.5)) for y, x in np.argwhere(~HOLES)]
+    some = ~HOLES & (np.arange(HEIGHT * WIDTH).reshape(HEIGHT, WIDTH) % 11 == 0)
+    middles = [(4e5 + PIXEL * (x + 0.5), 5e6 - PIXEL * (y + 0.5)) for y, x in np.argwhere(some)]
     for name in ("north", "south"):
         with rasterio.open(tmp_path / f"{name}.tif") as file, rasterio.open(tmp_path / f"{name}-labels.tif") as labels:
             assert sorted(file.bounds) == sorted(labels.bounds)
             own = np.array([*file.sample(middles)])
-            assert (own == stored[~HOLES]).all()
+            assert (own == stored[some]).all()
             at = np.array([*labels.sample(middles)]).ravel()
-    assert (at == ground[~HOLES]).all() or (at == ~ground[~HOLES]).all()
+    assert (at == ground[some]).all() or (at == ~ground[some]).all()
 
 
 def test_a_zarr_image_stored_from_the_south_has_its_labels_from_the_north(tmp_path):
