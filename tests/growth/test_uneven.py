@@ -146,7 +146,7 @@ def test_uneven_values_are_not_sought_in_many_columns():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("estimator", "cloud"), at_night([(DensityTree, incomes), (DensityTree, ages), (HierarchicalKernelMDH, ages)])
+    ("estimator", "cloud"), at_night([(DensityTree, ages), (DensityTree, incomes), (HierarchicalKernelMDH, ages)])
 )
 def test_round_numbers_are_no_clusters(estimator, cloud):
     assert estimator().fit(cloud(5000)).n_clusters_ == 1
