@@ -132,6 +132,7 @@ class TestContinued:
         assert 480 < born["rows"] < 520
         assert born["share_before"] < 0.01 < born["share"]
 
+    @pytest.mark.slow
     def test_clusters_stay_though_none_of_the_few_rows_that_are_remembered_is_theirs(self):
         rows = wide(seed=0)
         first = fitted(rows)
@@ -254,7 +255,7 @@ class TestHistory:
         with pytest.raises(ValueError, match="expected kinds of events and 1 ids"):
             replace(history, n_ids=1).check()
 
-    @pytest.mark.slow
+    @pytest.mark.nightly
     def test_planted_events_of_thirty_nights_are_found(self):
         table = next(iter(nights.run(1, ["RandomProjectionTree"], n_jobs=1)))
         refits = dict(zip(table.columns, table.rows[0]))
