@@ -4,7 +4,7 @@ import gzip
 import json
 import os
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -126,6 +126,8 @@ def small(monkeypatch):
         monkeypatch.setattr(f"benchmarks.{module}.apart", apart_here)
     for module in ("memory", "giant", "holes", "scale"):
         monkeypatch.setattr(f"benchmarks.{module}.workers", workers_here)
+    # Workers take the loops that the tests have compiled.
+    monkeypatch.setattr("benchmarks.workers.TemporaryDirectory", lambda: nullcontext(os.environ["MDH_DASK_CACHE"]))
     for makers in ("BI_PARTITIONS", "HYPERPLANES", "TREES", "OF_MIXTURES"):
         few("printed_tables", makers)
     few("mixed", "OURS", "dePDDP")
