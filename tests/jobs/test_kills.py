@@ -152,6 +152,7 @@ class Tables(Rows):
 class Images(Rows):
     """A job on an image."""
 
+    examples = 1
     text = JOB.format(
         kind="image", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", change="on_change", to="restart"
     ).replace("report", 'preview = "out/p.png"\nreport')
