@@ -63,7 +63,7 @@ def test_an_update_adds_the_levels_of_a_batch_to_the_weighted_ones(model, tmp_pa
 
 @pytest.mark.slow
 def test_a_density_tree_compares_clusters_though_it_counts_no_levels():
-    found = drift(DensityTree(feature_map="gower", random_state=0).fit(table(0, 600)), table(1, 600))
+    found = drift(DensityTree(feature_map="gower", random_state=0).fit(table(0, 300)), table(1, 300))
     assert (found.found, found.levels) == (False, ())
 
 
