@@ -89,7 +89,7 @@ class TestConsensusClustering:
         assert many.n_passes_ == alone + 1 == sum(read) / len(rows)
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(("held", "merge"), [(2000, False), (2000, True), (8000, False)])
+    @pytest.mark.parametrize(("held", "merge"), at_night([(2000, True), (8000, False), (2000, False)], 2))
     def test_maps_and_density_trees_take_no_pass_of_their_own(self, mixture, held, merge, monkeypatch):
         monkeypatch.setattr(consensus_members, "SAMPLE_SIZE", held // 4)  # of 6000 rows
         rows = mixture[0]
@@ -152,7 +152,7 @@ class TestConsensusClustering:
     @pytest.mark.slow
     def test_a_number_of_clusters_is_that_of_the_trees_too(self, overlapping):
         X, _ = overlapping
-        model = ConsensusClustering(n_clusters=5).fit(X[:500])
+        model = ConsensusClustering(n_clusters=5, n_trees=3).fit(X[:500])
         assert max(own.n_clusters for own in model.state_.trees) == 5
         assert model.n_clusters_ == 5
         assert "as many as n_clusters=5 asked for" in model.why()
