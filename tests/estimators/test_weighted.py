@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import assert_same_fit, new
+from helpers import at_night
 from scipy.sparse import csr_array
 
 from mdh_dask import HierarchicalKernelMDH, HierarchicalMDH, KernelKMeans, RandomProjectionTree, SemiSupervisedMDH
@@ -32,7 +33,7 @@ def weights():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["RandomProjectionTree", "HierarchicalKernelMDH", "KernelKMeans"])
+@pytest.mark.parametrize("name", at_night(["RandomProjectionTree", "KernelKMeans", "HierarchicalKernelMDH"], 2))
 def test_weights_of_any_form_go_with_rows_of_any_form(rows, weights, name):
     expected = new(name).fit(rows, sample_weight=weights)
     for X, w in (
