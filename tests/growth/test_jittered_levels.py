@@ -75,10 +75,10 @@ def test_answers_that_are_independent_of_measurements_and_each_other_split_nothi
 @pytest.mark.slow
 def test_moons_are_found_among_answers_of_all_rows():
     rng = np.random.default_rng(0)
-    angle, label = np.pi * rng.random(25_000), rng.integers(0, 2, 25_000)
+    angle, label = np.pi * rng.random(10_000), rng.integers(0, 2, 10_000)
     sign = 1 - 2 * label
     moons = np.column_stack([sign * np.cos(angle) + label, sign * np.sin(angle) + 0.5 * label])
-    rows = np.column_stack([moons + rng.normal(0, 0.07, moons.shape), rng.integers(0, 2, (25_000, 2))])
+    rows = np.column_stack([moons + rng.normal(0, 0.07, moons.shape), rng.integers(0, 2, (10_000, 2))])
     model = DensityTree(sample_size=2000).fit(rows)
     assert model.n_clusters_ == 2
     assert adjusted_rand_index(label, model.labels_) > 0.99
