@@ -12,7 +12,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from helpers import Added, assert_same_tree, rows_of_blobs
+from helpers import Added, assert_same_tree, at_night, rows_of_blobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -87,7 +87,7 @@ def test_values_come_back_to_the_last_bit(value, tmp_path_factory):
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@settings(max_examples=3)
 @pytest.mark.parametrize("name", STATISTICS)
 @given(data=st.data())
 def test_statistics_and_what_they_find_come_back_to_the_last_bit(name, data, tmp_path_factory):
@@ -165,14 +165,14 @@ def test_what_unpacks_to_more_than_memory_is_refused_before_it_is_read(tmp_path,
 BLOBS = da.from_array(rows_of_blobs(d=4), chunks=(1000, 4))
 
 ESTIMATORS = {
-    "one pass": RandomProjectionTree(n_projections=20),
     "two passes": RandomProjectionTree(n_projections=20, sample_size=300),
     "all rows": DivisiveClustering(n_projections=20, sample_size=None, max_levels=2),
     "refined": PCATree(sample_size=300).as_divisive(refine=True),
     "pursuit": HierarchicalMDH(sample_size=300),
-    "hyperplane": MinimumDensityHyperplane(sample_size=300),
     "ordered": DivisiveClustering(order="scatter", max_clusters=3, n_projections=20, sample_size=300),
     "features": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache=None, sample_size=300),
+    "one pass": RandomProjectionTree(n_projections=20),
+    "hyperplane": MinimumDensityHyperplane(sample_size=300),
     "features in memory": PCATree(feature_map=KernelPCAFeatures(n_landmarks=50), cache="memory", sample_size=300),
 }
 
@@ -192,7 +192,7 @@ def fitted(estimator, folder, rows=None):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", at_night(ESTIMATORS, 6))
 def test_a_fit_that_goes_on_after_any_pass_is_the_same_fit(name, tmp_path):
     from sklearn.base import clone
 
