@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 import zarr
-from distributed import Client, LocalCluster
 from helpers import job_text
 from helpers import run as command
 
@@ -79,7 +78,10 @@ def test_what_is_not_there_is_named(repository, tmp_path):
 
 
 @pytest.mark.slow
-def test_sessions_stores_and_arrays_are_read_by_worker_processes_at_their_snapshot(repository, tmp_path):
+@pytest.mark.cluster
+def test_sessions_stores_and_arrays_are_read_by_worker_processes_at_their_snapshot(
+    repository, tmp_path, client_of_processes
+):
     made, _, first, _ = repository
     session = made.readonly_session(tag="v1")
     given = [session, session.store, zarr.open_group(session.store, mode="r")["image"]]
@@ -87,11 +89,10 @@ def test_sessions_stores_and_arrays_are_read_by_worker_processes_at_their_snapsh
         image = pickle.loads(pickle.dumps(open_image(one)))
         assert (image.snapshot, image.path.removesuffix("/image")) == (first, f"snapshot {first}")
         np.testing.assert_array_equal(image.pixels, FIRST)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
-        rows = pixel_rows(open_image(session))
-        commit(made, SECOND, "a commit while it is read")
-        np.testing.assert_array_equal(rows.compute(), FIRST.reshape(-1, 3))
-        segment(session, PCATree(random_state=0), labels=str(tmp_path / "l.zarr"), model=str(tmp_path / "m.zarr"))
+    rows = pixel_rows(open_image(session))
+    commit(made, SECOND, "a commit while it is read")
+    np.testing.assert_array_equal(rows.compute(), FIRST.reshape(-1, 3))
+    segment(session, PCATree(random_state=0), labels=str(tmp_path / "l.zarr"), model=str(tmp_path / "m.zarr"))
     labels = zarr.open_array(tmp_path / "l.zarr")
     assert (labels.attrs["snapshot"], labels.attrs["proj:code"]) == (first, "EPSG:32633")
     np.testing.assert_array_equal(labels[:] == labels[0, 0], np.repeat([True, False], 20)[:, None].repeat(50, axis=1))
