@@ -92,7 +92,7 @@ def written(path, tree, **more):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(n_leaves=st.integers(1, 40), seed=st.integers(0, 1000), chain=st.booleans())
 def test_every_node_and_cluster_is_there_once_and_every_element_ends(tmp_path_factory, n_leaves, seed, chain):
     tree = random_tree(n_leaves, seed, chain)
