@@ -1,12 +1,13 @@
-"""scikit-learn's checks: of an estimator of each base and of each feature map, and at night of the others."""
+"""scikit-learn's checks: of an estimator of each base and of two feature maps, and at night of the others."""
 
 import pytest
-from cases import CLASSES, MAPS, new
+from cases import CLASSES, new
 from sklearn.utils.estimator_checks import check_estimator
 
 ONE_OF_EACH_BASE = {
     "DivisiveClustering", "MinimumDensityHyperplane", "HierarchicalKernelMDH", "ConsensusClustering",
     "HyperplaneEnsemble", "SupportVectorClustering", "DensityTree", "KernelKMeans", "SemiSupervisedMDH",
+    "KernelPCAFeatures", "GowerFeatures",
 }  # fmt: skip
 
 FOR_CLASSIFIERS = dict.fromkeys(
@@ -28,7 +29,7 @@ FAILING = {
 }
 """The checks that fail, and why."""
 
-NIGHTLY = CLASSES.keys() - ONE_OF_EACH_BASE - MAPS.keys()
+NIGHTLY = CLASSES.keys() - ONE_OF_EACH_BASE
 
 
 @pytest.mark.slow
