@@ -66,7 +66,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-BY_DAY = ("01_photograph", "02_larger_than_memory", "05_satellite_scene")
+BY_DAY = ("01_photograph", "02_larger_than_memory")
 """Notebooks with most calls of their own; most cells of the others call what these or other tests call."""
 
 
