@@ -162,6 +162,7 @@ def test_a_job_that_is_cancelled_and_submitted_again_ends_with_the_same_bits(slu
 
 
 @pytest.mark.slurm
+@pytest.mark.nightly  # by day, without SLURM
 def test_a_job_that_may_not_go_back_into_the_queue_ends_with_its_code(slurm, tmp_path, monkeypatch):
     monkeypatch.setitem(slurm.env, "MDH_DASK_RESTARTS", "0")
     job = make_job(tmp_path / "job", slurm.rows, 'kind = "threads"')
@@ -252,6 +253,16 @@ def test_every_task_of_an_array_runs_a_job_of_its_own(task, job, tmp_path):
     started = (tmp_path / "python").read_text()
     assert f" run {job} --scheduler-file {tmp_path}/" in started
     assert "scheduler --interface lo" in started
+
+
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_a_job_that_is_warned_goes_back_into_the_queue_no_more_often_than_it_may(restarts, tmp_path):
+    # The script is warned once it listens.
+    warned = "(( 0x$(awk '/SigCgt/ {print $2}' /proc/$PPID/status) & 0x200 ))"
+    python = f'[[ " $* " != *" run "* ]] || {{ until {warned}; do sleep 0.01; done; kill -USR1 $PPID; exec sleep 60; }}'
+    programs = {"python": python, "srun": "true", "openssl": "true", "scontrol": f"touch {tmp_path}/asked; false"}
+    assert script_without_slurm(tmp_path, programs, MDH_DASK_RESTARTS=str(restarts)) == exits.TERMINATED
+    assert (tmp_path / "asked").exists() == (restarts > 0)
 
 
 def test_an_attempt_removes_the_keys_that_earlier_ones_left_on_failed_nodes(tmp_path):
