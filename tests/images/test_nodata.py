@@ -49,7 +49,7 @@ def stored(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(images(), st.sampled_from([1, 3, 5]), st.integers(1, 30), st.integers(1, 12), st.floats(0, 1), seeds)
 def test_rows_are_those_of_pixels_with_data_to_the_last_bit_whatever_the_blocks(
     case, window, lines, panel, share, seed

@@ -71,7 +71,7 @@ def naive_sieve(labels, least):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(1, 4), seeds)
 @example(10, 6, 1, 1, 3, 234666504)  # a merged region begins where its first part did
 def test_regions_are_those_of_the_whole_image_whatever_the_blocks(height, width, lines, columns, n, seed):
@@ -301,7 +301,7 @@ def test_the_union_of_polygons_is_the_image_of_labels_where_that_lies(crs, sieve
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 5), seeds)
 def test_polygons_are_the_same_areas_whatever_the_blocks_in_which_they_are_found(height, width, side, seed):
     labels = np.random.default_rng(seed).integers(-1, 3, (height, width))
