@@ -42,12 +42,12 @@ def test_large_clusters_of_many_cells_hide_no_crowd_of_small_ones():
 
 @pytest.mark.slow
 def test_clusters_of_ten_sample_rows_are_sought_among_more_in_any_chunks():
-    rows, labels = clusters(500, 20_000, 16, spread=4.0)
-    model = DensityTree(random_state=0, sample_size=5000).fit(rows)
+    rows, labels = clusters(400, 12_000, 16, spread=4.0)
+    model = DensityTree(random_state=0, sample_size=4000).fit(rows)
     assert model.n_passes_ == 2
-    assert abs(model.n_clusters_ - 500) <= 15
+    assert abs(model.n_clusters_ - 400) <= 12
     assert normalized_mutual_information(labels, model.labels_) > 0.98
-    lazy = DensityTree(random_state=0, sample_size=5000).fit(da.from_array(rows, chunks=(3000, 16)))
+    lazy = DensityTree(random_state=0, sample_size=4000).fit(da.from_array(rows, chunks=(3000, 16)))
     assert (np.asarray(lazy.labels_) == np.asarray(model.labels_)).all()
 
 

@@ -109,7 +109,7 @@ def test_rows_that_lack_a_value_are_no_cluster_of_their_own():
 @pytest.mark.slow
 def test_features_of_a_map_that_knows_no_levels_are_tested_as_columns():
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, 12)) + np.repeat([[0.0], [4.0]], 250, axis=0) * (np.arange(12) < 6)
+    rows = rng.normal(size=(200, 12)) + np.repeat([[0.0], [4.0]], 100, axis=0) * (np.arange(12) < 6)
     mapped = GowerFeatures(method="explicit", single_levels=True)
     expected = DensityTree(scale=False).fit(mapped.fit_transform(rows))
     assert_array_equal(DensityTree(feature_map=mapped).fit(rows).merges_, expected.merges_)

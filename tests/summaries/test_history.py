@@ -212,13 +212,13 @@ class TestUpdatesAndOtherTrees:
 
     @pytest.mark.slow
     def test_a_density_tree_that_is_cut_has_fewer_ids(self):
-        model = DensityTree().fit(rows_around((0, 600), (9, 500), (20, 400)))
+        model = DensityTree().fit(rows_around((0, 200), (9, 160), (20, 120)))
         assert len(model.cut(2).ids_) == 2
 
     @pytest.mark.slow
     def test_a_model_of_features_is_continued_too(self):
-        model = HierarchicalKernelMDH().fit(FIRST)
-        later = rows_around((0, 600), (9, 900), seed=1)
+        model = HierarchicalKernelMDH().fit(rows_around((0, 200), (9, 150)))
+        later = rows_around((0, 150), (9, 200), seed=1)
         assert sorted(continued(HierarchicalKernelMDH().fit(later), model, later).ids_) == [0, 1]
 
 
