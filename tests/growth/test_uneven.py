@@ -168,14 +168,13 @@ def test_round_numbers_hide_no_clusters(estimator):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "n_columns"),
-    at_night([(HierarchicalMDH, 3), (DensityTree, 1), (HierarchicalMDH, 1), (HierarchicalKernelMDH, 1)], 2),
+    at_night([(HierarchicalMDH, 3), (DensityTree, 1), (HierarchicalMDH, 1), (HierarchicalKernelMDH, 1)]),
 )
 def test_middles_of_brackets_are_no_clusters(estimator, n_columns):
     assert estimator().fit(brackets(5000, n_columns)).n_clusters_ == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("estimator", at_night([HierarchicalMDH, DensityTree, HierarchicalKernelMDH], 2))
+@pytest.mark.parametrize("estimator", at_night([HierarchicalMDH, DensityTree, HierarchicalKernelMDH]))
 def test_clusters_of_uneven_values_are_found(estimator):
     inches = np.rint(np.random.default_rng(0).normal(np.repeat([67, 79], 1000), 2))
     labels = estimator().fit_predict(np.round(2.54 * inches, 1)[:, None])
