@@ -46,7 +46,8 @@ OF_EACH_KIND = (
     "HierarchicalMDH", "RandomProjectionTree", "HierarchicalKernelMDH", "ConsensusClustering", "HyperplaneEnsemble",
     "DensityTree", "SupportVectorClustering", "KernelKMeans", "SemiSupervisedMDH", "KernelPCAFeatures", "GowerFeatures",
 )  # fmt: skip
-"""The default, and classes whose passes differ from those of each other. Tests of the others are slow ones."""
+"""The default, and classes whose passes differ from those of each other. Tests of the others are slow ones,
+or, where they take several fits of what the code of these does alike, those of nights."""
 
 pytestmark = pytest.mark.filterwarnings("ignore:found .* of n_clusters")
 
@@ -59,9 +60,9 @@ def small_blocks():
         yield
 
 
-def every(names, but=()):
-    """Test all of these classes, of which some are expected to fail, each for its reason."""
-    marks = {name: [] if name in OF_EACH_KIND else [pytest.mark.slow] for name in names}
+def every(names, but=(), others=pytest.mark.slow):
+    """Test all of these classes, those of no other kind later; some are expected to fail, each for its reason."""
+    marks = {name: [] if name in OF_EACH_KIND else [others] for name in names}
     for name, reason in dict(but).items():
         marks[name].append(pytest.mark.xfail(strict=True, reason=reason))
     return pytest.mark.parametrize("name", [pytest.param(name, marks=marks[name]) for name in names])
@@ -121,7 +122,7 @@ def test_probabilities_are_the_confidence_in_the_labels_of_fit(name):
     np.testing.assert_array_equal(lazy.probabilities_, expected)
 
 
-@every(CLASSES)
+@every(CLASSES, others=pytest.mark.nightly)
 def test_sparse_rows_and_the_layout_and_order_of_bytes_in_memory_change_no_bit(name):
     for rows in (csr_array(ROWS), np.asfortranarray(ROWS).astype(">f8")):
         model = fit(new(name), rows)
@@ -129,7 +130,7 @@ def test_sparse_rows_and_the_layout_and_order_of_bytes_in_memory_change_no_bit(n
         assert_same_results(results(model, rows), results(fitted(name), ROWS))
 
 
-@every(CLASSES)
+@every(CLASSES, others=pytest.mark.nightly)
 def test_frames_are_their_rows_and_labels_a_series_of_their_index(name):
     columns = dict(zip("abc", ROWS.T))
     indexed = pd.DataFrame(columns, index=np.arange(N)[::-1] // 2)  # not unique
@@ -144,7 +145,7 @@ def test_frames_are_their_rows_and_labels_a_series_of_their_index(name):
             np.testing.assert_array_equal(model.labels_, fitted(name).labels_)
 
 
-@every(CLASSES)
+@every(CLASSES, others=pytest.mark.nightly)
 def test_data_arrays_are_their_rows_and_labels_have_their_coordinates(name):
     coords = {"row": np.arange(N) * 2, "column": list("abc")}
     array = xarray.DataArray(ROWS, dims=("row", "column"), coords=coords)
@@ -162,7 +163,7 @@ def test_estimators_take_weights_unless_they_count_labels():
     assert ESTIMATORS.keys() - {*WEIGHTED} == {"SemiSupervisedMDH"}
 
 
-@every(WEIGHTED)
+@every(WEIGHTED, others=pytest.mark.nightly)
 @some(st.integers(0, 99), st.sampled_from(PASSES))
 def test_weights_are_repeated_rows(name, seed, size):
     weights = np.random.default_rng(seed).integers(0, 4, N)
@@ -190,7 +191,11 @@ def test_a_constant_added_to_a_column_changes_no_label(name, constants):
     assert_same_clusters(name, ROWS + constants)
 
 
-@every(CLASSES, but={name: "columns are not scaled" for name in ("TruncatedSVDFeatures", "UnitLengthFeatures")})
+@every(
+    CLASSES,
+    but={name: "columns are not scaled" for name in ("TruncatedSVDFeatures", "UnitLengthFeatures")},
+    others=pytest.mark.nightly,
+)
 @some(st.tuples(*[st.integers(-30, 30)] * 3))
 def test_a_power_of_two_times_a_column_changes_no_label(name, exponents):
     assert_same_clusters(name, np.ldexp(ROWS, exponents))
@@ -205,7 +210,7 @@ def assert_same_clusters(name, rows):
         np.testing.assert_array_equal(model.labels_, fitted(name).labels_)
 
 
-@every(CLASSES)
+@every(CLASSES, others=pytest.mark.nightly)
 @some(st.permutations(range(3)))
 def test_the_order_of_columns_changes_no_cluster(name, order):
     model = fit(new(name), ROWS[:, order])
@@ -301,7 +306,7 @@ def test_variants_have_the_same_bits_in_chunks_and_when_they_are_saved(model, ro
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "rows", "more"), at_night([tuple(own) for _, *own in variants() if "groups" in own[-1]], 4)
+    ("model", "rows", "more"), at_night([tuple(own) for _, *own in variants() if "groups" in own[-1]], 2)
 )
 def test_workers_change_no_bit_where_groups_are_compared(model, rows, more, client_of_processes):
     model, by_threads = (clone(model).set_params(**sample(type(model).__name__, PASSES[1])) for _ in range(2))
@@ -323,7 +328,7 @@ def test_a_map_is_saved_with_the_model_of_its_features(name, tmp_path):
     np.testing.assert_array_equal(loaded.predict(ROWS), model.labels_)
 
 
-@every(CLASSES)
+@every(CLASSES, others=pytest.mark.nightly)
 def test_a_clone_has_all_parameters_and_fits_the_same_again(name):
     given = {"random_state": 7, **sample(name, 77)}
     model = fit(new(name, **given), ROWS)
