@@ -17,7 +17,7 @@ import pytest
 import s3fs
 import zarr
 from disturbed import Killed, contents
-from helpers import job_text, rows_of_blobs
+from helpers import at_night, job_text, rows_of_blobs
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -152,7 +152,6 @@ class Tables(Rows):
 class Images(Rows):
     """A job on an image."""
 
-    examples = 1
     text = JOB.format(
         kind="image", path="x.zarr", out="out", labels="l.zarr", model="m.zarr", change="on_change", to="restart"
     ).replace("report", 'preview = "out/p.png"\nreport')
@@ -214,7 +213,7 @@ class Objects(Rows):
         }  # fmt: skip
 
 
-KINDS = {"rows": Rows, "Parquet": Tables, "images": Images, "scenes": Scenes, "S3": Objects}
+KINDS = {"rows": Rows, "scenes": Scenes, "S3": Objects, "Parquet": Tables, "images": Images}
 
 
 @cache
@@ -308,7 +307,7 @@ def bucket():
         yield
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=at_night(KINDS, 3))
 def kind(request, tmp_path_factory, monkeypatch):
     """A kind of job and its folder, always the same as outputs name it."""
     if request.param == "S3":
