@@ -16,7 +16,6 @@ from test_images import beach
 
 from mdh_dask import PCATree, jobs, load_model
 from mdh_dask.cli.exits import exit_code
-from mdh_dask.clusters import start_cluster
 from mdh_dask.io import open_rows, write_rows
 from mdh_dask.io.commits import Branch, Staged, commit, together
 from mdh_dask.io.repositories import open_repository, pinned
@@ -124,9 +123,8 @@ def test_two_writers_of_different_nodes_both_win():
 
 @pytest.mark.slow
 @pytest.mark.cluster
-def test_the_records_of_all_workers_are_in_the_commit():
-    with start_cluster("local", workers=2, memory_limit="1GB"):
-        write_rows(np.arange(999), "icechunk::r@main/labels", chunk_rows=3)
+def test_the_records_of_all_workers_are_in_the_commit(tmp_path, client_of_processes):
+    write_rows(np.arange(999), f"icechunk::{tmp_path}/r@main/labels", chunk_rows=3)
     assert rows("icechunk::r@main/labels") == [*range(999)]
     assert len(history()) == 2
 
