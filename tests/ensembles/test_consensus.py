@@ -114,7 +114,7 @@ class TestConsensus:
         np.testing.assert_array_equal(before.shares, after.shares)
 
     @pytest.mark.slow
-    @settings(max_examples=20)
+    @settings(max_examples=8)
     @given(seeds, st.integers(1, 60), st.sampled_from(["votes", "linkage"]), st.booleans())
     def test_chunks_change_no_bit_and_texts_are_labels(self, seed, rows, method, texts):
         _, labels = noisy(seed, 150, 5, 4, noise=0.5)

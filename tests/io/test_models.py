@@ -13,7 +13,7 @@ import pytest
 import zarr
 from fsspec.implementations.memory import MemoryFileSystem
 from helpers import at_night
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees import four_groups, random_tree
 
@@ -416,6 +416,7 @@ def places_in(value, place=()):
 
 
 @pytest.mark.slow
+@settings(max_examples=10)
 @given(data=st.data(), kernel=st.sampled_from([None, "rbf", "nearest_neighbors"]))
 def test_whatever_the_parameters_say_a_model_is_refused_or_labels_rows(originals, tmp_path_factory, data, kernel):
     original, rows = originals[kernel]
