@@ -48,12 +48,6 @@ METHODS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def one_halving(monkeypatch):
-    """Halve the rows once where leaves are merged, not six times, which is tested with merging."""
-    monkeypatch.setattr("mdh_dask.valleys.pair_tests.MOST_SPLITS", 1)
-
-
 @pytest.fixture(params=METHODS, ids=lambda method: type(method).__name__)
 def method(request):
     """Each method, not fitted."""
