@@ -78,12 +78,12 @@ def test_enough_rows_of_each_of_many_clusters_are_drawn_and_all_rows_are_counted
 
 @pytest.mark.slow
 def test_many_clusters_are_found_in_noise_which_fills_the_valleys_of_all_lines():
-    rows, labels = many(200, 6000)
+    rows, labels = many(120, 3600)
     rng = np.random.default_rng(1)
-    noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(3000, 32))
+    noise = rng.uniform(rows.min(axis=0), rows.max(axis=0), size=(1800, 32))
     model = RandomProjectionTree(random_state=0).fit(np.concatenate([rows, noise]))
-    assert model.tree_.n_rows[0] == 9000
-    assert normalized_mutual_information(labels, model.labels_[:6000]) > 0.95
+    assert model.tree_.n_rows[0] == 5400
+    assert normalized_mutual_information(labels, model.labels_[:3600]) > 0.95
 
 
 @pytest.mark.nightly  # in fewer columns, below
