@@ -5,9 +5,8 @@ from cases import CLASSES, new
 from sklearn.utils.estimator_checks import check_estimator
 
 ONE_OF_EACH_BASE = {
-    "DivisiveClustering", "MinimumDensityHyperplane", "HierarchicalKernelMDH", "ConsensusClustering",
-    "HyperplaneEnsemble", "SupportVectorClustering", "DensityTree", "KernelKMeans", "SemiSupervisedMDH",
-    "KernelPCAFeatures", "GowerFeatures",
+    "DivisiveClustering", "MinimumDensityHyperplane", "ConsensusClustering", "HyperplaneEnsemble",
+    "SupportVectorClustering", "DensityTree", "KernelKMeans", "SemiSupervisedMDH", "KernelPCAFeatures", "GowerFeatures",
 }  # fmt: skip
 
 FOR_CLASSIFIERS = dict.fromkeys(
