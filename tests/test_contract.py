@@ -225,6 +225,7 @@ def test_the_order_of_columns_changes_no_cluster(name, order):
         assert same_partition(model.labels_, fitted(name).labels_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["RandomProjectionTree", "HierarchicalMDH", "HierarchicalKernelMDH", "DensityTree"])
 def test_the_order_of_columns_changes_no_label_where_clusters_overlap(name):
     rng = np.random.default_rng(0)

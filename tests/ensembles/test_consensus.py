@@ -278,6 +278,7 @@ class TestLinkage:
             for own, other in zip(join(counts, 7), join(counts[:, rng.permutation(21)], 7)):
                 np.testing.assert_array_equal(own, other)
 
+    @pytest.mark.slow
     @given(seeds)
     def test_the_information_shared_is_normalised_by_the_mean_of_the_entropies(self, seed):
         _, labels = noisy(seed, 15, 3, 4, noise=0.3)

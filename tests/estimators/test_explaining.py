@@ -369,6 +369,7 @@ class TestOneCluster:
         assert list(scope["X"].columns) == ["price", "width"]
         assert np.array_equal(scope["X"]["price"], np.log1p(X["price"]))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("model", "columns"),
         [

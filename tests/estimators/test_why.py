@@ -182,6 +182,7 @@ def test_a_valley_that_is_too_shallow_is_not_split_for_a_number_of_clusters():
     assert model.n_clusters_ == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "why"),
     [

@@ -101,6 +101,7 @@ def test_metrics_count_rows_bytes_passes_and_clusters(here):
     assert metrics["seconds"] == sum(made["seconds"] for made in metrics["each_pass"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [rows_of_blobs()[:600], np.random.default_rng(0).normal(size=(600, 3))])
 @pytest.mark.parametrize("method", ["density", "kernel-kmeans"])
 def test_what_a_method_counts_in_memory_is_no_pass_of_the_metrics(method, rows, here):

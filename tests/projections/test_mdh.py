@@ -416,6 +416,7 @@ class TestCandidates:
             rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
             assert max(abs(start.direction[0]) for start in valley_starts(generator, rows, 4)) > 0.95
 
+    @pytest.mark.slow
     def test_a_valley_too_far_from_the_mean_ends_no_search(self):
         rows = np.random.default_rng(2).normal(size=(3000, 3))
         rows[:1500, 0] += 4.5

@@ -190,6 +190,7 @@ class TestFace:
             SupportVectorClustering(**options).fit(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_groups", [False, True])
 @pytest.mark.parametrize("seed", at_night(range(4), 2))
 def test_a_stray_row_of_a_contour_does_not_hide_the_valley_between_two_clusters(seed, in_groups):
