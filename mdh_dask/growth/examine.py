@@ -16,6 +16,7 @@ from ..projections.pca import principal_components
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
 from ..splits.stopping import HoldOut
+from .bounds import without_overflow
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
 from .discrete import ROUNDED, spread
@@ -258,10 +259,11 @@ class Examiner:
     def spread_rows(self, sample: Sample) -> Floats:
         """Return the standardised rows of a sample for distances, with rounded values spread over their steps.
 
-        In columns of different scales, rounded rows would look like groups along the shortest steps.
+        In columns of different scales, rounded rows would look like groups along the shortest steps. Squares of far
+        values must not overflow.
         """
         rows = spread(sample, ROUNDED).jittered(sample.rows, sample.hashes)
-        return np.asarray(self.standardise(rows), dtype=np.float64)
+        return without_overflow(np.asarray(self.standardise(rows), dtype=np.float64))
 
     def split_at(
         self, branch: Branch, direction: Floats, threshold: float, p_value: float, n_tested: float
