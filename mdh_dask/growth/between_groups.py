@@ -18,7 +18,6 @@ from ..valleys.regions import WIDTHS
 from ..valleys.structure import Structure, structure_of_crowd
 from .bounds import bounds_of
 from .branches import Branch, State
-from .discrete import without_copies
 from .examine import Examiner
 
 MOST_ROWS = 40_000
@@ -83,11 +82,11 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
 @one_blas_thread()
 def structure_within(branch: Branch, examiner: Examiner) -> tuple[Integers, Structure]:
     """Return which sample rows of a branch are in cells, and what these show."""
-    sample = branch.sample.load()
-    some = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
-    sample = sample.take(some := some[np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]])
-    rows, level = examiner.spread_rows(sample), 1 - examiner.settings.selector.stop.quantile
-    return some, structure_of_crowd(rows, sample.hashes, level)
+    sample, stop = branch.sample.load(), examiner.settings.selector.stop
+    some, rows = examiner.compared_rows(sample)
+    first = np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]
+    some = some[first]
+    return some, structure_of_crowd(rows[first], sample.hashes[some], 1 - stop.quantile)
 
 
 def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Integers, Floats]:

@@ -17,7 +17,6 @@ from ..valleys.graph import communities, shared_neighbours
 from ..valleys.neighbours import distances_in_blocks, squared_distances
 from .between_groups import divide_crowd, structure_within
 from .branches import Branch, SampleRows
-from .discrete import without_copies
 from .examine import Examiner
 from .passes import draw, rows_in_memory
 
@@ -94,7 +93,7 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
         return root, examiner
     examiner.examine_open(root)
     usual, examiner = examiner, examiner.without_levels()
-    rows = _distinct_rows(root, examiner)
+    rows = examiner.compared_rows(root.sample.load())[1]
     last = round(selector.min_rows * len(root.sample) / root.n_rows)
     groups = groups_apart(rows, last, generator(*settings.stream_of(root.node_id), GAPS))
     if groups is None and (len(rows) < FEWEST_ROWS or not shows_more(root, examiner, rows)):
@@ -106,7 +105,8 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
         sample = yield from draw(settings.seed, rows_in_memory(wanted, shape[1], len(sample.rows)), shape[0])
     least = max(round(min(selector.min_rows * len(sample.rows) / shape[0], settings.nearby)), 1)
     if groups is not None:
-        sample = sample.take(_within(examiner.spread_rows(sample), groups.radius))
+        rows = examiner.standardise.jittered(sample.rows, sample.hashes)
+        sample = sample.take(_within(np.asarray(rows, dtype=np.float64), groups.radius))
     n = len(sample.rows)
     own = replace(settings, selector=replace(selector, n_root=n, min_rows=least))
     return Branch(1, SampleRows.of_all(sample), n, counted=True), replace(examiner, settings=own, near=True)
@@ -139,12 +139,6 @@ def crowd_left(root: Branch, examiner: Examiner) -> bool:
 
 def _largest(root: Branch) -> Branch:
     return max(root.leaves, key=lambda leaf: len(leaf.sample))
-
-
-@one_blas_thread()
-def _distinct_rows(branch: Branch, examiner: Examiner) -> Floats:
-    """Return the rows of a sample without copies, which look like groups."""
-    return examiner.spread_rows(without_copies(branch.sample.load())[0])
 
 
 @one_blas_thread()  # others would still be spinning in the next pass
@@ -186,7 +180,7 @@ def is_crowded(branch: Branch, n_sample: int, examiner: Examiner, rows: Floats |
     n_sample: sample rows of the tree.
     rows: the distinct rows of the branch, if they are known.
     """
-    rows = _distinct_rows(branch, examiner) if rows is None else rows
+    rows = examiner.compared_rows(branch.sample.load())[1] if rows is None else rows
     rng = generator(*examiner.settings.stream_of(branch.node_id), BALLS)
     n_balls = N_BALLS if branch.children else N_IN_ONE
     return balls_are_crowded(rows, min(round(BALL * n_sample), MOST_IN_BALL), n_balls, rng)

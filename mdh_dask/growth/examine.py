@@ -8,7 +8,7 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._levels import TwoValued
 from .._random import generator
-from .._typing import AnyArray, Floats
+from .._typing import AnyArray, Floats, Integers
 from ..chunks import work_through
 from ..density.histograms import Histograms
 from ..projections.directions import KeyedDirections, Proposal, StandardDirections, single_columns
@@ -16,10 +16,11 @@ from ..projections.pca import principal_components
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
 from ..splits.stopping import HoldOut
+from ..valleys.neighbours import distinct
 from .bounds import without_overflow
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
-from .discrete import ROUNDED, spread
+from .discrete import ROUNDED, spread, without_copies
 from .order import ORDERS
 from .passes import PILOT_ROWS, Sample
 from .propose import FEWEST_ROWS, propose, shaves
@@ -36,8 +37,8 @@ A wider one shows the valleys between fewer: of k clusters in a row at distances
 """
 
 N_COMPONENTS = 8
-"""Principal components along which finer densities are looked at, too, as along single columns: pursuits leave the
-direction of many clusters in a row, which look like one by the usual density."""
+"""Principal components along which finer densities are looked at, too, where single columns are directions: pursuits
+leave the direction of many clusters in a row, which look like one by the usual density."""
 
 
 @dataclass(frozen=True)
@@ -171,14 +172,14 @@ class Examiner:
         density shows the rounding: the colours of a photograph have gaps that its compression left.
         """
         settings = self.settings
-        if not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
+        closer = [times for times, fewest in FINER.items() if branch.n_rows >= fewest * settings.selector.min_rows]
+        if not closer or not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
             return False
         before = branch.candidates, branch.decision, branch.state
-        axes = np.concatenate([self._columns(rows), principal_components(scorer.rows, N_COMPONENTS)])
-        proposal = proposal.joined(Proposal(StandardDirections(axes)))
-        for times, fewest in FINER.items():
-            if branch.n_rows < fewest * settings.selector.min_rows:
-                break
+        if settings.columns:
+            axes = np.concatenate([self._columns(rows), principal_components(scorer.rows, N_COMPONENTS)])
+            proposal = proposal.joined(Proposal(StandardDirections(axes)))
+        for times in closer:
             finer = replace(scorer, bandwidth=scorer.bandwidth.finer(times))
             best = finer.resolved(finer.best(proposal, settings.n_candidates), branch.n_rows)
             if len(best):
@@ -256,14 +257,18 @@ class Examiner:
         sample = branch.sample.load()
         return self.standardise.jittered(sample.rows, sample.hashes)
 
-    def spread_rows(self, sample: Sample) -> Floats:
-        """Return the standardised rows of a sample for distances, with rounded values spread over their steps.
+    def compared_rows(self, sample: Sample) -> tuple[Integers, Floats]:
+        """Return which rows of a sample are compared by distance, and these, standardised: different ones.
 
-        In columns of different scales, rounded rows would look like groups along the shortest steps. Squares of far
-        values must not overflow.
+        Copies look like groups. In columns of different scales, so would rounded rows, along the shortest steps:
+        rounded values are spread over their steps. Squares of far values must not overflow.
         """
-        rows = spread(sample, ROUNDED).jittered(sample.rows, sample.hashes)
-        return without_overflow(np.asarray(self.standardise(rows), dtype=np.float64))
+        which = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
+        sample = sample.take(which)
+        rows = self.standardise(spread(sample, ROUNDED).jittered(sample.rows, sample.hashes))
+        rows = without_overflow(np.asarray(rows, dtype=np.float64))
+        different = distinct(rows)
+        return which[different], rows[different]
 
     def split_at(
         self, branch: Branch, direction: Floats, threshold: float, p_value: float, n_tested: float
