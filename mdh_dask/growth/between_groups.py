@@ -14,11 +14,14 @@ from .._blas import one_blas_thread
 from .._random import generator
 from .._typing import Booleans, Floats, Integers
 from ..tree.clusters import clusters_of
+from ..valleys.neighbours import distinct
 from ..valleys.regions import WIDTHS
 from ..valleys.structure import Structure, structure_of_crowd
-from .bounds import bounds_of
+from .bounds import bounds_of, without_overflow
 from .branches import Branch, State
+from .discrete import ROUNDED, spread, without_copies
 from .examine import Examiner
+from .passes import Sample
 
 MOST_ROWS = 40_000
 """Most rows in cells, as comparing all pairs of them takes time with the square of their number."""
@@ -83,10 +86,24 @@ def divide_crowd(root: Branch, examiner: Examiner) -> bool:
 def structure_within(branch: Branch, examiner: Examiner) -> tuple[Integers, Structure]:
     """Return which sample rows of a branch are in cells, and what these show."""
     sample, stop = branch.sample.load(), examiner.settings.selector.stop
-    some, rows = examiner.compared_rows(sample)
+    some, rows = compared_rows(sample, examiner)
     first = np.argsort(sample.hashes[some], kind="stable")[:MOST_ROWS]
     some = some[first]
     return some, structure_of_crowd(rows[first], sample.hashes[some], 1 - stop.quantile)
+
+
+def compared_rows(sample: Sample, examiner: Examiner) -> tuple[Integers, Floats]:
+    """Return which rows of a sample are compared by distance, and these, standardised: different ones.
+
+    Copies look like groups. In columns of different scales, so would rounded rows, along the shortest steps: rounded
+    values are spread over their steps. Squares of far values must not overflow.
+    """
+    which = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
+    sample = sample.take(which)
+    rows = examiner.standardise(spread(sample, ROUNDED).jittered(sample.rows, sample.hashes))
+    rows = without_overflow(np.asarray(rows, dtype=np.float64))
+    different = distinct(rows)
+    return which[different], rows[different]
 
 
 def linking(links: Integers, evidence: Floats, wanted: Booleans) -> tuple[Integers, Floats]:

@@ -15,7 +15,7 @@ from .._typing import Floats, Integers
 from ..chunks import Plan
 from ..valleys.graph import communities, shared_neighbours
 from ..valleys.neighbours import distances_in_blocks, squared_distances
-from .between_groups import divide_crowd, structure_within
+from .between_groups import compared_rows, divide_crowd, structure_within
 from .branches import Branch, SampleRows
 from .examine import Examiner
 from .passes import draw, rows_in_memory
@@ -93,7 +93,7 @@ def crowd(root: Branch, shape: tuple[int, int], examiner: Examiner) -> Plan[tupl
         return root, examiner
     examiner.examine_open(root)
     usual, examiner = examiner, examiner.without_levels()
-    rows = examiner.compared_rows(root.sample.load())[1]
+    rows = compared_rows(root.sample.load(), examiner)[1]
     last = round(selector.min_rows * len(root.sample) / root.n_rows)
     groups = groups_apart(rows, last, generator(*settings.stream_of(root.node_id), GAPS))
     if groups is None and (len(rows) < FEWEST_ROWS or not shows_more(root, examiner, rows)):
@@ -180,7 +180,7 @@ def is_crowded(branch: Branch, n_sample: int, examiner: Examiner, rows: Floats |
     n_sample: sample rows of the tree.
     rows: the distinct rows of the branch, if they are known.
     """
-    rows = examiner.compared_rows(branch.sample.load())[1] if rows is None else rows
+    rows = compared_rows(branch.sample.load(), examiner)[1] if rows is None else rows
     rng = generator(*examiner.settings.stream_of(branch.node_id), BALLS)
     n_balls = N_BALLS if branch.children else N_IN_ONE
     return balls_are_crowded(rows, min(round(BALL * n_sample), MOST_IN_BALL), n_balls, rng)

@@ -8,7 +8,7 @@ import numpy as np
 from .._blas import one_blas_thread
 from .._levels import TwoValued
 from .._random import generator
-from .._typing import AnyArray, Floats, Integers
+from .._typing import AnyArray, Floats
 from ..chunks import work_through
 from ..density.histograms import Histograms
 from ..projections.directions import KeyedDirections, Proposal, StandardDirections, single_columns
@@ -16,11 +16,8 @@ from ..projections.pca import principal_components
 from ..splits.choose import Counts
 from ..splits.dependence import parts_in
 from ..splits.stopping import HoldOut
-from ..valleys.neighbours import distinct
-from .bounds import without_overflow
 from .branches import Branch, GrowthSettings, State, branch_pass, first_parts, hash_bit, is_choosing
 from .cross_fitting import FEW_ROWS, cross_fitted
-from .discrete import ROUNDED, spread, without_copies
 from .order import ORDERS
 from .passes import PILOT_ROWS, Sample
 from .propose import FEWEST_ROWS, propose, shaves
@@ -256,19 +253,6 @@ class Examiner:
         """Return the standardised sample rows of a branch."""
         sample = branch.sample.load()
         return self.standardise.jittered(sample.rows, sample.hashes)
-
-    def compared_rows(self, sample: Sample) -> tuple[Integers, Floats]:
-        """Return which rows of a sample are compared by distance, and these, standardised: different ones.
-
-        Copies look like groups. In columns of different scales, so would rounded rows, along the shortest steps:
-        rounded values are spread over their steps. Squares of far values must not overflow.
-        """
-        which = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
-        sample = sample.take(which)
-        rows = self.standardise(spread(sample, ROUNDED).jittered(sample.rows, sample.hashes))
-        rows = without_overflow(np.asarray(rows, dtype=np.float64))
-        different = distinct(rows)
-        return which[different], rows[different]
 
     def split_at(
         self, branch: Branch, direction: Floats, threshold: float, p_value: float, n_tested: float
