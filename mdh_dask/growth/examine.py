@@ -34,8 +34,9 @@ A wider one shows the valleys between fewer: of k clusters in a row at distances
 """
 
 N_COMPONENTS = 8
-"""Principal components along which finer densities are looked at, too, where single columns are directions: pursuits
-leave the direction of many clusters in a row, which look like one by the usual density."""
+"""Principal components along which finer densities are looked at, too, where single columns are directions and scaled:
+pursuits leave the direction of many clusters in a row, which look like one by the usual density. Columns that are not
+scaled may be features of a map, as whose tree theirs must be."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class Examiner:
         if not closer or not isinstance(settings.selector.stop, HoldOut) or settings.parts_at is not None:
             return False
         before = branch.candidates, branch.decision, branch.state
-        if settings.columns:
+        if settings.columns and settings.scale:
             axes = np.concatenate([self._columns(rows), principal_components(scorer.rows, N_COMPONENTS)])
             proposal = proposal.joined(Proposal(StandardDirections(axes)))
         for times in closer:
