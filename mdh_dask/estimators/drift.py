@@ -98,7 +98,7 @@ def drift(
     if not isinstance(state, ComparedState):
         raise ValueError(
             f"expected a model of one tree, whose densities new rows are compared with; got a {type(model).__name__}, "
-            "which has none of its clusters: fit HierarchicalMDH or DensityTree to the same rows for drift, or "
+            "whose clusters have no such densities: fit HierarchicalMDH or DensityTree to the same rows for drift, or "
             "compare the sizes and profiles of its clusters"
         )
     tree = state.compared

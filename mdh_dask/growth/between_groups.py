@@ -93,10 +93,10 @@ def structure_within(branch: Branch, examiner: Examiner) -> tuple[Integers, Stru
 
 
 def compared_rows(sample: Sample, examiner: Examiner) -> tuple[Integers, Floats]:
-    """Return which rows of a sample are compared by distance, and these, standardised: different ones.
+    """Return which rows of a sample are different, and these rows, standardised, for comparisons by distance.
 
-    Copies look like groups. In columns of different scales, so would rounded rows, along the shortest steps: rounded
-    values are spread over their steps. Squares of far values must not overflow.
+    Copies would look like groups. So would rounded rows of columns of different scales, which lie in lines: their
+    values are spread over the steps. Far values are moved nearer, so that their squares do not overflow.
     """
     which = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
     sample = sample.take(which)

@@ -34,9 +34,9 @@ A wider one shows the valleys between fewer: of k clusters in a row at distances
 """
 
 N_COMPONENTS = 8
-"""Principal components along which finer densities are looked at, too, where single columns are directions and scaled:
-pursuits leave the direction of many clusters in a row, which look like one by the usual density. Columns that are not
-scaled may be features of a map, as whose tree theirs must be."""
+"""Number of principal components along which finer densities are looked at, too, beside single columns: pursuits leave
+the direction of many clusters in a row, which look like one by the usual density. Only scaled columns have these
+directions: the tree of features made beforehand, without scaling, is that of their map."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,9 @@ class Examiner:
         """Split the branch at a valley that a finer density shows, and return whether there is one.
 
         The usual bandwidth is that of one cluster with the spread of all rows, and hides the valleys between many.
-        Parts of dependent rows and rules of papers are not looked at so closely, nor rounded values, of which a finer
-        density shows the rounding: the colours of a photograph have gaps that its compression left.
+        Parts of dependent rows and rules of papers are not looked at so closely. Nor are values that are rounded by
+        more than the bandwidth: valleys between them are gaps of the rounding, as between the colours of a JPEG
+        picture.
         """
         settings = self.settings
         closer = [times for times, fewest in FINER.items() if branch.n_rows >= fewest * settings.selector.min_rows]

@@ -112,8 +112,8 @@ def reaching(location: object) -> Iterator[None]:
 def without_credentials(location: object, error: Exception) -> PermissionError:
     """Return the error for a place whose server is given no credentials."""
     return PermissionError(
-        f"{location} cannot be reached ({error}): give credentials in the environment or in files, as for its other "
-        "clients"
+        f"{location} cannot be reached ({error}): give credentials in the environment or in files, where other "
+        "programs for this server look for them, too"
     )
 
 

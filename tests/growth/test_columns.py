@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdh_dask import PCATree
+from mdh_dask import HierarchicalMDH, PCATree
 from mdh_dask.growth.discrete import Discrete, discrete_of
 from mdh_dask.growth.passes import HASH_RANGE, FirstPass
 from mdh_dask.growth.scaling import Standardiser, standardiser
@@ -123,3 +123,10 @@ def test_projections_have_a_row_for_each_of_at_most_so_many_directions_and_repea
     assert found == 11 if name in ("row_combinations", *RANDOM_PROJECTIONS) else 1 <= found <= 11
     assert first.shape == (found, 3)
     np.testing.assert_array_equal(first, second)
+
+
+def test_colours_of_a_compressed_picture_are_no_clusters():
+    rng = np.random.default_rng(0)
+    brightness, (blue, red) = rng.normal(90, 25, 5000).round(), 2 * rng.normal(0, 3, (2, 5000)).round()
+    colours = [brightness + 1.402 * red, brightness - 0.344 * blue - 0.714 * red, brightness + 1.772 * blue]
+    assert HierarchicalMDH(random_state=0).fit(np.round(colours).T).n_clusters_ == 1
