@@ -234,9 +234,8 @@ def descend_to_valley(points, weights, n, labelled, bound, penalty, bracket, tol
         else:
             high = location
         following = location - slope / bend if bend > 0.0 else np.inf
-        if not low < following < high:
-            following = (low + high) / 2
-        if slope == 0.0 or abs(following - location) <= tolerance * bandwidth:
+        # At the minimum, Newton's step may be zero in floating point, so that `following` is an end of the bracket.
+        if slope == 0.0 or min(abs(following - location), high - low) <= tolerance * bandwidth:
             break
-        location = following
+        location = following if low < following < high else (low + high) / 2
     return value, location

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference_mdh
 from helpers import DEGENERATE_ROWS, at_night, best_separator, in_turns, unit
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import seeds
 
@@ -114,6 +114,7 @@ class TestValleys:
 
 class TestIndex:
     @given(seeds, st.integers(2, 200), st.integers(1, 5), alphas, st.sampled_from([0.1, 0.35, 1.0]))
+    @example(729107548, 161, 2, 0.3, 1.0)  # two valleys, of which the lower is reached to the last bit
     def test_is_the_lowest_penalised_density_over_all_offsets(self, seed, n, d, alpha, h):
         index = made_index(seed, n, d, h)
         v = unit(np.random.default_rng(seed).normal(size=d))
