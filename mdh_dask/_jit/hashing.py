@@ -67,7 +67,7 @@ class Jitter(NamedTuple):
     steps: Floats
     """Steps between neighbouring values, float64."""
     keys: Integers
-    """Keys that make the random numbers of different columns independent, uint64."""
+    """Keys that make the random numbers of different columns independent, uint64. The last bit turns them round."""
 
     def __bool__(self) -> bool:
         """Return whether there are any such columns."""
@@ -80,8 +80,9 @@ NO_JITTER = Jitter(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=n
 @part
 def offset_within(row_hash, key):
     """Return a uniform number on (-1/2, 1/2) from the hash of a row and the key of a column (SplitMix64)."""
-    z = mixed((row_hash ^ key) + np.uint64(GOLDEN))
-    return (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52 - 0.5
+    z = mixed((row_hash ^ (key >> np.uint64(1))) + np.uint64(GOLDEN))
+    offset = (np.float64(z >> np.uint64(12)) + 0.5) * 2.0**-52 - 0.5
+    return -offset if key & np.uint64(1) else offset
 
 
 @part

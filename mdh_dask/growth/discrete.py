@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from .._jit.hashing import NO_JITTER, Jitter, hash_again, jitter_rows
 from .._jit.rows import loop_ready
 from .._levels import LevelFeatures, TwoValued, two_valued
-from .._random import normal_of, uniform_of
+from .._random import normal_of
 from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
@@ -23,6 +23,7 @@ from .bounds import without_far_rows
 from .passes import Sample, columns_of
 from .uneven import (
     EVEN,
+    EVENLY_SPACED,
     FEWEST_VALUES,
     MOST_COLUMNS,
     ROWS_FOR_STEPS,
@@ -33,6 +34,7 @@ from .uneven import (
     key_of,
     on_lattice,
     uneven_in,
+    uniform_by,
 )
 
 MOST_VALUES, ROUNDED = 20, 2**24
@@ -189,17 +191,33 @@ def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
     hides clusters in many coarse columns. The key of a column depends on its values, so that permuted columns are
     jittered in the same way.
     """
-    steps, sample = smallest_gaps(sample.first(ROWS_FOR_STEPS).rows), sample.first(ROWS_FOR_VALUES)
+    steps, sample = _steps_of(sample.first(ROWS_FOR_STEPS).rows), sample.first(ROWS_FOR_VALUES)
     found = []
     n_steps = _steps_in_range(sample.rows, steps)
     for j in np.flatnonzero((n_steps > FEWEST_VALUES - 1.5) & (n_steps < most_values - 0.5)).tolist():
         values, step = sample.rows[:, j].astype(np.float64), float(steps[j])
-        if on_lattice(values, step, values.min()).all():
-            found.append((j, step, key_of(sample.hashes, np.rint((values - values.min()) / step))))
+        different, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+        if on_lattice(values, step, different[counts.argmax()]).mean() >= EVENLY_SPACED:
+            # Odd values would be on the lattice of one column by chance, and not on that of its copy.
+            own = (counts > 1)[number] if (counts > 1).any() else slice(None)
+            numbers = np.rint((values[own] - values[own].min()) / step)
+            found.append((j, step, key_of(sample.hashes[own], numbers)))
     jitter = jitter_from(found)
     steps[n_steps < most_values] = 0.0
     steps[jitter.columns] = 0.0
     return jitter, steps
+
+
+def _steps_of(rows: AnyArray) -> Floats:
+    """Return the smallest difference between values of each column, without values of single rows if these are few."""
+    steps, ordered = smallest_gaps(rows), np.sort(rows, axis=0)
+    differ = np.ones((len(rows) + 1, rows.shape[1]), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=differ[1:-1])
+    alone = differ[1:] & differ[:-1]
+    n_alone = np.count_nonzero(alone, axis=0)
+    for j in np.flatnonzero((n_alone > 0) & (n_alone <= (1 - EVENLY_SPACED) * len(rows))):
+        steps[j] = smallest_gaps(ordered[~alone[:, j], j : j + 1])[0]
+    return steps
 
 
 def smallest_gaps(rows: AnyArray, share: float = 0.0) -> Floats:
@@ -330,13 +348,16 @@ def _drawn(values: Floats, hashes: Integers, scales: Jitter) -> Floats:
             weights = -precision[j] / precision[j, j]
             weights[j] = 0
             given = mean[j] + (drawn - mean) @ weights
-            at = uniform_of(hash_again(hashes ^ scales.keys[j], sweep))
+            at = uniform_by(hashes, scales.keys[j], sweep)
             drawn[:, j] = _between(given, precision[j, j] ** -0.5, low[:, j], high[:, j], at)
     return drawn
 
 
 def _between(mean: Floats, deviation: float, low: Floats, high: Floats, at: Floats) -> Floats:
-    """Return the values of normal distributions between bounds that have a share `at` of them below."""
+    """Return the values of normal distributions between bounds that have a share `at` of them on their outer side.
+
+    That is the side of the bound farther from the mean: reflected bounds have reflected values.
+    """
     # The upper half of a distribution is drawn as the lower one of its reflection, where shares are exact.
     sign = np.where((low + high) / 2 > mean, -1, 1)
     ends = np.sort(np.stack([(low - mean) * sign, (high - mean) * sign]) / deviation, axis=0)

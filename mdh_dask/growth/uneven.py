@@ -27,6 +27,10 @@ is one. On a lattice with few holes the former is about one step, and in groups 
 clusters, the latter is. Centimetres that were inches are uneven: spread over steps of a tenth, they would leave gaps.
 """
 
+EVENLY_SPACED = 0.95
+"""Values are evenly spaced if at least this share of the rows have those of a lattice. Others are measured otherwise,
+or fill in what is missing."""
+
 MOST = 0.9
 """At least this share of the rows have values that count as neighbours of others: the most frequent ones. Densities
 along lines are smoothed as wide as the gaps beside this share of the rows need; the others may lie between clusters."""
@@ -84,11 +88,11 @@ class Uneven(NamedTuple):
             values = self.values[one:end]
             nearest = np.searchsorted((values[:-1] + values[1:]) / 2, rows[:, j])
             below, above = self.spans[one:end][nearest].T
-            found[:, j] += uniform_of(hash_again(hashes ^ key, 1)) * (below + above) - below
+            found[:, j] += _turned(uniform_by(hashes, key, 1), key) * (below + above) - below
         shift = {j: np.zeros(len(rows)) for j in self.rounded.columns.tolist()}
         for j, step, key, place, share in zip(*self.rounded, self.places, self.shares):
-            chosen = on_lattice(rows[:, j], step, place) & (uniform_of(hash_again(hashes ^ key, 2)) < share)
-            offset = uniform_of(hash_again(hashes ^ key, 3)) - 0.5
+            chosen = on_lattice(rows[:, j], step, place) & (uniform_by(hashes, key, 2) < share)
+            offset = _turned(uniform_by(hashes, key, 3), key) - 0.5
             shift[int(j)] = np.where(chosen, step * offset, shift[int(j)])
         for j, own in shift.items():
             found[:, j] += own
@@ -133,8 +137,24 @@ def jitter_from(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
 
 
 def key_of(hashes: Integers, numbers: Integers) -> np.uint64:
-    """Return the key of a column by the numbers of its values, whatever its place."""
-    return np.uint64((hashes * (numbers + 1).astype(np.uint64)).sum(dtype=np.uint64))
+    """Return the key of a column by the numbers of its values, from zero on, whatever its place.
+
+    Columns with the same numbers are spread together, and with the numbers in reverse, as years of birth and ages, in
+    opposite directions: spread by themselves, their rows would lie in boxes along a line, with gaps between them. The
+    last bit of the key says which way.
+    """
+    both_ways = numbers, numbers.max(initial=0) - numbers
+    up, down = ((hashes * (own + 1).astype(np.uint64)).sum(dtype=np.uint64) for own in both_ways)
+    return np.uint64(min(up, down) >> np.uint64(1) << np.uint64(1) | np.uint64(up > down))
+
+
+def uniform_by(hashes: Integers, key: np.uint64, stream: int) -> Floats:
+    """Return a uniform number for each row by the key of a column, the same for its reverse."""
+    return uniform_of(hash_again(hashes ^ (key >> np.uint64(1)), stream))
+
+
+def _turned(uniform: Floats, key: np.uint64) -> Floats:
+    return 1 - uniform if key & np.uint64(1) else uniform
 
 
 def is_uneven(values: Floats, counts: Integers) -> bool:
@@ -142,8 +162,10 @@ def is_uneven(values: Floats, counts: Integers) -> bool:
     if len(values) < FEWEST_VALUES or counts.sum() < SHARED * len(values):
         return False
     distances, nearer = np.diff(values), gaps_beside(values, counts).min(axis=1)
-    least = float(distances.min())
-    step = least if on_lattice(values, least, values[0]).all() else 0.0
+    shared = values[counts > 1]
+    step = float(np.diff(shared).min(initial=np.inf))
+    evenly = counts[on_lattice(values, step, values[counts.argmax()])].sum() >= EVENLY_SPACED * counts.sum()
+    step = step if evenly else 0.0
     return min(float(distances.mean()), _quantile(nearer, counts, 0.5)) > UNEVEN * step
 
 

@@ -97,7 +97,7 @@ def test_a_hyperplane_pursued_on_all_rows_stays_about_where_it_is():
 
 @pytest.mark.parametrize("shape", [(2000, 1), (500, 1)])
 def test_rows_of_few_values_are_refined_though_no_row_is_near_a_split(shape):
-    rows = np.random.default_rng(0).choice([0.0, 1.0, 4.0], shape)
+    rows = np.random.default_rng(1).choice([0.0, 1.0, 4.0], shape)
     rough, refined = (PCATree().as_divisive(refine=refine).fit(rows) for refine in (False, True))
     assert rough.n_clusters_ > 1
     np.testing.assert_array_equal(refined.labels_, rough.labels_)

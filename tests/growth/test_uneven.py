@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mdh_dask import DensityTree, HierarchicalKernelMDH, HierarchicalMDH
 from mdh_dask._jit.hashing import hash_rows
-from mdh_dask.growth.discrete import discrete_of
+from mdh_dask.growth.discrete import discrete_of, spread
 from mdh_dask.growth.uneven import MOST_COLUMNS, round_numbers, uneven_in
 from mdh_dask.metrics import adjusted_rand_index
 from tests.benchmarks.honesty import CLOUDS
@@ -113,7 +113,7 @@ def test_ratings_are_not_uneven_because_few_rows_have_one_of_them():
 
 
 def test_uneven_values_are_spread_over_half_of_the_gaps_to_frequent_neighbours():
-    rows = np.repeat([3.0, 9, 16, 17, 25, 35], [300, 300, 300, 10, 300, 300])[:, None]
+    rows = np.repeat([3.0, 9, 16, 17, 25, 35], [300, 300, 300, 40, 300, 300])[:, None]
     found = rows.copy()
     uneven(rows).spread(rows, found, hash_rows(0, 0, len(rows)))
     for value, low, high in ((3, 0, 6), (9, 6, 12.5), (16, 12.5, 20.5), (17, 16.5, 21), (25, 20.5, 30), (35, 30, 40)):
@@ -129,6 +129,33 @@ def test_values_that_rows_do_not_share_are_not_uneven():
 def test_heights_whose_ends_are_half_a_step_off_are_no_clusters():
     rows = np.clip(np.floor(np.random.default_rng(0).normal(68.5, 2, (1000, 2))) + 0.5, 64, 73)
     assert DensityTree().fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("values", [np.rint(ages(3000) / 10), brackets(3000)])
+def test_a_column_and_its_reverse_are_spread_in_opposite_directions(values):
+    rows, hashes = np.hstack([values, 70 - 2 * values]), hash_rows(0, 0, len(values))
+    found = spread(look_at(rows).sample).jittered(rows, hashes)
+    assert np.abs(found[:, 0] - rows[:, 0]).max() > 0.4
+    assert_allclose(found[:, 1], 70 - 2 * found[:, 0])
+
+
+@pytest.mark.parametrize("estimator", [HierarchicalMDH, DensityTree])
+@pytest.mark.parametrize("sd", [1.5, 3])
+def test_answers_and_their_reverse_are_no_clusters(estimator, sd):
+    rng = np.random.default_rng(0)
+    answers = np.round(rng.normal(size=10_000) * sd)
+    rows = np.column_stack([answers, 7 - 2.54 * answers, rng.normal(size=10_000)])
+    assert estimator(random_state=0).fit(rows).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("n_odd", [0, 2, 200])
+def test_a_few_odd_values_leave_the_others_evenly_spaced(n_odd):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(3, (6000, 1)).astype(float)
+    counts[:n_odd, 0] = rng.uniform(0, 10, n_odd)
+    jitter = discrete_of(look_at(counts).sample).jitter
+    assert_array_equal(jitter.columns, [0])
+    assert_array_equal(jitter.steps, [1])
 
 
 def test_densities_along_lines_are_smoothed_as_wide_as_round_numbers_need():
