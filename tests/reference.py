@@ -67,17 +67,50 @@ def squares_of_products(products, own, others, rounding):
 def offset_within(row_hash, key):
     """The hash of a hash, as a number between -1/2 and 1/2."""
     word = 2**64
-    z = ((int(row_hash) ^ int(key)) + 0x9E3779B97F4A7C15) % word
+    z = ((int(row_hash) ^ (int(key) // 2)) + 0x9E3779B97F4A7C15) % word
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % word
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB % word
-    return ((z ^ (z >> 31)) // 2**12 + 0.5) / 2**52 - 0.5
+    return (((z ^ (z >> 31)) // 2**12 + 0.5) / 2**52 - 0.5) * (-1 if key % 2 else 1)
 
 
 def jitter_rows(rows, hashes, jitter):
-    """One value after the other."""
+    """One value after the other: forth by its leader, and back by its neighbours in the tree of columns."""
+    columns = [dict(zip(jitter._fields, own)) for own in zip(*jitter, strict=True)]
     for row, row_hash in zip(rows, hashes, strict=True):
-        for j, step, key in zip(*jitter, strict=True):
-            row[j] = float(row[j]) + float(step) * offset_within(row_hash, key)
+        values = {own["columns"]: float(row[own["columns"]]) for own in columns}
+        for own in columns:
+            drawn_by(row, row_hash, own, values, own["keys"], [own] if own["leaders"] >= 0 else [])
+        for own in columns[::-1]:
+            edges = [edge for edge in columns if edge["leaders"] == own["columns"]]
+            edges = [own] * (own["leaders"] >= 0) + edges[::-1]
+            if edges:
+                drawn_by(row, row_hash, own, values, (int(own["keys"]) + 2) % 2**64, edges)
+
+
+def drawn_by(row, row_hash, own, values, key, edges):
+    """Draw a value from the numbers rounded to it, by the columns at the other ends of some edges, if any."""
+    j, step, means, weights = own["columns"], float(own["steps"]), [], []
+    offset = offset_within(row_hash, key)
+    for edge in edges:
+        slope, place, error = (float(edge[name]) for name in ("slopes", "places", "errors"))
+        led = edge is own
+        means.append(place + slope * float(row[edge["leaders"]]) if led else float(row[edge["columns"]]) - place)
+        weights.append((1.0 if led else slope) / error**2)
+        means[-1], weights[-1] = (means[-1], weights[-1]) if led else (means[-1] / slope, weights[-1] * slope)
+    if not edges:
+        row[j] = values[j] + step * offset
+        return
+    mean, error = np.average(means, weights=weights), 1 / math.sqrt(sum(weights))
+    row[j] = of_logistic(values[j] - step / 2, values[j] + step / 2, mean, error * math.sqrt(3) / math.pi, offset + 0.5)
+
+
+def of_logistic(low, high, mean, scale, share):
+    """A share of a truncated logistic distribution, from the side that is farther from the mean."""
+    if (low + high) / 2 > mean:
+        return -of_logistic(-high, -low, -mean, scale, 1 - share)
+    ends = -np.logaddexp(0, -(np.array([low, high]) - mean) / scale)  # logarithms of the distribution function
+    at = np.logaddexp(math.log1p(-share) + ends[0], math.log(share) + ends[1])
+    return mean + scale * (at - math.log(-math.expm1(at)))
 
 
 def sweep_branches(rows, routes, measures, hashes, jitter):

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from mdh_dask._jit.hashing import Jitter
+from mdh_dask._jit.hashing import independent_jitter
 
 LOOP_DTYPES = [np.uint8, np.int64, np.float32, np.float64]
 """What the compiled loops are run on; each costs a compilation."""
@@ -72,7 +72,14 @@ def jitters(draw, n_features):
     rng = np.random.default_rng(draw(seeds))
     columns = np.flatnonzero(rng.random(n_features) < draw(st.sampled_from([0.0, 0.0, 0.5, 1.0])))
     keys = rng.integers(0, 2**64, len(columns), dtype=np.uint64)
-    return Jitter(columns, rng.choice([0.1, 1.0, 4.0], len(columns)), keys)
+    jitter = independent_jitter(columns, rng.choice([0.1, 1.0, 4.0], len(columns)), keys)
+    for c in range(len(columns)):
+        if draw(st.booleans()):
+            before = np.setdiff1d(np.arange(n_features), columns[c:])
+            jitter.leaders[c] = rng.choice(before) if len(before) else -1
+            jitter.slopes[c], jitter.places[c] = rng.choice([-1.0, 0.5, 2.0]), rng.normal()
+            jitter.errors[c] = rng.choice([0.05, 0.4, 1.0]) * jitter.steps[c]
+    return jitter
 
 
 @st.composite

@@ -1,5 +1,6 @@
 """The hash of the global row number: the only source of randomness for rows, and independent of the chunks."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,9 @@ from .._storable import storable
 from .._typing import Booleans, Floats, Integers
 
 GOLDEN = 0x9E3779B97F4A7C15
+
+FAR = 50.0
+"""Values farther from what is predicted, in steps, are spread as at this distance: exponentially."""
 
 
 @jit
@@ -68,13 +72,41 @@ class Jitter(NamedTuple):
     """Steps between neighbouring values, float64."""
     keys: Integers
     """Keys that make the random numbers of different columns independent, uint64. The last bit turns them round."""
+    leaders: Integers
+    """Indices of the columns that predict these, int64; -1 for columns that none predicts. Leaders among the columns
+    come before those that they predict."""
+    slopes: Floats
+    """Slopes of the predictions, float64."""
+    places: Floats
+    """Predictions where the leader is zero, float64."""
+    errors: Floats
+    """Standard deviations of the errors of the predictions, float64."""
 
     def __bool__(self) -> bool:
         """Return whether there are any such columns."""
         return len(self.columns) > 0
 
 
-NO_JITTER = Jitter(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.uint64))
+def independent_jitter(columns: Integers, steps: Floats, keys: Integers) -> Jitter:
+    """Return the jitter of columns of which none predicts another."""
+    n = len(columns)
+    return Jitter(columns, steps, keys, np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n), np.ones(n))
+
+
+def leaders_first(jitter: Jitter) -> Jitter:
+    """Return the jitter with its columns in an order in which leaders come before those that they predict."""
+    led_by = {int(j): int(leader) for j, leader in zip(jitter.columns, jitter.leaders) if leader >= 0}
+    depths = []
+    for j in jitter.columns.tolist():
+        depth, leader = 0, led_by.get(j)
+        while leader is not None:
+            depth, leader = depth + 1, led_by.get(leader)
+        depths.append(depth)
+    order = np.argsort(depths, kind="stable")
+    return Jitter._make(of_columns[order] for of_columns in jitter)
+
+
+NO_JITTER = independent_jitter(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.uint64))
 
 
 @part
@@ -88,15 +120,51 @@ def offset_within(row_hash, key):
 @part
 def jitter_tile(tile, here, start, size, hashes, jitter):
     """Spread the values of the first `size` columns of `tile`, which are the rows ``here[start : start + size]``."""
-    for c in range(jitter.columns.shape[0]):
-        j, step, key = jitter.columns[c], jitter.steps[c], jitter.keys[c]
-        for i in range(size):
-            tile[j, i] += step * offset_within(hashes[here[start + i]], key)
+    jitter_rows(tile[:, :size].T, hashes[here[start : start + size]], jitter)
 
 
 @jit
 def jitter_rows(rows, hashes, jitter):
-    """Spread the values of floating-point rows in place."""
+    """Spread the values of floating-point rows in place.
+
+    All numbers that are rounded to a value are as likely, unless other columns predict some: each column is drawn from
+    what its leader predicts, and then once more, with those that it leads, as a sweep of Gibbs sampling.
+    """
+    n = jitter.columns.shape[0]
+    values, pulls, weights = np.empty(n), np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     for i in range(rows.shape[0]):
-        for c in range(jitter.columns.shape[0]):
-            rows[i, jitter.columns[c]] += jitter.steps[c] * offset_within(hashes[i], jitter.keys[c])
+        for c in range(n):
+            j, leader, share = jitter.columns[c], jitter.leaders[c], offset_within(hashes[i], jitter.keys[c]) + 0.5
+            values[c] = rows[i, j]
+            if leader < 0:
+                rows[i, j] += jitter.steps[c] * (share - 0.5)
+            else:
+                predicted = jitter.places[c] + jitter.slopes[c] * rows[i, leader]
+                rows[i, j] = within_step(values[c], jitter.steps[c], predicted, jitter.errors[c], share)
+        for c in range(n - 1, -1, -1):
+            j, leader, weight = jitter.columns[c], jitter.leaders[c], 1.0 / (jitter.errors[c] * jitter.errors[c])
+            if leader >= 0:
+                pulls[j] += weight * (jitter.places[c] + jitter.slopes[c] * rows[i, leader])
+                weights[j] += weight
+            if weights[j] > 0.0:
+                share = offset_within(hashes[i], jitter.keys[c] + np.uint64(2)) + 0.5
+                error = 1.0 / math.sqrt(weights[j])
+                rows[i, j] = within_step(values[c], jitter.steps[c], pulls[j] / weights[j], error, share)
+                pulls[j] = weights[j] = 0.0
+            if leader >= 0:
+                weights[leader] += weight * jitter.slopes[c] * jitter.slopes[c]
+                pulls[leader] += weight * jitter.slopes[c] * (rows[i, j] - jitter.places[c])
+
+
+@part
+def within_step(value, step, predicted, error, share):
+    """Return the number that has a share of those rounded to a value on its outer side, by a logistic distribution."""
+    scale, sign = error * math.sqrt(3.0) / math.pi, 1.0
+    predicted = min(max(predicted, value - FAR * step), value + FAR * step)
+    low, high = (value - step / 2 - predicted) / scale, (value + step / 2 - predicted) / scale
+    if low + high > 0.0:  # the reflected interval, where exponentials do not overflow
+        low, high, share, sign = -high, -low, 1.0 - share, -1.0
+    at_high, ratio = math.exp(high), math.exp(low - high)
+    part_of_high = (1.0 - share) * ratio / (1.0 + ratio * at_high) + share / (1.0 + at_high)
+    found = high + math.log(part_of_high) - math.log1p(-at_high * part_of_high)
+    return predicted + sign * scale * min(max(found, low), high)

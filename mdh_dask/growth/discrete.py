@@ -20,6 +20,7 @@ from .._storable import storable
 from .._typing import AnyArray, Floats, Integers, cached_property
 from ..valleys.neighbours import distinct
 from .bounds import without_far_rows
+from .leaders import with_leaders
 from .passes import Sample, columns_of
 from .uneven import (
     EVEN,
@@ -203,6 +204,8 @@ def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
             numbers = np.rint((values[own] - values[own].min()) / step)
             found.append((j, step, key_of(sample.hashes[own], numbers)))
     jitter = jitter_from(found)
+    if jitter and len(steps) <= MOST_COLUMNS:
+        jitter = with_leaders(jitter, sample.first(ROWS_FOR_STEPS), n_steps >= MOST_VALUES)
     steps[n_steps < most_values] = 0.0
     steps[jitter.columns] = 0.0
     return jitter, steps
@@ -280,7 +283,7 @@ def without_copies(sample: Sample, atom: float = np.inf) -> tuple[Sample, bool]:
     if len(first) >= FEW_COPIES * len(sample.rows):
         return sample, False
     repeated, gaps = sample.rows[first[times > 1]].astype(np.float64), smallest_gaps(sample.rows, BETWEEN_STEPS)
-    columns, steps, _ = uneven_in(sample).rounded
+    columns, steps, *_ = uneven_in(sample).rounded
     np.maximum.at(gaps, columns, steps)
     pairs_of_values = np.floor((repeated - sample.rows.min(axis=0)) / np.where(gaps > 0, 2 * gaps, 1) + 1e-6)
     # Rounding makes rows equal where other rows are only a step away. Rows that occur more than once are copies

@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 
 from .._blas import one_blas_thread
-from .._jit.hashing import jitter_rows
+from .._jit.hashing import Jitter, jitter_rows
 from .._jit.rows import few_at_once
 from .._levels import LevelFeatures
 from .._storable import storable
@@ -64,8 +64,17 @@ class Standardiser:
         """Return standardised rows with the values of coarsely rounded columns jittered by the rows' hashes."""
         standard, jitter = self(rows), self.discrete.jitter
         if jitter:
-            jitter_rows(standard, hashes, jitter._replace(steps=jitter.steps * self.scale[jitter.columns]))
+            jitter_rows(standard, hashes, self._standard(jitter))
         return standard
+
+    def _standard(self, jitter: Jitter) -> Jitter:
+        """Return a jitter of raw rows for standardised ones."""
+        own, by = self.scale[jitter.columns], self.scale[jitter.leaders]
+        leaders = np.where((by > 0) & (own > 0), jitter.leaders, -1)  # dropped columns neither lead nor follow
+        places = (jitter.places + jitter.slopes * self.centre[jitter.leaders] - self.centre[jitter.columns]) * own
+        slopes = jitter.slopes * own / np.where(by > 0, by, 1)
+        errors = np.where(own > 0, jitter.errors * own, 1)
+        return Jitter(jitter.columns, jitter.steps * own, jitter.keys, leaders, slopes, places, errors)
 
     def bandwidth_along(self, directions: StandardDirections) -> Floats:
         """Return the least bandwidths along directions that hide the steps and levels of columns of few values."""

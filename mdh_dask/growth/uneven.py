@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._jit.hashing import NO_JITTER, Jitter, hash_again
+from .._jit.hashing import NO_JITTER, Jitter, hash_again, independent_jitter
 from .._random import uniform_of
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
@@ -90,7 +90,7 @@ class Uneven(NamedTuple):
             below, above = self.spans[one:end][nearest].T
             found[:, j] += _turned(uniform_by(hashes, key, 1), key) * (below + above) - below
         shift = {j: np.zeros(len(rows)) for j in self.rounded.columns.tolist()}
-        for j, step, key, place, share in zip(*self.rounded, self.places, self.shares):
+        for j, step, key, place, share in zip(*self.rounded[:3], self.places, self.shares):
             chosen = on_lattice(rows[:, j], step, place) & (uniform_by(hashes, key, 2) < share)
             offset = _turned(uniform_by(hashes, key, 3), key) - 0.5
             shift[int(j)] = np.where(chosen, step * offset, shift[int(j)])
@@ -133,7 +133,8 @@ def uneven_in(sample: Sample) -> Uneven:
 def jitter_from(entries: list[tuple[int, float, np.uint64]]) -> Jitter:
     """Return columns with their steps and keys as arrays."""
     columns, steps, keys = zip(*entries) if entries else ((), (), ())
-    return Jitter(np.array(columns, dtype=np.int64), np.array(steps, dtype=np.float64), np.array(keys, dtype=np.uint64))
+    arrays = np.array(columns, dtype=np.int64), np.array(steps, dtype=np.float64), np.array(keys, dtype=np.uint64)
+    return independent_jitter(*arrays)
 
 
 def key_of(hashes: Integers, numbers: Integers) -> np.uint64:

@@ -90,8 +90,8 @@ PER_NODE = ("thresholds", "relative_depth", "p_value", "n_tested", "origin", "wi
 
 FIELDS = (
     dict.fromkeys(("left", "right", "cluster"), "int32")
-    | dict.fromkeys(("n_rows", "bins", "first_bin", "keys"), "int64")
-    | dict.fromkeys((*PER_NODE, "planes", "steps"), "float64")
+    | dict.fromkeys(("n_rows", "bins", "first_bin", "keys", "leaders"), "int64")
+    | dict.fromkeys((*PER_NODE, "planes", "steps", "predictions"), "float64")
 )
 """The arrays of a tree as they are stored, and their dtypes."""
 
@@ -106,7 +106,8 @@ def check_tree(tree: "Tree") -> None:
         if arrays[name].dtype != np.dtype(dtype):
             raise ValueError(f"expected {dtype} for the array {name}, got {arrays[name].dtype}")
     n, wide = tree.left.shape[:1], tree.planes.shape[-1:]
-    shapes = {"planes": n + wide, "deviations": n + wide, "steps": wide, "keys": wide, "bins": tree.bins.shape[:1]}
+    shapes = {"planes": n + wide, "deviations": n + wide, "bins": tree.bins.shape[:1]}
+    shapes |= {"steps": wide, "keys": wide, "leaders": wide, "predictions": (*wide, 3)}
     shapes["first_bin"] = tuple(size + 1 for size in n)
     for name, array in arrays.items():
         if array.shape != shapes.get(name, n):
@@ -130,11 +131,23 @@ def _check_values(arrays: Mapping[str, AnyArray]) -> None:
     _check("origin", np.isfinite(arrays["origin"][pictured]), "finite numbers where there is a histogram")
     for name in ("width", "bandwidth"):
         _check(name, arrays[name][pictured] > 0, "numbers above 0 where there is a histogram")
-    _check("steps", np.isfinite(arrays["steps"]), "finite numbers")
+    for name in ("steps", "predictions"):
+        _check(name, np.isfinite(arrays[name]), "finite numbers")
+    _check_leaders(arrays["leaders"], arrays["predictions"])
     for name in ("n_rows", "bins", "deviations", "steps", "p_value", "n_tested"):
         _check(name, ~(arrays[name] < 0), "no negative numbers")
     _check("p_value", ~(arrays["p_value"] > 1), "numbers up to 1")
     check_clusters(arrays["left"], arrays["cluster"])
+
+
+def _check_leaders(leaders: Integers, predictions: Floats) -> None:
+    led = leaders >= 0
+    _check("leaders", (leaders >= -1) & (leaders < len(leaders)), "columns, or -1 for none")
+    _check("predictions", predictions[led, 2] > 0, "errors above 0")
+    above = leaders
+    for _ in range(np.count_nonzero(led)):  # as many steps up at most, unless they lead in a circle
+        above = np.where(above >= 0, leaders[above], -1)
+    _check("leaders", above == -1, "no circles")
 
 
 def check_clusters(left: Integers, cluster: Integers) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .._jit.branches import Routes
-from .._jit.hashing import Jitter
+from .._jit.hashing import Jitter, leaders_first
 from .._storable import storable
 from .._typing import AnyArray, Booleans, Floats, Integers
 from ..density.kde import kernel_density, valley_evidence
@@ -66,6 +66,10 @@ class Tree:
         where rows were counted in bins; zero for all other columns.
     keys : array of shape (n_features,), int64
         Keys of the random numbers that spread these columns; zero for all others.
+    leaders : array of shape (n_features,), int64
+        The columns that predict where in their steps the values of these lie; -1 for all others.
+    predictions : array of shape (n_features, 3), float64
+        Slopes of these predictions, where they start, and their errors; zero where there are none.
     cluster : array of shape (n_nodes,), int32, optional
         Cluster of each leaf, -1 at a split; by default each leaf is a cluster, numbered from the left. Those of fitted
         models are numbered by `numbered`, the largest first.
@@ -89,6 +93,8 @@ class Tree:
     deviations: Floats
     steps: Floats
     keys: Integers
+    leaders: Integers
+    predictions: Floats
     cluster: Integers = None  # type: ignore[assignment]
     feature_names: tuple[str, ...] | None = field(default=None, compare=False)
 
@@ -162,13 +168,17 @@ class Tree:
     def jitter(self) -> Jitter:
         """The columns whose values were spread where rows were counted."""
         columns = np.flatnonzero(self.steps > 0)
-        return Jitter(columns, np.ascontiguousarray(self.steps[columns]), self.keys[columns].astype(np.uint64))
+        slopes, places, errors = np.ascontiguousarray(self.predictions[columns].T)
+        keys, leaders = self.keys[columns].astype(np.uint64), self.leaders[columns]
+        return leaders_first(Jitter(columns, self.steps[columns], keys, leaders, slopes, places, errors))
 
     def jittered_by(self, jitter: Jitter) -> Self:
         """Return the tree with these columns as those whose values were spread."""
-        steps, keys = np.zeros(self.n_features), np.zeros(self.n_features, dtype=np.int64)
-        steps[jitter.columns], keys[jitter.columns] = jitter.steps, jitter.keys.astype(np.int64)
-        return replace(self, steps=steps, keys=keys)
+        found = replace(self, **unspread(self.n_features))
+        found.steps[jitter.columns], found.keys[jitter.columns] = jitter.steps, jitter.keys.astype(np.int64)
+        found.leaders[jitter.columns] = jitter.leaders
+        found.predictions[jitter.columns] = np.stack([jitter.slopes, jitter.places, jitter.errors], axis=1)
+        return found
 
     def apply(self, rows: AnyArray) -> Integers:
         """Return the leaf of every row, shape (n_rows,), int32."""
@@ -248,7 +258,7 @@ class Tree:
 
     def per_node(self) -> dict[str, Any]:
         """Return the arrays with one value or row for each node, by name."""
-        names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", "steps", "keys"))
+        names = (f.name for f in _arrays_of(self) if f.name not in ("bins", "first_bin", *unspread(0)))
         return {name: getattr(self, name) for name in names}
 
     def with_splits(self, kept: Booleans) -> Self:
@@ -315,8 +325,18 @@ def tree_from_nodes(nodes: list[dict[str, Any]], n_features: int) -> Tree:
         n_rows=np.array([node["n_rows"] for node in nodes], dtype=np.int64),
         planes=planes, thresholds=column("threshold"), bins=np.concatenate(bins),
         first_bin=np.cumsum([0, *map(len, bins)]), deviations=deviations,
-        steps=np.zeros(n_features), keys=np.zeros(n_features, dtype=np.int64), **numbers,
+        **unspread(n_features), **numbers,
     ).in_order()  # fmt: skip
+
+
+def unspread(n_features: int) -> dict[str, Any]:
+    """Return the arrays with one value or row for each column, of columns whose values are not spread, by name."""
+    return {
+        "steps": np.zeros(n_features),
+        "keys": np.zeros(n_features, dtype=np.int64),
+        "leaders": np.full(n_features, -1, dtype=np.int64),
+        "predictions": np.zeros((n_features, 3)),
+    }
 
 
 def _arrays_of(tree: Tree) -> list[Field[Any]]:

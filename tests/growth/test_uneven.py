@@ -136,7 +136,7 @@ def test_a_column_and_its_reverse_are_spread_in_opposite_directions(values):
     rows, hashes = np.hstack([values, 70 - 2 * values]), hash_rows(0, 0, len(values))
     found = spread(look_at(rows).sample).jittered(rows, hashes)
     assert np.abs(found[:, 0] - rows[:, 0]).max() > 0.4
-    assert_allclose(found[:, 1], 70 - 2 * found[:, 0])
+    assert_allclose(found[:, 1], 70 - 2 * found[:, 0], atol=0.8)
 
 
 @pytest.mark.parametrize("estimator", [HierarchicalMDH, DensityTree])
