@@ -34,8 +34,8 @@ def is_typed(X: Any, spec: "RowSpec") -> bool:
     """Return whether rows are read by their types of columns, and not as an array of numbers."""
     if isinstance(X, TypedRows) or is_lazy_table(X) or hasattr(X, "column_names"):
         return True
-    if not spec.fits:
-        return spec.types is not None
+    if not spec.fits:  # columns of pandas' own dtypes, such as sparse ones, are read as in fit
+        return spec.types is not None or not all(isinstance(dtype, np.dtype) for dtype in getattr(X, "dtypes", ()))
     if spec.column_types != "auto":
         return True
     of_objects = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "O"

@@ -283,6 +283,13 @@ def test_an_array_of_objects_with_texts_is_a_table():
     np.testing.assert_array_equal(model.predict(rows), model.labels_)
 
 
+def test_frames_of_sparse_columns_are_labelled_as_in_fit():
+    frame = pd.DataFrame(np.rint(np.random.default_rng(0).normal(size=(90, 2)) + np.repeat([[0, 0], [9, 0]], 45, 0)))
+    sparse = frame.rename(columns=str).astype(pd.SparseDtype(float, 0))
+    model = RandomProjectionTree(**QUICK).fit(sparse)
+    np.testing.assert_array_equal(model.predict(sparse), model.labels_)
+
+
 class TestDates:
     @pytest.fixture
     def frame(self):
