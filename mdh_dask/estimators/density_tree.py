@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._jit.rows import loop_ready
 from .._levels import NO_LEVELS
 from .._sparse import SparseRows
 from .._typing import AnyArray, Booleans, Integers, RowArray
@@ -275,7 +276,7 @@ class DensityTree(InGroups):
         if is_dask(rows) or self.missing == "drop":
             return np.empty((len(numbers), 0))
         peaks = rows[np.maximum(numbers, 0)]
-        return peaks.dense() if isinstance(peaks, SparseRows) else np.asarray(peaks)
+        return loop_ready(peaks.dense() if isinstance(peaks, SparseRows) else peaks)
 
     def _saved_state(self) -> dict[str, Any]:
         return {}  # the model holds the peaks of its cells

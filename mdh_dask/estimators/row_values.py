@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from .._jit.rows import loop_ready
 from .._sparse import SparseRows, sources
 from .._state import State
 from .._typing import Booleans, Integers, RowArray
@@ -175,6 +176,7 @@ class RowValues(Planned):
             chosen = None if is_dask(rows) else rows[numbers]
             chosen = chosen.dense() if isinstance(chosen, SparseRows) else chosen
         if chosen is not None:
+            chosen = loop_ready(chosen)
             chosen = np.where(numbers[:, None] >= 0, chosen, np.zeros(1, dtype=chosen.dtype))
         self._exemplars = Exemplars(chosen, self._original(numbers))
 

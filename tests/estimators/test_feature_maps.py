@@ -140,6 +140,14 @@ def test_blocks_of_rows_that_are_wider_than_their_features_stay_small(monkeypatc
 # Saved models
 
 
+@pytest.mark.parametrize("name", ["DensityTree", "RandomProjectionTree"])
+def test_models_of_long_doubles_are_saved_with_their_exemplars(name, tmp_path):
+    rows = np.linspace(0, 1, 60, dtype=np.longdouble).reshape(-1, 2)
+    model = new(name, feature_map="gower").fit(rows)
+    model.save(tmp_path / "model.zarr")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.zarr").exemplars_, model.exemplars_)
+
+
 def test_a_model_whose_kernel_is_a_function_is_not_saved(rows, tmp_path):
     feature_map = KernelPCAFeatures(kernel=lambda A, B: A @ B.T, n_landmarks=30)
     model = tree_of_rows(feature_map=feature_map).fit(rows)
