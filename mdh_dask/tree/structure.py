@@ -194,11 +194,12 @@ class Tree:
 
     def histogram(self, node: int) -> Integers:
         """Return the histogram of the node's rows along its direction, or an empty array if it has none."""
+        node = editing.checked_node(self, node)
         return self.bins[self.first_bin[node] : self.first_bin[node + 1]]
 
     def density(self, node: int) -> NodeDensity | None:
         """Return the kernel density of the node's rows along its direction, or None if it has none."""
-        counts = self.histogram(editing.checked_node(self, node))
+        counts = self.histogram(node)
         if len(counts) == 0:
             return None
         position = self.origin[node] + self.width[node] * (np.arange(len(counts)) + 0.5)

@@ -70,11 +70,12 @@ def test_a_threshold_that_was_moved_by_hand_has_no_evidence_of_another_place():
     assert np.isnan([moved.relative_depth[0], moved.p_value[0], moved.n_tested[0]]).all()
 
 
-def test_a_node_that_is_not_there_has_no_density_and_no_evidence():
+def test_a_node_that_is_not_there_has_no_histogram_no_density_and_no_evidence():
     tree = random_tree(3, 1, 2)
-    for wrong in (lambda: tree.density(-1), lambda: tree.density(9), lambda: tree.evidence(-1)):
-        with pytest.raises(ValueError, match="a node of tree_ from 0 to 0; got"):
-            wrong()
+    for of_node in (tree.histogram, tree.density, tree.evidence):
+        for node in (-1, 9):
+            with pytest.raises(ValueError, match=f"a node of tree_ from 0 to 0; got {node}"):
+                of_node(node)
 
 
 def test_impossible_edits_are_refused():
