@@ -209,6 +209,7 @@ class ClusterEstimator(ClusterMixin, Mapped):
     def probabilities_(self) -> RowArray:
         """The confidence in each label, and 0 for the label -1."""
         if self._probabilities is None:
+            check_is_fitted(self)
             if self._labelled is None:
                 raise AttributeError(
                     "probabilities_ belongs to the rows of fit, which are not saved: take confidence(X)"

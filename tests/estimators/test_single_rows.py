@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from mdh_dask import (
     ConsensusClustering,
@@ -45,6 +46,11 @@ def test_rows_that_were_left_out_have_the_probability_zero(rows):
     for X in (gappy, da.from_array(gappy, chunks=(100, 3))):
         sure = np.asarray(RandomProjectionTree(missing="drop").fit(X).probabilities_)
         np.testing.assert_array_equal(np.flatnonzero(sure == 0), np.arange(0, 450, 50))
+
+
+def test_an_unfitted_model_has_no_probabilities_and_says_so():
+    with pytest.raises(NotFittedError, match="fit"):
+        _ = RandomProjectionTree().probabilities_
 
 
 def test_probabilities_of_a_frame_are_a_series_and_follow_the_clusters_of_a_cut(rows):
