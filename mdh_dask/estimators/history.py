@@ -269,7 +269,10 @@ def _names(texts: list[str], labels: Integers, n_clusters: int, n_words: int, ve
     try:
         counts = sp.csr_array(counter.fit_transform(texts))
     except ValueError as error:
-        raise ValueError(f"expected words in the texts; got none: {error}") from error
+        raise ValueError(
+            f"expected words in the texts; got none ({error}): give other texts, or vectorizer= for what they hold; "
+            "by default words have two letters or more"
+        ) from error
     of_cluster = sp.csr_array((np.ones(len(texts)), (labels, np.arange(len(texts)))), shape=(n_clusters, len(texts)))
     in_clusters = (of_cluster @ counts).tocsr()
     rarity = np.log1p(in_clusters.sum() / n_clusters / np.maximum(in_clusters.sum(axis=0), 1))

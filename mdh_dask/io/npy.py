@@ -61,7 +61,10 @@ def open_npy(path: str | os.PathLike[str], *, block_bytes: int | str | None = No
     if file.dtype.hasobject or file.dtype.kind not in "biufc":
         raise ValueError(f"{path}: expected numbers, got dtype {file.dtype}; save an array of numbers with numpy.save")
     if len(file.shape) != 2 or min(file.shape) < 1:
-        raise ValueError(f"{path}: expected rows of columns, at least one of each; got an array of shape {file.shape}")
+        remedy = "; save x.reshape(-1, 1) for one column" if len(file.shape) == 1 else ""
+        raise ValueError(
+            f"{path}: expected rows of columns, at least one of each; got an array of shape {file.shape}{remedy}"
+        )
     nbytes = file.row_bytes * file.shape[0]
     if size is not None and size < file.offset + nbytes:
         raise ValueError(

@@ -96,8 +96,11 @@ def test_missing_texts_are_empty_and_own_vectorizers_count(model, rows, texts):
 def test_what_is_no_text_for_each_row_is_an_error(model, rows, texts):
     with pytest.raises(ValueError, match=r"expected 600 texts, one for each row; got 599"):
         model.name_clusters(rows, texts[1:])
-    with pytest.raises(ValueError, match=r"expected words in the texts; got none"):
-        model.name_clusters(rows, [""] * 600)
+    for text in ("", "a b"):
+        with pytest.raises(
+            ValueError, match=r"expected words in the texts; got none .*: give other texts, or vectoriz"
+        ):
+            model.name_clusters(rows, [text] * 600)
     with pytest.raises(ValueError, match=r"a column of a frame|one of the columns of a frame for texts"):
         model.name_clusters(rows, "text")
     with pytest.raises(ValueError, match=r"expected a number of words from 0 for n_words; got -1"):
