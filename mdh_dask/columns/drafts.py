@@ -149,7 +149,10 @@ def _asked(asked: Asked, keys: Sequence[Any]) -> tuple[dict[int, str], dict[int,
     orders: dict[int, tuple[str, ...]] = {}
     for kind, columns in asked.items():
         if kind not in KINDS:
-            raise ValueError(f"expected {', '.join(KINDS)} as keys of column_types; got {kind!r}")
+            raise ValueError(
+                f"expected {', '.join(KINDS)} as keys of column_types; got {kind!r}: list the columns of each kind, as "
+                "column_types={'categorical': ['a', 'b']}"
+            )
         if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | Mapping):
             raise TypeError(f"expected a list of columns for {kind!r} in column_types; got {columns!r:.99}")
         for column in columns:

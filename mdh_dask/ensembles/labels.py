@@ -134,7 +134,10 @@ def consensus(
     if method not in ("votes", "linkage"):
         raise ValueError(f"method must be 'votes' or 'linkage'; got {method!r}")
     if len(labels) < 2:
-        raise ValueError(f"expected at least 2 arrays of labels; got {len(labels)}: pass one for each clustering")
+        raise ValueError(
+            f"expected at least 2 arrays of labels; got {len(labels)}: pass one for each clustering, as "
+            "consensus(first, second)"
+        )
     checked = [check_labels(f"labels_{j}", own) for j, own in enumerate(labels, start=1)]
     for j, own in enumerate(checked[1:], start=2):
         if len(own) != len(checked[0]):

@@ -185,7 +185,7 @@ class TestConsensus:
     @pytest.mark.parametrize(
         ("labels", "options", "message"),
         [
-            ([[0, 1]], {}, "at least 2 arrays of labels; got 1"),
+            ([[0, 1]], {}, r"at least 2 arrays of labels; got 1: .* as consensus\(first, second\)"),
             ([[0, 1], [0, 1, 2]], {}, r"got 2 and 3 labels"),
             ([[0, 1], [0.5, 1.5]], {}, "labels_2 must hold integers"),
             ([[0, 1], [0, np.nan]], {}, "expected a label of every row in labels_2; got 1 missing"),

@@ -104,6 +104,7 @@ BAD_TABLES = {
     "unknown column": ({"ordinal": ["sise"]}, r"got 'sise' \(did you mean 'size'\?\)"),
     "unknown kind": ({"nominal": ["size"]}, "expected continuous, ordinal, categorical, date as keys"),
     "twice": ({"ordinal": ["size"], "continuous": ["size"]}, "'size' twice"),
+    "a column for a kind": ({"size": "ordinal"}, "as keys of column_types; got 'size': list the columns of each kind"),
     "a text for a list": ({"ordinal": "size"}, "expected a list of columns for 'ordinal'"),
     "another word": ("guess", "expected 'auto' or a table of kinds for column_types; got 'guess'"),
     "levels that are the same": ({"ordinal": {"size": ["S", "S"]}}, "that differ"),
