@@ -74,7 +74,7 @@ def offset_within(row_hash, key):
 
 
 def jitter_rows(rows, hashes, jitter):
-    """One value after the other: forth by its leader, and back by its neighbours in the tree of columns."""
+    """One value after the other: forth by its leader, and back by its neighbours in the tree of columns if it leads."""
     columns = [dict(zip(jitter._fields, own)) for own in zip(*jitter, strict=True)]
     for row, row_hash in zip(rows, hashes, strict=True):
         values = {own["columns"]: float(row[own["columns"]]) for own in columns}
@@ -82,8 +82,8 @@ def jitter_rows(rows, hashes, jitter):
             drawn_by(row, row_hash, own, values, own["keys"], [own] if own["leaders"] >= 0 else [])
         for own in columns[::-1]:
             edges = [edge for edge in columns if edge["leaders"] == own["columns"]]
-            edges = [own] * (own["leaders"] >= 0) + edges[::-1]
             if edges:
+                edges = ([own] if own["leaders"] >= 0 else []) + edges[::-1]
                 drawn_by(row, row_hash, own, values, (int(own["keys"]) + 2) % 2**64, edges)
 
 

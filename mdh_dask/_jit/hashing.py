@@ -11,9 +11,6 @@ from .._typing import Booleans, Floats, Integers
 
 GOLDEN = 0x9E3779B97F4A7C15
 
-FAR = 50.0
-"""Values farther from what is predicted, in steps, are spread as at this distance: exponentially."""
-
 
 @jit
 def hash_rows(seed, start, n_rows):
@@ -128,43 +125,48 @@ def jitter_rows(rows, hashes, jitter):
     """Spread the values of floating-point rows in place.
 
     All numbers that are rounded to a value are as likely, unless other columns predict some: each column is drawn from
-    what its leader predicts, and then once more, with those that it leads, as a sweep of Gibbs sampling.
+    what its leader predicts, and then the leaders once more, by those that they lead, as a sweep of Gibbs sampling.
     """
-    n = jitter.columns.shape[0]
-    values, pulls, weights = np.empty(n), np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-    for i in range(rows.shape[0]):
-        for c in range(n):
-            j, leader, share = jitter.columns[c], jitter.leaders[c], offset_within(hashes[i], jitter.keys[c]) + 0.5
-            values[c] = rows[i, j]
+    n, size = jitter.columns.shape[0], rows.shape[0]
+    values, pulls, weights = np.empty((n, size)), np.zeros((n, size)), np.zeros(n)
+    position = np.full(rows.shape[1], -1)
+    for c in range(n):
+        j, step, key, leader = jitter.columns[c], jitter.steps[c], jitter.keys[c], jitter.leaders[c]
+        position[j] = c
+        for i in range(size):
+            values[c, i], share = rows[i, j], offset_within(hashes[i], key) + 0.5
             if leader < 0:
-                rows[i, j] += jitter.steps[c] * (share - 0.5)
+                rows[i, j] += step * (share - 0.5)
             else:
                 predicted = jitter.places[c] + jitter.slopes[c] * rows[i, leader]
-                rows[i, j] = within_step(values[c], jitter.steps[c], predicted, jitter.errors[c], share)
-        for c in range(n - 1, -1, -1):
-            j, leader, weight = jitter.columns[c], jitter.leaders[c], 1.0 / (jitter.errors[c] * jitter.errors[c])
-            if leader >= 0:
-                pulls[j] += weight * (jitter.places[c] + jitter.slopes[c] * rows[i, leader])
-                weights[j] += weight
-            if weights[j] > 0.0:
-                share = offset_within(hashes[i], jitter.keys[c] + np.uint64(2)) + 0.5
-                error = 1.0 / math.sqrt(weights[j])
-                rows[i, j] = within_step(values[c], jitter.steps[c], pulls[j] / weights[j], error, share)
-                pulls[j] = weights[j] = 0.0
-            if leader >= 0:
-                weights[leader] += weight * jitter.slopes[c] * jitter.slopes[c]
-                pulls[leader] += weight * jitter.slopes[c] * (rows[i, j] - jitter.places[c])
+                rows[i, j] = within_step(values[c, i], step, predicted, jitter.errors[c], share)
+    for c in range(n - 1, -1, -1):  # those that follow come before those that lead
+        j, leader, slope = jitter.columns[c], jitter.leaders[c], jitter.slopes[c]
+        own = 1.0 / (jitter.errors[c] * jitter.errors[c])
+        if weights[c] > 0.0:
+            key, weight = jitter.keys[c] + np.uint64(2), weights[c] + own if leader >= 0 else weights[c]
+            for i in range(size):
+                pull = pulls[c, i]
+                if leader >= 0:
+                    pull += own * (jitter.places[c] + slope * rows[i, leader])
+                share, error = offset_within(hashes[i], key) + 0.5, 1.0 / math.sqrt(weight)
+                rows[i, j] = within_step(values[c, i], jitter.steps[c], pull / weight, error, share)
+        if leader >= 0 and position[leader] >= 0:
+            weights[position[leader]] += own * slope * slope
+            for i in range(size):
+                pulls[position[leader], i] += own * slope * (rows[i, j] - jitter.places[c])
 
 
 @part
 def within_step(value, step, predicted, error, share):
     """Return the number that has a share of those rounded to a value on its outer side, by a logistic distribution."""
-    scale, sign = error * math.sqrt(3.0) / math.pi, 1.0
-    predicted = min(max(predicted, value - FAR * step), value + FAR * step)
-    low, high = (value - step / 2 - predicted) / scale, (value + step / 2 - predicted) / scale
-    if low + high > 0.0:  # the reflected interval, where exponentials do not overflow
-        low, high, share, sign = -high, -low, 1.0 - share, -1.0
-    at_high, ratio = math.exp(high), math.exp(low - high)
-    part_of_high = (1.0 - share) * ratio / (1.0 + ratio * at_high) + share / (1.0 + at_high)
-    found = high + math.log(part_of_high) - math.log1p(-at_high * part_of_high)
-    return predicted + sign * scale * min(max(found, low), high)
+    scale, half = error * math.sqrt(3.0) / math.pi, step / 2
+    away = value - predicted
+    sign = -1.0 if away > 0.0 else 1.0  # on the lower side, exponentials do not overflow
+    if away > 0.0:
+        share = 1.0 - share
+    high, ratio = (half - abs(away)) / scale, math.exp(-step / scale)
+    at_high = math.exp(high)
+    below = (1.0 - share) * ratio / (1.0 + ratio * at_high) + share / (1.0 + at_high)
+    offset = half + scale * math.log(below / (1.0 - at_high * below))
+    return value + sign * min(max(offset, -half), half)
