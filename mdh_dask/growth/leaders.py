@@ -19,6 +19,13 @@ LEAST_SHARED = 1 / 3
 """A leader predicts at least this share of the variance. Columns that vary by less than a step are predicted to within
 one by all others."""
 
+TELLING = 0.5
+"""Predictions of columns that are not rounded vary among equal values by at least this share of the variance of
+rounding errors. Those by the number itself have as much, and those of correlated ones more."""
+
+MOST_BENT = 0.1
+"""The means of predictions for rows of equal values are no farther from a line through the values, in steps."""
+
 LEAST_APART = 0.05
 """Errors are not smaller, in steps, so that exponentials do not overflow."""
 
@@ -40,16 +47,42 @@ def with_leaders(jitter: Jitter, sample: Sample, may_lead: Booleans) -> Jitter:
     """
     others = np.flatnonzero(may_lead & ~np.isin(np.arange(sample.rows.shape[1]), jitter.columns))
     rows = sample.rows.astype(np.float64)
-    jitter = _led_by(jitter, rows, others, rounded=True)
+    tells = _tells(jitter, rows, others)
+    jitter = _led_by(jitter, rows, tells, rounded=True)
     for _ in range(ROUNDS if (jitter.leaders >= 0).any() else 0):
         spread = rows.copy()
         jitter_rows(spread, sample.hashes, jitter)
-        jitter = _led_by(jitter, spread, others)
+        jitter = _led_by(jitter, spread, tells)
     return jitter
 
 
-def _led_by(jitter: Jitter, rows: Floats, others: Integers, rounded: bool = False) -> Jitter:
+def _tells(jitter: Jitter, rows: Floats, others: Integers) -> Booleans:
+    """Return whether columns can tell where in its step a value of a jittered one lies, shape (n_features, n_features).
+
+    Their means must be a line through the values: where it bends, all rows with one value would be moved to one side.
+    And unless they are rounded, too, they must predict different numbers for rows with the same value.
+    """
+    found = np.zeros((rows.shape[1], rows.shape[1]), dtype=bool)
+    columns, n = np.concatenate([jitter.columns, others]), len(rows)
+    centred = rows - rows.mean(axis=0)
+    variances = (centred**2).mean(axis=0)
+    for j, step in zip(jitter.columns, jitter.steps):
+        order = np.argsort(rows[:, j], kind="stable")
+        starts = np.flatnonzero(np.diff(rows[order, j], prepend=-np.inf))
+        sums, counts = np.add.reduceat(centred[order][:, columns], starts), np.diff(starts, append=n)
+        between = (sums**2 / counts[:, None]).sum(axis=0) / n
+        within, covariances = variances[columns] - between, centred[:, columns].T @ centred[:, j] / n
+        bent = between - covariances**2 / variances[j] - within * (len(counts) - 2) / n
+        # Of predictions in steps, times the squared variance, which is zero for constant columns.
+        squares, unit = (covariances / step) ** 2, variances[columns] ** 2
+        tell = (squares * bent <= MOST_BENT**2 * unit) & (unit > 0)
+        found[columns, j] = tell & (np.isin(columns, jitter.columns) | (squares * within >= TELLING / 12 * unit))
+    return found
+
+
+def _led_by(jitter: Jitter, rows: Floats, tells: Booleans, rounded: bool = False) -> Jitter:
     """Return the jitter led by its own and other columns, as rows show them: rounded, or spread by another jitter."""
+    others = np.setdiff1d(np.flatnonzero(tells.any(axis=1)), jitter.columns)
     n, columns = len(jitter.steps), np.concatenate([jitter.columns, others])
     centre = rows[:, columns].mean(axis=0)
     centred = rows[:, columns] - centre
@@ -62,7 +95,7 @@ def _led_by(jitter: Jitter, rows: Floats, others: Integers, rounded: bool = Fals
     slopes = np.clip(slopes, -steepest, steepest)
     left = np.maximum(variances[:n].T - 2 * slopes * covariance + slopes**2 * variances, 0)
     errors = np.rint(np.maximum(np.sqrt(left) / jitter.steps, LEAST_APART) * BITS) / BITS
-    errors[left > (1 - LEAST_SHARED) * variances[:n].T] = np.inf
+    errors[(left > (1 - LEAST_SHARED) * variances[:n].T) | ~tells[np.ix_(columns, jitter.columns)]] = np.inf
     led = _trees(errors, jitter.keys)
     one, by = np.array(list(led), dtype=np.int64), np.array(list(led.values()), dtype=np.int64)
     found = jitter._replace(
