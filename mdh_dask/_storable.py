@@ -53,12 +53,15 @@ def names_of(cls: type) -> list[str]:
 def checked_value(name: str, values: Mapping[str, Any]) -> Any:
     """Return the value of a class with these fields, which may have been tampered with.
 
+    A class whose fields earlier versions stored in part has a ``completed(values)``, which adds the others.
+
     Raises an UnknownClassError if no storable class has this name; a ValueError if the fields or their types are
     not those of the class, or the ``check()`` of the class says so.
     """
     if name not in STORABLE:
         raise UnknownClassError(f"expected a value of a class that is known here, got {name}")
     cls, hints = STORABLE[name], _hints(STORABLE[name])
+    values = cls.completed(values) if hasattr(cls, "completed") else values
     if values.keys() != {*names_of(cls)}:
         raise ValueError(f"expected {', '.join(names_of(cls))} of a {name}; got {', '.join(values)}")
     for own, value in values.items():

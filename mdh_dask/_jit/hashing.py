@@ -1,13 +1,14 @@
 """The hash of the global row number: the only source of randomness for rows, and independent of the chunks."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._numba import jit, part
 from .._storable import storable
-from .._typing import Booleans, Floats, Integers
+from .._typing import AnyArray, Booleans, Floats, Integers
 
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -83,11 +84,20 @@ class Jitter(NamedTuple):
         """Return whether there are any such columns."""
         return len(self.columns) > 0
 
+    @staticmethod
+    def completed(values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return stored fields with those that there were not before columns had leaders."""
+        return _alone(np.size(values.get("columns", ()))) | dict(values)
+
 
 def independent_jitter(columns: Integers, steps: Floats, keys: Integers) -> Jitter:
     """Return the jitter of columns of which none predicts another."""
-    n = len(columns)
-    return Jitter(columns, steps, keys, np.full(n, -1, dtype=np.int64), np.zeros(n), np.zeros(n), np.ones(n))
+    return Jitter(columns, steps, keys, **_alone(len(columns)))
+
+
+def _alone(n: int) -> dict[str, AnyArray]:
+    nobody = np.full(n, -1, dtype=np.int64)
+    return {"leaders": nobody, "slopes": np.zeros(n), "places": np.zeros(n), "errors": np.ones(n)}
 
 
 def leaders_first(jitter: Jitter) -> Jitter:

@@ -1,6 +1,6 @@
 """The tree of separators as parallel arrays: the only state of a fitted model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from heapq import heappop, heappush
 from typing import Any, NamedTuple, Self
@@ -103,6 +103,12 @@ class Tree:
         if self.cluster is None:
             own = np.where(self.left < 0, np.cumsum(self.left < 0) - 1, -1).astype(np.int32)
             object.__setattr__(self, "cluster", own)
+
+    @staticmethod
+    def completed(values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return stored arrays with those that there were not before columns had leaders."""
+        added = unspread(np.size(values.get("steps", ())))
+        return {name: added[name] for name in ("leaders", "predictions")} | dict(values)
 
     check = check_tree
     cut, prune, split, graft = editing.cut, editing.prune, editing.split, editing.graft
