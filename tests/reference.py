@@ -100,8 +100,8 @@ def drawn_by(row, row_hash, own, values, key, edges):
     if not edges:
         row[j] = values[j] + step * offset
         return
-    mean, error = np.average(means, weights=weights), 1 / math.sqrt(sum(weights))
-    row[j] = of_logistic(values[j] - step / 2, values[j] + step / 2, mean, error * math.sqrt(3) / math.pi, offset + 0.5)
+    mean, scale = np.average(means, weights=weights), math.sqrt(3 / sum(weights)) / math.pi
+    row[j] = of_logistic(values[j] - step / 2, values[j] + step / 2, mean, max(scale, step / 1000), offset + 0.5)
 
 
 def of_logistic(low, high, mean, scale, share):

@@ -170,7 +170,8 @@ def jitter_rows(rows, hashes, jitter):
 @part
 def within_step(value, step, predicted, error, share):
     """Return the number that has a share of those rounded to a value on its outer side, by a logistic distribution."""
-    scale, half = error * math.sqrt(3.0) / math.pi, step / 2
+    half = step / 2
+    scale = max(error * math.sqrt(3.0) / math.pi, step / 1000)  # exponentials of larger ratios overflow
     away = value - predicted
     sign = -1.0 if away > 0.0 else 1.0  # on the lower side, exponentials do not overflow
     if away > 0.0:

@@ -177,11 +177,14 @@ def spread(sample: Sample, most_values: int = MOST_VALUES) -> Discrete:
 
 
 def _few_valued(sample: Sample, most_values: int) -> tuple[Jitter, Floats, Uneven]:
-    """Return what `jitter_of` does, but columns of uneven values are not jittered; and these."""
+    """Return what `jitter_of` does, with leaders and without columns of uneven values; and these."""
     jitter, steps = jitter_of(sample, most_values)
     uneven = uneven_in(sample)
     even = ~np.isin(jitter.columns, uneven.spacing.columns)
-    return Jitter._make(of_columns[even] for of_columns in jitter), steps, uneven
+    jitter = Jitter._make(of_columns[even] for of_columns in jitter)
+    if jitter and len(steps) <= MOST_COLUMNS:
+        jitter = with_leaders(jitter, sample.first(ROWS_FOR_STEPS), MOST_VALUES)
+    return jitter, steps, uneven
 
 
 def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
@@ -204,8 +207,6 @@ def jitter_of(sample: Sample, most_values: int) -> tuple[Jitter, Floats]:
             numbers = np.rint((values[own] - values[own].min()) / step)
             found.append((j, step, key_of(sample.hashes[own], numbers)))
     jitter = jitter_from(found)
-    if jitter and len(steps) <= MOST_COLUMNS:
-        jitter = with_leaders(jitter, sample.first(ROWS_FOR_STEPS), n_steps >= MOST_VALUES)
     steps[n_steps < most_values] = 0.0
     steps[jitter.columns] = 0.0
     return jitter, steps

@@ -27,7 +27,7 @@ MOST_BENT = 0.1
 """The means of predictions for rows of equal values are no farther from a line through the values, in steps."""
 
 LEAST_APART = 0.05
-"""Errors are not smaller, in steps, so that exponentials do not overflow."""
+"""Errors are not smaller, in steps: those of a copy would be zero."""
 
 ROUNDS = 8
 """How often leaders are found anew, each time from values that were spread by those before (stochastic EM): rounding
@@ -37,16 +37,17 @@ BITS = 2.0**10
 """Predictions and errors are rounded to so many parts of a step, and slopes to so many parts of one."""
 
 
-def with_leaders(jitter: Jitter, sample: Sample, may_lead: Booleans) -> Jitter:
+def with_leaders(jitter: Jitter, sample: Sample, few: int) -> Jitter:
     """Return the jitter with the leaders of columns, in an order in which leaders come first.
 
     Every column has at most one leader: the best, unless that one follows it already. So they form trees, as those of
     Chow and Liu (Approximating discrete probability distributions with dependence trees, 1968).
 
-    may_lead (n_features,): columns that may predict others, beside those that are jittered.
+    few: columns of at most so many values lead none, unless they are jittered.
     """
-    others = np.flatnonzero(may_lead & ~np.isin(np.arange(sample.rows.shape[1]), jitter.columns))
     rows = sample.rows.astype(np.float64)
+    varied = [j for j in range(rows.shape[1]) if len(np.unique(rows[:, j])) > few]
+    others = np.setdiff1d(np.array(varied, dtype=np.int64), jitter.columns)
     tells = _tells(jitter, rows, others)
     jitter = _led_by(jitter, rows, tells, rounded=True)
     for _ in range(ROUNDS if (jitter.leaders >= 0).any() else 0):

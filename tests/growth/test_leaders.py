@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import jitters, seeds
 
 from mdh_dask import DensityTree, HierarchicalMDH, RandomProjectionTree
-from mdh_dask._jit.hashing import hash_rows, jitter_rows
+from mdh_dask._jit.hashing import hash_rows, independent_jitter, jitter_rows
 from mdh_dask.growth.discrete import discrete_of
 from mdh_dask.metrics import normalized_mutual_information
 
@@ -71,6 +71,14 @@ def test_who_leads_does_not_depend_on_the_order_of_columns():
     jitter_rows(there, hashes, led(rows[:, order]))
     assert np.count_nonzero(led(rows).leaders >= 0) == 4
     assert_allclose(there, here[:, order], atol=1e-6)
+
+
+def test_a_coarse_column_lies_where_the_fine_column_that_it_leads_says():
+    jitter = independent_jitter(np.arange(2), np.array([4.0, 0.1]), np.array([2, 4], dtype=np.uint64))
+    jitter.leaders[1], jitter.slopes[1], jitter.errors[1] = 0, 1.0, 0.005
+    rows = np.tile([0.0, 0.7], (1000, 1))
+    jitter_rows(rows, hash_rows(0, 0, 1000), jitter)
+    assert np.abs(rows[:, 0] - rows[:, 1]).max() < 0.1
 
 
 @given(st.data(), seeds)
