@@ -191,7 +191,7 @@ def crowd_of(sample: Sample, scale: bool, seed: int) -> Crowd | None:
     """Return what shows so many clusters that neighbourhoods of sample rows look like them, or None if they do not."""
     raw = clipped(sample.rows, scale)
     changed = changed_by_levels(raw, None)  # each combination of levels would look like a cluster
-    rows = near_standardiser(raw, scale).without(changed).exactly(raw)
+    rows = near_standardiser(sample._replace(rows=raw), scale).without(changed).exactly(raw)
     rows = spanned(rows[distinct(rows)])
     if len(rows) < FEWEST_ROWS:
         return None

@@ -94,7 +94,7 @@ def _looks(settings: DensitySettings, sample: Sample, crowded: bool, n_rows: int
     """Return the looks at a sample: that at the columns which levels do not change first, the only one of a crowd."""
     shown = sample if settings.levels is not None else _different_rows(settings, sample, None, n_rows)
     raw = clipped(shown.rows, settings.scale)
-    frame = near_standardiser(raw, settings.scale)
+    frame = near_standardiser(shown._replace(rows=raw), settings.scale)
     numbers = frame.without(changed_by_levels(raw, settings.levels))
     every = [_Look(frame, True, settings.levels, shown)]
     if (numbers.scale == frame.scale).all() or not numbers.scale.any():
@@ -133,7 +133,7 @@ def sketch_of(
         return Sketch(look.sample, look.frame, discrete, points[back], found, testable and len(found.links) > 0)
 
     def seen(look: _Look) -> Sketch:
-        raw = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
+        raw = look.sample._replace(rows=clipped(look.sample.rows, settings.scale)).without(look.frame.dropped)
         draws = partial(drawn, look, raw)
         return draws(0) if crowded or in_groups else _most_agreed(draws, len(raw.rows))
 

@@ -12,6 +12,7 @@ from .._typing import Floats, RowArray
 from ..chunks import Pass, Plan, Together
 from ..growth.bounds import bounds_of
 from ..growth.passes import FirstLook, FirstPass, Sample, SamplePass, sample_limit
+from ..growth.redundant import redundant_columns
 from ..growth.scaling import standardiser
 from ..kernels import KERNELS, LANDMARKS, Gower, Kernel, NystromMap, choose_landmarks, nystrom_map, resolve_kernel
 from ..kernels.landmarks import SAMPLE
@@ -174,7 +175,8 @@ class KernelPCAFeatures(FeatureTransformer):
         centre: Floats = np.zeros(d)
         scale: Floats = np.ones(d)
         if kernel.uses_columns and (self.scale or kernel.shift_invariant):  # a shift would change other kernels
-            columns = standardiser(look.columns, sample.first(wanted), self.scale)
+            some = sample.first(wanted)
+            columns = standardiser(look.columns, some, self.scale).without(redundant_columns(some))
             centre, scale = columns.centre, columns.scale
         if kernel.uses_columns:
             # The features of a polynomial kernel would all be those of a landmark far from all others.

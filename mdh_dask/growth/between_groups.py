@@ -99,7 +99,7 @@ def compared_rows(sample: Sample, examiner: Examiner) -> tuple[Integers, Floats]
     values are spread over the steps. Far values are moved nearer, so that their squares do not overflow.
     """
     which = np.flatnonzero(np.isin(sample.numbers, without_copies(sample)[0].numbers))
-    sample = sample.take(which)
+    sample = sample.take(which).without(examiner.standardise.dropped)
     rows = examiner.standardise(spread(sample, ROUNDED).jittered(sample.rows, sample.hashes))
     rows = without_overflow(np.asarray(rows, dtype=np.float64))
     different = distinct(rows)

@@ -51,6 +51,14 @@ class Sample(NamedTuple):
         """Return the rows, or `size` of them, in the order of their hashes: the first of them are a sample, too."""
         return self.take(np.argsort(self.hashes, kind="stable")[:size])
 
+    def without(self, columns: Integers) -> "Sample":
+        """Return the sample with zeros in some columns."""
+        if len(columns) == 0:
+            return self
+        rows = self.rows.copy()
+        rows[:, columns] = 0
+        return self._replace(rows=rows)
+
     def joined(self, other: "Sample") -> "Sample":
         """Return the rows followed by those of another sample."""
         return Sample(*(np.concatenate(pair) for pair in zip(self, other)))

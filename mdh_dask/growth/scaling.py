@@ -16,6 +16,7 @@ from ..valleys.graph import NEIGHBOURS, nearest_others
 from .bounds import without_far_rows
 from .discrete import Discrete, discrete_of
 from .passes import Columns, Sample
+from .redundant import redundant_columns
 
 MODERATE = 10
 """Columns that are not scaled are all multiplied by one power of two if the largest standard deviation is above
@@ -86,6 +87,11 @@ class Standardiser:
         scale[columns] = 0.0
         return replace(self, scale=scale)
 
+    @property
+    def dropped(self) -> Integers:
+        """The columns that are dropped."""
+        return np.flatnonzero(self.scale == 0)
+
     def raw(self, directions: StandardDirections) -> RawDirections:
         """Return the same directions for raw rows, whose projections differ by `shift_along`."""
         return RawDirections(directions.vectors.astype(np.float64) * self.scale)
@@ -127,19 +133,20 @@ def standardiser(
 
     Shift and scale are rounded to a few bits, as the last bits of sums depend on the chunking, but the tree must not.
     Constant columns are dropped. With `discrete`, as for trees, columns of few values are found, unless their `levels`
-    are known; jittered columns are scaled by the deviation of the jittered values, which is much larger in a column
-    that is nearly always zero; and columns that are not scaled are multiplied as in `MODERATE`. Far rows are excluded,
-    as by `without_far_rows` for that `least_share`.
+    are known, and those that others tell are dropped, see `redundant_columns`; jittered columns are scaled by the
+    deviation of the jittered values, which is much larger in a column that is nearly always zero; and columns that are
+    not scaled are multiplied as in `MODERATE`. Far rows are excluded, as by `without_far_rows` for that `least_share`.
     """
     columns, sample = without_far_rows(columns, sample, least_share)
     sd = np.sqrt(columns.deviations / max(columns.n, 1))
     constant = ~(columns.high > columns.low) | (sd <= 1e-12 * np.maximum(np.abs(columns.low), np.abs(columns.high)))
-    found = discrete_of(sample, levels) if discrete else Discrete()
+    told = redundant_columns(sample) if discrete and levels is None else np.empty(0, dtype=np.int64)
+    found = discrete_of(sample.without(told), levels) if discrete else Discrete()
     sd[found.jitter.columns] = np.hypot(sd[found.jitter.columns], found.jitter.steps / np.sqrt(12))
     sd = np.where(constant, 1.0, to_few_bits(sd))
     centre = np.rint(columns.mean / sd * 16) / 16 * sd
     unit = _moderate_unit(sd[~constant]) if discrete and not scale else 1.0
-    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), found, unit)
+    return Standardiser(centre, np.where(constant, 0.0, 1 / sd if scale else unit), found, unit).without(told)
 
 
 def robust_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
@@ -157,17 +164,18 @@ def robust_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
 
 
 @one_blas_thread()  # the last bits of distances decide which rows are near
-def near_standardiser(rows: AnyArray, scale: bool) -> Standardiser:
+def near_standardiser(sample: Sample, scale: bool) -> Standardiser:
     """Return a `robust_standardiser` whose columns are also scaled by how far near rows are apart in them.
 
     Near rows are mostly of one cluster, while the standard deviation of a column includes the distances between
     clusters: a column would count the less, the farther it tells clusters apart. Columns in which most near rows are
-    equal keep their standard deviation, as levels have no density.
+    equal keep their standard deviation, as levels have no density. Columns that others tell are dropped.
 
     Source: D. Art, R. Gnanadesikan and J. Kettenring, Data-based metrics for cluster analysis, Utilitas Mathematica 21A
     (1982), here for single columns.
     """
-    frame = robust_standardiser(rows, scale)
+    rows = sample.rows
+    frame = robust_standardiser(rows, scale).without(redundant_columns(sample))
     used = frame.scale > 0
     if not scale or len(rows) < ROWS_TO_TRIM or np.count_nonzero(used) < 2:
         return frame

@@ -18,6 +18,7 @@ from ..growth.discrete import Discrete, spread
 from ..growth.exemplars import Exemplars, least
 from ..growth.merging import Merges
 from ..growth.passes import FirstLook, Sample, first_read, of_all_rows, rows_in_memory
+from ..growth.redundant import redundant_columns
 from ..growth.scaling import Standardiser, robust_standardiser
 from .components import UNCLASSIFIED, by_size, components, merged
 from .dual import SLACK, Landmarks, Sphere, landmarks_of, level_of, smallest_sphere, spacing
@@ -64,8 +65,10 @@ def cluster(settings: ContourSettings, shape: tuple[int, int], check: Callable[[
     wanted = rows_sampled(settings.n_landmarks, n_features)
     look = yield from first_read(settings.seed, wanted, n_rows, check, settings.parts_at)
     near = look.sample._replace(rows=clipped(look.sample.rows, settings.scale))
-    frame = robust_standardiser(near.rows, settings.scale)
-    discrete = spread(look.sample) if settings.width is None else Discrete()
+    frame, discrete = robust_standardiser(near.rows, settings.scale), Discrete()
+    if settings.width is None:
+        frame = frame.without(redundant_columns(look.sample))
+        discrete = spread(look.sample.without(frame.dropped))
     sample = near._replace(rows=discrete.jittered(near.rows, near.hashes))
     landmarks = landmarks_of(sample, frame, settings.n_landmarks)
     mixed = sample.in_random_order()

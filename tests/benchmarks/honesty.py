@@ -153,6 +153,57 @@ def _letter_s(t: np.ndarray) -> np.ndarray:
     return np.where(t < 0.5, upper + shift, lower - shift)
 
 
+def _told(by: Callable[[np.random.Generator, int], np.ndarray]) -> Draw:
+    """Return a draw of columns of which some tell another one, and of normal ones up to the number of columns."""
+
+    def draw(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+        rows = by(rng, n)
+        return np.hstack([rows, rng.normal(size=(n, max(d - rows.shape[1], 0)))])
+
+    return draw
+
+
+def _ages_and_decades(rng: np.random.Generator, n: int) -> np.ndarray:
+    ages = np.rint(rng.normal(50, 12, n))
+    return np.column_stack([ages, ages // 10])
+
+
+def _ages_and_births(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return ages and years of birth: half of the birthdays are to come."""
+    ages = np.rint(rng.normal(50, 12, n))
+    return np.column_stack([ages, 2020 - ages - rng.integers(2, size=n)])
+
+
+def _answers(rng: np.random.Generator, n: int) -> np.ndarray:
+    return np.clip(np.rint(rng.normal(3, 0.6, (n, 1)) + rng.normal(0, 0.8, (n, 3))), 1, 5)
+
+
+def _answers_and_total(rng: np.random.Generator, n: int) -> np.ndarray:
+    answers = _answers(rng, n)
+    return np.column_stack([answers, answers.sum(axis=1)])
+
+
+def _answers_and_mean(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Return three answers and their mean, rounded to halves."""
+    answers = _answers(rng, n)
+    return np.column_stack([answers, np.rint(2 * answers.mean(axis=1)) / 2])
+
+
+def _counts_and_logarithms(rng: np.random.Generator, n: int) -> np.ndarray:
+    counts = rng.poisson(12, n)
+    return np.column_stack([counts, np.log1p(counts)])
+
+
+def _incomes_and_classes(rng: np.random.Generator, n: int) -> np.ndarray:
+    incomes = rng.lognormal(10, 0.5, n)
+    return np.column_stack([incomes, np.digitize(incomes, [10_000, 20_000, 30_000, 45_000, 70_000])])
+
+
+def _places_and_cells(rng: np.random.Generator, n: int) -> np.ndarray:
+    places = rng.normal(0, 2, (n, 2))
+    return np.column_stack([places, np.floor(places)])
+
+
 CLOUDS: dict[str, dict[str, Draw]] = {
     "normal": {
         "normal": lambda rng, n, d: rng.normal(size=(n, d)),
@@ -199,6 +250,15 @@ CLOUDS: dict[str, dict[str, Draw]] = {
         "correlated ratings": lambda rng, n, d: np.clip(
             np.rint(3 + rng.normal(size=(n, d)) + rng.normal(size=(n, 1))), 1, 5
         ),
+    },
+    "told by others": {
+        "age and decade": _told(_ages_and_decades),
+        "age and year of birth": _told(_ages_and_births),
+        "answers and total": _told(_answers_and_total),
+        "answers and mean": _told(_answers_and_mean),
+        "count and logarithm": _told(_counts_and_logarithms),
+        "income and class": _told(_incomes_and_classes),
+        "places and cells": _told(_places_and_cells),
     },
     MANY_COLUMNS: {
         "two values": _two_values,
